@@ -1,0 +1,385 @@
+//! Think, act, observe: the one loop that every agent runs.
+//!
+//! A turn is one reply of the model and the outcomes of the calls it made. The loop owns the turn
+//! being worked on; a complete turn moves into the conversation.
+
+use crate::conversation::{Item, Note, Reasoning, Turn};
+use crate::effect::{Effect, ModelCall, ToolChoice, ToolRun};
+use crate::entry::Event;
+use crate::id::{CallId, MessageId, sha256};
+use crate::input::{AskedCall, Finish, ModelReplied};
+use crate::settings::{Role, RunSettings};
+use crate::tool::{Arguments, Call, EffectClass, FailReason, OfferedTool, Outcome, canonical};
+
+/// How often a driver may die over one effect before it is given up.
+pub const MAX_CRASHES: u32 = 3;
+
+/// How often in a row the same call with the same arguments is run; from then on a hint answers it.
+pub const MAX_REPEATS: u32 = 2;
+
+/// How often in a row the model is asked to go on after a reply without calls that cannot be its
+/// last word.
+const MAX_NUDGES: u32 = 2;
+
+/// How often an effect was tried before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Attempts that failed after they had sent text.
+    pub failed: u32,
+    /// Drivers that died while it was owed.
+    pub crashes: u32,
+}
+
+impl Attempts {
+    /// The number of the next attempt, from 1.
+    #[must_use]
+    pub fn next(self) -> u32 {
+        1 + self.failed + self.crashes
+    }
+}
+
+/// The loop's state between two inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentLoop {
+    turn: u32,
+    stage: Stage,
+    last_call: Option<RepeatedCall>,
+    nudges: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    Thinking(Attempts),
+    Acting(OpenTurn),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct OpenTurn {
+    message: MessageId,
+    text: String,
+    reasoning: Option<Reasoning>,
+    calls: Vec<OpenCall>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct OpenCall {
+    call: Call,
+    class: EffectClass,
+    timeout_ms: u64,
+    crashes: u32,
+    started: bool,
+    outcome: Option<Outcome>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct RepeatedCall {
+    signature: String,
+    times: u32,
+}
+
+/// What an input did to the loop.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// What viewers see of it: entry ids and events.
+    pub events: Vec<(String, Event)>,
+    /// What joins the conversation.
+    pub items: Vec<Item>,
+    /// Whether the model has nothing left to do.
+    pub done: bool,
+}
+
+impl Observed {
+    fn nothing() -> Self {
+        Self {
+            events: Vec::new(),
+            items: Vec::new(),
+            done: false,
+        }
+    }
+}
+
+impl Default for AgentLoop {
+    fn default() -> Self {
+        Self {
+            turn: 1,
+            stage: Stage::Thinking(Attempts::default()),
+            last_call: None,
+            nudges: 0,
+        }
+    }
+}
+
+impl AgentLoop {
+    /// What the loop owes: the model's next reply, or the calls of the open turn.
+    #[must_use]
+    pub fn due(&self) -> Vec<Effect> {
+        match &self.stage {
+            Stage::Thinking(attempts) => vec![Effect::CallModel(ModelCall {
+                message: MessageId::turn(self.turn),
+                role: Role::React,
+                attempt: attempts.next(),
+                failed: attempts.failed,
+                tool_choice: ToolChoice::Auto,
+            })],
+            Stage::Acting(turn) => turn.calls.iter().filter_map(OpenCall::due).collect(),
+        }
+    }
+
+    /// The attempts at the reply being waited for, if it is this message.
+    pub fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
+        match &mut self.stage {
+            Stage::Thinking(attempts) if *message == MessageId::turn(self.turn) => Some(attempts),
+            Stage::Thinking(_) | Stage::Acting(_) => None,
+        }
+    }
+
+    /// Takes a reply; the caller has checked that it is the one being waited for.
+    pub fn replied(&mut self, replied: &ModelReplied, settings: &RunSettings) -> Observed {
+        let reply = &replied.reply;
+        let message = replied.message.clone();
+        let mut observed = Observed::nothing();
+        observed.events.push((
+            message.to_string(),
+            Event::MessageCompleted {
+                message: message.clone(),
+                text: reply.text.clone(),
+                reasoning: reply
+                    .reasoning
+                    .as_ref()
+                    .map(|reasoning| reasoning.text.clone()),
+                cut: reply.finish != Finish::Done,
+                usage: reply.usage,
+            },
+        ));
+        let mut calls = Vec::with_capacity(reply.calls.len());
+        for (index, asked) in reply.calls.iter().enumerate() {
+            let call = Call {
+                id: CallId::nth(&message, index + 1),
+                tool: asked.tool.clone(),
+                arguments: asked.arguments.clone(),
+            };
+            let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
+            let refused = self.refuse(index, asked, &replied.offered, settings);
+            observed
+                .events
+                .push((call.id.to_string(), requested(&call, tool)));
+            if let Some(outcome) = &refused {
+                observed.events.push(completed(&call, outcome));
+            }
+            calls.push(OpenCall {
+                call,
+                class: tool.map_or(EffectClass::Read, |tool| tool.effect),
+                timeout_ms: tool.map_or(0, |tool| tool.timeout_ms),
+                crashes: 0,
+                started: false,
+                outcome: refused,
+            });
+        }
+        self.stage = Stage::Acting(OpenTurn {
+            message,
+            text: reply.text.clone(),
+            reasoning: reply.reasoning.clone(),
+            calls,
+        });
+        self.close_if_answered(reply.finish, &mut observed);
+        observed
+    }
+
+    /// Notes that a `once` call is about to run. Returns whether that was news.
+    pub fn started(&mut self, call: &CallId) -> bool {
+        match self.open_call(call) {
+            Some(open) if !open.started => {
+                open.started = true;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// Takes the outcome of a call; `None` if nobody waits for it.
+    pub fn returned(&mut self, call: &CallId, outcome: &Outcome) -> Option<Observed> {
+        let open = self.open_call(call)?;
+        open.outcome = Some(outcome.clone());
+        let mut observed = Observed::nothing();
+        observed.events.push(completed(&open.call, outcome));
+        self.close_if_answered(Finish::Done, &mut observed);
+        Some(observed)
+    }
+
+    /// The driver died: started `once` calls are uncertain now, and whatever has taken down three
+    /// drivers is given up. `None` if that is the model call.
+    pub fn resumed(&mut self) -> Option<Observed> {
+        let mut observed = Observed::nothing();
+        match &mut self.stage {
+            Stage::Thinking(attempts) => {
+                attempts.crashes += 1;
+                if attempts.crashes >= MAX_CRASHES {
+                    return None;
+                }
+            }
+            Stage::Acting(turn) => {
+                for open in turn.calls.iter_mut().filter(|open| open.outcome.is_none()) {
+                    open.crashes += 1;
+                    let reason = match (open.is_started_once(), open.crashes >= MAX_CRASHES) {
+                        (true, _) => FailReason::Uncertain,
+                        (false, true) => FailReason::Crashed,
+                        (false, false) => continue,
+                    };
+                    let outcome = Outcome::Failed {
+                        reason,
+                        detail: String::new(),
+                    };
+                    observed.events.push(completed(&open.call, &outcome));
+                    open.outcome = Some(outcome);
+                }
+                self.close_if_answered(Finish::Done, &mut observed);
+            }
+        }
+        Some(observed)
+    }
+
+    /// The run ends here: how each call that is still open ends with it.
+    #[must_use]
+    pub fn abandon(&self) -> Vec<(String, Event)> {
+        let Stage::Acting(turn) = &self.stage else {
+            return Vec::new();
+        };
+        turn.calls
+            .iter()
+            .filter(|open| open.outcome.is_none())
+            .map(|open| {
+                let reason = if open.is_started_once() {
+                    FailReason::Uncertain
+                } else {
+                    FailReason::Stopped
+                };
+                completed(
+                    &open.call,
+                    &Outcome::Failed {
+                        reason,
+                        detail: String::new(),
+                    },
+                )
+            })
+            .collect()
+    }
+
+    fn open_call(&mut self, call: &CallId) -> Option<&mut OpenCall> {
+        match &mut self.stage {
+            Stage::Acting(turn) => turn
+                .calls
+                .iter_mut()
+                .find(|open| open.call.id == *call && open.outcome.is_none()),
+            Stage::Thinking(_) => None,
+        }
+    }
+
+    /// Why a call is answered without being run, if it is.
+    fn refuse(
+        &mut self,
+        index: usize,
+        asked: &AskedCall,
+        offered: &[OfferedTool],
+        settings: &RunSettings,
+    ) -> Option<Outcome> {
+        let failed = |reason, detail| Some(Outcome::Failed { reason, detail });
+        if !offered.iter().any(|tool| tool.name == asked.tool) {
+            let names: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
+            return failed(FailReason::UnknownTool, names.join(", "));
+        }
+        if index >= settings.max_tool_calls_per_turn as usize {
+            return failed(
+                FailReason::TooMany,
+                settings.max_tool_calls_per_turn.to_string(),
+            );
+        }
+        let arguments = match &asked.arguments {
+            Arguments::Parsed(arguments) => arguments,
+            Arguments::Malformed { .. } => {
+                return failed(FailReason::BadArguments, String::new());
+            }
+        };
+        let arguments = canonical(&serde_json::Value::Object(arguments.clone()));
+        let signature = sha256(format!("{} {arguments}", asked.tool).as_bytes());
+        let times = match self.last_call.take() {
+            Some(last) if last.signature == signature => last.times + 1,
+            Some(_) | None => 1,
+        };
+        self.last_call = Some(RepeatedCall { signature, times });
+        if times > MAX_REPEATS {
+            return failed(FailReason::Repeated, times.to_string());
+        }
+        None
+    }
+
+    /// Moves the open turn into the conversation once its last call is answered.
+    fn close_if_answered(&mut self, finish: Finish, observed: &mut Observed) {
+        let Stage::Acting(turn) = &self.stage else {
+            return;
+        };
+        if turn.calls.iter().any(|open| open.outcome.is_none()) {
+            return;
+        }
+        let turn = turn.clone();
+        let note = match (turn.calls.is_empty(), finish) {
+            (true, Finish::Length) => Some(Note::CutOff),
+            (true, Finish::Done) if turn.text.trim().is_empty() => Some(Note::Empty),
+            (true, Finish::Done | Finish::Filtered) | (false, _) => None,
+        };
+        let note = note.filter(|_| self.nudges < MAX_NUDGES);
+        self.nudges = note.map_or(0, |_| self.nudges + 1);
+        observed.done = turn.calls.is_empty() && note.is_none();
+        observed.items.push(Item::Turn(Turn {
+            message: turn.message,
+            text: turn.text,
+            reasoning: turn.reasoning,
+            calls: turn
+                .calls
+                .into_iter()
+                .filter_map(|open| Some((open.call, open.outcome?)))
+                .collect(),
+        }));
+        observed.items.extend(note.map(Item::Note));
+        self.turn += 1;
+        self.stage = Stage::Thinking(Attempts::default());
+    }
+}
+
+impl OpenCall {
+    fn is_started_once(&self) -> bool {
+        self.class == EffectClass::Once && self.started
+    }
+
+    fn due(&self) -> Option<Effect> {
+        self.outcome.is_none().then(|| {
+            Effect::RunTool(ToolRun {
+                call: self.call.clone(),
+                class: self.class,
+                timeout_ms: self.timeout_ms,
+                attempt: 1 + self.crashes,
+                started: self.started,
+            })
+        })
+    }
+}
+
+fn requested(call: &Call, tool: Option<&OfferedTool>) -> Event {
+    let arguments = match &call.arguments {
+        Arguments::Parsed(arguments) => serde_json::Value::Object(arguments.clone()),
+        Arguments::Malformed { raw, .. } => serde_json::Value::String(raw.clone()),
+    };
+    Event::CallRequested {
+        call: call.id.clone(),
+        tool: call.tool.clone(),
+        arguments,
+        visible: tool.is_some_and(|tool| tool.visible),
+    }
+}
+
+fn completed(call: &Call, outcome: &Outcome) -> (String, Event) {
+    let event = Event::CallCompleted {
+        call: call.id.clone(),
+        outcome: outcome.clone(),
+    };
+    (format!("{}.result", call.id), event)
+}

@@ -1,0 +1,283 @@
+//! The public error codes: one vocabulary for HTTP answers and for how runs end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::settings::Language;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal, $en:literal, $zh:literal;)*) => {
+        /// What went wrong, in one word that a client may branch on.
+        ///
+        /// Stored in journals: a code is never renamed and never given another meaning.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum ErrorCode {
+            $($(#[$doc])* #[serde(rename = $text)] $name,)*
+        }
+
+        impl ErrorCode {
+            /// Every code, for tables and tests.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The code as clients see it.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// The HTTP status of an answer that carries it before a stream has started.
+            #[must_use]
+            pub fn http_status(self) -> u16 {
+                match self { $(Self::$name => $status,)* }
+            }
+
+            /// What happened and what to do, for a user. `{}` stands where [`Failure::detail`] goes.
+            #[must_use]
+            pub fn sentence(self, language: Language) -> &'static str {
+                match (self, language) {
+                    $((Self::$name, Language::En) => $en, (Self::$name, Language::Zh) => $zh,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    // Bad requests.
+    /// The body is not JSON.
+    InvalidJson = "invalid_json", 400,
+        "The body is not valid JSON: {}.", "请求体不是合法的 JSON：{}。";
+    /// A member is missing or has the wrong type.
+    InvalidField = "invalid_field", 400,
+        "{}.", "{}。";
+    /// No question.
+    QueryMissing = "query_missing", 400,
+        "The question is missing or empty; send it as `query`.", "缺少问题；请用 `query` 字段发送。";
+    /// A question over 64 KB.
+    QueryTooLong = "query_too_long", 400,
+        "The question is longer than {} bytes; put long material into a file.",
+        "问题超过 {} 字节；请把长内容放进文件。";
+    /// An agent type or mode that does not exist.
+    UnknownAgent = "unknown_agent", 400,
+        "There is no such agent; {}.", "没有这种智能体；{}。";
+    /// An output style that does not exist.
+    UnknownStyle = "unknown_style", 400,
+        "There is no such output style; there are html, docs, table and ppt.",
+        "没有这种输出样式；可用 html、docs、table、ppt。";
+    /// An id that is not a label.
+    BadId = "bad_id", 400,
+        "{}.", "{}。";
+    /// A file name with a path, control characters or over 255 bytes.
+    BadFileName = "bad_file_name", 400,
+        "{}.", "{}。";
+    /// A cursor that is none, of another run, or ahead of it.
+    BadCursor = "bad_cursor", 400,
+        "The Last-Event-ID does not belong to this run; {}.", "Last-Event-ID 不属于该运行；{}。";
+    /// No such run, or another tenant's.
+    RunNotFound = "run_not_found", 404,
+        "There is no such run.", "没有这个运行。";
+    /// No such file, or another tenant's.
+    FileNotFound = "file_not_found", 404,
+        "There is no such file in this session.", "该会话中没有这个文件。";
+    /// No such route.
+    RouteNotFound = "route_not_found", 404,
+        "There is no such route.", "没有这个地址。";
+    /// The route exists, with another method.
+    MethodNotAllowed = "method_not_allowed", 405,
+        "This route does not take that method.", "该地址不支持此方法。";
+    /// The same request id came with another body.
+    RequestIdReused = "request_id_reused", 409,
+        "This request id was used with another question; use a new one.",
+        "这个 requestId 已用于另一个问题；请换一个新的。";
+    /// The session's earlier question is still being answered.
+    SessionBusy = "session_busy", 409,
+        "This session is still answering an earlier question ({}). Send `continue` to follow it, or stop it first.",
+        "该会话仍在回答之前的问题（{}）。发送“继续”可跟进，或先停止它。";
+    /// The run's journal has been deleted.
+    RunExpired = "run_expired", 410,
+        "This run's journal has expired.", "该运行的记录已过期。";
+    /// A body over 4 MB.
+    BodyTooLarge = "body_too_large", 413,
+        "The body is larger than {} bytes; upload large files with /v1/file_tool/upload_url.",
+        "请求体超过 {} 字节；大文件请用 /v1/file_tool/upload_url 上传。";
+    /// A body of another kind than the route reads.
+    UnsupportedBody = "unsupported_body", 415,
+        "{}.", "{}。";
+
+    // Ours to mend.
+    /// Neither a verified caller nor `DJINN_LOCAL`.
+    NoIdentity = "no_identity", 503,
+        "Nobody can be identified: put this function behind AWS_IAM, or set DJINN_LOCAL=1 on a laptop.",
+        "无法识别调用者：请把函数放在 AWS_IAM 之后，或在本机设置 DJINN_LOCAL=1。";
+    /// The table or the bucket could not be reached, after retries.
+    StoreUnavailable = "store_unavailable", 503,
+        "The store cannot be reached right now; nothing was lost. Try again with the same request id.",
+        "存储暂时不可用，没有内容丢失。请用相同的 requestId 重试。";
+    /// A bug.
+    Internal = "internal", 500,
+        "Something went wrong inside Djinn; nothing that was written is lost. Ask again, and report it if it happens twice.",
+        "Djinn 内部出错，已写入的内容不会丢失。请重新提问；若再次发生请报告。";
+
+    // How runs end badly.
+    /// No model is configured for the role.
+    NoModel = "no_model", 503,
+        "No model is configured. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or DJINN_MODELS; {}.",
+        "没有配置模型。请设置 OPENAI_API_KEY、ANTHROPIC_API_KEY 或 DJINN_MODELS；{}。";
+    /// The provider refused the key.
+    ModelKeyRefused = "model_key_refused", 502,
+        "The model provider refused the API key: {}. Check the key of this model.",
+        "模型服务商拒绝了 API 密钥：{}。请检查该模型的密钥。";
+    /// The provider does not know the model.
+    ModelUnknown = "model_unknown", 502,
+        "The model provider does not know this model: {}. Check its name and base_url.",
+        "模型服务商不认识该模型：{}。请检查模型名和 base_url。";
+    /// The conversation does not fit, also after shortening it.
+    ContextTooLong = "context_too_long", 502,
+        "The conversation does not fit into the model's input limit: {}. Ask with less material, or raise max_input_tokens.",
+        "对话超出模型输入上限：{}。请减少材料，或调高 max_input_tokens。";
+    /// Could not be reached, or broke off, after retries.
+    ModelUnreachable = "model_unreachable", 502,
+        "The model could not be reached or broke off, also after retries: {}. Ask again later.",
+        "多次重试后仍无法连接模型或回复中断：{}。请稍后再试。";
+    /// Rate limited or overloaded, after retries.
+    ModelOverloaded = "model_overloaded", 502,
+        "The model provider is overloaded or limits this key's rate, also after retries: {}. Ask again later.",
+        "多次重试后模型服务商仍过载或限流：{}。请稍后再试。";
+    /// The provider refused the request.
+    ModelRefused = "model_refused", 502,
+        "The model provider refused the request: {}", "模型服务商拒绝了请求：{}";
+    /// What came back cannot be read, after retries.
+    ModelUnreadable = "model_unreadable", 502,
+        "The model's reply could not be read, also after retries: {}. Check base_url and provider.",
+        "多次重试后仍无法读取模型回复：{}。请检查 base_url 和 provider。";
+    /// The step budget is used up.
+    StepsUsedUp = "steps_used_up", 500,
+        "The step budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
+        "步数预算（{}）已用完。以上是目前的结果；可继续追问。";
+    /// The wall-time budget is used up.
+    TimeUsedUp = "time_used_up", 500,
+        "The time budget of {} seconds is used up. What was written is kept; ask a follow-up question to go on.",
+        "时间预算（{} 秒）已用完。已写入的内容会保留；可继续追问。";
+    /// Handed over more often than the cap.
+    HopLimit = "hop_limit", 500,
+        "The run was handed over {} times, the most that is allowed. Ask a follow-up question to go on.",
+        "该运行已移交 {} 次，达到上限。可继续追问。";
+    /// Its driver died three times at the same point.
+    Crashed = "crashed", 500,
+        "The run took its process down three times at the same point and was given up. Ask again, perhaps with less material.",
+        "该运行在同一处三次使进程崩溃，已放弃。请减少材料后重试。";
+    /// Somebody stopped it.
+    Stopped = "stopped", 500,
+        "Stopped. What was written until then is kept; ask the next question whenever you like.",
+        "已停止。此前写入的内容会保留；可随时继续提问。";
+}
+
+impl ErrorCode {
+    /// Whether the same request may succeed later, unchanged.
+    #[must_use]
+    pub fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Self::StoreUnavailable
+                | Self::SessionBusy
+                | Self::ModelUnreachable
+                | Self::ModelOverloaded
+                | Self::ModelUnreadable
+                | Self::Internal
+        )
+    }
+}
+
+/// An error as a client gets it: a code and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{}: {}", code.as_str(), self.sentence(Language::En))]
+pub struct Failure {
+    /// The code.
+    pub code: ErrorCode,
+    /// The fact that completes its sentence: a number, a name, a provider's words. May be empty.
+    /// Never holds a key.
+    #[serde(default)]
+    pub detail: String,
+}
+
+impl Failure {
+    /// A failure with the fact that completes its sentence.
+    #[must_use]
+    pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            detail: detail.into(),
+        }
+    }
+
+    /// The whole sentence for a user.
+    #[must_use]
+    pub fn sentence(&self, language: Language) -> String {
+        match self.code.sentence(language).split_once("{}") {
+            None => self.code.sentence(language).to_owned(),
+            // A fact that is a sentence of its own brings no second full stop.
+            Some((before, after)) if after.starts_with(['.', '。']) => {
+                format!(
+                    "{before}{}{after}",
+                    self.detail.trim_end_matches(['.', '。'])
+                )
+            }
+            Some((before, after)) => format!("{before}{}{after}", self.detail),
+        }
+    }
+}
+
+impl From<ErrorCode> for Failure {
+    fn from(code: ErrorCode) -> Self {
+        Self::new(code, "")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_unique_and_round_trips() {
+        for code in ErrorCode::ALL {
+            let json = serde_json::to_string(code).unwrap();
+            assert_eq!(json, format!("\"{}\"", code.as_str()));
+            assert_eq!(serde_json::from_str::<ErrorCode>(&json).unwrap(), *code);
+            assert_eq!(
+                ErrorCode::ALL
+                    .iter()
+                    .filter(|c| c.as_str() == code.as_str())
+                    .count(),
+                1
+            );
+        }
+    }
+
+    #[test]
+    fn both_languages_say_the_detail_equally_often() {
+        for code in ErrorCode::ALL {
+            let holes = |language| code.sentence(language).matches("{}").count();
+            assert_eq!(
+                holes(Language::En),
+                holes(Language::Zh),
+                "{}",
+                code.as_str()
+            );
+            assert!(holes(Language::En) <= 1, "{}", code.as_str());
+        }
+    }
+
+    #[test]
+    fn a_failure_reads_as_one_sentence_with_its_fact() {
+        let failure = Failure::new(ErrorCode::StepsUsedUp, "40");
+        assert!(
+            failure
+                .sentence(Language::En)
+                .starts_with("The step budget of 40 is used up.")
+        );
+        let failure = Failure::new(ErrorCode::InvalidJson, "expected `:`.");
+        assert_eq!(
+            failure.sentence(Language::En),
+            "The body is not valid JSON: expected `:`."
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! What a run can owe the world. [`crate::run::Run::due`] lists it; the driver performs it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{CallId, MessageId};
+use crate::settings::Role;
+use crate::tool::{Call, EffectClass};
+
+/// Something owed: it stays due until the input that answers or cancels it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Ask a model for a message. Answered by `ModelReplied` or `ModelFailed`.
+    CallModel(ModelCall),
+    /// Run a tool. Answered by `ToolReturned`.
+    RunTool(ToolRun),
+    /// Tell the run when a moment has come. Answered by `LimitReached`.
+    Wait {
+        /// For what.
+        limit: Limit,
+        /// When, Unix milliseconds.
+        until_ms: i64,
+    },
+    /// Deliver what an ended run still owes. Answered by `Delivered`.
+    Deliver(Delivery),
+}
+
+/// A model call that is owed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelCall {
+    /// The message it writes; also the call's name in headers, logs and spans.
+    pub message: MessageId,
+    /// Which model, and which prompts.
+    pub role: Role,
+    /// Which attempt this is, from 1: failures that sent text and crashes before it count.
+    pub attempt: u32,
+    /// How many of the earlier attempts failed (and did not crash): the retries used up.
+    pub failed: u32,
+    /// Whether it may call tools.
+    pub tool_choice: ToolChoice,
+}
+
+/// A tool call that is owed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolRun {
+    /// The call.
+    pub call: Call,
+    /// What a repeat does.
+    pub class: EffectClass,
+    /// Milliseconds it may take.
+    pub timeout_ms: u64,
+    /// Which attempt this is, from 1: crashes before it count.
+    pub attempt: u32,
+    /// Whether its start is in the journal; only of interest for `once` calls.
+    pub started: bool,
+}
+
+/// Whether a model may, must or must not call tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// It must not.
+    None,
+    /// It may.
+    #[default]
+    Auto,
+    /// It must call some tool.
+    Required,
+    /// It must call this one.
+    Named(String),
+}
+
+/// A limit that ends a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The wall-time budget.
+    WallTime,
+    /// The number of hand-overs.
+    Hops,
+}
+
+/// What an ended run still owes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// Its recurring alarm is to be removed.
+    AlarmRemoval,
+}
+
+/// Names an effect; the attempt is no part of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EffectId {
+    /// The call that writes this message.
+    Model(MessageId),
+    /// This tool call.
+    Tool(CallId),
+    /// Waiting for this limit.
+    Wait(Limit),
+    /// This delivery.
+    Deliver(Delivery),
+}
+
+impl Effect {
+    /// The effect's name: unique among everything a run ever owes.
+    #[must_use]
+    pub fn id(&self) -> EffectId {
+        match self {
+            Self::CallModel(call) => EffectId::Model(call.message.clone()),
+            Self::RunTool(run) => EffectId::Tool(run.call.id.clone()),
+            Self::Wait { limit, .. } => EffectId::Wait(*limit),
+            Self::Deliver(delivery) => EffectId::Deliver(*delivery),
+        }
+    }
+}
+
+impl fmt::Display for EffectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model(message) => write!(f, "model:{message}"),
+            Self::Tool(call) => write!(f, "tool:{call}"),
+            Self::Wait(Limit::WallTime) => f.write_str("wait:wall_time"),
+            Self::Wait(Limit::Hops) => f.write_str("wait:hops"),
+            Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
+        }
+    }
+}

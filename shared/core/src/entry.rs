@@ -1,0 +1,156 @@
+//! The public history of a run: what every viewer sees, in whatever protocol.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::budget::{Spent, Usage};
+use crate::code::Failure;
+use crate::file::ProductFile;
+use crate::id::{CallId, MessageId, RequestId, SessionId};
+use crate::settings::Mode;
+use crate::status::RunStatus;
+use crate::tool::Outcome;
+
+/// One public event of a run. Its place in the history is its record's number and its position in
+/// that record; its id names it across viewers and retries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`.
+    pub id: String,
+    /// When it was recorded, Unix milliseconds. Informative: order is the journal's.
+    pub at_ms: i64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What can happen in a run, as a client sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum Event {
+    /// The question was accepted.
+    #[serde(rename = "run.started")]
+    RunStarted {
+        /// The session it belongs to.
+        session: SessionId,
+        /// The client's label for it.
+        request: RequestId,
+        /// What was asked.
+        question: String,
+        /// How it is worked on.
+        mode: Mode,
+    },
+    /// Its driver died and another took over; unfinished text starts over.
+    #[serde(rename = "run.resumed")]
+    RunResumed {
+        /// The lease's new epoch.
+        epoch: u64,
+    },
+    /// An attempt at a message failed after it had sent text; that text is void.
+    #[serde(rename = "item.reset")]
+    ItemReset {
+        /// The message.
+        message: MessageId,
+        /// The attempt that failed, from 1.
+        attempt: u32,
+        /// Why, for people.
+        failure: Failure,
+    },
+    /// A reply of the model is complete.
+    #[serde(rename = "message.completed")]
+    MessageCompleted {
+        /// The message; previews carried the same id.
+        message: MessageId,
+        /// All of its text.
+        text: String,
+        /// What the model thought, apart from the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reasoning: Option<String>,
+        /// Whether it ended before the model was done.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut: bool,
+        /// What it cost.
+        usage: Usage,
+    },
+    /// The model asks for a tool.
+    #[serde(rename = "call.requested")]
+    CallRequested {
+        /// The call.
+        call: CallId,
+        /// The tool.
+        tool: String,
+        /// Its arguments; a string where they could not be read.
+        arguments: Value,
+        /// Whether the tool's raw result is for the user's eyes.
+        visible: bool,
+    },
+    /// A call was answered.
+    #[serde(rename = "call.completed")]
+    CallCompleted {
+        /// The call.
+        call: CallId,
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// A user added a file while the run was at work.
+    #[serde(rename = "file.added")]
+    FileAdded {
+        /// The file.
+        file: ProductFile,
+    },
+    /// The run ended. Always the last entry, and exactly one.
+    #[serde(rename = "run.ended")]
+    RunEnded(Ending),
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    /// `finished`, `failed` or `stopped`.
+    pub status: RunStatus,
+    /// The answer; with a failure, what there was of one.
+    pub answer: String,
+    /// The files it hands over, most important first.
+    pub files: Vec<ProductFile>,
+    /// Why it did not finish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// What it used up.
+    pub spent: Spent,
+    /// Milliseconds from the question to the end.
+    pub took_ms: u64,
+}
+
+impl Event {
+    /// The event's name on the wire.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::RunStarted { .. } => "run.started",
+            Self::RunResumed { .. } => "run.resumed",
+            Self::ItemReset { .. } => "item.reset",
+            Self::MessageCompleted { .. } => "message.completed",
+            Self::CallRequested { .. } => "call.requested",
+            Self::CallCompleted { .. } => "call.completed",
+            Self::FileAdded { .. } => "file.added",
+            Self::RunEnded(_) => "run.ended",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_entry_is_one_flat_object_named_noun_verb() {
+        let wire = json!({
+            "id": "t1.c1", "at_ms": 5, "type": "call.requested",
+            "call": "t1.c1", "tool": "file_tool", "arguments": {"command": "get"}, "visible": false,
+        });
+        let entry: Entry = serde_json::from_value(wire.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&entry).unwrap(), wire);
+        assert_eq!(wire["type"], entry.event.name());
+    }
+}

@@ -1,0 +1,120 @@
+//! Product files: what a run makes and what a user hands in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::FileName;
+
+/// A file of a session, as the journal and the clients know it. Its bytes lie in object storage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProductFile {
+    /// Unique within the session; writing it again replaces it.
+    pub name: FileName,
+    /// One line for people and for the model; up to 1 500 characters.
+    pub description: String,
+    /// Bytes.
+    pub size: u64,
+    /// An intermediate result: the agent may read it, the user is not offered it.
+    pub internal: bool,
+    /// The media type it is served with.
+    pub media_type: String,
+    /// Where its bytes lie. Opaque here; names one content, so a rewritten file gets another.
+    pub object: String,
+}
+
+/// The files of a session in the order they were last written, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileList(Vec<ProductFile>);
+
+impl FileList {
+    /// A list of these files, each replacing an earlier one of its name.
+    #[must_use]
+    pub fn of(files: impl IntoIterator<Item = ProductFile>) -> Self {
+        let mut list = Self::default();
+        for file in files {
+            list.put(file);
+        }
+        list
+    }
+
+    /// Adds a file, or replaces the one of that name; either way it is the newest now.
+    pub fn put(&mut self, file: ProductFile) {
+        self.0.retain(|known| known.name != file.name);
+        self.0.push(file);
+    }
+
+    /// All files, oldest first.
+    #[must_use]
+    pub fn all(&self) -> &[ProductFile] {
+        &self.0
+    }
+
+    /// The files a user would be offered, newest first.
+    #[must_use]
+    pub fn deliverable(&self) -> Vec<ProductFile> {
+        self.0
+            .iter()
+            .rev()
+            .filter(|file| !file.internal)
+            .cloned()
+            .collect()
+    }
+}
+
+/// The media type a file name suggests; `application/octet-stream` when it suggests none.
+#[must_use]
+pub fn media_type_of(name: &str) -> &'static str {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match ending.to_ascii_lowercase().as_str() {
+        "txt" | "log" => "text/plain",
+        "md" | "markdown" => "text/markdown",
+        "csv" => "text/csv",
+        "html" | "htm" => "text/html",
+        "json" => "application/json",
+        "xml" => "application/xml",
+        "yaml" | "yml" => "application/yaml",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "svg" => "image/svg+xml",
+        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        "zip" => "application/zip",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, internal: bool) -> ProductFile {
+        ProductFile {
+            name: FileName::new(name).unwrap(),
+            description: String::new(),
+            size: 1,
+            internal,
+            media_type: media_type_of(name).to_owned(),
+            object: format!("o-{name}"),
+        }
+    }
+
+    #[test]
+    fn a_rewritten_file_is_the_newest_and_internal_ones_are_not_offered() {
+        let list = FileList::of([
+            file("a.md", false),
+            file("b.txt", true),
+            file("c.md", false),
+        ]);
+        let list = FileList::of(list.all().iter().cloned().chain([file("a.md", false)]));
+        let names: Vec<_> = list
+            .deliverable()
+            .iter()
+            .map(|f| f.name.to_string())
+            .collect();
+        assert_eq!(names, ["a.md", "c.md"]);
+        assert_eq!(list.all().len(), 3);
+    }
+}

@@ -1,0 +1,298 @@
+//! Typed ids, checked where they enter.
+//!
+//! Ids that clients choose (`SessionId`, `RequestId`) are labels; ids that we make carry a prefix or
+//! count turns and calls of their own run, so that a record inserted between two others shifts none.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Why a text is not an id of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} must be {rule}")]
+pub struct BadId {
+    /// What was being read, in the words of the API: `session id`, `file name`.
+    pub what: &'static str,
+    /// What it must look like.
+    pub rule: &'static str,
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $rule:literal, $check:path) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks a text and makes an id of it.
+            ///
+            /// # Errors
+            /// [`BadId`] with the rule that the text breaks.
+            pub fn new(text: impl Into<String>) -> Result<Self, BadId> {
+                let text = text.into();
+                if $check(&text) { Ok(Self(text)) } else { Err(BadId { what: $what, rule: $rule }) }
+            }
+
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+            fn try_from(text: String) -> Result<Self, BadId> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// Whose data it is: the AWS account behind `AWS_IAM`, `local` on a laptop. Every stored key
+    /// starts with it, so it is taken from the verified caller and never from a request.
+    TenantId, "tenant", "1-128 of A-Z a-z 0-9 _ : . -", is_label
+);
+text_id!(
+    /// Who asks, within a tenant: the caller's ARN without its session name.
+    UserId, "user", "1-256 printable ASCII characters without #", is_principal
+);
+text_id!(
+    /// A conversation; its runs follow one another. Chosen by the client.
+    SessionId, "session id", "1-128 of A-Z a-z 0-9 _ : . -", is_label
+);
+text_id!(
+    /// One question as the client names it. Chosen by the client, or made when it is missing.
+    RequestId, "request id", "1-128 of A-Z a-z 0-9 _ : . -", is_label
+);
+text_id!(
+    /// One user request, from the question to its final entry.
+    RunId, "run id", "run_ and 32 hexadecimal digits", is_run_id
+);
+text_id!(
+    /// One reply of the model: `t3` for the third turn, `summary` for the closing one.
+    MessageId, "message id", "t and a number, or summary", is_message_id
+);
+text_id!(
+    /// One tool call: `t3.c1` is the first call of the third turn. Also its idempotency key, within
+    /// the run.
+    CallId, "call id", "a message id, .c and a number", is_call_id
+);
+text_id!(
+    /// The name of a product file within its session.
+    FileName,
+    "file name",
+    "1-255 bytes without path separators or control characters, and not . or ..",
+    is_file_name
+);
+text_id!(
+    /// Names one write, so that a writer whose reply was lost recognises its own record.
+    WriteId, "write id", "1-64 of A-Z a-z 0-9 _ : . -", is_write_id
+);
+
+impl RunId {
+    /// The run that answers `request` in `session`: the same three always give the same run.
+    ///
+    /// A hash of the length-prefixed parts, so that no two triples can collide by concatenation.
+    #[must_use]
+    pub fn of(tenant: &TenantId, session: &SessionId, request: &RequestId) -> Self {
+        let mut hash = Sha256::new();
+        for part in [tenant.as_str(), session.as_str(), request.as_str()] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        let mut text = hex(&hash.finalize());
+        text.truncate(32);
+        Self(format!("run_{text}"))
+    }
+}
+
+impl MessageId {
+    /// The model's reply of turn `turn`, counted from 1.
+    #[must_use]
+    pub fn turn(turn: u32) -> Self {
+        Self(format!("t{turn}"))
+    }
+
+    /// The closing summary.
+    #[must_use]
+    pub fn summary() -> Self {
+        Self("summary".to_owned())
+    }
+
+    /// Whether this is the closing summary rather than a turn.
+    #[must_use]
+    pub fn is_summary(&self) -> bool {
+        self.0 == "summary"
+    }
+}
+
+impl CallId {
+    /// Call number `index` (from 1) of a message.
+    #[must_use]
+    pub fn nth(message: &MessageId, index: usize) -> Self {
+        Self(format!("{message}.c{index}"))
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing into a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+/// The SHA-256 of some bytes, as 64 hexadecimal digits: how contents are named and compared.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn is_label(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(is_label_byte)
+}
+
+fn is_write_id(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(is_label_byte)
+}
+
+fn is_label_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'.' | b'-')
+}
+
+fn is_principal(text: &str) -> bool {
+    (1..=256).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() && b != b'#')
+}
+
+fn is_run_id(text: &str) -> bool {
+    text.strip_prefix("run_").is_some_and(|rest| {
+        rest.len() == 32 && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+fn is_message_id(text: &str) -> bool {
+    text == "summary" || text.strip_prefix('t').is_some_and(is_count)
+}
+
+fn is_call_id(text: &str) -> bool {
+    text.rsplit_once(".c")
+        .is_some_and(|(message, n)| is_message_id(message) && is_count(n))
+}
+
+fn is_count(text: &str) -> bool {
+    !text.starts_with('0') && text.parse::<u32>().is_ok_and(|n| n > 0)
+}
+
+fn is_file_name(text: &str) -> bool {
+    (1..=255).contains(&text.len())
+        && text != "."
+        && text != ".."
+        && !text
+            .chars()
+            .any(|c| matches!(c, '/' | '\\') || c.is_control() || is_bidi_override(c))
+        && text.trim() == text
+}
+
+/// Characters that make a name show as another one (`U+202E` turns `gnp.exe` around).
+fn is_bidi_override(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_take_what_the_original_client_sends_and_nothing_that_could_leave_a_key() {
+        for good in ["session-1763600000000-12", "a:b.c_d-e", "1"] {
+            assert!(SessionId::new(good).is_ok(), "{good}");
+        }
+        let long = "x".repeat(129);
+        for bad in [
+            "",
+            "a/b",
+            "../x",
+            "a b",
+            "a#b",
+            "é",
+            "%2e",
+            "a\0",
+            long.as_str(),
+        ] {
+            assert!(SessionId::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn file_names_have_no_path_no_control_characters_and_at_most_255_bytes() {
+        for good in ["growth.md", "金价 报告.html", "a..b", "-rf", "con"] {
+            assert!(FileName::new(good).is_ok(), "{good}");
+        }
+        let long = "界".repeat(86);
+        for bad in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "a\\b",
+            "a\nb",
+            "a\u{202e}b",
+            " a",
+            long.as_str(),
+        ] {
+            assert!(FileName::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_run_id_depends_on_each_part_and_on_where_one_ends() {
+        let run = |t: &str, s: &str, r: &str| {
+            RunId::of(
+                &TenantId::new(t).unwrap(),
+                &SessionId::new(s).unwrap(),
+                &RequestId::new(r).unwrap(),
+            )
+        };
+        assert_eq!(run("t", "s", "r"), run("t", "s", "r"));
+        assert_ne!(run("t", "s", "r"), run("t", "sr", "r"));
+        assert_ne!(run("ts", "s", "r"), run("t", "ss", "r"));
+        assert_eq!(
+            RunId::new(run("t", "s", "r").as_str()),
+            Ok(run("t", "s", "r"))
+        );
+    }
+
+    #[test]
+    fn ids_we_make_are_read_back_and_others_are_refused() {
+        assert!(MessageId::new("t12").is_ok() && MessageId::new("summary").is_ok());
+        assert!(CallId::new("t12.c3").is_ok());
+        for bad in ["t0", "t", "t-1", "t01", "x1", "t1.c1"] {
+            assert!(MessageId::new(bad).is_err(), "{bad}");
+        }
+        for bad in ["t1", "t1.c0", "t1.c", "c1", "t1.c1.c1x"] {
+            assert!(CallId::new(bad).is_err(), "{bad}");
+        }
+        assert!(serde_json::from_str::<RunId>("\"run_zz\"").is_err());
+    }
+}

@@ -1,0 +1,220 @@
+//! What a run can be told. The journal is the list of these, in order.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Usage;
+use crate::code::Failure;
+use crate::conversation::{Exchange, Reasoning};
+use crate::effect::{Delivery, Limit};
+use crate::file::ProductFile;
+use crate::id::{CallId, MessageId, RequestId, SessionId, TenantId, UserId};
+use crate::settings::{OutputStyle, RunSettings};
+use crate::tool::{Arguments, OfferedTool, Outcome};
+
+/// Something a run is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "input")]
+pub enum Input {
+    /// The question. Always the first input, and never again.
+    #[serde(rename = "asked")]
+    Asked(Box<Asked>),
+    /// The lease was taken over from a driver that had not released it.
+    #[serde(rename = "resumed")]
+    Resumed {
+        /// The lease's new epoch; the driver of a lower one stops.
+        epoch: u64,
+    },
+    /// An attempt at a model call failed after it had sent text.
+    #[serde(rename = "model.attempt_failed")]
+    AttemptFailed {
+        /// The message it was writing.
+        message: MessageId,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// Why.
+        failure: Failure,
+        /// What it cost, as far as that is known.
+        usage: Usage,
+    },
+    /// The model replied.
+    #[serde(rename = "model.replied")]
+    ModelReplied(Box<ModelReplied>),
+    /// The model call failed for good.
+    #[serde(rename = "model.failed")]
+    ModelFailed {
+        /// The message it was to write.
+        message: MessageId,
+        /// Why.
+        failure: Failure,
+    },
+    /// A `once` call is about to run.
+    #[serde(rename = "tool.started")]
+    ToolStarted {
+        /// The call.
+        call: CallId,
+    },
+    /// A tool call came to an end.
+    #[serde(rename = "tool.returned")]
+    ToolReturned {
+        /// The call.
+        call: CallId,
+        /// What came of it.
+        outcome: Outcome,
+        /// Milliseconds it took.
+        took_ms: u64,
+    },
+    /// A user added a file to the session.
+    #[serde(rename = "file.added")]
+    FileAdded {
+        /// Names this message, so that a repeat is ignored.
+        id: String,
+        /// The file.
+        file: ProductFile,
+    },
+    /// Somebody asked the run to stop.
+    #[serde(rename = "stop.asked")]
+    StopAsked {
+        /// Who.
+        by: UserId,
+        /// What the message being written said until then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        partial: Option<Partial>,
+    },
+    /// A limit was reached.
+    #[serde(rename = "limit.reached")]
+    LimitReached {
+        /// Which.
+        limit: Limit,
+    },
+    /// Something the ended run owed was delivered.
+    #[serde(rename = "delivered")]
+    Delivered {
+        /// What.
+        delivery: Delivery,
+    },
+}
+
+impl Input {
+    /// The input's name, for logs and spans.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Asked(_) => "asked",
+            Self::Resumed { .. } => "resumed",
+            Self::AttemptFailed { .. } => "model.attempt_failed",
+            Self::ModelReplied(_) => "model.replied",
+            Self::ModelFailed { .. } => "model.failed",
+            Self::ToolStarted { .. } => "tool.started",
+            Self::ToolReturned { .. } => "tool.returned",
+            Self::FileAdded { .. } => "file.added",
+            Self::StopAsked { .. } => "stop.asked",
+            Self::LimitReached { .. } => "limit.reached",
+            Self::Delivered { .. } => "delivered",
+        }
+    }
+}
+
+/// The question and everything that decides how it is worked on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Whose run it is.
+    pub tenant: TenantId,
+    /// Who asked.
+    pub user: UserId,
+    /// The conversation it belongs to.
+    pub session: SessionId,
+    /// The client's label for it.
+    pub request: RequestId,
+    /// SHA-256 of what was asked, to tell a repeat from a reused request id.
+    pub body_hash: String,
+    /// The question.
+    pub question: String,
+    /// The form the answer should take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_style: Option<OutputStyle>,
+    /// Instructions of the deployment or the client, put into the system prompt.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base_prompt: String,
+    /// The session's newest questions and answers, oldest first; at most 20 messages.
+    #[serde(default)]
+    pub history: Vec<Exchange>,
+    /// The session's files, oldest first.
+    #[serde(default)]
+    pub files: Vec<ProductFile>,
+    /// What holds until the run ends.
+    pub settings: RunSettings,
+}
+
+/// A complete reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelReplied {
+    /// The message it is.
+    pub message: MessageId,
+    /// What it says.
+    pub reply: Reply,
+    /// The tools that were offered with the request.
+    pub offered: Vec<OfferedTool>,
+    /// What had to be left out of the request, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Dropped>,
+}
+
+/// What a model said, after repair.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Its text.
+    #[serde(default)]
+    pub text: String,
+    /// What it thought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Reasoning>,
+    /// The tools it asks for, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<AskedCall>,
+    /// Why it ended.
+    pub finish: Finish,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// A tool call as the model asked for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AskedCall {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Arguments,
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// The model was done, or asks for tools.
+    #[default]
+    Done,
+    /// It reached its output limit.
+    Length,
+    /// The provider's filter cut it.
+    Filtered,
+}
+
+/// What of a conversation did not fit into a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// How many of its oldest pieces.
+    pub pieces: u32,
+    /// The tokens the request would have had with them.
+    pub tokens_before: u64,
+    /// The tokens it had.
+    pub tokens: u64,
+}
+
+/// What a stopped message said until then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Partial {
+    /// The message.
+    pub message: MessageId,
+    /// Its text so far.
+    pub text: String,
+}

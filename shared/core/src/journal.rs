@@ -1,0 +1,185 @@
+//! How a run is kept: numbered records of inputs and the entries they made.
+
+use serde::{Deserialize, Serialize};
+
+use crate::entry::Entry;
+use crate::id::WriteId;
+use crate::input::{Asked, Input};
+use crate::run::Run;
+
+/// The format of the records that this code writes. A driver that meets a newer one leaves the run
+/// alone; every older one is folded as it always was.
+pub const FORMAT: u16 = 1;
+
+/// One journal record. Written once, on the condition that no record of its number exists.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The format it is written in.
+    pub v: u16,
+    /// Its number, from 0, without gaps.
+    pub n: u64,
+    /// Names the write, so that a writer whose reply was lost recognises its own record.
+    pub write: WriteId,
+    /// The lease epoch of the driver that wrote it.
+    pub epoch: u64,
+    /// When it was written, Unix milliseconds.
+    pub at_ms: i64,
+    /// What the run was told.
+    pub inputs: Vec<Input>,
+    /// What viewers see of it.
+    pub entries: Vec<Entry>,
+}
+
+/// Why a journal cannot be folded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FoldError {
+    /// There is no record, or the first one holds no question.
+    #[error("the journal does not begin with a question")]
+    NoQuestion,
+    /// A record is missing.
+    #[error("record {0} is missing")]
+    Gap(u64),
+    /// Written by a newer version: leave the run to that one.
+    #[error("record format {0} is newer than {FORMAT}")]
+    NewerFormat(u16),
+}
+
+/// A run and its place in the journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Journal {
+    run: Run,
+    next: u64,
+    epoch: u64,
+}
+
+impl Journal {
+    /// The journal that a question opens, and its first record.
+    #[must_use]
+    pub fn open(asked: Asked, epoch: u64, write: WriteId, at_ms: i64) -> (Self, Record) {
+        let (run, entries) = Run::start(asked.clone(), at_ms);
+        let inputs = vec![Input::Asked(Box::new(asked))];
+        let record = Record {
+            v: FORMAT,
+            n: 0,
+            write,
+            epoch,
+            at_ms,
+            inputs,
+            entries,
+        };
+        (
+            Self {
+                run,
+                next: 1,
+                epoch,
+            },
+            record,
+        )
+    }
+
+    /// Folds a journal from its first record on.
+    ///
+    /// # Errors
+    /// [`FoldError`] when records are missing or newer than this code. A record's content never
+    /// fails: an input that nothing waits for is ignored.
+    pub fn fold(records: &[Record]) -> Result<Self, FoldError> {
+        let (first, rest) = records.split_first().ok_or(FoldError::NoQuestion)?;
+        first.check_format()?;
+        let [Input::Asked(asked), ..] = first.inputs.as_slice() else {
+            return Err(FoldError::NoQuestion);
+        };
+        let (run, _) = Run::start(asked.as_ref().clone(), first.at_ms);
+        let mut journal = Self {
+            run,
+            next: first.n + 1,
+            epoch: first.epoch,
+        };
+        for record in rest {
+            journal.apply(record)?;
+        }
+        Ok(journal)
+    }
+
+    /// Takes the next record, written by whomever.
+    ///
+    /// # Errors
+    /// See [`Journal::fold`]; the journal is unchanged then.
+    pub fn apply(&mut self, record: &Record) -> Result<(), FoldError> {
+        record.check_format()?;
+        if record.n != self.next {
+            return Err(FoldError::Gap(self.next));
+        }
+        for input in &record.inputs {
+            self.run.next(input, record.at_ms);
+        }
+        self.next += 1;
+        self.epoch = self.epoch.max(record.epoch);
+        Ok(())
+    }
+
+    /// Decides what these inputs make of the run: the journal as it will be, and the record to
+    /// append. `None` when no input matters; then nothing is to be written. A stop goes first,
+    /// whatever came with it.
+    #[must_use]
+    pub fn decide(
+        &self,
+        mut inputs: Vec<Input>,
+        epoch: u64,
+        write: WriteId,
+        at_ms: i64,
+    ) -> Option<(Self, Record)> {
+        inputs.sort_by_key(|input| !matches!(input, Input::StopAsked { .. }));
+        let mut decided = self.clone();
+        let mut entries = Vec::new();
+        inputs.retain(|input| match decided.run.next(input, at_ms) {
+            Some(more) => {
+                entries.extend(more);
+                true
+            }
+            None => false,
+        });
+        if inputs.is_empty() {
+            return None;
+        }
+        decided.next += 1;
+        decided.epoch = decided.epoch.max(epoch);
+        let record = Record {
+            v: FORMAT,
+            n: self.next,
+            write,
+            epoch,
+            at_ms,
+            inputs,
+            entries,
+        };
+        Some((decided, record))
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The number of the record that comes next.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The highest lease epoch among its records.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+}
+
+impl Record {
+    fn check_format(&self) -> Result<(), FoldError> {
+        if self.v > FORMAT {
+            Err(FoldError::NewerFormat(self.v))
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a run is, and nothing else: no I/O, no clock, no randomness, no async.
+//!
+//! Read in this order: [`entry`] (what clients see), [`input`] (what a run can be told), [`effect`]
+//! (what a run can owe), [`agent_loop`] and [`run`] (how it decides), [`journal`] (how it is kept),
+//! [`wire`] (how a connection shows it).
+
+pub mod agent_loop;
+pub mod budget;
+pub mod code;
+pub mod context;
+pub mod conversation;
+pub mod effect;
+pub mod entry;
+pub mod file;
+pub mod id;
+pub mod input;
+pub mod journal;
+pub mod preview;
+pub mod run;
+pub mod settings;
+pub mod status;
+pub mod tool;
+pub mod wire;

@@ -1,0 +1,156 @@
+//! Text as it is being written: not journaled, may be lost, always followed by the whole.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::MessageId;
+
+/// What kind of text a preview is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TextKind {
+    /// What the message says.
+    Text,
+    /// What the model thought before; kept apart from the answer.
+    Reasoning,
+}
+
+/// A piece of an unfinished message. Applied by offset: a piece that starts within the text known
+/// so far extends it, one that starts behind its end is ignored, and a higher attempt starts over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preview {
+    /// The message being written.
+    pub message: MessageId,
+    /// Which attempt at it, from 1.
+    pub attempt: u32,
+    /// Which of its texts.
+    pub kind: TextKind,
+    /// Where the piece starts, in bytes of UTF-8.
+    pub offset: u64,
+    /// The piece.
+    pub text: String,
+    /// When it was written, Unix milliseconds.
+    pub at_ms: i64,
+}
+
+/// The text of one unfinished message as far as one reader knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OpenText {
+    attempt: u32,
+    text: String,
+    reasoning: String,
+}
+
+/// What a piece changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applied {
+    /// This was added at the end.
+    Appended(String),
+    /// A new attempt began; this is all of its text known so far.
+    Restarted(String),
+    /// Nothing: known already, or a piece in between is missing.
+    Nothing,
+}
+
+impl OpenText {
+    /// The attempt whose text this is; 0 before the first piece.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// The text of one kind.
+    #[must_use]
+    pub fn of(&self, kind: TextKind) -> &str {
+        match kind {
+            TextKind::Text => &self.text,
+            TextKind::Reasoning => &self.reasoning,
+        }
+    }
+
+    /// Applies a piece by its attempt and offset.
+    pub fn apply(&mut self, piece: &Preview) -> Applied {
+        if piece.attempt < self.attempt {
+            return Applied::Nothing;
+        }
+        let restarted = piece.attempt > self.attempt && self.attempt > 0;
+        if piece.attempt > self.attempt {
+            *self = Self {
+                attempt: piece.attempt,
+                ..Self::default()
+            };
+        }
+        let known = match piece.kind {
+            TextKind::Text => &mut self.text,
+            TextKind::Reasoning => &mut self.reasoning,
+        };
+        let added = usize::try_from(piece.offset)
+            .ok()
+            .and_then(|offset| known.len().checked_sub(offset))
+            .and_then(|overlap| piece.text.get(overlap..))
+            .unwrap_or_default();
+        known.push_str(added);
+        match (restarted, added.is_empty()) {
+            (true, _) => Applied::Restarted(added.to_owned()),
+            (false, true) => Applied::Nothing,
+            (false, false) => Applied::Appended(added.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn piece(attempt: u32, offset: usize, text: &str) -> Preview {
+        Preview {
+            message: MessageId::turn(1),
+            attempt,
+            kind: TextKind::Text,
+            offset: offset as u64,
+            text: text.to_owned(),
+            at_ms: 0,
+        }
+    }
+
+    #[test]
+    fn pieces_extend_by_offset_and_a_new_attempt_starts_over() {
+        let mut open = OpenText::default();
+        assert_eq!(
+            open.apply(&piece(1, 0, "ab")),
+            Applied::Appended("ab".into())
+        );
+        assert_eq!(
+            open.apply(&piece(1, 1, "bc")),
+            Applied::Appended("c".into())
+        );
+        assert_eq!(open.apply(&piece(1, 9, "z")), Applied::Nothing);
+        assert_eq!(open.apply(&piece(1, 0, "ab")), Applied::Nothing);
+        assert_eq!(
+            open.apply(&piece(2, 0, "x")),
+            Applied::Restarted("x".into())
+        );
+        assert_eq!(open.apply(&piece(1, 3, "d")), Applied::Nothing);
+        assert_eq!(open.of(TextKind::Text), "x");
+    }
+
+    proptest! {
+        #[test]
+        fn repeated_and_overlapping_pieces_never_double_or_tear_the_text(
+            text in "[a-z界é]{0,40}",
+            cuts in proptest::collection::vec((0usize..40, 0usize..40), 0..30),
+        ) {
+            let boundaries: Vec<usize> =
+                text.char_indices().map(|(i, _)| i).chain([text.len()]).collect();
+            let mut open = OpenText::default();
+            for (a, b) in cuts {
+                let (a, b) = (a.min(b) % boundaries.len(), a.max(b) % boundaries.len());
+                let (a, b) = (boundaries[a.min(b)], boundaries[a.max(b)]);
+                open.apply(&piece(1, a, &text[a..b]));
+                prop_assert!(text.starts_with(open.of(TextKind::Text)));
+            }
+            open.apply(&piece(1, 0, &text));
+            prop_assert_eq!(open.of(TextKind::Text), text.as_str());
+        }
+    }
+}

@@ -1,0 +1,521 @@
+//! The run's machine: what an input makes of it, and what it owes in each state.
+
+use std::collections::BTreeSet;
+
+use crate::agent_loop::{AgentLoop, Attempts, MAX_CRASHES, Observed};
+use crate::budget::{Spent, Usage};
+use crate::code::{ErrorCode, Failure};
+use crate::conversation::{Conversation, Item};
+use crate::effect::{Delivery, Effect, Limit, ModelCall, ToolChoice};
+use crate::entry::{Ending, Entry, Event};
+use crate::file::{FileList, ProductFile};
+use crate::id::MessageId;
+use crate::input::{Asked, Input, ModelReplied, Partial};
+use crate::settings::Role;
+use crate::status::RunStatus;
+use crate::tool::Outcome;
+
+/// How often a run may be handed over from one invocation to the next. Lambda itself stops a chain
+/// of about 16 unless the function allows recursion, so we count.
+pub const MAX_HOPS: u32 = 1_000;
+
+/// What separates the summary's text from the names of the files it hands over.
+pub const DELIVERABLES_MARK: &str = "$$$";
+
+/// A run: the fold of its journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    asked: Asked,
+    started_at_ms: i64,
+    conversation: Conversation,
+    files: FileList,
+    produced: FileList,
+    files_heard_of: BTreeSet<String>,
+    spent: Spent,
+    phase: Phase,
+}
+
+/// Where a run stands, with what is true only there.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Phase {
+    /// The agent works on the question.
+    Reacting(AgentLoop),
+    /// The work is done; the answer is being written.
+    Summarizing(Summarizing),
+    /// The final entry is written.
+    Ended(Ended),
+}
+
+/// The closing model call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summarizing {
+    attempts: Attempts,
+    /// Why the work was broken off, if it was.
+    because: Option<Failure>,
+}
+
+/// An ended run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    status: RunStatus,
+    undelivered: BTreeSet<Delivery>,
+}
+
+impl Run {
+    /// The run that a question starts.
+    #[must_use]
+    pub fn start(asked: Asked, at_ms: i64) -> (Self, Vec<Entry>) {
+        let entry = Entry {
+            id: "start".to_owned(),
+            at_ms,
+            event: Event::RunStarted {
+                session: asked.session.clone(),
+                request: asked.request.clone(),
+                question: asked.question.clone(),
+                mode: asked.settings.mode,
+            },
+        };
+        let run = Self {
+            started_at_ms: at_ms,
+            conversation: Conversation {
+                history: asked.history.clone(),
+                question: asked.question.clone(),
+                items: Vec::new(),
+            },
+            files: FileList::of(asked.files.iter().cloned()),
+            produced: FileList::default(),
+            files_heard_of: BTreeSet::new(),
+            spent: Spent::default(),
+            phase: Phase::Reacting(AgentLoop::default()),
+            asked,
+        };
+        (run, vec![entry])
+    }
+
+    /// Takes an input and says what viewers see of it. `None` means that the input answers nothing
+    /// that is owed, or was had already: the run is unchanged and nothing is to be recorded.
+    pub fn next(&mut self, input: &Input, at_ms: i64) -> Option<Vec<Entry>> {
+        let events = match &mut self.phase {
+            Phase::Ended(ended) => ended.next(input)?,
+            Phase::Reacting(_) | Phase::Summarizing(_) => self.work(input, at_ms)?,
+        };
+        Some(
+            events
+                .into_iter()
+                .map(|(id, event)| Entry { id, at_ms, event })
+                .collect(),
+        )
+    }
+
+    /// Everything the run owes now, in a stable order.
+    #[must_use]
+    pub fn due(&self) -> Vec<Effect> {
+        let mut due = match &self.phase {
+            Phase::Reacting(agent) => agent.due(),
+            Phase::Summarizing(summarizing) => vec![summarizing.due()],
+            Phase::Ended(ended) => {
+                return ended
+                    .undelivered
+                    .iter()
+                    .copied()
+                    .map(Effect::Deliver)
+                    .collect();
+            }
+        };
+        due.push(Effect::Wait {
+            limit: Limit::WallTime,
+            until_ms: self.wall_time_ends_at_ms(),
+        });
+        due
+    }
+
+    /// Where the run stands.
+    #[must_use]
+    pub fn status(&self) -> RunStatus {
+        match &self.phase {
+            Phase::Reacting(_) | Phase::Summarizing(_) => RunStatus::Running,
+            Phase::Ended(ended) => ended.status,
+        }
+    }
+
+    /// What started it.
+    #[must_use]
+    pub fn asked(&self) -> &Asked {
+        &self.asked
+    }
+
+    /// When it was asked, Unix milliseconds.
+    #[must_use]
+    pub fn started_at_ms(&self) -> i64 {
+        self.started_at_ms
+    }
+
+    /// When its wall-time budget is used up, Unix milliseconds.
+    #[must_use]
+    pub fn wall_time_ends_at_ms(&self) -> i64 {
+        let wall_ms = i64::try_from(self.asked.settings.budget.wall_ms).unwrap_or(i64::MAX);
+        self.started_at_ms.saturating_add(wall_ms)
+    }
+
+    /// What was said.
+    #[must_use]
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// Every file the agent can read.
+    #[must_use]
+    pub fn files(&self) -> &FileList {
+        &self.files
+    }
+
+    /// The files this run wrote.
+    #[must_use]
+    pub fn produced(&self) -> &FileList {
+        &self.produced
+    }
+
+    /// What it has used up.
+    #[must_use]
+    pub fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    fn work(&mut self, input: &Input, at_ms: i64) -> Option<Vec<(String, Event)>> {
+        match input {
+            // A run is asked once; nothing of an ended run is owed to one that is at work.
+            Input::Asked(_) | Input::Delivered { .. } => None,
+            Input::Resumed { epoch } => Some(self.resumed(*epoch, at_ms)),
+            Input::AttemptFailed {
+                message,
+                attempt,
+                failure,
+                usage,
+            } => self.attempt_failed(message, *attempt, failure, usage),
+            Input::ModelReplied(replied) => self.replied(replied, at_ms),
+            Input::ModelFailed { message, failure } => self.model_failed(message, failure, at_ms),
+            Input::ToolStarted { call } => match &mut self.phase {
+                Phase::Reacting(agent) => agent.started(call).then(Vec::new),
+                Phase::Summarizing(_) | Phase::Ended(_) => None,
+            },
+            Input::ToolReturned { call, outcome, .. } => {
+                let Phase::Reacting(agent) = &mut self.phase else {
+                    return None;
+                };
+                let observed = agent.returned(call, outcome)?;
+                self.spent.tool_calls += 1;
+                if let Outcome::Done(observation) = outcome {
+                    for file in &observation.files {
+                        self.files.put(file.clone());
+                        self.produced.put(file.clone());
+                    }
+                }
+                Some(self.observe(observed, at_ms))
+            }
+            Input::FileAdded { id, file } => self.files_heard_of.insert(id.clone()).then(|| {
+                self.files.put(file.clone());
+                vec![(
+                    format!("file.{id}"),
+                    Event::FileAdded { file: file.clone() },
+                )]
+            }),
+            Input::StopAsked { partial, .. } => Some(self.stopped(partial.as_ref(), at_ms)),
+            Input::LimitReached { limit } => {
+                let failure = match limit {
+                    Limit::WallTime => {
+                        let seconds = self.asked.settings.budget.wall_ms / 1000;
+                        Failure::new(ErrorCode::TimeUsedUp, seconds.to_string())
+                    }
+                    Limit::Hops => Failure::new(ErrorCode::HopLimit, MAX_HOPS.to_string()),
+                };
+                Some(self.fail(failure, at_ms))
+            }
+        }
+    }
+
+    /// The attempts at the model call that is owed, if it writes this message.
+    fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
+        match &mut self.phase {
+            Phase::Reacting(agent) => agent.attempts_at(message),
+            Phase::Summarizing(summarizing) if message.is_summary() => {
+                Some(&mut summarizing.attempts)
+            }
+            Phase::Summarizing(_) | Phase::Ended(_) => None,
+        }
+    }
+
+    fn resumed(&mut self, epoch: u64, at_ms: i64) -> Vec<(String, Event)> {
+        let mut events = vec![(format!("resumed.{epoch}"), Event::RunResumed { epoch })];
+        let observed = match &mut self.phase {
+            Phase::Reacting(agent) => agent.resumed(),
+            Phase::Summarizing(summarizing) => {
+                summarizing.attempts.crashes += 1;
+                (summarizing.attempts.crashes < MAX_CRASHES).then(|| Observed {
+                    events: Vec::new(),
+                    items: Vec::new(),
+                    done: false,
+                })
+            }
+            Phase::Ended(_) => None,
+        };
+        events.extend(match observed {
+            Some(observed) => self.observe(observed, at_ms),
+            None => self.fail(ErrorCode::Crashed.into(), at_ms),
+        });
+        events
+    }
+
+    fn attempt_failed(
+        &mut self,
+        message: &MessageId,
+        attempt: u32,
+        failure: &Failure,
+        usage: &Usage,
+    ) -> Option<Vec<(String, Event)>> {
+        let attempts = self
+            .attempts_at(message)
+            .filter(|attempts| attempts.next() == attempt)?;
+        attempts.failed += 1;
+        let id = format!("{message}.reset{}", attempts.failed);
+        self.spent.add_model_call(usage);
+        let reset = Event::ItemReset {
+            message: message.clone(),
+            attempt,
+            failure: failure.clone(),
+        };
+        Some(vec![(id, reset)])
+    }
+
+    fn replied(&mut self, replied: &ModelReplied, at_ms: i64) -> Option<Vec<(String, Event)>> {
+        self.attempts_at(&replied.message)?;
+        self.spent.add_model_call(&replied.reply.usage);
+        match &mut self.phase {
+            Phase::Reacting(agent) => {
+                self.spent.steps += 1;
+                let observed = agent.replied(replied, &self.asked.settings);
+                Some(self.observe(observed, at_ms))
+            }
+            Phase::Summarizing(summarizing) => {
+                let because = summarizing.because.clone();
+                Some(self.summarized(replied, because, at_ms))
+            }
+            Phase::Ended(_) => None,
+        }
+    }
+
+    /// Takes over what the loop observed, and decides whether the work goes on.
+    fn observe(&mut self, observed: Observed, at_ms: i64) -> Vec<(String, Event)> {
+        let Observed {
+            mut events,
+            items,
+            done,
+        } = observed;
+        let turn_is_complete = !items.is_empty();
+        self.conversation.items.extend(items);
+        if done && self.answered_at_once() {
+            let answer = self.conversation.last_words().to_owned();
+            events.extend(self.end(RunStatus::Finished, answer, Vec::new(), None, at_ms));
+        } else if done {
+            self.phase = Phase::Summarizing(Summarizing::after(None));
+        } else if turn_is_complete && self.spent.steps >= self.asked.settings.budget.steps {
+            let steps = self.asked.settings.budget.steps.to_string();
+            let failure = Failure::new(ErrorCode::StepsUsedUp, steps);
+            self.phase = Phase::Summarizing(Summarizing::after(Some(failure)));
+        }
+        events
+    }
+
+    /// A first reply that calls no tool is the answer itself: there is nothing to sum up.
+    fn answered_at_once(&self) -> bool {
+        match self.conversation.items.as_slice() {
+            [Item::Turn(turn)] => turn.calls.is_empty() && !turn.text.trim().is_empty(),
+            _ => false,
+        }
+    }
+
+    fn summarized(
+        &mut self,
+        replied: &ModelReplied,
+        because: Option<Failure>,
+        at_ms: i64,
+    ) -> Vec<(String, Event)> {
+        let summary = Summary::read(&replied.reply.text, &self.produced);
+        let completed = Event::MessageCompleted {
+            message: replied.message.clone(),
+            text: summary.text.clone(),
+            reasoning: replied
+                .reply
+                .reasoning
+                .as_ref()
+                .map(|reasoning| reasoning.text.clone()),
+            cut: false,
+            usage: replied.reply.usage,
+        };
+        let mut events = vec![(replied.message.to_string(), completed)];
+        let answer = match summary.text.is_empty() {
+            true => self.conversation.last_words().to_owned(),
+            false => summary.text,
+        };
+        let status = if because.is_some() {
+            RunStatus::Failed
+        } else {
+            RunStatus::Finished
+        };
+        events.extend(self.end(status, answer, summary.files, because, at_ms));
+        events
+    }
+
+    fn model_failed(
+        &mut self,
+        message: &MessageId,
+        failure: &Failure,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        self.attempts_at(message)?;
+        let last_words = self.conversation.last_words().to_owned();
+        let files = self.produced.deliverable();
+        Some(match &self.phase {
+            // The work is done and the agent said what came of it: that is the answer then.
+            Phase::Summarizing(Summarizing { because: None, .. }) if !last_words.is_empty() => {
+                self.end(RunStatus::Finished, last_words, files, None, at_ms)
+            }
+            Phase::Summarizing(Summarizing {
+                because: Some(because),
+                ..
+            }) => {
+                let because = because.clone();
+                self.end(RunStatus::Failed, last_words, files, Some(because), at_ms)
+            }
+            Phase::Summarizing(_) | Phase::Reacting(_) | Phase::Ended(_) => {
+                self.fail(failure.clone(), at_ms)
+            }
+        })
+    }
+
+    fn stopped(&mut self, partial: Option<&Partial>, at_ms: i64) -> Vec<(String, Event)> {
+        let mut events = Vec::new();
+        let partial = partial.filter(|partial| self.attempts_at(&partial.message).is_some());
+        if let Some(Partial { message, text }) = partial {
+            let (message, text) = (message.clone(), text.clone());
+            let completed = Event::MessageCompleted {
+                message: message.clone(),
+                text,
+                reasoning: None,
+                cut: true,
+                usage: Usage::default(),
+            };
+            events.push((message.to_string(), completed));
+        }
+        let answer = self.conversation.last_words().to_owned();
+        let files = self.produced.deliverable();
+        let failure = Some(ErrorCode::Stopped.into());
+        events.extend(self.end(RunStatus::Stopped, answer, files, failure, at_ms));
+        events
+    }
+
+    fn fail(&mut self, failure: Failure, at_ms: i64) -> Vec<(String, Event)> {
+        let answer = self.conversation.last_words().to_owned();
+        let files = self.produced.deliverable();
+        self.end(RunStatus::Failed, answer, files, Some(failure), at_ms)
+    }
+
+    fn end(
+        &mut self,
+        status: RunStatus,
+        answer: String,
+        files: Vec<ProductFile>,
+        failure: Option<Failure>,
+        at_ms: i64,
+    ) -> Vec<(String, Event)> {
+        let mut events = match &self.phase {
+            Phase::Reacting(agent) => agent.abandon(),
+            Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
+        };
+        let took_ms = u64::try_from(at_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
+        let ending = Ending {
+            status,
+            answer,
+            files,
+            failure,
+            spent: self.spent,
+            took_ms,
+        };
+        events.push(("end".to_owned(), Event::RunEnded(ending)));
+        let undelivered = BTreeSet::from([Delivery::AlarmRemoval]);
+        self.phase = Phase::Ended(Ended {
+            status,
+            undelivered,
+        });
+        events
+    }
+}
+
+impl Summarizing {
+    fn after(because: Option<Failure>) -> Self {
+        Self {
+            attempts: Attempts::default(),
+            because,
+        }
+    }
+
+    fn due(&self) -> Effect {
+        Effect::CallModel(ModelCall {
+            message: MessageId::summary(),
+            role: Role::Summary,
+            attempt: self.attempts.next(),
+            failed: self.attempts.failed,
+            tool_choice: ToolChoice::None,
+        })
+    }
+}
+
+impl Ended {
+    /// An ended run only hears of its deliveries, and of a new driver for them.
+    fn next(&mut self, input: &Input) -> Option<Vec<(String, Event)>> {
+        match input {
+            Input::Delivered { delivery } => self.undelivered.remove(delivery).then(Vec::new),
+            Input::Resumed { .. } => (!self.undelivered.is_empty()).then(Vec::new),
+            Input::Asked(_)
+            | Input::AttemptFailed { .. }
+            | Input::ModelReplied(_)
+            | Input::ModelFailed { .. }
+            | Input::ToolStarted { .. }
+            | Input::ToolReturned { .. }
+            | Input::FileAdded { .. }
+            | Input::StopAsked { .. }
+            | Input::LimitReached { .. } => None,
+        }
+    }
+}
+
+/// A summary as the model wrote it: the answer, then the names of the files it hands over.
+struct Summary {
+    text: String,
+    files: Vec<ProductFile>,
+}
+
+impl Summary {
+    /// Reads `answer$$$name、name`. Names are matched newest file first; without a match, every file
+    /// that a user would be offered is handed over, newest first.
+    fn read(reply: &str, produced: &FileList) -> Self {
+        let (text, names) = reply.split_once(DELIVERABLES_MARK).unwrap_or((reply, ""));
+        let offered = produced.deliverable();
+        let mut files: Vec<ProductFile> = Vec::new();
+        for name in names
+            .split(['、', ',', '，', '\n', '$'])
+            .filter(|name| !name.trim().is_empty())
+        {
+            let named = offered
+                .iter()
+                .find(|file| name.contains(file.name.as_str()));
+            files.extend(named.filter(|file| !files.contains(file)).cloned());
+        }
+        if files.is_empty() {
+            files = offered;
+        }
+        Self {
+            text: text.trim().to_owned(),
+            files,
+        }
+    }
+}

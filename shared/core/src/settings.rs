@@ -1,0 +1,139 @@
+//! What is decided when a run starts and holds until it ends: record 0 carries it, so that folding
+//! a journal never asks the environment.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Budget;
+
+/// The language of prompts and of the sentences users read. The agent answers in the user's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// English.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+}
+
+impl Language {
+    /// The folder under `prompts/`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::Zh => "zh",
+        }
+    }
+}
+
+/// How a run works on its question.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Reason, act, observe, until nothing is left to do (`agentType` 5 of the JoyAgent protocol).
+    #[default]
+    React,
+}
+
+/// What a model is asked for; each role may have a model of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// A turn of the ReAct loop.
+    React,
+    /// The closing summary.
+    Summary,
+}
+
+impl Role {
+    /// Every role that a deployment can configure a model for.
+    pub const ALL: &[Self] = &[Self::React, Self::Summary];
+
+    /// The word used in settings, logs and spans.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::React => "react",
+            Self::Summary => "summary",
+        }
+    }
+}
+
+/// The form the answer should take. The names are the JoyAgent protocol's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputStyle {
+    /// A web page.
+    Html,
+    /// A Markdown document.
+    Docs,
+    /// A table, as CSV.
+    Table,
+    /// A slide deck.
+    Ppt,
+}
+
+impl OutputStyle {
+    /// Every style.
+    pub const ALL: &[Self] = &[Self::Html, Self::Docs, Self::Table, Self::Ppt];
+
+    /// The word of the protocol, and the prompt's file name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Docs => "docs",
+            Self::Table => "table",
+            Self::Ppt => "ppt",
+        }
+    }
+
+    /// Reads the word of the protocol.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|style| style.as_str() == word)
+    }
+}
+
+/// The settings a run keeps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSettings {
+    /// How it works.
+    pub mode: Mode,
+    /// The language of its prompts.
+    pub language: Language,
+    /// What it may use up.
+    pub budget: Budget,
+    /// Calls of one turn that run at once, 1-64, default 4.
+    pub max_parallel_tool_calls: u32,
+    /// Calls of one turn that run at all, default 32; the rest is answered `too_many`.
+    pub max_tool_calls_per_turn: u32,
+    /// Characters of a tool's result that the model sees, default 10 000.
+    pub max_observe: u32,
+    /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
+    /// performs a call are used).
+    pub prompt_version: String,
+    /// The configured model of each role, by its name in the settings (informative).
+    pub models: BTreeMap<Role, String>,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            language: Language::default(),
+            budget: Budget::default(),
+            max_parallel_tool_calls: 4,
+            max_tool_calls_per_turn: 32,
+            max_observe: 10_000,
+            prompt_version: String::new(),
+            models: BTreeMap::new(),
+        }
+    }
+}

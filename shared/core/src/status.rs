@@ -1,0 +1,60 @@
+//! The one vocabulary for where a run stands.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a run stands. The same six words everywhere: in the table, in the API, in the logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// Accepted; nobody has driven it yet.
+    Queued,
+    /// Being driven, or to be taken up again by whoever finds it undriven.
+    Running,
+    /// Waits for a human and costs nothing meanwhile.
+    Paused,
+    /// Ended with an answer.
+    Finished,
+    /// Ended without one; its final entry says why and what to do.
+    Failed,
+    /// Ended because somebody stopped it.
+    Stopped,
+}
+
+impl RunStatus {
+    /// Whether the run's final entry is in its journal.
+    #[must_use]
+    pub fn has_ended(self) -> bool {
+        match self {
+            Self::Queued | Self::Running | Self::Paused => false,
+            Self::Finished | Self::Failed | Self::Stopped => true,
+        }
+    }
+
+    /// The word itself.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// Reads the word back.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [
+            Self::Queued,
+            Self::Running,
+            Self::Paused,
+            Self::Finished,
+            Self::Failed,
+            Self::Stopped,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == word)
+    }
+}

@@ -1,0 +1,272 @@
+//! Tools as a run knows them: what was offered, what was called, what came of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::file::ProductFile;
+use crate::id::{CallId, FileName, sha256};
+
+/// What happens in the world when a call is made twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EffectClass {
+    /// Changes nothing; repeated freely.
+    Read,
+    /// Carries its call id, and a repeat with the same id changes nothing.
+    Idempotent,
+    /// Must not be repeated: its start is journaled before it runs, and a start without a result is
+    /// reported as uncertain.
+    Once,
+}
+
+/// How much harm a wrong call can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    /// Reads, or writes what the run itself made.
+    Low,
+    /// Writes what others see.
+    Medium,
+    /// Sends data out, spends money, or cannot be undone.
+    High,
+}
+
+/// A tool as it is registered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Unique in a registry; what the model calls it by.
+    pub name: String,
+    /// What the model is told about it.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub schema: Value,
+    /// What a repeat does.
+    pub effect: EffectClass,
+    /// How much harm a wrong call can do.
+    pub risk: Risk,
+    /// Milliseconds one call may take before its result becomes `timed out`. Must fit into an
+    /// invocation (`template.yaml`: 900 s) less the hand-over margin.
+    pub timeout_ms: u64,
+    /// Whether the user is shown its raw result.
+    pub visible: bool,
+}
+
+impl ToolSpec {
+    /// What a turn's record keeps of this tool.
+    #[must_use]
+    pub fn offered(&self) -> OfferedTool {
+        OfferedTool {
+            name: self.name.clone(),
+            schema_hash: sha256(canonical(&self.schema).as_bytes()),
+            effect: self.effect,
+            timeout_ms: self.timeout_ms,
+            visible: self.visible,
+        }
+    }
+}
+
+/// A tool as a turn offered it: what decides about its calls later, whatever is registered then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedTool {
+    /// What the model calls it by.
+    pub name: String,
+    /// SHA-256 of its schema.
+    pub schema_hash: String,
+    /// What a repeat does.
+    pub effect: EffectClass,
+    /// Milliseconds one call may take.
+    pub timeout_ms: u64,
+    /// Whether the user is shown its raw result.
+    pub visible: bool,
+}
+
+/// One tool call of a model's reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// Ours, whatever id the provider sent.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub tool: String,
+    /// Its arguments, as far as they could be read.
+    pub arguments: Arguments,
+}
+
+/// The arguments of a call after repair.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arguments {
+    /// A JSON object.
+    Parsed(Map<String, Value>),
+    /// Nothing that could be read as one; the model is told what is wrong.
+    Malformed {
+        /// What the model wrote, cut to 2 000 characters.
+        raw: String,
+        /// What is wrong with it.
+        problem: ArgumentProblem,
+    },
+}
+
+/// Why arguments could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentProblem {
+    /// Not JSON, also after repair.
+    NotJson,
+    /// JSON, but not an object.
+    NotAnObject,
+    /// The reply ended before they were complete.
+    CutOff,
+    /// Longer than the cap of 1 MB.
+    TooLong,
+}
+
+/// What came of a call. Always something the model can read; the run goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The tool ran.
+    Done(Observation),
+    /// It did not, or not successfully.
+    Failed {
+        /// Why.
+        reason: FailReason,
+        /// What the tool or the check says about it; may be empty.
+        detail: String,
+    },
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// What the model reads: at most the run's `max_observe` characters.
+    pub text: String,
+    /// Where the whole lies, when the text was cut.
+    pub whole: Option<Whole>,
+    /// What the user is shown.
+    pub shown: Shown,
+    /// The files it wrote.
+    pub files: Vec<ProductFile>,
+}
+
+impl Observation {
+    /// A plain answer without files.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            whole: None,
+            shown: Shown::Text,
+            files: Vec::new(),
+        }
+    }
+}
+
+/// The uncut result of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whole {
+    /// The internal file that holds it.
+    pub file: FileName,
+    /// Its length.
+    pub characters: u64,
+}
+
+/// What a user is shown of a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "as", rename_all = "snake_case")]
+pub enum Shown {
+    /// The text itself, if the tool is visible.
+    Text,
+    /// A file that was written.
+    FileWritten {
+        /// The file.
+        file: ProductFile,
+    },
+    /// A file that was read.
+    FileRead {
+        /// The file.
+        file: ProductFile,
+    },
+}
+
+/// Why a call has no result of its tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailReason {
+    /// No tool of that name was offered.
+    UnknownTool,
+    /// The arguments cannot be read or break the tool's schema.
+    BadArguments,
+    /// The tool ran and reported an error.
+    Error,
+    /// It ran longer than it may.
+    TimedOut,
+    /// It took its invocation down three times.
+    Crashed,
+    /// It was started, must not be repeated, and nobody knows whether it happened.
+    Uncertain,
+    /// The same call with the same arguments a third time running: not run again.
+    Repeated,
+    /// More calls in one turn than the cap; this one was not run.
+    TooMany,
+    /// The run was stopped before it ended.
+    Stopped,
+}
+
+impl FailReason {
+    /// The word used in prompts' file names, logs and the API.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownTool => "unknown_tool",
+            Self::BadArguments => "bad_arguments",
+            Self::Error => "error",
+            Self::TimedOut => "timed_out",
+            Self::Crashed => "crashed",
+            Self::Uncertain => "uncertain",
+            Self::Repeated => "repeated",
+            Self::TooMany => "too_many",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// JSON with sorted keys and no spaces: equal for equal values, so fit for hashing and comparing.
+#[must_use]
+pub fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let mut members: Vec<_> = map.iter().collect();
+            members.sort_by_key(|(key, _)| *key);
+            let members: Vec<_> = members
+                .into_iter()
+                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
+                .collect();
+            format!("{{{}}}", members.join(","))
+        }
+        Value::Array(items) => {
+            format!(
+                "[{}]",
+                items.iter().map(canonical).collect::<Vec<_>>().join(",")
+            )
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn canonical_json_ignores_the_order_of_keys_and_nothing_else() {
+        let a = json!({"b": [1, {"d": 1, "c": "x\"y"}], "a": null});
+        let b = json!({"a": null, "b": [1, {"c": "x\"y", "d": 1}]});
+        assert_eq!(canonical(&a), canonical(&b));
+        assert_eq!(canonical(&a), r#"{"a":null,"b":[1,{"c":"x\"y","d":1}]}"#);
+        assert_ne!(
+            canonical(&a),
+            canonical(&json!({"a": null, "b": [{"c": "x\"y", "d": 1}, 1]}))
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! How a connection shows a run: projections to client protocols, and the cursor on every frame.
+//!
+//! A projection is a pure fold over the entries and previews of one connection, in one file; a
+//! protocol's strings appear in its file and nowhere else.
+
+pub mod cursor;
+pub mod joyagent;
+pub mod joyagent_ui;
+pub mod link;
+pub mod native;
+
+use std::collections::BTreeMap;
+
+use crate::entry::{Entry, Event};
+use crate::id::{MessageId, RunId};
+use crate::journal::Record;
+use crate::preview::{Applied, OpenText, Preview, TextKind};
+use cursor::Cursor;
+
+/// One frame of a server-sent event stream, before its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// A payload on one line.
+    Data {
+        /// The `event:` field, where the protocol has one.
+        event: Option<&'static str>,
+        /// The payload.
+        data: String,
+    },
+    /// A comment: keeps the connection open, means nothing.
+    Comment(&'static str),
+}
+
+/// A client protocol.
+pub trait Projection: Send {
+    /// What the client is sent for an entry.
+    fn entry(&mut self, entry: &Entry) -> Vec<Frame>;
+    /// What it is sent for a piece of an unfinished message.
+    fn preview(&mut self, preview: &Preview) -> Vec<Frame>;
+    /// What keeps its connection open while nothing happens.
+    fn heartbeat(&self) -> Frame;
+    /// What it is sent when this response ends before the run does: how to go on.
+    fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame>;
+    /// The client has seen everything up to here on another connection, and perhaps pieces of
+    /// messages that are still unfinished.
+    fn resume(&mut self);
+}
+
+/// One connection to one client: its protocol, and the newest record all of whose frames were sent.
+pub struct Connection {
+    run: RunId,
+    projection: Box<dyn Projection>,
+    complete: Option<u64>,
+    previews: bool,
+    ended: bool,
+}
+
+impl Connection {
+    /// A connection that has sent nothing yet. Without `previews` the client gets whole texts only.
+    #[must_use]
+    pub fn new(run: RunId, projection: Box<dyn Projection>, previews: bool) -> Self {
+        Self {
+            run,
+            projection,
+            complete: None,
+            previews,
+            ended: false,
+        }
+    }
+
+    /// Takes a record that the client had on an earlier connection: nothing is sent.
+    pub fn skip(&mut self, record: &Record) {
+        if self.is_next(record) {
+            for entry in &record.entries {
+                self.projection.entry(entry);
+                self.ended |= matches!(entry.event, Event::RunEnded(_));
+            }
+            self.complete = Some(record.n);
+        }
+    }
+
+    /// Everything before this is known to the client; see [`Projection::resume`].
+    pub fn resume(&mut self) {
+        self.projection.resume();
+    }
+
+    /// The frames of a record. A record that was sent before gives none.
+    pub fn record(&mut self, record: &Record) -> Vec<String> {
+        if !self.is_next(record) {
+            return Vec::new();
+        }
+        let mut frames = Vec::new();
+        for entry in &record.entries {
+            frames.extend(self.projection.entry(entry));
+            self.ended |= matches!(entry.event, Event::RunEnded(_));
+        }
+        let last = frames.pop();
+        let mut sent: Vec<String> = frames.iter().map(|frame| self.encode(frame)).collect();
+        self.complete = Some(record.n);
+        sent.extend(last.map(|frame| self.encode(&frame)));
+        sent
+    }
+
+    /// The frames of a piece of unfinished text.
+    pub fn preview(&mut self, preview: &Preview) -> Vec<String> {
+        if !self.previews || self.ended {
+            return Vec::new();
+        }
+        let frames = self.projection.preview(preview);
+        frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
+    /// The frame that keeps the connection open.
+    #[must_use]
+    pub fn heartbeat(&self) -> String {
+        self.encode(&self.projection.heartbeat())
+    }
+
+    /// The frames that end a response before its run.
+    pub fn hand_over(&mut self, at_ms: i64) -> Vec<String> {
+        let cursor = self.cursor();
+        let frames = self.projection.hand_over(cursor.as_ref(), at_ms);
+        frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
+    /// The newest record all of whose frames were sent.
+    #[must_use]
+    pub fn cursor(&self) -> Option<Cursor> {
+        self.complete.map(|record| Cursor {
+            run: self.run.clone(),
+            record,
+        })
+    }
+
+    /// The number of the record the client needs next.
+    #[must_use]
+    pub fn wants(&self) -> u64 {
+        self.complete.map_or(0, |complete| complete + 1)
+    }
+
+    /// Whether the final entry was sent.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn is_next(&self, record: &Record) -> bool {
+        record.n == self.wants()
+    }
+
+    fn encode(&self, frame: &Frame) -> String {
+        match frame {
+            Frame::Comment(text) => format!(": {text}\n\n"),
+            Frame::Data { event, data } => {
+                let id = self
+                    .cursor()
+                    .map(|cursor| format!("id: {cursor}\n"))
+                    .unwrap_or_default();
+                let event = event
+                    .map(|event| format!("event: {event}\n"))
+                    .unwrap_or_default();
+                format!("{id}{event}data:{data}\n\n")
+            }
+        }
+    }
+}
+
+/// The unfinished texts as one client knows them, for protocols that send what was added rather
+/// than where it belongs.
+#[derive(Debug, Default)]
+struct Texts {
+    open: BTreeMap<MessageId, OpenText>,
+    resumed: bool,
+}
+
+/// What a client must do to an unfinished text.
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    Append(String),
+    Replace(String),
+}
+
+impl Texts {
+    /// Applies a piece.
+    fn preview(&mut self, preview: &Preview) -> Option<Change> {
+        let first = !self.open.contains_key(&preview.message);
+        let open = self.open.entry(preview.message.clone()).or_default();
+        match open.apply(preview) {
+            Applied::Nothing => None,
+            Applied::Restarted(text) => Some(Change::Replace(text)),
+            // What an earlier connection showed of it is unknown, so it is shown anew.
+            Applied::Appended(text) if first && self.resumed => Some(Change::Replace(text)),
+            Applied::Appended(text) => Some(Change::Append(text)),
+        }
+    }
+
+    /// Forgets a message that is complete.
+    fn completed(&mut self, message: &MessageId) {
+        self.open.remove(message);
+    }
+
+    /// Messages whose text the client must drop because their attempt is void.
+    fn void(&mut self, message: Option<&MessageId>) -> Vec<MessageId> {
+        let shown = |open: &OpenText| !open.of(TextKind::Text).is_empty();
+        let mut void: Vec<MessageId> = self
+            .open
+            .iter()
+            .filter(|(id, open)| message.is_none_or(|message| message == *id) && shown(open))
+            .map(|(id, _)| id.clone())
+            .collect();
+        if let Some(message) = message.filter(|message| self.resumed && !void.contains(message)) {
+            void.push(message.clone());
+        }
+        void
+    }
+}

@@ -1,0 +1,343 @@
+//! JoyAgent's raw protocol, as `POST /AutoAgent` speaks it.
+//!
+//! One JSON object an event; text arrives as deltas, then whole with `isFinal: true`, which replaces
+//! the deltas. `data:heartbeat` keeps the connection open. The original never ends a message twice;
+//! here an `isFinal: true` may come early with the text so far (empty after a failed attempt), and
+//! deltas go on from there: that is how this protocol can take text back.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::cursor::Cursor;
+use super::link::Links;
+use super::{Change, Frame, Projection, Texts};
+use crate::entry::{Ending, Entry, Event};
+use crate::file::ProductFile;
+use crate::id::{CallId, MessageId, RequestId, RunId};
+use crate::preview::{Preview, TextKind};
+use crate::settings::Language;
+use crate::tool::{Outcome, Shown};
+
+/// `agentType` of the ReAct agent.
+pub const REACT: u8 = 5;
+
+/// One event of the raw protocol; nulls are written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentResponse {
+    /// The client's label of the question.
+    pub request_id: String,
+    /// Deltas and the whole of one text share it.
+    pub message_id: String,
+    /// Whether the payload replaces what came before under this id.
+    pub is_final: bool,
+    /// What kind of event it is.
+    pub message_type: &'static str,
+    /// The role the original's executors give a tool.
+    pub digital_employee: Option<String>,
+    /// Milliseconds since 1970, as a string: the UI breaks on a number.
+    pub message_time: String,
+    /// Plan-Solve only.
+    pub plan_thought: Option<String>,
+    /// Plan-Solve only.
+    pub plan: Option<Value>,
+    /// Plan-Solve only.
+    pub task: Option<String>,
+    /// Plan-Solve only.
+    pub task_summary: Option<String>,
+    /// What the agent says while it works.
+    pub tool_thought: Option<String>,
+    /// A visible tool's result.
+    pub tool_result: Option<Value>,
+    /// Payload of the typed events; always an object.
+    pub result_map: Value,
+    /// The answer.
+    pub result: Option<String>,
+    /// Whether the run has ended.
+    pub finish: bool,
+    /// The original never sets it; a hand-over says here how to go on.
+    pub ext: Option<Value>,
+}
+
+/// Turns entries and previews into raw events. Shared with the UI's projection, which wraps them.
+pub struct Translator {
+    run: RunId,
+    request: RequestId,
+    links: Links,
+    language: Language,
+    texts: Texts,
+    calls: BTreeMap<CallId, RequestedCall>,
+}
+
+struct RequestedCall {
+    tool: String,
+    arguments: Value,
+    visible: bool,
+}
+
+impl Translator {
+    /// A translator for one connection.
+    #[must_use]
+    pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
+        let (texts, calls) = (Texts::default(), BTreeMap::new());
+        Self {
+            run,
+            request,
+            links,
+            language,
+            texts,
+            calls,
+        }
+    }
+
+    /// The run of this connection.
+    #[must_use]
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The client's label of the question.
+    #[must_use]
+    pub fn request(&self) -> &RequestId {
+        &self.request
+    }
+
+    /// The events of an entry.
+    pub fn entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
+        let at_ms = entry.at_ms;
+        match &entry.event {
+            Event::RunStarted { .. } | Event::FileAdded { .. } => Vec::new(),
+            Event::RunResumed { .. } => self.take_back(None, at_ms),
+            Event::ItemReset { message, .. } => self.take_back(Some(message), at_ms),
+            Event::MessageCompleted { message, text, .. } => {
+                self.texts.completed(message);
+                let shown = !message.is_summary() && !text.is_empty();
+                shown
+                    .then(|| self.thought(message, text, true, at_ms))
+                    .into_iter()
+                    .collect()
+            }
+            Event::CallRequested {
+                call,
+                tool,
+                arguments,
+                visible,
+            } => {
+                let (tool, arguments) = (tool.clone(), arguments.clone());
+                let requested = RequestedCall {
+                    tool,
+                    arguments,
+                    visible: *visible,
+                };
+                self.calls.insert(call.clone(), requested);
+                Vec::new()
+            }
+            Event::CallCompleted { call, outcome } => {
+                self.completed(call, outcome, at_ms).into_iter().collect()
+            }
+            Event::RunEnded(ending) => vec![self.result(ending, at_ms)],
+        }
+    }
+
+    /// The events of a piece of unfinished text. Thoughts of a reasoning model have no place in
+    /// this protocol, nor has the summary before it is whole.
+    pub fn preview(&mut self, preview: &Preview) -> Vec<AgentResponse> {
+        if preview.kind == TextKind::Reasoning || preview.message.is_summary() {
+            return Vec::new();
+        }
+        match self.texts.preview(preview) {
+            None => Vec::new(),
+            Some(Change::Append(text)) => {
+                vec![self.thought(&preview.message, &text, false, preview.at_ms)]
+            }
+            Some(Change::Replace(text)) => {
+                vec![self.thought(&preview.message, &text, true, preview.at_ms)]
+            }
+        }
+    }
+
+    /// What is said when the response ends before the run.
+    #[must_use]
+    pub fn hand_over(&self, at_ms: i64) -> AgentResponse {
+        let sentence = match self.language {
+            Language::En => "Still working; send `continue` to follow.",
+            Language::Zh => "仍在处理中；发送“继续”即可跟进。",
+        };
+        let mut event = self.event("hand_over", "result", at_ms);
+        event.result = Some(sentence.to_owned());
+        event.finish = true;
+        event
+    }
+
+    /// See [`Projection::resume`].
+    pub fn resume(&mut self) {
+        self.texts.resumed = true;
+    }
+
+    fn take_back(&mut self, message: Option<&MessageId>, at_ms: i64) -> Vec<AgentResponse> {
+        let void = self.texts.void(message);
+        void.iter()
+            .map(|message| self.thought(message, "", true, at_ms))
+            .collect()
+    }
+
+    fn completed(&self, call: &CallId, outcome: &Outcome, at_ms: i64) -> Option<AgentResponse> {
+        let id = format!("{call}.result");
+        let requested = self.calls.get(call)?;
+        let text = match outcome {
+            Outcome::Done(observation) => match &observation.shown {
+                Shown::FileWritten { file } => {
+                    return Some(self.file(&id, "写入文件", file, at_ms));
+                }
+                Shown::FileRead { file } => return Some(self.file(&id, "读取文件", file, at_ms)),
+                Shown::Text => observation.text.clone(),
+            },
+            Outcome::Failed { reason, detail } => format!("{}: {detail}", reason.as_str()),
+        };
+        requested.visible.then(|| {
+            let mut event = self.event(&id, "tool_result", at_ms);
+            event.tool_result = Some(json!({
+                "toolName": requested.tool, "toolParam": requested.arguments, "toolResult": text,
+            }));
+            event
+        })
+    }
+
+    fn file(&self, id: &str, command: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
+        let mut event = self.event(id, "file", at_ms);
+        event.result_map = json!({
+            "command": command, "fileInfo": [self.file_info(file)], "agentType": REACT,
+        });
+        event
+    }
+
+    fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
+        Map::from_iter([
+            ("fileName".to_owned(), json!(file.name)),
+            ("ossUrl".to_owned(), json!(self.links.download(&file.name))),
+            (
+                "downloadUrl".to_owned(),
+                json!(self.links.download(&file.name)),
+            ),
+            (
+                "domainUrl".to_owned(),
+                json!(self.links.preview(&file.name)),
+            ),
+            ("fileSize".to_owned(), json!(file.size)),
+        ])
+    }
+
+    fn result(&self, ending: &Ending, at_ms: i64) -> AgentResponse {
+        let sentence = ending
+            .failure
+            .as_ref()
+            .map(|failure| failure.sentence(self.language));
+        let parts = [Some(ending.answer.clone()), sentence];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect();
+        let text = parts.join("\n\n");
+        let mut map = Map::from_iter([("taskSummary".to_owned(), json!(text))]);
+        if !ending.files.is_empty() {
+            let listed = ending.files.iter().map(|file| {
+                let mut info = self.file_info(file);
+                info.insert("description".to_owned(), json!(file.description));
+                info.insert("isInternalFile".to_owned(), json!(file.internal));
+                Value::Object(info)
+            });
+            map.insert("fileList".to_owned(), listed.collect());
+        }
+        map.insert("agentType".to_owned(), json!(REACT));
+        let mut event = self.event("end", "result", at_ms);
+        event.result = Some(text);
+        event.result_map = Value::Object(map);
+        event.finish = true;
+        event
+    }
+
+    fn thought(
+        &self,
+        message: &MessageId,
+        text: &str,
+        is_final: bool,
+        at_ms: i64,
+    ) -> AgentResponse {
+        let mut event = self.event(message.as_str(), "tool_thought", at_ms);
+        event.tool_thought = Some(text.to_owned());
+        event.is_final = is_final;
+        event
+    }
+
+    fn event(&self, id: &str, message_type: &'static str, at_ms: i64) -> AgentResponse {
+        AgentResponse {
+            request_id: self.request.to_string(),
+            message_id: format!("{}.{id}", self.run),
+            is_final: true,
+            message_type,
+            digital_employee: None,
+            message_time: at_ms.to_string(),
+            plan_thought: None,
+            plan: None,
+            task: None,
+            task_summary: None,
+            tool_thought: None,
+            tool_result: None,
+            result_map: json!({"agentType": REACT}),
+            result: None,
+            finish: false,
+            ext: None,
+        }
+    }
+}
+
+/// The raw projection.
+pub struct JoyAgent(Translator);
+
+impl JoyAgent {
+    /// Speaks the raw protocol with what `translator` makes of the run.
+    #[must_use]
+    pub fn new(translator: Translator) -> Self {
+        Self(translator)
+    }
+}
+
+impl Projection for JoyAgent {
+    fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
+        self.0.entry(entry).iter().map(frame).collect()
+    }
+
+    fn preview(&mut self, preview: &Preview) -> Vec<Frame> {
+        self.0.preview(preview).iter().map(frame).collect()
+    }
+
+    fn heartbeat(&self) -> Frame {
+        Frame::Data {
+            event: None,
+            data: "heartbeat".to_owned(),
+        }
+    }
+
+    fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
+        // This client can resume: it is told where, and the run has not finished.
+        let mut event = self.0.hand_over(at_ms);
+        event.message_type = "hand_over";
+        event.finish = false;
+        event.ext = Some(json!({"lastEventId": cursor.map(ToString::to_string)}));
+        vec![frame(&event)]
+    }
+
+    fn resume(&mut self) {
+        self.0.resume();
+    }
+}
+
+fn frame(event: &AgentResponse) -> Frame {
+    Frame::Data {
+        event: None,
+        data: json!(event).to_string(),
+    }
+}

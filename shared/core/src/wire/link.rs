@@ -1,0 +1,76 @@
+//! Where a client finds a file.
+
+use std::fmt::Write as _;
+
+use crate::id::{FileName, SessionId};
+
+/// Makes the URLs of a session's files. `preview` and `download` are sibling paths, because the
+/// original UI turns one into the other by replacing the first `preview` in the URL.
+#[derive(Debug, Clone)]
+pub struct Links {
+    base: String,
+    session: SessionId,
+}
+
+impl Links {
+    /// `base` is the origin the client reached us at, without a slash at its end.
+    #[must_use]
+    pub fn new(base: impl Into<String>, session: SessionId) -> Self {
+        Self {
+            base: base.into(),
+            session,
+        }
+    }
+
+    /// Shows the file in place.
+    #[must_use]
+    pub fn preview(&self, name: &FileName) -> String {
+        self.url("preview", name)
+    }
+
+    /// Hands the file over as an attachment.
+    #[must_use]
+    pub fn download(&self, name: &FileName) -> String {
+        self.url("download", name)
+    }
+
+    fn url(&self, verb: &str, name: &FileName) -> String {
+        let session = percent_encoded(self.session.as_str());
+        let name = percent_encoded(name.as_str());
+        format!("{}/v1/file_tool/{verb}/{session}/{name}", self.base)
+    }
+}
+
+/// A path segment: everything but RFC 3986's unreserved characters is percent-encoded.
+#[must_use]
+pub fn percent_encoded(text: &str) -> String {
+    text.bytes()
+        .fold(String::with_capacity(text.len()), |mut encoded, byte| {
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+                encoded.push(char::from(byte));
+            } else {
+                // Writing into a String cannot fail.
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+            encoded
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_spaces_and_chinese_stay_one_path_segment() {
+        let links = Links::new("http://h", SessionId::new("s:1").unwrap());
+        let name = FileName::new("金 a.md").unwrap();
+        assert_eq!(
+            links.preview(&name),
+            "http://h/v1/file_tool/preview/s%3A1/%E9%87%91%20a.md"
+        );
+        assert_eq!(
+            links.preview(&name).replacen("preview", "download", 1),
+            links.download(&name)
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! Djinn's own protocol: the entries themselves, and previews with their offsets.
+//!
+//! `event:` is the entry's name, or `preview`, or `run.handed_over`; `data:` is one JSON object.
+//! A client keeps previews by (message, attempt, kind, offset) and replaces them by the
+//! `message.completed` that follows.
+
+use serde_json::{Value, json};
+
+use super::cursor::Cursor;
+use super::link::Links;
+use super::{Frame, Projection};
+use crate::entry::Entry;
+use crate::id::FileName;
+use crate::preview::Preview;
+
+/// The native projection.
+pub struct Native {
+    links: Links,
+}
+
+impl Native {
+    /// File URLs are made with `links`.
+    #[must_use]
+    pub fn new(links: Links) -> Self {
+        Self { links }
+    }
+
+    /// Gives files their URLs and hides where their bytes lie.
+    fn linked(&self, value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                if members.contains_key("media_type") && members.remove("object").is_some() {
+                    let name = members
+                        .get("name")
+                        .and_then(Value::as_str)
+                        .unwrap_or_default();
+                    if let Ok(name) = FileName::new(name) {
+                        members.insert("preview_url".into(), self.links.preview(&name).into());
+                        members.insert("download_url".into(), self.links.download(&name).into());
+                    }
+                }
+                members.values_mut().for_each(|member| self.linked(member));
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.linked(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
+impl Projection for Native {
+    fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
+        let mut value = json!(entry);
+        // Arguments are the model's own words and stay as they are.
+        let arguments = value.get_mut("arguments").map(Value::take);
+        self.linked(&mut value);
+        if let (Some(members), Some(arguments)) = (value.as_object_mut(), arguments) {
+            members.insert("arguments".into(), arguments);
+        }
+        vec![Frame::Data {
+            event: Some(entry.event.name()),
+            data: value.to_string(),
+        }]
+    }
+
+    fn preview(&mut self, preview: &Preview) -> Vec<Frame> {
+        vec![Frame::Data {
+            event: Some("preview"),
+            data: json!(preview).to_string(),
+        }]
+    }
+
+    fn heartbeat(&self) -> Frame {
+        Frame::Comment("heartbeat")
+    }
+
+    fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
+        let after = cursor.map(ToString::to_string);
+        let data = json!({"type": "run.handed_over", "at_ms": at_ms, "last_event_id": after});
+        vec![Frame::Data {
+            event: Some("run.handed_over"),
+            data: data.to_string(),
+        }]
+    }
+
+    fn resume(&mut self) {}
+}

@@ -1,0 +1,7 @@
+//! Drives runs: folds a journal, performs what is due through [`port`]s, appends what came of it.
+//!
+//! Knows no vendor: no AWS, no model provider, no HTTP.
+
+pub mod port;
+pub mod prompt;
+pub mod settings;

@@ -1,0 +1,96 @@
+//! What a driver needs of the world, one capability a trait.
+//!
+//! A trait's doc line names the AWS actions its implementation needs; `template.yaml` grants those
+//! and no others.
+
+pub mod alarm;
+pub mod clock;
+pub mod file;
+pub mod journal;
+pub mod lease;
+pub mod live;
+pub mod mailbox;
+pub mod model;
+pub mod tool;
+
+use std::fmt;
+
+use djinn_core::id::{RunId, TenantId};
+
+use crate::prompt::Prompts;
+use crate::settings::Settings;
+use alarm::{Alarms, Invoker};
+use clock::Clock;
+use file::Files;
+use journal::Journals;
+use lease::Leases;
+use live::LiveLog;
+use mailbox::Mailbox;
+use model::Model;
+use tool::Toolbox;
+
+/// A run of a tenant: where everything of it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunKey {
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// Which.
+    pub run: RunId,
+}
+
+impl fmt::Display for RunKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.tenant, self.run)
+    }
+}
+
+/// Why a store could not do what it was asked. Its text is for logs, never for users.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Not reached, throttled or refused, also after bounded retries; or the answer was lost, and
+    /// whether it was done is unknown.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// A stored item cannot be read.
+    #[error("a stored item cannot be read: {0}")]
+    Unreadable(String),
+    /// A stored record is newer than this code.
+    #[error("record format {0} is newer than this code")]
+    NewerFormat(u16),
+}
+
+/// Everything that is kept between invocations.
+pub trait Store: Journals + Leases + Mailbox + LiveLog + Files + Send + Sync {}
+
+impl<T: Journals + Leases + Mailbox + LiveLog + Files + Send + Sync> Store for T {}
+
+/// The world as a driver sees it.
+pub trait Ports: Clone + Send + Sync + 'static {
+    /// Where runs, mail and files are kept.
+    type Store: Store;
+    /// Language models.
+    type Model: Model;
+    /// Recurring alarms.
+    type Alarms: Alarms;
+    /// Asynchronous invocations.
+    type Invoker: Invoker;
+    /// Time and chance.
+    type Clock: Clock;
+
+    /// The store.
+    fn store(&self) -> &Self::Store;
+    /// The models.
+    fn model(&self) -> &Self::Model;
+    /// The alarms.
+    fn alarms(&self) -> &Self::Alarms;
+    /// The invoker.
+    fn invoker(&self) -> &Self::Invoker;
+    /// The clock.
+    fn clock(&self) -> &Self::Clock;
+    /// The tools.
+    fn tools(&self) -> &Toolbox;
+    /// The prompts.
+    fn prompts(&self) -> &Prompts;
+    /// How long things may take.
+    fn settings(&self) -> &Settings;
+}

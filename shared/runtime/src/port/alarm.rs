@@ -1,0 +1,22 @@
+//! What brings a run back when nobody drives it.
+
+use super::{RunKey, StoreError};
+
+/// Recurring alarms: they invoke the executor, which does nothing while a lease is live. Needs
+/// `scheduler:CreateSchedule`, `DeleteSchedule` on the schedule group, and `iam:PassRole` on its
+/// role.
+pub trait Alarms: Send + Sync {
+    /// Makes the run's recurring alarm. No effect if it exists.
+    fn set_alarm(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Removes it. No effect if it does not exist.
+    fn remove_alarm(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+/// Asynchronous invocations of the executor. Needs `lambda:InvokeFunction` on it.
+pub trait Invoker: Send + Sync {
+    /// Has the run continued by a fresh invocation. It may come twice, late or not at all.
+    ///
+    /// `hops` counts the hand-overs of the run so far, this one included.
+    fn kick(&self, key: &RunKey, hops: u32) -> impl Future<Output = Result<(), StoreError>> + Send;
+}

@@ -1,0 +1,48 @@
+//! Product files.
+
+use djinn_core::file::ProductFile;
+use djinn_core::id::FileName;
+
+use super::StoreError;
+use super::journal::SessionKey;
+
+/// A file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// Its name within the session.
+    pub name: FileName,
+    /// One line for people and for the model.
+    pub description: String,
+    /// Whether it is an intermediate result that users are not offered.
+    pub internal: bool,
+    /// The media type it is served with.
+    pub media_type: String,
+}
+
+/// Files of sessions. Needs `dynamodb:GetItem`, `Query`, `PutItem` on the table, and
+/// `s3:GetObject`, `PutObject` under the tenants' `files/`.
+pub trait Files {
+    /// Writes a file, replacing one of its name: its bytes first, under the hash of their content,
+    /// then the pointer. Writing the same twice changes nothing.
+    fn write_file(
+        &self,
+        session: &SessionKey,
+        file: &NewFile,
+        bytes: &[u8],
+    ) -> impl Future<Output = Result<ProductFile, StoreError>> + Send;
+
+    /// The file of that name, if there is one.
+    fn find_file(
+        &self,
+        session: &SessionKey,
+        name: &FileName,
+    ) -> impl Future<Output = Result<Option<ProductFile>, StoreError>> + Send;
+
+    /// The first `limit` bytes of a file.
+    fn read_file(
+        &self,
+        session: &SessionKey,
+        file: &ProductFile,
+        limit: u64,
+    ) -> impl Future<Output = Result<Vec<u8>, StoreError>> + Send;
+}

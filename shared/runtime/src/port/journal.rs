@@ -1,0 +1,171 @@
+//! Journals, and what surrounds them: sessions, and the place of a run in its session.
+
+use djinn_core::conversation::Exchange;
+use djinn_core::file::ProductFile;
+use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::journal::Record;
+use djinn_core::status::RunStatus;
+
+use super::{RunKey, StoreError};
+
+/// A session of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionKey {
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// Which.
+    pub session: SessionId,
+}
+
+/// What a new run needs to know of its session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionView {
+    /// The run that is being answered, if one is.
+    pub active: Option<RunId>,
+    /// Its ended runs' questions and answers, oldest first; at most the newest ten.
+    pub history: Vec<Exchange>,
+    /// Its files, oldest first; at most the newest 200.
+    pub files: Vec<ProductFile>,
+}
+
+/// Who drives a run, until when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Names one driver of one process.
+    pub holder: String,
+    /// Unix milliseconds; renewed while the driver lives.
+    pub until_ms: i64,
+    /// Counts the changes of drivers, from 1.
+    pub epoch: u64,
+}
+
+/// What is known of a run without reading its journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunMeta {
+    /// Where it stands.
+    pub status: RunStatus,
+    /// Its session.
+    pub session: SessionId,
+    /// Who asked.
+    pub user: UserId,
+    /// The client's label.
+    pub request: RequestId,
+    /// SHA-256 of what was asked.
+    pub body_hash: String,
+    /// Who drives it, if its lease is not released. It may have lapsed.
+    pub lease: Option<Lease>,
+    /// Somebody without the lease watches it until then, Unix milliseconds.
+    pub watched_until_ms: i64,
+}
+
+impl RunMeta {
+    /// Whether somebody drives the run now.
+    #[must_use]
+    pub fn is_driven(&self, now_ms: i64) -> bool {
+        self.lease
+            .as_ref()
+            .is_some_and(|lease| lease.until_ms > now_ms)
+    }
+}
+
+/// A run to be created, with its first record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRun {
+    /// Record 0, which holds the question.
+    pub record: Record,
+    /// The lease its creator drives it under; `None` leaves it to whoever comes.
+    pub lease: Option<Lease>,
+    /// When its records may be deleted, Unix seconds.
+    pub expires_at_s: i64,
+}
+
+/// What came of creating a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Created {
+    /// It exists now.
+    New,
+    /// It existed: the same request came before.
+    Exists(Box<RunMeta>),
+    /// The session is still answering this run.
+    SessionBusy(RunId),
+}
+
+/// What came of appending a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// It is in the journal, by this write or by an earlier one whose reply was lost.
+    Done,
+    /// Another record has its number: reload and decide again.
+    Lost,
+}
+
+/// What an ending record changes beside the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEnd {
+    /// The final status.
+    pub status: RunStatus,
+    /// The session whose active run this was.
+    pub session: SessionId,
+    /// Who asked.
+    pub user: UserId,
+    /// When it was asked, Unix milliseconds.
+    pub started_at_ms: i64,
+    /// What later runs of the session see of it.
+    pub exchange: Exchange,
+}
+
+/// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `ConditionCheckItem` on
+/// the table, and `s3:GetObject`, `PutObject` under the tenants' `runs/`.
+pub trait Journals {
+    /// Writes record 0, the run's metadata and the session's active run in one transaction, on the
+    /// condition that neither the run nor another active run of the session exists.
+    fn create(
+        &self,
+        key: &RunKey,
+        run: &NewRun,
+    ) -> impl Future<Output = Result<Created, StoreError>> + Send;
+
+    /// Appends a record on the condition that none of its number exists.
+    fn append(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        expires_at_s: i64,
+    ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
+
+    /// Appends the record that ends the run, and with it, in one transaction, its final status, its
+    /// released lease, its exchange, and the session free again.
+    fn end(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        end: &RunEnd,
+        expires_at_s: i64,
+    ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
+
+    /// The records from number `from` on, in order. Strongly consistent.
+    fn read(
+        &self,
+        key: &RunKey,
+        from: u64,
+    ) -> impl Future<Output = Result<Vec<Record>, StoreError>> + Send;
+
+    /// What is known of a run; `None` if it does not exist. Strongly consistent.
+    fn meta(
+        &self,
+        key: &RunKey,
+    ) -> impl Future<Output = Result<Option<RunMeta>, StoreError>> + Send;
+
+    /// What a new run needs to know of its session. Strongly consistent.
+    fn session(
+        &self,
+        key: &SessionKey,
+    ) -> impl Future<Output = Result<SessionView, StoreError>> + Send;
+
+    /// The session that a label names: itself, or the one that one of its requests belongs to.
+    fn session_of(
+        &self,
+        tenant: &TenantId,
+        label: &str,
+    ) -> impl Future<Output = Result<Option<SessionId>, StoreError>> + Send;
+}

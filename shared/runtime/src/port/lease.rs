@@ -1,0 +1,57 @@
+//! Leases: who drives a run. They keep drivers from working twice; correctness is the journal's.
+
+use super::journal::Lease;
+use super::{RunKey, StoreError};
+
+/// What came of trying to take a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// It is ours.
+    Ours {
+        /// The lease, with its new epoch.
+        lease: Lease,
+        /// Whether the earlier driver had not released it: `Resumed` must be written then.
+        lapsed: bool,
+    },
+    /// Somebody else holds it, or there is no such run, or it has ended and is not to be driven.
+    Held,
+}
+
+/// What came of renewing a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Renewed {
+    /// It is still ours.
+    Ours {
+        /// Somebody watches the run until then, Unix milliseconds.
+        watched_until_ms: i64,
+    },
+    /// It is somebody else's: stop driving.
+    Lost,
+}
+
+/// Leases. Needs `dynamodb:UpdateItem` on the table.
+pub trait Leases {
+    /// Takes the lease of an existing run if nobody holds it unexpired, counting its epoch up.
+    fn take_lease(
+        &self,
+        key: &RunKey,
+        holder: &str,
+        now_ms: i64,
+        until_ms: i64,
+    ) -> impl Future<Output = Result<Taken, StoreError>> + Send;
+
+    /// Extends a lease that is still ours, expired or not.
+    fn renew_lease(
+        &self,
+        key: &RunKey,
+        lease: &Lease,
+        until_ms: i64,
+    ) -> impl Future<Output = Result<Renewed, StoreError>> + Send;
+
+    /// Gives a lease back. No effect if it is no longer ours.
+    fn release_lease(
+        &self,
+        key: &RunKey,
+        lease: &Lease,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}

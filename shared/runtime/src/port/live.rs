@@ -1,0 +1,33 @@
+//! The live log: previews for viewers that are not the driver's own client. It expires and may lose
+//! items; the journal never depends on it.
+
+use djinn_core::preview::Preview;
+
+use super::{RunKey, StoreError};
+
+/// Live logs. Needs `dynamodb:PutItem`, `Query` and `UpdateItem` on the table.
+pub trait LiveLog {
+    /// Adds pieces of unfinished text, written by one writer at one moment.
+    fn write_live(
+        &self,
+        key: &RunKey,
+        writer: &str,
+        at_ms: i64,
+        pieces: &[Preview],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// The pieces written after `after` (empty: all there are), and the position to ask from next
+    /// time. Eventually consistent.
+    fn read_live(
+        &self,
+        key: &RunKey,
+        after: &str,
+    ) -> impl Future<Output = Result<(Vec<Preview>, String), StoreError>> + Send;
+
+    /// Tells the driver, at its next renewal, that somebody watches until then.
+    fn watch(
+        &self,
+        key: &RunKey,
+        until_ms: i64,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}

@@ -1,0 +1,67 @@
+//! The mailbox: how anyone who is not the driver speaks to a run.
+
+use djinn_core::file::ProductFile;
+use djinn_core::id::UserId;
+use djinn_core::input::{Input, Partial};
+use serde::{Deserialize, Serialize};
+
+use super::{RunKey, StoreError};
+
+/// A message to a run. Its order among others means nothing, except that stop goes first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "mail", rename_all = "snake_case")]
+pub enum Mail {
+    /// Stop.
+    Stop {
+        /// Who asks.
+        by: UserId,
+    },
+    /// A file was added to the session.
+    FileAdded {
+        /// Names this message.
+        id: String,
+        /// The file.
+        file: ProductFile,
+    },
+}
+
+impl Mail {
+    /// What the message is stored under: putting it twice is putting it once.
+    #[must_use]
+    pub fn id(&self) -> String {
+        match self {
+            Self::Stop { .. } => "stop#".to_owned(),
+            Self::FileAdded { id, .. } => format!("file#{id}"),
+        }
+    }
+
+    /// What the run is told. `partial` is what the message being written says so far.
+    #[must_use]
+    pub fn into_input(self, partial: Option<Partial>) -> Input {
+        match self {
+            Self::Stop { by } => Input::StopAsked { by, partial },
+            Self::FileAdded { id, file } => Input::FileAdded { id, file },
+        }
+    }
+}
+
+/// Mailboxes. Needs `dynamodb:PutItem`, `Query` and `DeleteItem` on the table.
+pub trait Mailbox {
+    /// Puts a message, replacing one of the same id.
+    fn put_mail(
+        &self,
+        key: &RunKey,
+        mail: &Mail,
+        expires_at_s: i64,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Every message in the mailbox. Strongly consistent.
+    fn mail(&self, key: &RunKey) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + Send;
+
+    /// Deletes messages by their ids; those that are gone already are no error.
+    fn delete_mail(
+        &self,
+        key: &RunKey,
+        ids: &[String],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}

@@ -1,0 +1,187 @@
+//! Language models.
+
+use std::time::Duration;
+
+use djinn_core::budget::Usage;
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::conversation::Reasoning;
+use djinn_core::effect::ToolChoice;
+use djinn_core::id::CallId;
+use djinn_core::input::Reply;
+use djinn_core::preview::TextKind;
+use djinn_core::settings::{Language, Role};
+use djinn_core::tool::ToolSpec;
+use serde_json::{Map, Value};
+
+/// A request to a model, without anything a provider knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelRequest {
+    /// Which model, and at which temperature.
+    pub role: Role,
+    /// Names the call in a header, in logs and in spans: `<run>/<message>/<attempt>`.
+    pub call: String,
+    /// The language of whatever instructions the client must add.
+    pub language: Language,
+    /// The instructions.
+    pub system: String,
+    /// What was said, oldest first; the last message is never the assistant's.
+    pub messages: Vec<Message>,
+    /// The tools it may call.
+    pub tools: Vec<ToolSpec>,
+    /// Whether it may, must or must not call one.
+    pub tool_choice: ToolChoice,
+}
+
+/// A message of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// From the user, or from the loop on their behalf.
+    User(String),
+    /// From the model.
+    Assistant {
+        /// What it said.
+        text: String,
+        /// What it thought.
+        reasoning: Option<Reasoning>,
+        /// What it called.
+        calls: Vec<PastCall>,
+    },
+    /// What came of those calls, in their order.
+    ToolResults(Vec<ToolResult>),
+}
+
+/// A call that was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PastCall {
+    /// Ours.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub tool: String,
+    /// Its arguments; empty where they could not be read.
+    pub arguments: Map<String, Value>,
+}
+
+/// What the model reads of an outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The call it belongs to.
+    pub id: CallId,
+    /// The tool's name.
+    pub tool: String,
+    /// The text.
+    pub text: String,
+}
+
+/// What limits a request to a role's model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModelLimits {
+    /// Tokens of input it takes.
+    pub max_input_tokens: u64,
+    /// Longest a call may take, from the request to the last byte.
+    pub call_timeout: Duration,
+}
+
+/// A piece of a reply as it arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delta<'a> {
+    /// Text or reasoning.
+    pub kind: TextKind,
+    /// What was added.
+    pub text: &'a str,
+}
+
+/// Why one attempt at a model call failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind:?}: {detail}")]
+pub struct ModelError {
+    /// What kind of failure it is.
+    pub kind: ModelErrorKind,
+    /// The provider's words or ours, cut to 300 characters; never holds a key or a prompt.
+    pub detail: String,
+    /// How long the provider asks to wait.
+    pub retry_after: Option<Duration>,
+    /// What the attempt cost, as far as that is known.
+    pub usage: Usage,
+}
+
+/// Kinds of failure of a model call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelErrorKind {
+    /// No model is configured for the role.
+    NotConfigured,
+    /// Refused, reset, not resolved, or too slow.
+    Unreachable,
+    /// The stream ended before the reply did.
+    BrokenOff,
+    /// 408, 409, 425, 429, 5xx, or an overload reported in the stream.
+    Overloaded,
+    /// 401 or 403.
+    KeyRefused,
+    /// 404, or the provider says that it does not know the model.
+    UnknownModel,
+    /// The provider says that the input is too long.
+    ContextTooLong,
+    /// Another 4xx.
+    Refused,
+    /// What came back is nothing we can read.
+    Unreadable,
+}
+
+impl ModelErrorKind {
+    /// Whether the same request may succeed when it is made again.
+    #[must_use]
+    pub fn is_retryable(self) -> bool {
+        match self {
+            Self::Unreachable | Self::BrokenOff | Self::Overloaded | Self::Unreadable => true,
+            Self::NotConfigured
+            | Self::KeyRefused
+            | Self::UnknownModel
+            | Self::ContextTooLong
+            | Self::Refused => false,
+        }
+    }
+
+    /// The public code of a run that ends by it.
+    #[must_use]
+    pub fn code(self) -> ErrorCode {
+        match self {
+            Self::NotConfigured => ErrorCode::NoModel,
+            Self::Unreachable | Self::BrokenOff => ErrorCode::ModelUnreachable,
+            Self::Overloaded => ErrorCode::ModelOverloaded,
+            Self::KeyRefused => ErrorCode::ModelKeyRefused,
+            Self::UnknownModel => ErrorCode::ModelUnknown,
+            Self::ContextTooLong => ErrorCode::ContextTooLong,
+            Self::Refused => ErrorCode::ModelRefused,
+            Self::Unreadable => ErrorCode::ModelUnreadable,
+        }
+    }
+}
+
+impl ModelError {
+    /// The failure of a run that ends by it.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        Failure::new(self.kind.code(), self.detail.clone())
+    }
+}
+
+/// Language models, one per role. A call is one attempt: retries are the driver's. Dropping its
+/// future closes the connection; no further byte is read.
+pub trait Model: Send + Sync {
+    /// What limits requests to this role's model.
+    ///
+    /// # Errors
+    /// `NotConfigured`, with the name of what is missing.
+    fn limits(&self, role: Role) -> Result<ModelLimits, ModelError>;
+
+    /// Tokens of a text for this role's model: exact for OpenAI's encodings, and close to others'.
+    fn count_tokens(&self, role: Role, text: &str) -> u64;
+
+    /// Makes one attempt, telling `on_delta` of every piece as it arrives. The reply's text is
+    /// exactly the concatenation of the text deltas, and so is its reasoning.
+    fn call(
+        &self,
+        request: &ModelRequest,
+        on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
+    ) -> impl Future<Output = Result<Reply, ModelError>> + Send;
+}

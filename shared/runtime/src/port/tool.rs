@@ -1,0 +1,102 @@
+//! Tools, and the registry that holds them.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use djinn_core::id::{CallId, RunId};
+use djinn_core::settings::Language;
+use djinn_core::tool::{FailReason, Observation, ToolSpec};
+use serde_json::{Map, Value};
+
+use super::journal::SessionKey;
+
+/// A future of a `dyn` trait.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Whose call it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolContext {
+    /// The run.
+    pub run: RunId,
+    /// The session whose files it may touch.
+    pub session: SessionKey,
+    /// The call. With the run it is the idempotency key.
+    pub call: CallId,
+    /// Which attempt at the call this is, from 1.
+    pub attempt: u32,
+    /// The language of what it says to the model.
+    pub language: Language,
+    /// Characters of its text that the model will see.
+    pub max_observe: u32,
+}
+
+impl ToolContext {
+    /// What a receiver tells a repeat of this call by.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        format!("{}.{}", self.run, self.call)
+    }
+}
+
+/// Why a tool did not do what it was asked. The model sees it, and the run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFailure {
+    /// Which kind.
+    pub reason: FailReason,
+    /// What the model is told; rendered from `prompts/`, or the words of whoever failed.
+    pub detail: String,
+}
+
+impl ToolFailure {
+    /// The tool ran and reports an error.
+    #[must_use]
+    pub fn error(detail: impl Into<String>) -> Self {
+        Self {
+            reason: FailReason::Error,
+            detail: detail.into(),
+        }
+    }
+}
+
+/// A tool. Its arguments were checked against its schema before.
+pub trait Tool: Send + Sync {
+    /// What the model is told about it.
+    fn spec(&self, language: Language) -> ToolSpec;
+
+    /// Runs it once.
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Observation, ToolFailure>>;
+
+    /// What is wrong with these arguments, if anything is.
+    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String>;
+}
+
+/// The tools of a deployment, by name.
+#[derive(Clone, Default)]
+pub struct Toolbox(BTreeMap<String, Arc<dyn Tool>>);
+
+impl Toolbox {
+    /// Registers a tool; one of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, tool: impl Tool + 'static) -> Self {
+        let name = tool.spec(Language::En).name;
+        self.0.insert(name, Arc::new(tool));
+        self
+    }
+
+    /// What a turn offers.
+    #[must_use]
+    pub fn specs(&self, language: Language) -> Vec<ToolSpec> {
+        self.0.values().map(|tool| tool.spec(language)).collect()
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.0.get(name).cloned()
+    }
+}

@@ -1,0 +1,202 @@
+//! Our own words to a model: the templates under `prompts/`, and nothing else.
+//!
+//! Every fragment has a name, which is its file's, and a cap; a rendering that would exceed the cap
+//! is cut and marked. `prompts/README.md` says what each is for and what fills it.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use djinn_core::id::sha256;
+use djinn_core::settings::Language;
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+
+/// What marks a rendering that was cut.
+pub const CUT_MARK: &str = "…[cut]";
+
+/// A template with its cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment {
+    /// Its file under `prompts/<language>/`, without the ending.
+    pub name: &'static str,
+    /// The most characters a rendering has.
+    pub max_chars: usize,
+    en: &'static str,
+    zh: &'static str,
+}
+
+macro_rules! fragments {
+    ($($(#[$doc:meta])* $name:ident = $file:literal, $max:literal;)*) => {
+        $($(#[$doc])*
+        pub const $name: Fragment = Fragment {
+            name: $file,
+            max_chars: $max,
+            en: include_str!(concat!("../../../prompts/en/", $file, ".md")),
+            zh: include_str!(concat!("../../../prompts/zh/", $file, ".md")),
+        };)*
+
+        /// Every fragment.
+        pub const ALL: &[Fragment] = &[$($name),*];
+    };
+}
+
+fragments! {
+    /// The instructions of the ReAct agent.
+    REACT_SYSTEM = "react/system", 60_000;
+    /// What closes every request of the loop.
+    REACT_NEXT_STEP = "react/next_step", 70_000;
+    /// The closing call.
+    REACT_SUMMARY = "react/summary", 200_000;
+    /// The output style `html`.
+    STYLE_HTML = "style/html", 1_000;
+    /// The output style `docs`.
+    STYLE_DOCS = "style/docs", 1_000;
+    /// The output style `table`.
+    STYLE_TABLE = "style/table", 1_000;
+    /// The output style `ppt`.
+    STYLE_PPT = "style/ppt", 1_000;
+    /// What the model is told about `file_tool`.
+    TOOL_FILE = "tool/file_tool", 3_000;
+    /// A file was written.
+    FILE_WRITTEN = "tool/file_written", 1_000;
+    /// A part of a file.
+    FILE_READ = "tool/file_read", 1_200_000;
+    /// No such file.
+    FILE_MISSING = "tool/file_missing", 8_000;
+    /// Not a text file.
+    FILE_NOT_TEXT = "tool/file_not_text", 1_000;
+    /// A file name or content that cannot be written.
+    FILE_REFUSED = "tool/file_refused", 1_000;
+    /// The file store is unreachable.
+    FILE_UNAVAILABLE = "tool/file_unavailable", 1_000;
+    /// A tool's answer.
+    OUTCOME_DONE = "outcome/done", 1_200_000;
+    /// A tool's answer that was cut.
+    OUTCOME_CUT = "outcome/cut", 1_200_000;
+    /// A tool that does not exist.
+    OUTCOME_UNKNOWN_TOOL = "outcome/unknown_tool", 8_000;
+    /// Arguments that cannot be used.
+    OUTCOME_BAD_ARGUMENTS = "outcome/bad_arguments", 4_000;
+    /// A tool's error.
+    OUTCOME_ERROR = "outcome/error", 12_000;
+    /// A tool that took too long.
+    OUTCOME_TIMED_OUT = "outcome/timed_out", 1_000;
+    /// A tool that crashed its process.
+    OUTCOME_CRASHED = "outcome/crashed", 1_000;
+    /// A `once` call that may have happened.
+    OUTCOME_UNCERTAIN = "outcome/uncertain", 2_000;
+    /// The same call again.
+    OUTCOME_REPEATED = "outcome/repeated", 1_000;
+    /// Too many calls in one reply.
+    OUTCOME_TOO_MANY = "outcome/too_many", 1_000;
+    /// A call that was stopped with its run.
+    OUTCOME_STOPPED = "outcome/stopped", 1_000;
+    /// The last reply was cut off.
+    NOTE_CUT_OFF = "note/cut_off", 1_000;
+    /// The last reply was empty.
+    NOTE_EMPTY = "note/empty", 1_000;
+    /// How a model without tool calls of its own calls tools.
+    STRUCT_PARSE = "model/struct_parse", 60_000;
+    /// How such a model is shown a result.
+    STRUCT_RESULT = "model/struct_result", 1_200_000;
+    /// A user's words.
+    QUESTION = "conversation/question", 70_000;
+    /// An earlier answer.
+    ANSWER = "conversation/answer", 200_000;
+}
+
+impl Fragment {
+    /// The template itself.
+    #[must_use]
+    pub fn template(&self, language: Language) -> &'static str {
+        match language {
+            Language::En => self.en,
+            Language::Zh => self.zh,
+        }
+    }
+}
+
+/// What a model is told about a tool and its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolWords {
+    /// About the tool.
+    pub description: String,
+    /// About each parameter, by name.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// Renders fragments.
+pub struct Prompts {
+    environment: Environment<'static>,
+    version: OnceLock<String>,
+}
+
+impl Default for Prompts {
+    fn default() -> Self {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        Self {
+            environment,
+            version: OnceLock::new(),
+        }
+    }
+}
+
+impl Prompts {
+    /// Fills a fragment. What does not fit its cap is cut and marked.
+    ///
+    /// A template that cannot be rendered is a bug that the tests of `prompts/` find; should it
+    /// happen nevertheless it is logged, and the model gets the template as it stands.
+    pub fn render(
+        &self,
+        language: Language,
+        fragment: Fragment,
+        context: impl Serialize,
+    ) -> String {
+        let template = fragment.template(language);
+        let context = minijinja::Value::from(minijinja::value::Serde(context));
+        let text = self.environment.render_str(template, context).unwrap_or_else(|error| {
+            tracing::error!(fragment = fragment.name, kind = ?error.kind(), "prompt not rendered");
+            template.to_owned()
+        });
+        cut(text.trim(), fragment.max_chars)
+    }
+
+    /// What a model is told about a tool: the fragment's text up to the first heading, and each
+    /// `## parameter` section.
+    pub fn tool(&self, language: Language, fragment: Fragment) -> ToolWords {
+        let text = self.render(language, fragment, ());
+        let mut sections = text.split("\n## ");
+        let description = sections.next().unwrap_or_default().trim().to_owned();
+        let parameters = sections
+            .filter_map(|section| section.split_once('\n'))
+            .map(|(name, words)| (name.trim().to_owned(), words.trim().to_owned()))
+            .collect();
+        ToolWords {
+            description,
+            parameters,
+        }
+    }
+
+    /// SHA-256 over all fragments: which prompts a run was started with.
+    pub fn version(&self) -> &str {
+        self.version.get_or_init(|| {
+            let all: Vec<String> = ALL
+                .iter()
+                .map(|f| format!("{}\0{}\0{}\0", f.name, f.en, f.zh))
+                .collect();
+            sha256(all.concat().as_bytes())
+        })
+    }
+}
+
+/// The first `max_chars` characters of a text, marked if there were more.
+#[must_use]
+pub fn cut(text: &str, max_chars: usize) -> String {
+    // Characters never outnumber bytes: most texts need no counting.
+    if text.len() <= max_chars || text.chars().count() <= max_chars {
+        return text.to_owned();
+    }
+    let kept = max_chars.saturating_sub(CUT_MARK.chars().count());
+    text.chars().take(kept).chain(CUT_MARK.chars()).collect()
+}

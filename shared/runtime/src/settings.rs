@@ -1,0 +1,141 @@
+//! How long a driver waits for what, and how often it tries.
+
+use std::time::Duration;
+
+/// The driver's periods and bounds. Tests shorten them; a deployment changes the margin and the
+/// retention.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// How long a lease holds without renewal.
+    pub lease: Duration,
+    /// How often it is renewed; a third of the lease leaves two tries.
+    pub renew_every: Duration,
+    /// How often the mailbox is read while anything is in flight.
+    pub mailbox_every: Duration,
+    /// Longest a client hears nothing. Below every idle limit on the way (an edge-optimised API
+    /// Gateway cuts at 30 s); the original UI's is 10 s.
+    pub heartbeat_every: Duration,
+    /// How long before its deadline a driver starts to hand over.
+    pub hand_over_margin: Duration,
+    /// How often one writer adds to the live log at most.
+    pub live_every: Duration,
+    /// How often a viewer looks for news.
+    pub follow_every: Duration,
+    /// How long one look of a viewer keeps the driver writing previews.
+    pub watch_for: Duration,
+    /// Bytes that wait for a slow client before its stream is closed with its cursor.
+    pub client_buffer: usize,
+    /// Retries of a model call.
+    pub model_retries: RetryPolicy,
+    /// Retries of a store operation, on top of those of the client library.
+    pub store_retries: RetryPolicy,
+    /// How long a journal is kept after its run ended.
+    pub retention: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(15),
+            renew_every: Duration::from_secs(5),
+            mailbox_every: Duration::from_secs(1),
+            heartbeat_every: Duration::from_secs(9),
+            hand_over_margin: Duration::from_secs(30),
+            live_every: Duration::from_millis(250),
+            follow_every: Duration::from_millis(250),
+            watch_for: Duration::from_secs(20),
+            client_buffer: 256 * 1024,
+            model_retries: RetryPolicy::MODEL,
+            store_retries: RetryPolicy::STORE,
+            retention: Duration::from_secs(30 * 24 * 60 * 60),
+        }
+    }
+}
+
+/// How often something is tried, and how long is waited in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Tries in all, at least 1.
+    pub attempts: u32,
+    /// The most that is waited before the second try; doubled for each one after.
+    pub base: Duration,
+    /// The most that is ever waited, unless the other side asks for more.
+    pub cap: Duration,
+    /// The longest wait the other side may ask for.
+    pub longest_asked: Duration,
+}
+
+impl RetryPolicy {
+    /// Model calls: 3 attempts, 0.5 s base, 8 s cap, `Retry-After` up to 30 s.
+    pub const MODEL: Self = Self {
+        attempts: 3,
+        base: Duration::from_millis(500),
+        cap: Duration::from_secs(8),
+        longest_asked: Duration::from_secs(30),
+    };
+
+    /// Store operations: 4 attempts, 50 ms base, 1 s cap.
+    pub const STORE: Self = Self {
+        attempts: 4,
+        base: Duration::from_millis(50),
+        cap: Duration::from_secs(1),
+        longest_asked: Duration::from_secs(1),
+    };
+
+    /// How long to wait after `failed` tries (from 1) before the next one, or `None` when there is
+    /// none left. Full jitter: `jitter` in `0.0..1.0` chooses a point between nothing and the most,
+    /// after "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015). A wait the other side
+    /// asked for is kept as it is; one that is too long is not waited for at all.
+    #[must_use]
+    pub fn delay_after(
+        &self,
+        failed: u32,
+        asked: Option<Duration>,
+        jitter: f64,
+    ) -> Option<Duration> {
+        if failed >= self.attempts {
+            return None;
+        }
+        match asked {
+            Some(asked) if asked > self.longest_asked => None,
+            Some(asked) => Some(asked),
+            None => {
+                let doubled = self
+                    .base
+                    .saturating_mul(1 << failed.saturating_sub(1).min(16));
+                Some(doubled.min(self.cap).mul_f64(jitter.clamp(0.0, 1.0)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_the_cap_and_attempts_run_out() {
+        let policy = RetryPolicy {
+            attempts: 9,
+            ..RetryPolicy::MODEL
+        };
+        let most: Vec<_> = (1..9)
+            .map(|n| policy.delay_after(n, None, 1.0).unwrap())
+            .collect();
+        let ms = [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 8_000];
+        assert_eq!(most, ms.map(Duration::from_millis));
+        assert_eq!(
+            policy.delay_after(1, None, 0.5),
+            Some(Duration::from_millis(250))
+        );
+        assert_eq!(policy.delay_after(9, None, 0.5), None);
+    }
+
+    #[test]
+    fn a_wait_that_was_asked_for_is_kept_up_to_thirty_seconds() {
+        let policy = RetryPolicy::MODEL;
+        let asked = |s| policy.delay_after(1, Some(Duration::from_secs(s)), 0.0);
+        assert_eq!(asked(30), Some(Duration::from_secs(30)));
+        assert_eq!(asked(31), None);
+    }
+}
