@@ -90,22 +90,13 @@ pub struct Observed {
 
 impl Observed {
     fn nothing() -> Self {
-        Self {
-            events: Vec::new(),
-            items: Vec::new(),
-            done: false,
-        }
+        Self { events: Vec::new(), items: Vec::new(), done: false }
     }
 }
 
 impl Default for AgentLoop {
     fn default() -> Self {
-        Self {
-            turn: 1,
-            stage: Stage::Thinking(Attempts::default()),
-            last_call: None,
-            nudges: 0,
-        }
+        Self { turn: 1, stage: Stage::Thinking(Attempts::default()), last_call: None, nudges: 0 }
     }
 }
 
@@ -143,10 +134,7 @@ impl AgentLoop {
             Event::MessageCompleted {
                 message: message.clone(),
                 text: reply.text.clone(),
-                reasoning: reply
-                    .reasoning
-                    .as_ref()
-                    .map(|reasoning| reasoning.text.clone()),
+                reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
                 cut: reply.finish != Finish::Done,
                 usage: reply.usage,
             },
@@ -160,9 +148,7 @@ impl AgentLoop {
             };
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
             let refused = self.refuse(index, asked, &replied.offered, settings);
-            observed
-                .events
-                .push((call.id.to_string(), requested(&call, tool)));
+            observed.events.push((call.id.to_string(), requested(&call, tool)));
             if let Some(outcome) = &refused {
                 observed.events.push(completed(&call, outcome));
             }
@@ -225,10 +211,7 @@ impl AgentLoop {
                         (false, true) => FailReason::Crashed,
                         (false, false) => continue,
                     };
-                    let outcome = Outcome::Failed {
-                        reason,
-                        detail: String::new(),
-                    };
+                    let outcome = Outcome::Failed { reason, detail: String::new() };
                     observed.events.push(completed(&open.call, &outcome));
                     open.outcome = Some(outcome);
                 }
@@ -253,23 +236,16 @@ impl AgentLoop {
                 } else {
                     FailReason::Stopped
                 };
-                completed(
-                    &open.call,
-                    &Outcome::Failed {
-                        reason,
-                        detail: String::new(),
-                    },
-                )
+                completed(&open.call, &Outcome::Failed { reason, detail: String::new() })
             })
             .collect()
     }
 
     fn open_call(&mut self, call: &CallId) -> Option<&mut OpenCall> {
         match &mut self.stage {
-            Stage::Acting(turn) => turn
-                .calls
-                .iter_mut()
-                .find(|open| open.call.id == *call && open.outcome.is_none()),
+            Stage::Acting(turn) => {
+                turn.calls.iter_mut().find(|open| open.call.id == *call && open.outcome.is_none())
+            }
             Stage::Thinking(_) => None,
         }
     }
@@ -288,10 +264,7 @@ impl AgentLoop {
             return failed(FailReason::UnknownTool, names.join(", "));
         }
         if index >= settings.max_tool_calls_per_turn as usize {
-            return failed(
-                FailReason::TooMany,
-                settings.max_tool_calls_per_turn.to_string(),
-            );
+            return failed(FailReason::TooMany, settings.max_tool_calls_per_turn.to_string());
         }
         let arguments = match &asked.arguments {
             Arguments::Parsed(arguments) => arguments,
@@ -377,9 +350,6 @@ fn requested(call: &Call, tool: Option<&OfferedTool>) -> Event {
 }
 
 fn completed(call: &Call, outcome: &Outcome) -> (String, Event) {
-    let event = Event::CallCompleted {
-        call: call.id.clone(),
-        outcome: outcome.clone(),
-    };
+    let event = Event::CallCompleted { call: call.id.clone(), outcome: outcome.clone() };
     (format!("{}.result", call.id), event)
 }

@@ -14,10 +14,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self {
-            steps: 40,
-            wall_ms: 24 * 60 * 60 * 1000,
-        }
+        Self { steps: 40, wall_ms: 24 * 60 * 60 * 1000 }
     }
 }
 

@@ -203,10 +203,7 @@ impl Failure {
     /// A failure with the fact that completes its sentence.
     #[must_use]
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self {
-            code,
-            detail: detail.into(),
-        }
+        Self { code, detail: detail.into() }
     }
 
     /// The whole sentence for a user.
@@ -216,10 +213,7 @@ impl Failure {
             None => self.code.sentence(language).to_owned(),
             // A fact that is a sentence of its own brings no second full stop.
             Some((before, after)) if after.starts_with(['.', '。']) => {
-                format!(
-                    "{before}{}{after}",
-                    self.detail.trim_end_matches(['.', '。'])
-                )
+                format!("{before}{}{after}", self.detail.trim_end_matches(['.', '。']))
             }
             Some((before, after)) => format!("{before}{}{after}", self.detail),
         }
@@ -242,13 +236,7 @@ mod tests {
             let json = serde_json::to_string(code).unwrap();
             assert_eq!(json, format!("\"{}\"", code.as_str()));
             assert_eq!(serde_json::from_str::<ErrorCode>(&json).unwrap(), *code);
-            assert_eq!(
-                ErrorCode::ALL
-                    .iter()
-                    .filter(|c| c.as_str() == code.as_str())
-                    .count(),
-                1
-            );
+            assert_eq!(ErrorCode::ALL.iter().filter(|c| c.as_str() == code.as_str()).count(), 1);
         }
     }
 
@@ -256,12 +244,7 @@ mod tests {
     fn both_languages_say_the_detail_equally_often() {
         for code in ErrorCode::ALL {
             let holes = |language| code.sentence(language).matches("{}").count();
-            assert_eq!(
-                holes(Language::En),
-                holes(Language::Zh),
-                "{}",
-                code.as_str()
-            );
+            assert_eq!(holes(Language::En), holes(Language::Zh), "{}", code.as_str());
             assert!(holes(Language::En) <= 1, "{}", code.as_str());
         }
     }
@@ -269,15 +252,8 @@ mod tests {
     #[test]
     fn a_failure_reads_as_one_sentence_with_its_fact() {
         let failure = Failure::new(ErrorCode::StepsUsedUp, "40");
-        assert!(
-            failure
-                .sentence(Language::En)
-                .starts_with("The step budget of 40 is used up.")
-        );
+        assert!(failure.sentence(Language::En).starts_with("The step budget of 40 is used up."));
         let failure = Failure::new(ErrorCode::InvalidJson, "expected `:`.");
-        assert_eq!(
-            failure.sentence(Language::En),
-            "The body is not valid JSON: expected `:`."
-        );
+        assert_eq!(failure.sentence(Language::En), "The body is not valid JSON: expected `:`.");
     }
 }

@@ -52,15 +52,9 @@ pub fn fit(
     let weigh = |piece: &Piece<'_>, weight: &dyn Fn(&str) -> u64| -> u64 {
         piece.texts.iter().map(|text| weight(text) + OVERHEAD).sum()
     };
-    let bytes: u64 = pieces
-        .iter()
-        .map(|piece| weigh(piece, &|text| text.len() as u64))
-        .sum();
+    let bytes: u64 = pieces.iter().map(|piece| weigh(piece, &|text| text.len() as u64)).sum();
     if bytes <= limit {
-        return Ok(Fitted {
-            kept: vec![true; pieces.len()],
-            dropped: None,
-        });
+        return Ok(Fitted { kept: vec![true; pieces.len()], dropped: None });
     }
     let tokens: Vec<u64> = pieces.iter().map(|piece| weigh(piece, &count)).collect();
     let pinned = || pieces.iter().zip(&tokens).filter(|(piece, _)| piece.pinned);
@@ -68,11 +62,7 @@ pub fn fit(
     if used > limit {
         let largest = pinned().max_by_key(|(_, tokens)| **tokens);
         let which = largest.map_or_else(String::new, |(piece, _)| piece.label.to_owned());
-        return Err(TooLong {
-            current: used,
-            limit,
-            which,
-        });
+        return Err(TooLong { current: used, limit, which });
     }
     let mut kept: Vec<bool> = pieces.iter().map(|piece| piece.pinned).collect();
     let mut dropped = 0;
@@ -89,11 +79,7 @@ pub fn fit(
         }
     }
     let tokens_before = tokens.iter().sum();
-    let dropped = (dropped > 0).then_some(Dropped {
-        pieces: dropped,
-        tokens_before,
-        tokens: used,
-    });
+    let dropped = (dropped > 0).then_some(Dropped { pieces: dropped, tokens_before, tokens: used });
     Ok(Fitted { kept, dropped })
 }
 
@@ -103,11 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn piece(label: &'static str, text: &'static str, pinned: bool) -> Piece<'static> {
-        Piece {
-            label,
-            texts: vec![text],
-            pinned,
-        }
+        Piece { label, texts: vec![text], pinned }
     }
 
     /// A counter for which four bytes are a token.
@@ -117,18 +99,9 @@ mod tests {
 
     #[test]
     fn what_fits_by_its_bytes_is_not_counted() {
-        let pieces = [
-            piece("system", "be kind", true),
-            piece("t1", "hello", false),
-        ];
+        let pieces = [piece("system", "be kind", true), piece("t1", "hello", false)];
         let fitted = fit(&pieces, 100, |_| panic!("counted"));
-        assert_eq!(
-            fitted,
-            Ok(Fitted {
-                kept: vec![true, true],
-                dropped: None
-            })
-        );
+        assert_eq!(fitted, Ok(Fitted { kept: vec![true, true], dropped: None }));
     }
 
     #[test]

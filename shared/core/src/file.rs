@@ -51,12 +51,7 @@ impl FileList {
     /// The files a user would be offered, newest first.
     #[must_use]
     pub fn deliverable(&self) -> Vec<ProductFile> {
-        self.0
-            .iter()
-            .rev()
-            .filter(|file| !file.internal)
-            .cloned()
-            .collect()
+        self.0.iter().rev().filter(|file| !file.internal).cloned().collect()
     }
 }
 
@@ -103,17 +98,9 @@ mod tests {
 
     #[test]
     fn a_rewritten_file_is_the_newest_and_internal_ones_are_not_offered() {
-        let list = FileList::of([
-            file("a.md", false),
-            file("b.txt", true),
-            file("c.md", false),
-        ]);
+        let list = FileList::of([file("a.md", false), file("b.txt", true), file("c.md", false)]);
         let list = FileList::of(list.all().iter().cloned().chain([file("a.md", false)]));
-        let names: Vec<_> = list
-            .deliverable()
-            .iter()
-            .map(|f| f.name.to_string())
-            .collect();
+        let names: Vec<_> = list.deliverable().iter().map(|f| f.name.to_string()).collect();
         assert_eq!(names, ["a.md", "c.md"]);
         assert_eq!(list.all().len(), 3);
     }

@@ -154,13 +154,11 @@ impl CallId {
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     use fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            // Writing into a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The SHA-256 of some bytes, as 64 hexadecimal digits: how contents are named and compared.
@@ -196,8 +194,7 @@ fn is_message_id(text: &str) -> bool {
 }
 
 fn is_call_id(text: &str) -> bool {
-    text.rsplit_once(".c")
-        .is_some_and(|(message, n)| is_message_id(message) && is_count(n))
+    text.rsplit_once(".c").is_some_and(|(message, n)| is_message_id(message) && is_count(n))
 }
 
 fn is_count(text: &str) -> bool {
@@ -208,9 +205,7 @@ fn is_file_name(text: &str) -> bool {
     (1..=255).contains(&text.len())
         && text != "."
         && text != ".."
-        && !text
-            .chars()
-            .any(|c| matches!(c, '/' | '\\') || c.is_control() || is_bidi_override(c))
+        && !text.chars().any(|c| matches!(c, '/' | '\\') || c.is_control() || is_bidi_override(c))
         && text.trim() == text
 }
 
@@ -229,17 +224,7 @@ mod tests {
             assert!(SessionId::new(good).is_ok(), "{good}");
         }
         let long = "x".repeat(129);
-        for bad in [
-            "",
-            "a/b",
-            "../x",
-            "a b",
-            "a#b",
-            "é",
-            "%2e",
-            "a\0",
-            long.as_str(),
-        ] {
+        for bad in ["", "a/b", "../x", "a b", "a#b", "é", "%2e", "a\0", long.as_str()] {
             assert!(SessionId::new(bad).is_err(), "{bad}");
         }
     }
@@ -250,17 +235,7 @@ mod tests {
             assert!(FileName::new(good).is_ok(), "{good}");
         }
         let long = "界".repeat(86);
-        for bad in [
-            "",
-            ".",
-            "..",
-            "a/b",
-            "a\\b",
-            "a\nb",
-            "a\u{202e}b",
-            " a",
-            long.as_str(),
-        ] {
+        for bad in ["", ".", "..", "a/b", "a\\b", "a\nb", "a\u{202e}b", " a", long.as_str()] {
             assert!(FileName::new(bad).is_err(), "{bad}");
         }
     }
@@ -277,10 +252,7 @@ mod tests {
         assert_eq!(run("t", "s", "r"), run("t", "s", "r"));
         assert_ne!(run("t", "s", "r"), run("t", "sr", "r"));
         assert_ne!(run("ts", "s", "r"), run("t", "ss", "r"));
-        assert_eq!(
-            RunId::new(run("t", "s", "r").as_str()),
-            Ok(run("t", "s", "r"))
-        );
+        assert_eq!(RunId::new(run("t", "s", "r").as_str()), Ok(run("t", "s", "r")));
     }
 
     #[test]

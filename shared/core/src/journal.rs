@@ -58,23 +58,8 @@ impl Journal {
     pub fn open(asked: Asked, epoch: u64, write: WriteId, at_ms: i64) -> (Self, Record) {
         let (run, entries) = Run::start(asked.clone(), at_ms);
         let inputs = vec![Input::Asked(Box::new(asked))];
-        let record = Record {
-            v: FORMAT,
-            n: 0,
-            write,
-            epoch,
-            at_ms,
-            inputs,
-            entries,
-        };
-        (
-            Self {
-                run,
-                next: 1,
-                epoch,
-            },
-            record,
-        )
+        let record = Record { v: FORMAT, n: 0, write, epoch, at_ms, inputs, entries };
+        (Self { run, next: 1, epoch }, record)
     }
 
     /// Folds a journal from its first record on.
@@ -89,11 +74,7 @@ impl Journal {
             return Err(FoldError::NoQuestion);
         };
         let (run, _) = Run::start(asked.as_ref().clone(), first.at_ms);
-        let mut journal = Self {
-            run,
-            next: first.n + 1,
-            epoch: first.epoch,
-        };
+        let mut journal = Self { run, next: first.n + 1, epoch: first.epoch };
         for record in rest {
             journal.apply(record)?;
         }
@@ -118,8 +99,9 @@ impl Journal {
     }
 
     /// Decides what these inputs make of the run: the journal as it will be, and the record to
-    /// append. `None` when no input matters; then nothing is to be written. A stop goes first,
-    /// whatever came with it.
+    /// append. `None` when no input matters; then nothing is to be written.
+    ///
+    /// What was done goes before mail, so that it is kept; of the mail a stop goes first.
     #[must_use]
     pub fn decide(
         &self,
@@ -128,7 +110,7 @@ impl Journal {
         write: WriteId,
         at_ms: i64,
     ) -> Option<(Self, Record)> {
-        inputs.sort_by_key(|input| !matches!(input, Input::StopAsked { .. }));
+        inputs.sort_by_key(mail_order);
         let mut decided = self.clone();
         let mut entries = Vec::new();
         inputs.retain(|input| match decided.run.next(input, at_ms) {
@@ -143,15 +125,7 @@ impl Journal {
         }
         decided.next += 1;
         decided.epoch = decided.epoch.max(epoch);
-        let record = Record {
-            v: FORMAT,
-            n: self.next,
-            write,
-            epoch,
-            at_ms,
-            inputs,
-            entries,
-        };
+        let record = Record { v: FORMAT, n: self.next, write, epoch, at_ms, inputs, entries };
         Some((decided, record))
     }
 
@@ -174,12 +148,24 @@ impl Journal {
     }
 }
 
+fn mail_order(input: &Input) -> u8 {
+    match input {
+        Input::StopAsked { .. } => 1,
+        Input::FileAdded { .. } => 2,
+        Input::Asked(_)
+        | Input::Resumed { .. }
+        | Input::AttemptFailed { .. }
+        | Input::ModelReplied(_)
+        | Input::ModelFailed { .. }
+        | Input::ToolStarted { .. }
+        | Input::ToolReturned { .. }
+        | Input::LimitReached { .. }
+        | Input::Delivered { .. } => 0,
+    }
+}
+
 impl Record {
     fn check_format(&self) -> Result<(), FoldError> {
-        if self.v > FORMAT {
-            Err(FoldError::NewerFormat(self.v))
-        } else {
-            Ok(())
-        }
+        if self.v > FORMAT { Err(FoldError::NewerFormat(self.v)) } else { Ok(()) }
     }
 }

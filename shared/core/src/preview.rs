@@ -74,10 +74,7 @@ impl OpenText {
         }
         let restarted = piece.attempt > self.attempt && self.attempt > 0;
         if piece.attempt > self.attempt {
-            *self = Self {
-                attempt: piece.attempt,
-                ..Self::default()
-            };
+            *self = Self { attempt: piece.attempt, ..Self::default() };
         }
         let known = match piece.kind {
             TextKind::Text => &mut self.text,
@@ -116,20 +113,11 @@ mod tests {
     #[test]
     fn pieces_extend_by_offset_and_a_new_attempt_starts_over() {
         let mut open = OpenText::default();
-        assert_eq!(
-            open.apply(&piece(1, 0, "ab")),
-            Applied::Appended("ab".into())
-        );
-        assert_eq!(
-            open.apply(&piece(1, 1, "bc")),
-            Applied::Appended("c".into())
-        );
+        assert_eq!(open.apply(&piece(1, 0, "ab")), Applied::Appended("ab".into()));
+        assert_eq!(open.apply(&piece(1, 1, "bc")), Applied::Appended("c".into()));
         assert_eq!(open.apply(&piece(1, 9, "z")), Applied::Nothing);
         assert_eq!(open.apply(&piece(1, 0, "ab")), Applied::Nothing);
-        assert_eq!(
-            open.apply(&piece(2, 0, "x")),
-            Applied::Restarted("x".into())
-        );
+        assert_eq!(open.apply(&piece(2, 0, "x")), Applied::Restarted("x".into()));
         assert_eq!(open.apply(&piece(1, 3, "d")), Applied::Nothing);
         assert_eq!(open.of(TextKind::Text), "x");
     }

@@ -99,12 +99,7 @@ impl Run {
             Phase::Ended(ended) => ended.next(input)?,
             Phase::Reacting(_) | Phase::Summarizing(_) => self.work(input, at_ms)?,
         };
-        Some(
-            events
-                .into_iter()
-                .map(|(id, event)| Entry { id, at_ms, event })
-                .collect(),
-        )
+        Some(events.into_iter().map(|(id, event)| Entry { id, at_ms, event }).collect())
     }
 
     /// Everything the run owes now, in a stable order.
@@ -114,18 +109,10 @@ impl Run {
             Phase::Reacting(agent) => agent.due(),
             Phase::Summarizing(summarizing) => vec![summarizing.due()],
             Phase::Ended(ended) => {
-                return ended
-                    .undelivered
-                    .iter()
-                    .copied()
-                    .map(Effect::Deliver)
-                    .collect();
+                return ended.undelivered.iter().copied().map(Effect::Deliver).collect();
             }
         };
-        due.push(Effect::Wait {
-            limit: Limit::WallTime,
-            until_ms: self.wall_time_ends_at_ms(),
-        });
+        due.push(Effect::Wait { limit: Limit::WallTime, until_ms: self.wall_time_ends_at_ms() });
         due
     }
 
@@ -186,12 +173,9 @@ impl Run {
             // A run is asked once; nothing of an ended run is owed to one that is at work.
             Input::Asked(_) | Input::Delivered { .. } => None,
             Input::Resumed { epoch } => Some(self.resumed(*epoch, at_ms)),
-            Input::AttemptFailed {
-                message,
-                attempt,
-                failure,
-                usage,
-            } => self.attempt_failed(message, *attempt, failure, usage),
+            Input::AttemptFailed { message, attempt, failure, usage } => {
+                self.attempt_failed(message, *attempt, failure, usage)
+            }
             Input::ModelReplied(replied) => self.replied(replied, at_ms),
             Input::ModelFailed { message, failure } => self.model_failed(message, failure, at_ms),
             Input::ToolStarted { call } => match &mut self.phase {
@@ -214,10 +198,7 @@ impl Run {
             }
             Input::FileAdded { id, file } => self.files_heard_of.insert(id.clone()).then(|| {
                 self.files.put(file.clone());
-                vec![(
-                    format!("file.{id}"),
-                    Event::FileAdded { file: file.clone() },
-                )]
+                vec![(format!("file.{id}"), Event::FileAdded { file: file.clone() })]
             }),
             Input::StopAsked { partial, .. } => Some(self.stopped(partial.as_ref(), at_ms)),
             Input::LimitReached { limit } => {
@@ -272,17 +253,12 @@ impl Run {
         failure: &Failure,
         usage: &Usage,
     ) -> Option<Vec<(String, Event)>> {
-        let attempts = self
-            .attempts_at(message)
-            .filter(|attempts| attempts.next() == attempt)?;
+        let attempts = self.attempts_at(message).filter(|attempts| attempts.next() == attempt)?;
         attempts.failed += 1;
         let id = format!("{message}.reset{}", attempts.failed);
         self.spent.add_model_call(usage);
-        let reset = Event::ItemReset {
-            message: message.clone(),
-            attempt,
-            failure: failure.clone(),
-        };
+        let reset =
+            Event::ItemReset { message: message.clone(), attempt, failure: failure.clone() };
         Some(vec![(id, reset)])
     }
 
@@ -305,11 +281,7 @@ impl Run {
 
     /// Takes over what the loop observed, and decides whether the work goes on.
     fn observe(&mut self, observed: Observed, at_ms: i64) -> Vec<(String, Event)> {
-        let Observed {
-            mut events,
-            items,
-            done,
-        } = observed;
+        let Observed { mut events, items, done } = observed;
         let turn_is_complete = !items.is_empty();
         self.conversation.items.extend(items);
         if done && self.answered_at_once() {
@@ -343,11 +315,7 @@ impl Run {
         let completed = Event::MessageCompleted {
             message: replied.message.clone(),
             text: summary.text.clone(),
-            reasoning: replied
-                .reply
-                .reasoning
-                .as_ref()
-                .map(|reasoning| reasoning.text.clone()),
+            reasoning: replied.reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
             cut: false,
             usage: replied.reply.usage,
         };
@@ -356,11 +324,7 @@ impl Run {
             true => self.conversation.last_words().to_owned(),
             false => summary.text,
         };
-        let status = if because.is_some() {
-            RunStatus::Failed
-        } else {
-            RunStatus::Finished
-        };
+        let status = if because.is_some() { RunStatus::Failed } else { RunStatus::Finished };
         events.extend(self.end(status, answer, summary.files, because, at_ms));
         events
     }
@@ -379,10 +343,7 @@ impl Run {
             Phase::Summarizing(Summarizing { because: None, .. }) if !last_words.is_empty() => {
                 self.end(RunStatus::Finished, last_words, files, None, at_ms)
             }
-            Phase::Summarizing(Summarizing {
-                because: Some(because),
-                ..
-            }) => {
+            Phase::Summarizing(Summarizing { because: Some(because), .. }) => {
                 let because = because.clone();
                 self.end(RunStatus::Failed, last_words, files, Some(because), at_ms)
             }
@@ -432,30 +393,17 @@ impl Run {
             Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
         };
         let took_ms = u64::try_from(at_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
-        let ending = Ending {
-            status,
-            answer,
-            files,
-            failure,
-            spent: self.spent,
-            took_ms,
-        };
+        let ending = Ending { status, answer, files, failure, spent: self.spent, took_ms };
         events.push(("end".to_owned(), Event::RunEnded(ending)));
         let undelivered = BTreeSet::from([Delivery::AlarmRemoval]);
-        self.phase = Phase::Ended(Ended {
-            status,
-            undelivered,
-        });
+        self.phase = Phase::Ended(Ended { status, undelivered });
         events
     }
 }
 
 impl Summarizing {
     fn after(because: Option<Failure>) -> Self {
-        Self {
-            attempts: Attempts::default(),
-            because,
-        }
+        Self { attempts: Attempts::default(), because }
     }
 
     fn due(&self) -> Effect {
@@ -501,21 +449,14 @@ impl Summary {
         let (text, names) = reply.split_once(DELIVERABLES_MARK).unwrap_or((reply, ""));
         let offered = produced.deliverable();
         let mut files: Vec<ProductFile> = Vec::new();
-        for name in names
-            .split(['、', ',', '，', '\n', '$'])
-            .filter(|name| !name.trim().is_empty())
+        for name in names.split(['、', ',', '，', '\n', '$']).filter(|name| !name.trim().is_empty())
         {
-            let named = offered
-                .iter()
-                .find(|file| name.contains(file.name.as_str()));
+            let named = offered.iter().find(|file| name.contains(file.name.as_str()));
             files.extend(named.filter(|file| !files.contains(file)).cloned());
         }
         if files.is_empty() {
             files = offered;
         }
-        Self {
-            text: text.trim().to_owned(),
-            files,
-        }
+        Self { text: text.trim().to_owned(), files }
     }
 }

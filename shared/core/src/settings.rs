@@ -94,10 +94,7 @@ impl OutputStyle {
     /// Reads the word of the protocol.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|style| style.as_str() == word)
+        Self::ALL.iter().copied().find(|style| style.as_str() == word)
     }
 }
 

@@ -46,15 +46,8 @@ impl RunStatus {
     /// Reads the word back.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [
-            Self::Queued,
-            Self::Running,
-            Self::Paused,
-            Self::Finished,
-            Self::Failed,
-            Self::Stopped,
-        ]
-        .into_iter()
-        .find(|status| status.as_str() == word)
+        [Self::Queued, Self::Running, Self::Paused, Self::Finished, Self::Failed, Self::Stopped]
+            .into_iter()
+            .find(|status| status.as_str() == word)
     }
 }

@@ -152,12 +152,7 @@ impl Observation {
     /// A plain answer without files.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            whole: None,
-            shown: Shown::Text,
-            files: Vec::new(),
-        }
+        Self { text: text.into(), whole: None, shown: Shown::Text, files: Vec::new() }
     }
 }
 
@@ -244,10 +239,7 @@ pub fn canonical(value: &Value) -> String {
             format!("{{{}}}", members.join(","))
         }
         Value::Array(items) => {
-            format!(
-                "[{}]",
-                items.iter().map(canonical).collect::<Vec<_>>().join(",")
-            )
+            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
     }
@@ -264,9 +256,6 @@ mod tests {
         let b = json!({"a": null, "b": [1, {"c": "x\"y", "d": 1}]});
         assert_eq!(canonical(&a), canonical(&b));
         assert_eq!(canonical(&a), r#"{"a":null,"b":[1,{"c":"x\"y","d":1}]}"#);
-        assert_ne!(
-            canonical(&a),
-            canonical(&json!({"a": null, "b": [{"c": "x\"y", "d": 1}, 1]}))
-        );
+        assert_ne!(canonical(&a), canonical(&json!({"a": null, "b": [{"c": "x\"y", "d": 1}, 1]})));
     }
 }

@@ -9,7 +9,7 @@ pub mod joyagent_ui;
 pub mod link;
 pub mod native;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::entry::{Entry, Event};
 use crate::id::{MessageId, RunId};
@@ -53,27 +53,29 @@ pub struct Connection {
     complete: Option<u64>,
     previews: bool,
     ended: bool,
+    closed: Closed,
+}
+
+/// What previews no longer matter: those of complete messages, and of attempts that are void.
+#[derive(Default)]
+struct Closed {
+    messages: BTreeSet<MessageId>,
+    attempts: BTreeMap<MessageId, u32>,
 }
 
 impl Connection {
     /// A connection that has sent nothing yet. Without `previews` the client gets whole texts only.
     #[must_use]
     pub fn new(run: RunId, projection: Box<dyn Projection>, previews: bool) -> Self {
-        Self {
-            run,
-            projection,
-            complete: None,
-            previews,
-            ended: false,
-        }
+        let closed = Closed::default();
+        Self { run, projection, complete: None, previews, ended: false, closed }
     }
 
     /// Takes a record that the client had on an earlier connection: nothing is sent.
     pub fn skip(&mut self, record: &Record) {
         if self.is_next(record) {
             for entry in &record.entries {
-                self.projection.entry(entry);
-                self.ended |= matches!(entry.event, Event::RunEnded(_));
+                self.entry(entry);
             }
             self.complete = Some(record.n);
         }
@@ -91,8 +93,7 @@ impl Connection {
         }
         let mut frames = Vec::new();
         for entry in &record.entries {
-            frames.extend(self.projection.entry(entry));
-            self.ended |= matches!(entry.event, Event::RunEnded(_));
+            frames.extend(self.entry(entry));
         }
         let last = frames.pop();
         let mut sent: Vec<String> = frames.iter().map(|frame| self.encode(frame)).collect();
@@ -103,7 +104,7 @@ impl Connection {
 
     /// The frames of a piece of unfinished text.
     pub fn preview(&mut self, preview: &Preview) -> Vec<String> {
-        if !self.previews || self.ended {
+        if !self.previews || self.ended || self.closed.covers(preview) {
             return Vec::new();
         }
         let frames = self.projection.preview(preview);
@@ -126,10 +127,7 @@ impl Connection {
     /// The newest record all of whose frames were sent.
     #[must_use]
     pub fn cursor(&self) -> Option<Cursor> {
-        self.complete.map(|record| Cursor {
-            run: self.run.clone(),
-            record,
-        })
+        self.complete.map(|record| Cursor { run: self.run.clone(), record })
     }
 
     /// The number of the record the client needs next.
@@ -144,6 +142,12 @@ impl Connection {
         self.ended
     }
 
+    fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
+        self.ended |= matches!(entry.event, Event::RunEnded(_));
+        self.closed.entry(entry);
+        self.projection.entry(entry)
+    }
+
     fn is_next(&self, record: &Record) -> bool {
         record.n == self.wants()
     }
@@ -152,16 +156,35 @@ impl Connection {
         match frame {
             Frame::Comment(text) => format!(": {text}\n\n"),
             Frame::Data { event, data } => {
-                let id = self
-                    .cursor()
-                    .map(|cursor| format!("id: {cursor}\n"))
-                    .unwrap_or_default();
-                let event = event
-                    .map(|event| format!("event: {event}\n"))
-                    .unwrap_or_default();
+                let id = self.cursor().map(|cursor| format!("id: {cursor}\n")).unwrap_or_default();
+                let event = event.map(|event| format!("event: {event}\n")).unwrap_or_default();
                 format!("{id}{event}data:{data}\n\n")
             }
         }
+    }
+}
+
+impl Closed {
+    fn entry(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::MessageCompleted { message, .. } => {
+                self.messages.insert(message.clone());
+            }
+            Event::ItemReset { message, attempt, .. } => {
+                self.attempts.insert(message.clone(), *attempt);
+            }
+            Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+            | Event::CallRequested { .. }
+            | Event::CallCompleted { .. }
+            | Event::FileAdded { .. }
+            | Event::RunEnded(_) => {}
+        }
+    }
+
+    fn covers(&self, preview: &Preview) -> bool {
+        let void = self.attempts.get(&preview.message).copied().unwrap_or_default();
+        self.messages.contains(&preview.message) || preview.attempt <= void
     }
 }
 

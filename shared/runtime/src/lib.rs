@@ -2,6 +2,12 @@
 //!
 //! Knows no vendor: no AWS, no model provider, no HTTP.
 
+pub mod client;
+pub mod deadline;
+pub mod driver;
+pub mod perform;
 pub mod port;
 pub mod prompt;
+pub mod render;
+pub mod serve;
 pub mod settings;

@@ -135,10 +135,7 @@ impl Default for Prompts {
     fn default() -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        Self {
-            environment,
-            version: OnceLock::new(),
-        }
+        Self { environment, version: OnceLock::new() }
     }
 }
 
@@ -172,19 +169,14 @@ impl Prompts {
             .filter_map(|section| section.split_once('\n'))
             .map(|(name, words)| (name.trim().to_owned(), words.trim().to_owned()))
             .collect();
-        ToolWords {
-            description,
-            parameters,
-        }
+        ToolWords { description, parameters }
     }
 
     /// SHA-256 over all fragments: which prompts a run was started with.
     pub fn version(&self) -> &str {
         self.version.get_or_init(|| {
-            let all: Vec<String> = ALL
-                .iter()
-                .map(|f| format!("{}\0{}\0{}\0", f.name, f.en, f.zh))
-                .collect();
+            let all: Vec<String> =
+                ALL.iter().map(|f| format!("{}\0{}\0{}\0", f.name, f.en, f.zh)).collect();
             sha256(all.concat().as_bytes())
         })
     }

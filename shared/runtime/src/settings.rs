@@ -100,13 +100,24 @@ impl RetryPolicy {
             Some(asked) if asked > self.longest_asked => None,
             Some(asked) => Some(asked),
             None => {
-                let doubled = self
-                    .base
-                    .saturating_mul(1 << failed.saturating_sub(1).min(16));
+                let doubled = self.base.saturating_mul(1 << failed.saturating_sub(1).min(16));
                 Some(doubled.min(self.cap).mul_f64(jitter.clamp(0.0, 1.0)))
             }
         }
     }
+}
+
+/// A duration in milliseconds.
+#[must_use]
+pub fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// When the records of a run may be deleted, Unix seconds: its retention after the last moment it
+/// can end at. (A record is written once, so its expiry cannot wait for the real end.)
+#[must_use]
+pub fn expiry_s(settings: &Settings, ends_at_ms: i64) -> i64 {
+    ends_at_ms.saturating_add(milliseconds(settings.retention)).div_euclid(1000)
 }
 
 #[cfg(test)]
@@ -115,19 +126,11 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_the_cap_and_attempts_run_out() {
-        let policy = RetryPolicy {
-            attempts: 9,
-            ..RetryPolicy::MODEL
-        };
-        let most: Vec<_> = (1..9)
-            .map(|n| policy.delay_after(n, None, 1.0).unwrap())
-            .collect();
+        let policy = RetryPolicy { attempts: 9, ..RetryPolicy::MODEL };
+        let most: Vec<_> = (1..9).map(|n| policy.delay_after(n, None, 1.0).unwrap()).collect();
         let ms = [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 8_000];
         assert_eq!(most, ms.map(Duration::from_millis));
-        assert_eq!(
-            policy.delay_after(1, None, 0.5),
-            Some(Duration::from_millis(250))
-        );
+        assert_eq!(policy.delay_after(1, None, 0.5), Some(Duration::from_millis(250)));
         assert_eq!(policy.delay_after(9, None, 0.5), None);
     }
 

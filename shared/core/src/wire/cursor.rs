@@ -20,10 +20,7 @@ impl Cursor {
         let (run, record) = text.trim().rsplit_once(':')?;
         let canonical = record == "0" || !record.starts_with(['0', '+']);
         let record = record.parse().ok().filter(|_| canonical)?;
-        Some(Self {
-            run: RunId::new(run).ok()?,
-            record,
-        })
+        Some(Self { run: RunId::new(run).ok()?, record })
     }
 }
 

@@ -82,14 +82,7 @@ impl Translator {
     #[must_use]
     pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
         let (texts, calls) = (Texts::default(), BTreeMap::new());
-        Self {
-            run,
-            request,
-            links,
-            language,
-            texts,
-            calls,
-        }
+        Self { run, request, links, language, texts, calls }
     }
 
     /// The run of this connection.
@@ -114,23 +107,11 @@ impl Translator {
             Event::MessageCompleted { message, text, .. } => {
                 self.texts.completed(message);
                 let shown = !message.is_summary() && !text.is_empty();
-                shown
-                    .then(|| self.thought(message, text, true, at_ms))
-                    .into_iter()
-                    .collect()
+                shown.then(|| self.thought(message, text, true, at_ms)).into_iter().collect()
             }
-            Event::CallRequested {
-                call,
-                tool,
-                arguments,
-                visible,
-            } => {
+            Event::CallRequested { call, tool, arguments, visible } => {
                 let (tool, arguments) = (tool.clone(), arguments.clone());
-                let requested = RequestedCall {
-                    tool,
-                    arguments,
-                    visible: *visible,
-                };
+                let requested = RequestedCall { tool, arguments, visible: *visible };
                 self.calls.insert(call.clone(), requested);
                 Vec::new()
             }
@@ -178,9 +159,7 @@ impl Translator {
 
     fn take_back(&mut self, message: Option<&MessageId>, at_ms: i64) -> Vec<AgentResponse> {
         let void = self.texts.void(message);
-        void.iter()
-            .map(|message| self.thought(message, "", true, at_ms))
-            .collect()
+        void.iter().map(|message| self.thought(message, "", true, at_ms)).collect()
     }
 
     fn completed(&self, call: &CallId, outcome: &Outcome, at_ms: i64) -> Option<AgentResponse> {
@@ -217,29 +196,17 @@ impl Translator {
         Map::from_iter([
             ("fileName".to_owned(), json!(file.name)),
             ("ossUrl".to_owned(), json!(self.links.download(&file.name))),
-            (
-                "downloadUrl".to_owned(),
-                json!(self.links.download(&file.name)),
-            ),
-            (
-                "domainUrl".to_owned(),
-                json!(self.links.preview(&file.name)),
-            ),
+            ("downloadUrl".to_owned(), json!(self.links.download(&file.name))),
+            ("domainUrl".to_owned(), json!(self.links.preview(&file.name))),
             ("fileSize".to_owned(), json!(file.size)),
         ])
     }
 
     fn result(&self, ending: &Ending, at_ms: i64) -> AgentResponse {
-        let sentence = ending
-            .failure
-            .as_ref()
-            .map(|failure| failure.sentence(self.language));
+        let sentence = ending.failure.as_ref().map(|failure| failure.sentence(self.language));
         let parts = [Some(ending.answer.clone()), sentence];
-        let parts: Vec<String> = parts
-            .into_iter()
-            .flatten()
-            .filter(|part| !part.is_empty())
-            .collect();
+        let parts: Vec<String> =
+            parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         let text = parts.join("\n\n");
         let mut map = Map::from_iter([("taskSummary".to_owned(), json!(text))]);
         if !ending.files.is_empty() {
@@ -315,10 +282,7 @@ impl Projection for JoyAgent {
     }
 
     fn heartbeat(&self) -> Frame {
-        Frame::Data {
-            event: None,
-            data: "heartbeat".to_owned(),
-        }
+        Frame::Data { event: None, data: "heartbeat".to_owned() }
     }
 
     fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
@@ -336,8 +300,5 @@ impl Projection for JoyAgent {
 }
 
 fn frame(event: &AgentResponse) -> Frame {
-    Frame::Data {
-        event: None,
-        data: json!(event).to_string(),
-    }
+    Frame::Data { event: None, data: json!(event).to_string() }
 }

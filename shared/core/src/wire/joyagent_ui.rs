@@ -36,12 +36,7 @@ impl JoyAgentUi {
     #[must_use]
     pub fn new(translator: Translator) -> Self {
         let (task_order, message_order) = (0, BTreeMap::new());
-        Self {
-            translator,
-            task_order,
-            message_order,
-            spent: Spent::default(),
-        }
+        Self { translator, task_order, message_order, spent: Spent::default() }
     }
 
     fn wrap(&mut self, event: &AgentResponse) -> Frame {
@@ -65,20 +60,15 @@ impl JoyAgentUi {
         let text = event.result.as_deref().unwrap_or_default();
         let request = self.translator.request().as_str();
         let envelope = envelope(request, text, event.finish, Some(event_data), &self.spent);
-        Frame::Data {
-            event: None,
-            data: envelope.to_string(),
-        }
+        Frame::Data { event: None, data: envelope.to_string() }
     }
 }
 
 impl Projection for JoyAgentUi {
     fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
         if let Event::RunEnded(ending) = &entry.event {
-            self.spent = Spent {
-                tokens: ending.spent.tokens(),
-                seconds: ending.took_ms.div_ceil(1000),
-            };
+            self.spent =
+                Spent { tokens: ending.spent.tokens(), seconds: ending.took_ms.div_ceil(1000) };
         }
         let events = self.translator.entry(entry);
         events.iter().map(|event| self.wrap(event)).collect()
@@ -96,10 +86,7 @@ impl Projection for JoyAgentUi {
             members.insert("status".to_owned(), json!("success"));
             members.insert("packageType".to_owned(), json!("heartbeat"));
         }
-        Frame::Data {
-            event: None,
-            data: envelope.to_string(),
-        }
+        Frame::Data { event: None, data: envelope.to_string() }
     }
 
     fn hand_over(&mut self, _: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {

@@ -16,10 +16,7 @@ impl Links {
     /// `base` is the origin the client reached us at, without a slash at its end.
     #[must_use]
     pub fn new(base: impl Into<String>, session: SessionId) -> Self {
-        Self {
-            base: base.into(),
-            session,
-        }
+        Self { base: base.into(), session }
     }
 
     /// Shows the file in place.
@@ -44,16 +41,15 @@ impl Links {
 /// A path segment: everything but RFC 3986's unreserved characters is percent-encoded.
 #[must_use]
 pub fn percent_encoded(text: &str) -> String {
-    text.bytes()
-        .fold(String::with_capacity(text.len()), |mut encoded, byte| {
-            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-                encoded.push(char::from(byte));
-            } else {
-                // Writing into a String cannot fail.
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-            encoded
-        })
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing into a String cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+        encoded
+    })
 }
 
 #[cfg(test)]
@@ -64,13 +60,7 @@ mod tests {
     fn names_with_spaces_and_chinese_stay_one_path_segment() {
         let links = Links::new("http://h", SessionId::new("s:1").unwrap());
         let name = FileName::new("金 a.md").unwrap();
-        assert_eq!(
-            links.preview(&name),
-            "http://h/v1/file_tool/preview/s%3A1/%E9%87%91%20a.md"
-        );
-        assert_eq!(
-            links.preview(&name).replacen("preview", "download", 1),
-            links.download(&name)
-        );
+        assert_eq!(links.preview(&name), "http://h/v1/file_tool/preview/s%3A1/%E9%87%91%20a.md");
+        assert_eq!(links.preview(&name).replacen("preview", "download", 1), links.download(&name));
     }
 }

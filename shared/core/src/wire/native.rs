@@ -30,10 +30,7 @@ impl Native {
         match value {
             Value::Object(members) => {
                 if members.contains_key("media_type") && members.remove("object").is_some() {
-                    let name = members
-                        .get("name")
-                        .and_then(Value::as_str)
-                        .unwrap_or_default();
+                    let name = members.get("name").and_then(Value::as_str).unwrap_or_default();
                     if let Ok(name) = FileName::new(name) {
                         members.insert("preview_url".into(), self.links.preview(&name).into());
                         members.insert("download_url".into(), self.links.download(&name).into());
@@ -56,17 +53,11 @@ impl Projection for Native {
         if let (Some(members), Some(arguments)) = (value.as_object_mut(), arguments) {
             members.insert("arguments".into(), arguments);
         }
-        vec![Frame::Data {
-            event: Some(entry.event.name()),
-            data: value.to_string(),
-        }]
+        vec![Frame::Data { event: Some(entry.event.name()), data: value.to_string() }]
     }
 
     fn preview(&mut self, preview: &Preview) -> Vec<Frame> {
-        vec![Frame::Data {
-            event: Some("preview"),
-            data: json!(preview).to_string(),
-        }]
+        vec![Frame::Data { event: Some("preview"), data: json!(preview).to_string() }]
     }
 
     fn heartbeat(&self) -> Frame {
@@ -76,10 +67,7 @@ impl Projection for Native {
     fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
         let after = cursor.map(ToString::to_string);
         let data = json!({"type": "run.handed_over", "at_ms": at_ms, "last_event_id": after});
-        vec![Frame::Data {
-            event: Some("run.handed_over"),
-            data: data.to_string(),
-        }]
+        vec![Frame::Data { event: Some("run.handed_over"), data: data.to_string() }]
     }
 
     fn resume(&mut self) {}

@@ -62,9 +62,7 @@ impl RunMeta {
     /// Whether somebody drives the run now.
     #[must_use]
     pub fn is_driven(&self, now_ms: i64) -> bool {
-        self.lease
-            .as_ref()
-            .is_some_and(|lease| lease.until_ms > now_ms)
+        self.lease.as_ref().is_some_and(|lease| lease.until_ms > now_ms)
     }
 }
 

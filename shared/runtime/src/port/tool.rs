@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use djinn_core::id::{CallId, RunId};
+use djinn_core::id::{CallId, FileName, RunId};
 use djinn_core::settings::Language;
 use djinn_core::tool::{FailReason, Observation, ToolSpec};
 use serde_json::{Map, Value};
@@ -21,6 +21,8 @@ pub struct ToolContext {
     pub run: RunId,
     /// The session whose files it may touch.
     pub session: SessionKey,
+    /// The names of the files the run knows of.
+    pub files: Vec<FileName>,
     /// The call. With the run it is the idempotency key.
     pub call: CallId,
     /// Which attempt at the call this is, from 1.
@@ -52,10 +54,7 @@ impl ToolFailure {
     /// The tool ran and reports an error.
     #[must_use]
     pub fn error(detail: impl Into<String>) -> Self {
-        Self {
-            reason: FailReason::Error,
-            detail: detail.into(),
-        }
+        Self { reason: FailReason::Error, detail: detail.into() }
     }
 }
 

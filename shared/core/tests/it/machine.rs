@@ -1,0 +1,124 @@
+//! The run's machine as a table: what it is told, what viewers see of it, what it owes then.
+//!
+//! `machine.txt` holds the cases. A line is `input => entries | due`; `-` stands for nothing, and
+//! `ignored` for an input that leaves no record. Waiting for the wall time is owed throughout and
+//! left out.
+
+use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
+use djinn_core::id::FileName;
+use djinn_core::input::{Input, Partial};
+use djinn_core::journal::Journal;
+use djinn_core::run::Run;
+use djinn_core::tool::{ArgumentProblem, Arguments, FailReason};
+use serde_json::{Value, json};
+
+use crate::story;
+
+#[test]
+fn the_machine_does_what_its_table_says() {
+    let table = include_str!("machine.txt");
+    let mut cases = 0;
+    for case in table.split("\n## ").skip(1) {
+        let (name, lines) = case.split_once('\n').unwrap();
+        let (mut journal, _) = Journal::open(story::asked("why?"), 1, story::write(0), 0);
+        for line in lines.lines().filter(|line| line.contains("=>")) {
+            let (told, expected) = line.split_once("=>").unwrap();
+            let n = journal.next();
+            let at_ms = i64::try_from(n).unwrap() * 100;
+            let decided = journal.decide(vec![input(told.trim())], 1, story::write(n), at_ms);
+            let seen = match decided {
+                None => "ignored".to_owned(),
+                Some((next, record)) => {
+                    journal = next;
+                    let entries = record.entries.iter().map(|entry| entry.id.clone()).collect();
+                    format!("{} | {}", or_dash(entries), owed(journal.run()))
+                }
+            };
+            assert_eq!(seen, expected.trim(), "case `{name}`, line `{line}`");
+        }
+        cases += 1;
+    }
+    assert!(cases >= 20, "only {cases} cases were found");
+}
+
+fn owed(run: &Run) -> String {
+    let due = run.due().into_iter().filter_map(|effect| match effect {
+        Effect::Wait { .. } => None,
+        Effect::CallModel(call) => Some(match call.attempt {
+            1 => effect_name(&EffectId::Model(call.message)),
+            attempt => format!("{}#{attempt}", effect_name(&EffectId::Model(call.message))),
+        }),
+        Effect::RunTool(run) => Some(match run.attempt {
+            1 => effect_name(&EffectId::Tool(run.call.id)),
+            attempt => format!("{}#{attempt}", effect_name(&EffectId::Tool(run.call.id))),
+        }),
+        Effect::Deliver(_) => Some(effect_name(&effect.id())),
+    });
+    or_dash(due.collect())
+}
+
+fn effect_name(id: &EffectId) -> String {
+    id.to_string()
+}
+
+fn or_dash(words: Vec<String>) -> String {
+    if words.is_empty() { "-".to_owned() } else { words.join(" ") }
+}
+
+fn input(line: &str) -> Input {
+    let mut words = line.splitn(3, ' ');
+    let mut word = || words.next().unwrap_or_default();
+    match word() {
+        "replied" => {
+            let (message, rest) = (word().to_owned(), word());
+            replied(&message, rest)
+        }
+        "cut_off" => story::cut_off(word(), "half a sent"),
+        "returned" => story::returned(word(), "fine"),
+        "wrote" => story::wrote(word(), "growth.md"),
+        "tool_failed" => story::failed(word(), FailReason::TimedOut),
+        "started" => story::started(word()),
+        "broke_off" => story::broke_off(word(), word().parse().unwrap()),
+        "model_failed" => story::model_failed(word()),
+        "resumed" => Input::Resumed { epoch: word().parse().unwrap() },
+        "file_added" => {
+            let name = FileName::new("late.csv").unwrap();
+            Input::FileAdded { id: word().to_owned(), file: story::file(name.as_str()) }
+        }
+        "stop" => Input::StopAsked {
+            by: story::asked("").user,
+            partial: Some(word()).filter(|message| !message.is_empty()).map(|message| Partial {
+                message: djinn_core::id::MessageId::new(message).unwrap(),
+                text: "so far".to_owned(),
+            }),
+        },
+        "wall_time" => Input::LimitReached { limit: Limit::WallTime },
+        "hops" => Input::LimitReached { limit: Limit::Hops },
+        "delivered" => Input::Delivered { delivery: Delivery::AlarmRemoval },
+        "asked" => Input::Asked(Box::new(story::asked("again?"))),
+        other => panic!("no input is called {other}"),
+    }
+}
+
+/// `"text"`, then `tool(argument)` for each call; `tool(!)` has arguments that cannot be read.
+fn replied(message: &str, rest: &str) -> Input {
+    let rest = rest.trim().strip_prefix('"').unwrap();
+    let (text, calls) = rest.split_once('"').unwrap();
+    let calls: Vec<(&str, Value)> = calls
+        .split_whitespace()
+        .map(|call| {
+            let (tool, argument) = call.strip_suffix(')').unwrap().split_once('(').unwrap();
+            (tool, json!({"of": argument}))
+        })
+        .collect();
+    let Input::ModelReplied(mut replied) = story::replied(message, text, &calls) else {
+        unreachable!("a reply is a reply")
+    };
+    for call in &mut replied.reply.calls {
+        if call.arguments == Arguments::Parsed(json!({"of": "!"}).as_object().unwrap().clone()) {
+            let problem = ArgumentProblem::NotJson;
+            call.arguments = Arguments::Malformed { raw: "{".to_owned(), problem };
+        }
+    }
+    Input::ModelReplied(replied)
+}

@@ -1,0 +1,18 @@
+//! The core from outside: its machine as a table, its invariants as properties, its projections as
+//! snapshots, and a journal that every later version must still fold.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod client;
+mod golden;
+mod machine;
+mod projection;
+mod property;
+mod story;

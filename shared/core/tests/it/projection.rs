@@ -1,0 +1,235 @@
+//! The projections: what each protocol's client is sent, and that a client who comes back at any
+//! cursor ends up where one who never left does.
+
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::journal::Record;
+use djinn_core::preview::Preview;
+use djinn_core::settings::Language;
+use djinn_core::wire::cursor::Cursor;
+use djinn_core::wire::joyagent::{JoyAgent, Translator};
+use djinn_core::wire::joyagent_ui::{JoyAgentUi, refusal};
+use djinn_core::wire::link::Links;
+use djinn_core::wire::native::Native;
+use djinn_core::wire::{Connection, Projection};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::client::{NativeState, Received, UiState, received};
+use crate::story::{self, run_id};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Protocol {
+    Raw,
+    Ui,
+    Native,
+}
+
+const PROTOCOLS: [Protocol; 3] = [Protocol::Raw, Protocol::Ui, Protocol::Native];
+
+/// Something that happens to a connection, in order.
+#[derive(Debug, Clone)]
+enum Step {
+    Piece(Preview),
+    Record(Record),
+    Heartbeat,
+}
+
+fn connection(protocol: Protocol, previews: bool) -> Connection {
+    let asked = story::asked("");
+    let links = Links::new("http://localhost:9000", asked.session.clone());
+    let translator = Translator::new(run_id(), asked.request.clone(), links.clone(), Language::En);
+    let projection: Box<dyn Projection> = match protocol {
+        Protocol::Raw => Box::new(JoyAgent::new(translator)),
+        Protocol::Ui => Box::new(JoyAgentUi::new(translator)),
+        Protocol::Native => Box::new(Native::new(links)),
+    };
+    Connection::new(run_id(), projection, previews)
+}
+
+fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
+    match step {
+        Step::Piece(piece) => connection.preview(piece),
+        Step::Record(record) => connection.record(record),
+        Step::Heartbeat => vec![connection.heartbeat()],
+    }
+}
+
+/// The story of most tests with its text arriving in pieces, an attempt that fails and a heartbeat.
+fn steps() -> Vec<Step> {
+    let mut inputs = story::growth();
+    inputs.insert(0, story::broke_off("t1", 1));
+    inputs.insert(4, djinn_core::input::Input::Resumed { epoch: 2 });
+    let (_, records) = story::journal("Which region grew fastest?", inputs);
+    let mut steps = vec![Step::Record(records[0].clone())];
+    steps.extend([
+        Step::Piece(story::piece("t1", 1, 0, "I rea")),
+        Step::Heartbeat,
+        Step::Record(records[1].clone()),
+        Step::Piece(story::piece("t1", 2, 0, "I read ")),
+        Step::Piece(story::piece("t1", 2, 7, "the sales.")),
+    ]);
+    steps.extend(records[2..5].iter().cloned().map(Step::Record));
+    steps.push(Step::Piece(story::piece("t2", 1, 0, "North grew")));
+    steps.push(Step::Record(records[5].clone()));
+    steps.push(Step::Piece(story::piece("t2", 2, 0, "North ")));
+    steps.extend(records[6..].iter().cloned().map(Step::Record));
+    steps
+}
+
+fn stream(protocol: Protocol, previews: bool, steps: &[Step]) -> String {
+    let mut connection = connection(protocol, previews);
+    steps.iter().flat_map(|step| send(&mut connection, step)).collect()
+}
+
+#[test]
+fn each_protocol_shows_the_story_in_its_own_words() {
+    for protocol in PROTOCOLS {
+        let name = format!("{protocol:?}").to_lowercase();
+        insta::assert_snapshot!(name, stream(protocol, true, &steps()));
+    }
+}
+
+#[test]
+fn without_previews_a_client_gets_the_same_events_whole() {
+    for protocol in PROTOCOLS {
+        let frames = received(&stream(protocol, false, &steps()));
+        let partial = |frame: &&Received| {
+            frame.event.as_deref() == Some("preview") || frame.data.contains("\"isFinal\":false")
+        };
+        assert_eq!(frames.iter().find(partial), None, "{protocol:?}");
+        assert_eq!(
+            fold(protocol, &frames),
+            fold(protocol, &received(&stream(protocol, true, &steps())))
+        );
+    }
+}
+
+#[test]
+fn a_hand_over_says_how_to_go_on_in_each_protocol() {
+    for protocol in PROTOCOLS {
+        let mut connection = connection(protocol, true);
+        for step in &steps()[..5] {
+            send(&mut connection, step);
+        }
+        let name = format!("hand_over_{protocol:?}").to_lowercase();
+        insta::assert_snapshot!(name, connection.hand_over(9_000).concat());
+    }
+}
+
+#[test]
+fn a_refusal_unlocks_the_ui() {
+    let failure = Failure::new(ErrorCode::SessionBusy, run_id().to_string());
+    let stream = refusal("r1", &failure, Language::En, 5);
+    let mut ui = UiState::default();
+    ui.take(&received(&stream)[0]);
+    assert!(ui.finished);
+    insta::assert_snapshot!(stream);
+}
+
+#[test]
+fn failures_and_usage_reach_the_final_event() {
+    let (_, records) = story::journal(
+        "why?",
+        vec![story::replied("t1", "I look.", &[("read", json!({"of": "a"}))]), story::stop()],
+    );
+    let steps: Vec<_> = records.into_iter().map(Step::Record).collect();
+    let last = received(&stream(Protocol::Ui, true, &steps)).pop().unwrap();
+    let envelope: serde_json::Value = serde_json::from_str(&last.data).unwrap();
+    assert_eq!(envelope["finished"], true);
+    assert_eq!(envelope["useTokens"], 110);
+    assert_eq!(envelope["useTimes"], 1);
+    let text = envelope["response"].as_str().unwrap();
+    assert!(text.starts_with("Stopped."), "{text}");
+}
+
+#[derive(Debug, PartialEq)]
+enum Folded {
+    Ui(UiState),
+    Native(NativeState),
+}
+
+fn fold(protocol: Protocol, frames: &[Received]) -> Folded {
+    let mut ui = UiState::default();
+    let mut native = NativeState::default();
+    for frame in frames.iter().filter(|frame| frame.data != "heartbeat") {
+        match protocol {
+            Protocol::Ui => ui.take(frame),
+            Protocol::Raw => ui.raw(&serde_json::from_str(&frame.data).unwrap()),
+            Protocol::Native => native.take(frame),
+        }
+    }
+    if protocol == Protocol::Native { Folded::Native(native) } else { Folded::Ui(ui) }
+}
+
+/// A cursor as a client sends it back: the last id it got.
+fn last_id(frames: &[Received]) -> Option<Cursor> {
+    let id = frames.iter().rev().find_map(|frame| frame.id.as_deref())?;
+    Some(Cursor::parse(id).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn coming_back_at_any_cursor_gives_the_state_of_never_having_left(
+        cuts in proptest::collection::vec(0usize..60, 1..6),
+        protocol in proptest::sample::select(PROTOCOLS.to_vec()),
+    ) {
+        let steps = steps();
+        let records: Vec<Record> = steps.iter().filter_map(|step| match step {
+            Step::Record(record) => Some(record.clone()),
+            Step::Piece(_) | Step::Heartbeat => None,
+        }).collect();
+        let uncut = received(&stream(protocol, true, &steps));
+        let mut frames: Vec<Received> = Vec::new();
+        let mut from = 0;
+        for cut in cuts.into_iter().map(Some).chain([None]) {
+            // The client comes back with its last cursor; the run has gone on meanwhile.
+            let mut connection = connection(protocol, true);
+            if let Some(cursor) = last_id(&frames) {
+                let known = usize::try_from(cursor.record).unwrap() + 1;
+                records[..known].iter().for_each(|record| connection.skip(record));
+                connection.resume();
+            }
+            let happened = steps[..from].iter().filter(|step| matches!(step, Step::Record(_)));
+            let mut sent: Vec<String> = Vec::new();
+            for step in happened.chain(&steps[from..]) {
+                sent.extend(send(&mut connection, step));
+            }
+            let arrived = received(&sent.concat());
+            let kept = cut.map_or(arrived.len(), |cut| cut.min(arrived.len()));
+            frames.extend_from_slice(&arrived[..kept]);
+            from = (from + kept).min(steps.len());
+        }
+        let ids: Vec<u64> = frames.iter().filter_map(|frame| frame.id.as_deref())
+            .map(|id| Cursor::parse(id).unwrap().record).collect();
+        prop_assert!(ids.is_sorted(), "cursors went back: {ids:?}");
+        prop_assert_eq!(fold(protocol, &frames), fold(protocol, &uncut));
+    }
+
+    #[test]
+    fn a_frame_carries_the_newest_record_that_is_complete(
+        protocol in proptest::sample::select(PROTOCOLS.to_vec()),
+    ) {
+        let mut connection = connection(protocol, true);
+        let mut complete: Option<u64> = None;
+        for step in steps() {
+            let frames = received(&send(&mut connection, &step).concat());
+            let ids: Vec<Option<u64>> = frames.iter()
+                .map(|frame| frame.id.as_deref().map(|id| Cursor::parse(id).unwrap().record))
+                .collect();
+            match &step {
+                Step::Piece(_) | Step::Heartbeat => {
+                    prop_assert!(ids.iter().all(|id| *id == complete));
+                }
+                Step::Record(record) => {
+                    if let Some((last, before)) = ids.split_last() {
+                        prop_assert!(before.iter().all(|id| *id == complete));
+                        prop_assert_eq!(*last, Some(record.n));
+                    }
+                    complete = Some(record.n);
+                }
+            }
+        }
+    }
+}

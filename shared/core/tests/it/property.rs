@@ -1,0 +1,158 @@
+//! The invariants of ARCHITECTURE.md that a single run can break, tried with random inputs.
+
+use std::collections::BTreeSet;
+
+use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
+use djinn_core::entry::Event;
+use djinn_core::input::Input;
+use djinn_core::journal::{Journal, Record};
+use djinn_core::tool::{EffectClass, FailReason};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::story;
+
+/// Inputs as they might come: right ones, late ones, repeated ones, ones for somebody else.
+fn any_input() -> impl Strategy<Value = Input> {
+    let message =
+        prop_oneof![(1u32..6).prop_map(|turn| format!("t{turn}")), Just("summary".to_owned())];
+    let call = (1u32..6, 1u32..4).prop_map(|(turn, index)| format!("t{turn}.c{index}"));
+    let calls = proptest::collection::vec((0usize..4, 0u32..3), 0..4);
+    prop_oneof![
+        6 => (message.clone(), calls).prop_map(|(message, calls)| {
+            let names = ["read", "file_tool", "send", "dance"];
+            let calls: Vec<_> =
+                calls.iter().map(|(tool, of)| (names[*tool], json!({"of": of}))).collect();
+            story::replied(&message, "words", &calls)
+        }),
+        6 => call.clone().prop_map(|call| story::returned(&call, "fine")),
+        2 => call.clone().prop_map(|call| story::failed(&call, FailReason::Error)),
+        3 => call.clone().prop_map(|call| story::started(&call)),
+        1 => call.prop_map(|call| story::wrote(&call, "growth.md")),
+        1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::broke_off(&m, attempt)),
+        1 => message.clone().prop_map(|message| story::model_failed(&message)),
+        1 => message.prop_map(|message| story::cut_off(&message, "half")),
+        1 => (2u64..9).prop_map(|epoch| Input::Resumed { epoch }),
+        1 => (0u32..3).prop_map(|id| Input::FileAdded {
+            id: id.to_string(),
+            file: story::file("late.csv"),
+        }),
+        1 => Just(story::stop()),
+        1 => Just(Input::LimitReached { limit: Limit::WallTime }),
+        1 => Just(Input::Delivered { delivery: Delivery::AlarmRemoval }),
+    ]
+}
+
+/// The effects that an input answers, given what was owed before it.
+fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
+    let all = || due.iter().map(Effect::id).collect();
+    match input {
+        Input::ModelReplied(replied) => BTreeSet::from([EffectId::Model(replied.message.clone())]),
+        Input::ModelFailed { message, .. } => {
+            let mut ended: BTreeSet<_> = all();
+            ended.insert(EffectId::Model(message.clone()));
+            ended
+        }
+        Input::ToolReturned { call, .. } => BTreeSet::from([EffectId::Tool(call.clone())]),
+        Input::StopAsked { .. } | Input::LimitReached { .. } => all(),
+        Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(*delivery)]),
+        // It is the answer of started `once` calls, and of what has crashed three times.
+        Input::Resumed { .. } => due
+            .iter()
+            .filter(|effect| match effect {
+                Effect::RunTool(run) => {
+                    (run.class == EffectClass::Once && run.started) || run.attempt >= 3
+                }
+                Effect::CallModel(call) => call.attempt - call.failed >= 3,
+                Effect::Wait { .. } | Effect::Deliver(_) => false,
+            })
+            .map(Effect::id)
+            .collect(),
+        Input::Asked(_)
+        | Input::AttemptFailed { .. }
+        | Input::ToolStarted { .. }
+        | Input::FileAdded { .. } => BTreeSet::new(),
+    }
+}
+
+fn ids(due: &[Effect]) -> BTreeSet<EffectId> {
+    due.iter().map(Effect::id).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_owed_stays_owed_until_it_is_answered_and_never_comes_back(
+        inputs in proptest::collection::vec(any_input(), 0..60),
+    ) {
+        let (mut journal, _) = Journal::open(story::asked("why?"), 1, story::write(0), 0);
+        let mut gone: BTreeSet<EffectId> = BTreeSet::new();
+        for input in inputs {
+            let before = journal.run().due();
+            let ended_before = journal.run().status().has_ended();
+            let n = journal.next();
+            let decided = journal.decide(vec![input.clone()], 1, story::write(n), 100);
+            let Some((next, _)) = decided else { continue };
+            let after = ids(&next.run().due());
+            prop_assert_eq!(after.len(), next.run().due().len(), "an effect is owed twice");
+            if ended_before || !next.run().status().has_ended() {
+                let mut owed = ids(&before);
+                for id in answered(&input, &before) {
+                    owed.remove(&id);
+                }
+                // The last answer of a run also ends its waiting.
+                prop_assert!(owed.is_subset(&after), "{input:?} lost {owed:?}, left {after:?}");
+            }
+            gone.extend(ids(&before).difference(&after).cloned());
+            prop_assert!(gone.is_disjoint(&after), "{:?} came back", gone.intersection(&after));
+            journal = next;
+        }
+    }
+
+    #[test]
+    fn entries_have_ids_of_their_own_and_the_last_is_the_only_final_one(
+        inputs in proptest::collection::vec(any_input(), 0..60),
+    ) {
+        let (journal, records) = story::journal("why?", inputs);
+        let entries: Vec<_> = records.iter().flat_map(|record| &record.entries).collect();
+        // A repeated epoch is a driver's mistake, not the machine's.
+        let named: Vec<_> = entries.iter().filter(|e| !e.id.starts_with("resumed.")).collect();
+        let ids: BTreeSet<_> = named.iter().map(|entry| &entry.id).collect();
+        prop_assert_eq!(ids.len(), named.len());
+        let ends = |event: &Event| matches!(event, Event::RunEnded(_));
+        let finals = entries.iter().filter(|entry| ends(&entry.event)).count();
+        prop_assert_eq!(finals, usize::from(journal.run().status().has_ended()));
+        if finals == 1 {
+            prop_assert!(entries.last().is_some_and(|entry| ends(&entry.event)));
+        }
+    }
+
+    #[test]
+    fn folding_what_was_recorded_gives_what_was_decided(
+        inputs in proptest::collection::vec(any_input(), 0..60),
+    ) {
+        let (journal, records) = story::journal("why?", inputs);
+        let text = records.iter().map(|r| serde_json::to_string(r).unwrap());
+        let read: Vec<Record> =
+            text.map(|text| serde_json::from_str(&text).unwrap()).collect();
+        prop_assert_eq!(&read, &records);
+        prop_assert_eq!(Journal::fold(&read).unwrap(), journal);
+    }
+
+    #[test]
+    fn a_repeated_message_changes_nothing(
+        inputs in proptest::collection::vec(any_input(), 0..40),
+    ) {
+        let (once, _) = story::journal("why?", inputs.clone());
+        let again = |input: &Input| {
+            // A second `Resumed` is a second crash.
+            let copies = if matches!(input, Input::Resumed { .. }) { 1 } else { 2 };
+            vec![input.clone(); copies]
+        };
+        let (twice, _) = story::journal("why?", inputs.iter().flat_map(again).collect());
+        prop_assert_eq!(twice.run().due(), once.run().due());
+        prop_assert_eq!(twice.run().conversation(), once.run().conversation());
+        prop_assert_eq!(twice.run().spent(), once.run().spent());
+    }
+}

@@ -1,0 +1,225 @@
+//! Builders of inputs and journals, short enough to read a test as a story.
+
+use djinn_core::budget::{Budget, Usage};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::conversation::Reasoning;
+use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::id::{
+    CallId, FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId,
+};
+use djinn_core::input::{Asked, AskedCall, Finish, Input, ModelReplied, Reply};
+use djinn_core::journal::{Journal, Record};
+use djinn_core::preview::{Preview, TextKind};
+use djinn_core::settings::RunSettings;
+use djinn_core::tool::{
+    Arguments, EffectClass, FailReason, Observation, OfferedTool, Outcome, Shown,
+};
+use serde_json::{Value, json};
+
+pub(crate) fn asked(question: &str) -> Asked {
+    Asked {
+        tenant: TenantId::new("local").unwrap(),
+        user: UserId::new("you").unwrap(),
+        session: SessionId::new("s1").unwrap(),
+        request: RequestId::new("r1").unwrap(),
+        body_hash: "0".repeat(64),
+        question: question.to_owned(),
+        output_style: None,
+        base_prompt: String::new(),
+        history: Vec::new(),
+        files: vec![file("sales.csv")],
+        settings: RunSettings {
+            budget: Budget { steps: 4, wall_ms: 60_000 },
+            ..RunSettings::default()
+        },
+    }
+}
+
+pub(crate) fn run_id() -> RunId {
+    let asked = asked("");
+    RunId::of(&asked.tenant, &asked.session, &asked.request)
+}
+
+pub(crate) fn file(name: &str) -> ProductFile {
+    ProductFile {
+        name: FileName::new(name).unwrap(),
+        description: format!("about {name}"),
+        size: 42,
+        internal: name.starts_with("result-"),
+        media_type: media_type_of(name).to_owned(),
+        object: format!("object-of-{name}"),
+    }
+}
+
+/// The tools of these stories: reading, writing, and sending, which must not happen twice.
+pub(crate) fn offered() -> Vec<OfferedTool> {
+    [
+        ("read", EffectClass::Read),
+        ("file_tool", EffectClass::Idempotent),
+        ("send", EffectClass::Once),
+    ]
+    .into_iter()
+    .map(|(name, effect)| OfferedTool {
+        name: name.to_owned(),
+        schema_hash: "hash".to_owned(),
+        effect,
+        timeout_ms: 30_000,
+        visible: name != "file_tool",
+    })
+    .collect()
+}
+
+pub(crate) fn replied(message: &str, text: &str, calls: &[(&str, Value)]) -> Input {
+    reply(
+        message,
+        Reply {
+            text: text.to_owned(),
+            calls: calls
+                .iter()
+                .map(|(tool, arguments)| AskedCall {
+                    tool: (*tool).to_owned(),
+                    arguments: Arguments::Parsed(arguments.as_object().unwrap().clone()),
+                })
+                .collect(),
+            usage: usage(),
+            ..Reply::default()
+        },
+    )
+}
+
+pub(crate) fn reply(message: &str, reply: Reply) -> Input {
+    let message = MessageId::new(message).unwrap();
+    Input::ModelReplied(Box::new(ModelReplied {
+        message,
+        reply,
+        offered: offered(),
+        dropped: None,
+    }))
+}
+
+pub(crate) fn cut_off(message: &str, text: &str) -> Input {
+    reply(message, Reply { text: text.to_owned(), finish: Finish::Length, ..Reply::default() })
+}
+
+pub(crate) fn thought(message: &str, thoughts: &str, text: &str) -> Input {
+    let reasoning = Some(Reasoning { text: thoughts.to_owned(), signature: None });
+    reply(message, Reply { text: text.to_owned(), reasoning, usage: usage(), ..Reply::default() })
+}
+
+pub(crate) fn returned(call: &str, text: &str) -> Input {
+    outcome(call, Outcome::Done(Observation::text(text)))
+}
+
+pub(crate) fn wrote(call: &str, name: &str) -> Input {
+    let file = file(name);
+    outcome(
+        call,
+        Outcome::Done(Observation {
+            text: "written".to_owned(),
+            whole: None,
+            shown: Shown::FileWritten { file: file.clone() },
+            files: vec![file],
+        }),
+    )
+}
+
+pub(crate) fn failed(call: &str, reason: FailReason) -> Input {
+    outcome(call, Outcome::Failed { reason, detail: "it says why".to_owned() })
+}
+
+pub(crate) fn outcome(call: &str, outcome: Outcome) -> Input {
+    Input::ToolReturned { call: CallId::new(call).unwrap(), outcome, took_ms: 7 }
+}
+
+pub(crate) fn started(call: &str) -> Input {
+    Input::ToolStarted { call: CallId::new(call).unwrap() }
+}
+
+pub(crate) fn broke_off(message: &str, attempt: u32) -> Input {
+    Input::AttemptFailed {
+        message: MessageId::new(message).unwrap(),
+        attempt,
+        failure: Failure::new(ErrorCode::ModelUnreachable, "connection reset"),
+        usage: Usage::default(),
+    }
+}
+
+pub(crate) fn model_failed(message: &str) -> Input {
+    Input::ModelFailed {
+        message: MessageId::new(message).unwrap(),
+        failure: Failure::new(ErrorCode::ModelKeyRefused, "401"),
+    }
+}
+
+pub(crate) fn stop() -> Input {
+    Input::StopAsked { by: UserId::new("you").unwrap(), partial: None }
+}
+
+pub(crate) fn usage() -> Usage {
+    Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 40, took_ms: 250 }
+}
+
+pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> Preview {
+    Preview {
+        message: MessageId::new(message).unwrap(),
+        attempt,
+        kind: TextKind::Text,
+        offset: offset as u64,
+        text: text.to_owned(),
+        at_ms: 1_000,
+    }
+}
+
+/// Tells a journal these inputs, one record each; what is ignored leaves none.
+pub(crate) fn journal(question: &str, inputs: Vec<Input>) -> (Journal, Vec<Record>) {
+    let (mut journal, first) = Journal::open(asked(question), 1, write(0), 1_000);
+    let mut records = vec![first];
+    for input in inputs {
+        let n = journal.next();
+        let at_ms = 1_000 + i64::try_from(n).unwrap() * 500;
+        if let Some((next, record)) = journal.decide(vec![input], 1, write(n), at_ms) {
+            journal = next;
+            records.push(record);
+        }
+    }
+    (journal, records)
+}
+
+pub(crate) fn write(n: u64) -> WriteId {
+    WriteId::new(format!("test.1.{n}")).unwrap()
+}
+
+/// The story most tests tell: a file is read, the answer is written to another, and summed up.
+pub(crate) fn growth() -> Vec<Input> {
+    vec![
+        replied(
+            "t1",
+            "I read the sales.",
+            &[
+                ("file_tool", json!({"command": "get", "filename": "sales.csv"})),
+                ("read", json!({"what": "calendar"})),
+            ],
+        ),
+        returned("t1.c2", "it is autumn"),
+        outcome(
+            "t1.c1",
+            Outcome::Done(Observation {
+                text: "region,year,sales".to_owned(),
+                whole: None,
+                shown: Shown::FileRead { file: file("sales.csv") },
+                files: Vec::new(),
+            }),
+        ),
+        replied(
+            "t2",
+            "North grew fastest; I write that down.",
+            &[(
+                "file_tool",
+                json!({"command": "upload", "filename": "growth.md", "content": "# Growth"}),
+            )],
+        ),
+        wrote("t2.c1", "growth.md"),
+        thought("t3", "Is anything missing? No.", "North grew fastest, by 12 %."),
+        replied("summary", "North grew fastest, by 12 %.$$$growth.md", &[]),
+    ]
+}

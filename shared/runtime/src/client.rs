@@ -1,0 +1,131 @@
+//! A client's stream: what a driver or viewer sends, and the body that carries it.
+//!
+//! Nobody waits for a slow client: when more than the buffer is unread, its stream ends after what
+//! is buffered, and the cursor on its last frame says where to go on.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use djinn_core::journal::Record;
+use djinn_core::preview::Preview;
+use djinn_core::wire::Connection;
+use tokio::sync::mpsc;
+
+/// The sending half, kept by whoever drives or follows the run.
+pub struct ClientStream {
+    connection: Box<Connection>,
+    sender: Option<mpsc::UnboundedSender<String>>,
+    buffered: Arc<AtomicUsize>,
+    buffer_size: usize,
+    last_sent_ms: i64,
+}
+
+/// The receiving half: the body of the response, as a stream of SSE frames.
+pub struct ClientBody {
+    receiver: mpsc::UnboundedReceiver<String>,
+    buffered: Arc<AtomicUsize>,
+}
+
+impl ClientStream {
+    /// A stream for one connection, and its body. `buffer_size` is in bytes.
+    #[must_use]
+    pub fn open(connection: Connection, buffer_size: usize, now_ms: i64) -> (Self, ClientBody) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let buffered = Arc::new(AtomicUsize::new(0));
+        let body = ClientBody { receiver, buffered: Arc::clone(&buffered) };
+        let sender = Some(sender);
+        let connection = Box::new(connection);
+        let stream = Self { connection, sender, buffered, buffer_size, last_sent_ms: now_ms };
+        (stream, body)
+    }
+
+    /// Whether anybody can still read what is sent. On Lambda a client that left is not noticed.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
+    }
+
+    /// What the client has and needs.
+    #[must_use]
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Takes over what the client has from an earlier connection.
+    pub fn skip(&mut self, records: &[Record]) {
+        for record in records {
+            self.connection.skip(record);
+        }
+        self.connection.resume();
+    }
+
+    /// Sends a comment, so that headers and a first byte leave at once.
+    pub fn greet(&mut self, now_ms: i64) {
+        self.send(vec![": connected\n\n".to_owned()], now_ms);
+    }
+
+    /// Sends a record's frames; nothing if it was sent before.
+    pub fn record(&mut self, record: &Record, now_ms: i64) {
+        let frames = self.connection.record(record);
+        self.send(frames, now_ms);
+    }
+
+    /// Sends a piece of unfinished text.
+    pub fn preview(&mut self, preview: &Preview, now_ms: i64) {
+        let frames = self.connection.preview(preview);
+        self.send(frames, now_ms);
+    }
+
+    /// When the next heartbeat is due if nothing else is sent, Unix milliseconds.
+    #[must_use]
+    pub fn heartbeat_at_ms(&self, every_ms: i64) -> i64 {
+        self.last_sent_ms.saturating_add(every_ms)
+    }
+
+    /// Sends the frame that keeps the connection open.
+    pub fn heartbeat(&mut self, now_ms: i64) {
+        let frame = self.connection.heartbeat();
+        self.send(vec![frame], now_ms);
+    }
+
+    /// Sends how to go on, if the run has not ended, and closes the stream.
+    pub fn hand_over(&mut self, now_ms: i64) {
+        if !self.connection.has_ended() {
+            let frames = self.connection.hand_over(now_ms);
+            self.send(frames, now_ms);
+        }
+        self.sender = None;
+    }
+
+    fn send(&mut self, frames: Vec<String>, now_ms: i64) {
+        for frame in frames {
+            let Some(sender) = &self.sender else { return };
+            let size = frame.len();
+            let waiting = self.buffered.fetch_add(size, Ordering::Relaxed) + size;
+            if waiting > self.buffer_size || sender.send(frame).is_err() {
+                self.sender = None;
+                return;
+            }
+            self.last_sent_ms = now_ms;
+        }
+    }
+}
+
+impl ClientBody {
+    /// The next frame; `None` when the stream has ended.
+    pub fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
+        let body = self.get_mut();
+        let frame = std::task::ready!(body.receiver.poll_recv(cx));
+        if let Some(frame) = &frame {
+            body.buffered.fetch_sub(frame.len(), Ordering::Relaxed);
+        }
+        Poll::Ready(frame)
+    }
+
+    /// The next frame; `None` when the stream has ended.
+    pub async fn next_frame(&mut self) -> Option<String> {
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await
+    }
+}

@@ -1,0 +1,300 @@
+//! The driver: performs what a run owes and records what came of it.
+//!
+//! One loop, one decision a pass: start what is due, wait for the next thing that happens, record
+//! it. Everything slow runs beside the loop, in tasks that die with it; only journal appends are
+//! waited for, because nothing may be shown or done before they are in.
+
+mod happening;
+mod leave;
+mod live;
+mod mail;
+mod moment;
+mod start;
+mod writer;
+
+use std::collections::BTreeSet;
+
+use djinn_core::effect::EffectId;
+use djinn_core::input::Input;
+use djinn_core::journal::{Journal, Record};
+use djinn_core::preview::Preview;
+use tokio::sync::mpsc;
+use tracing::Instrument as _;
+
+use crate::client::ClientStream;
+use crate::deadline::Deadline;
+use crate::port::clock::Clock;
+use crate::port::journal::Lease;
+use crate::port::lease::Renewed;
+use crate::port::mailbox::Mailbox;
+use crate::port::{Ports, RunKey};
+use crate::settings::milliseconds;
+use happening::{Happening, InFlight};
+use live::LivePreviews;
+use writer::{JournalWriter, Written};
+
+/// A run to be driven: its journal as it was read under the lease.
+pub struct Drive {
+    /// The run.
+    pub key: RunKey,
+    /// Its journal.
+    pub journal: Journal,
+    /// The lease it is driven under.
+    pub lease: Lease,
+    /// Whether the earlier driver died: `Resumed` is recorded first then.
+    pub lapsed: bool,
+    /// The client that the response streams to, if there is one.
+    pub client: Option<ClientStream>,
+    /// Until when.
+    pub deadline: Deadline,
+    /// How often the run was handed over so far.
+    pub hops: u32,
+}
+
+/// Why a driver stopped.
+pub enum DriveEnd {
+    /// The run has ended, and what it owed is delivered.
+    Ended,
+    /// There was no time left: a fresh invocation was asked to go on.
+    HandedOver,
+    /// The run waits for a message; whoever puts it wakes the run.
+    Asleep,
+    /// Somebody else drives now; the client may follow.
+    Superseded(Option<ClientStream>),
+    /// The store cannot be reached or read: whoever comes next goes on.
+    Interrupted(Option<ClientStream>),
+}
+
+impl DriveEnd {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Ended => "ended",
+            Self::HandedOver => "handed_over",
+            Self::Asleep => "asleep",
+            Self::Superseded(_) => "superseded",
+            Self::Interrupted(_) => "interrupted",
+        }
+    }
+}
+
+/// Drives a run until it has ended, is handed over, or is somebody else's.
+pub async fn drive<P: Ports>(ports: &P, drive: Drive) -> DriveEnd {
+    let span = tracing::info_span!(
+        "run.drive",
+        run_id = %drive.key.run,
+        epoch = drive.lease.epoch,
+        hops = drive.hops,
+    );
+    async {
+        let end = Driver::new(ports, drive).run().await;
+        tracing::info!(outcome = end.name(), "driver stopped");
+        end
+    }
+    .instrument(span)
+    .await
+}
+
+/// What a pass of the loop gives, or why there is no further one.
+type Pass<T = ()> = Result<T, DriveEnd>;
+
+struct Driver<P: Ports> {
+    ports: P,
+    key: RunKey,
+    writer: JournalWriter<P>,
+    lease: Lease,
+    lapsed: bool,
+    client: Option<ClientStream>,
+    deadline: Deadline,
+    hops: u32,
+    in_flight: InFlight,
+    /// Effects whose performance gave up in this invocation.
+    postponed: BTreeSet<EffectId>,
+    performed_any: bool,
+    alarm: Alarm,
+    previews: mpsc::UnboundedReceiver<Preview>,
+    preview_sender: mpsc::UnboundedSender<Preview>,
+    live: LivePreviews,
+    mail_at_ms: i64,
+    mail_to_delete: Vec<String>,
+    renew_at_ms: i64,
+}
+
+/// The run's recurring alarm, as far as this driver knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Alarm {
+    Unset,
+    Setting,
+    Set,
+}
+
+impl<P: Ports> Driver<P> {
+    fn new(ports: &P, drive: Drive) -> Self {
+        let Drive { key, journal, lease, lapsed, client, deadline, hops } = drive;
+        let settings = ports.settings();
+        let now_ms = ports.clock().now_ms();
+        let (preview_sender, previews) = mpsc::unbounded_channel();
+        Self {
+            mail_at_ms: now_ms.saturating_add(milliseconds(settings.mailbox_every)),
+            renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
+            live: LivePreviews::new(milliseconds(settings.live_every)),
+            writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone()),
+            mail_to_delete: Vec::new(),
+            ports: ports.clone(),
+            key,
+            lease,
+            lapsed,
+            client,
+            deadline,
+            hops,
+            in_flight: InFlight::default(),
+            postponed: BTreeSet::new(),
+            performed_any: false,
+            alarm: Alarm::Unset,
+            previews,
+            preview_sender,
+        }
+    }
+
+    async fn run(mut self) -> DriveEnd {
+        match self.begin().await {
+            Err(end) => end,
+            Ok(()) => loop {
+                if let Err(end) = self.pass().await {
+                    return end;
+                }
+            },
+        }
+    }
+
+    /// A run that was driven before may have mail, and a dead driver to be reported.
+    async fn begin(&mut self) -> Pass {
+        if self.lapsed {
+            self.record(vec![Input::Resumed { epoch: self.lease.epoch }]).await?;
+        }
+        if self.writer.journal().next() > 1 && !self.has_ended() {
+            let mail = self.ports.store().mail(&self.key).await;
+            let inputs = self.read_mail(mail);
+            self.record(inputs).await?;
+        }
+        Ok(())
+    }
+
+    async fn pass(&mut self) -> Pass {
+        self.start_due().await?;
+        if self.has_something_to_wait_for() {
+            let inputs = self.wait().await?;
+            self.record(inputs).await
+        } else {
+            self.leave().await
+        }
+    }
+
+    /// Waits for the next thing that happens and says what the run is to be told of it.
+    async fn wait(&mut self) -> Pass<Vec<Input>> {
+        let wake_at_ms = self.next_moment_ms();
+        let clock = self.ports.clock();
+        tokio::select! {
+            Some(preview) = self.previews.recv() => {
+                self.show_preview(&preview);
+                Ok(Vec::new())
+            }
+            Some(happening) = self.in_flight.next() => {
+                let mut inputs = self.happened(happening)?;
+                // What happened at the same moment goes into the same record.
+                while let Some(happening) = self.in_flight.already() {
+                    inputs.extend(self.happened(happening)?);
+                }
+                Ok(inputs)
+            }
+            () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
+        }
+    }
+
+    fn happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
+        match happening {
+            Happening::Performed { id, inputs } => {
+                // All pieces of a reply were sent before its task ended; they go first.
+                while let Ok(preview) = self.previews.try_recv() {
+                    self.show_preview(&preview);
+                }
+                if inputs.is_empty() {
+                    self.postponed.insert(id);
+                }
+                return Ok(inputs);
+            }
+            Happening::Mail(mail) => {
+                self.mail_at_ms = self.after_ms(self.ports.settings().mailbox_every);
+                return Ok(self.read_mail(mail));
+            }
+            Happening::Renewed(renewed) => {
+                self.renew_at_ms = self.after_ms(self.ports.settings().renew_every);
+                match renewed {
+                    Ok(Renewed::Ours { watched_until_ms }) => {
+                        self.live.watched_until(watched_until_ms);
+                    }
+                    Ok(Renewed::Lost) => {
+                        return Err(DriveEnd::Superseded(self.client.take()));
+                    }
+                    // The journal decides, not the lease: drive on, and try again soon.
+                    Err(error) => tracing::warn!(%error, "lease not renewed"),
+                }
+            }
+            Happening::AlarmSet(set) => {
+                self.alarm = if set { Alarm::Set } else { Alarm::Unset };
+            }
+            Happening::LiveWritten => self.live.written(self.now_ms()),
+            Happening::Nothing => {}
+        }
+        Ok(Vec::new())
+    }
+
+    /// Records inputs, shows what they made of the run, and drops what is owed no longer.
+    async fn record(&mut self, inputs: Vec<Input>) -> Pass {
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let Written { records, outcome } = self.writer.record(inputs).await;
+        for record in &records {
+            self.show_record(record);
+        }
+        if let Err(reason) = outcome {
+            let client = self.client.take();
+            return Err(match reason {
+                writer::Refused::Superseded => DriveEnd::Superseded(client),
+                writer::Refused::Interrupted => DriveEnd::Interrupted(client),
+            });
+        }
+        self.delete_recorded_mail();
+        let due = self.writer.run().due();
+        self.in_flight.cancel_all_but(|id, _| due.iter().any(|effect| effect.id() == *id));
+        Ok(())
+    }
+
+    fn show_record(&mut self, record: &Record) {
+        let now_ms = self.ports.clock().now_ms();
+        self.live.record(record);
+        if let Some(client) = &mut self.client {
+            client.record(record, now_ms);
+        }
+    }
+
+    fn show_preview(&mut self, preview: &Preview) {
+        let now_ms = self.ports.clock().now_ms();
+        self.live.preview(preview);
+        if let Some(client) = &mut self.client {
+            client.preview(preview, now_ms);
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.writer.run().status().has_ended()
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.ports.clock().now_ms()
+    }
+
+    fn after_ms(&self, after: std::time::Duration) -> i64 {
+        self.now_ms().saturating_add(milliseconds(after))
+    }
+}

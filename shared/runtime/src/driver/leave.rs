@@ -1,0 +1,73 @@
+//! Leaving a run: it has ended, waits for a message, or goes on in a fresh invocation.
+
+use djinn_core::effect::Limit;
+use djinn_core::input::Input;
+use djinn_core::run::MAX_HOPS;
+
+use super::{DriveEnd, Driver, Pass};
+use crate::port::Ports;
+use crate::port::alarm::Invoker;
+use crate::port::lease::{Leases, Taken};
+use crate::port::mailbox::Mailbox;
+use crate::settings::milliseconds;
+
+impl<P: Ports> Driver<P> {
+    /// Nothing is in flight and nothing can start.
+    pub(super) async fn leave(&mut self) -> Pass {
+        if self.has_ended() {
+            // What could not be delivered now, the alarm brings back.
+            return Err(DriveEnd::Ended);
+        }
+        if self.only_waits() { self.sleep().await } else { self.hand_over().await }
+    }
+
+    /// Goes to sleep without missing a message: the lease is released first, and the mailbox read
+    /// after that. Whoever puts a message does it the other way round, so that at least one of the
+    /// two sees the other.
+    async fn sleep(&mut self) -> Pass {
+        self.release().await;
+        let mail = self.ports.store().mail(&self.key).await;
+        if mail.as_ref().is_ok_and(Vec::is_empty) {
+            return Err(DriveEnd::Asleep);
+        }
+        let until_ms = self.after_ms(self.ports.settings().lease);
+        let holder = self.lease.holder.clone();
+        let taken =
+            self.ports.store().take_lease(&self.key, &holder, self.now_ms(), until_ms).await;
+        match taken {
+            Ok(Taken::Ours { lease, .. }) => {
+                self.lease = lease.clone();
+                self.writer.under(lease);
+                let inputs = self.read_mail(mail);
+                self.record(inputs).await
+            }
+            Ok(Taken::Held) => Err(DriveEnd::Superseded(self.client.take())),
+            Err(_) => Err(DriveEnd::Interrupted(self.client.take())),
+        }
+    }
+
+    /// Gives the run to a fresh invocation, at a record boundary.
+    async fn hand_over(&mut self) -> Pass {
+        if self.hops >= MAX_HOPS {
+            return self.record(vec![Input::LimitReached { limit: Limit::Hops }]).await;
+        }
+        self.release().await;
+        let kicked = self.ports.invoker().kick(&self.key, self.hops + 1).await;
+        if let Err(error) = kicked {
+            // The alarm brings the run back, only later.
+            tracing::warn!(%error, "no successor invoked");
+        }
+        let now_ms = self.now_ms();
+        if let Some(client) = &mut self.client {
+            client.hand_over(now_ms);
+        }
+        Err(DriveEnd::HandedOver)
+    }
+
+    async fn release(&mut self) {
+        if let Err(error) = self.ports.store().release_lease(&self.key, &self.lease).await {
+            let lapses_in_ms = milliseconds(self.ports.settings().lease);
+            tracing::warn!(%error, lapses_in_ms, "lease not released");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What the driver does because time has passed: heartbeats, mail, the lease, the live log, limits.
+
+use djinn_core::effect::Limit;
+use djinn_core::input::Input;
+
+use super::Driver;
+use super::happening::Happening;
+use crate::port::Ports;
+use crate::port::lease::Leases;
+use crate::port::live::LiveLog;
+use crate::port::mailbox::Mailbox;
+use crate::settings::milliseconds;
+
+impl<P: Ports> Driver<P> {
+    /// When the loop has to look around even if nothing happens.
+    pub(super) fn next_moment_ms(&self) -> i64 {
+        let heartbeat_every_ms = milliseconds(self.ports.settings().heartbeat_every);
+        let heartbeat = self.client.as_ref().filter(|client| client.is_open());
+        let heartbeat = heartbeat.map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
+        let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > self.now_ms());
+        let tended = (!self.has_ended()).then(|| {
+            let wall = self.writer.run().wall_time_ends_at_ms();
+            self.mail_at_ms.min(self.renew_at_ms).min(wall)
+        });
+        let moments = [heartbeat, hand_over, tended, self.live.flush_at_ms()];
+        moments.into_iter().flatten().min().unwrap_or(i64::MAX)
+    }
+
+    /// Does what is to be done at this moment, beside the loop.
+    pub(super) fn moment_came(&mut self) -> Vec<Input> {
+        let now_ms = self.now_ms();
+        let heartbeat_every_ms = milliseconds(self.ports.settings().heartbeat_every);
+        if let Some(client) = &mut self.client
+            && client.heartbeat_at_ms(heartbeat_every_ms) <= now_ms
+        {
+            client.heartbeat(now_ms);
+        }
+        if let Some(pieces) = self.live.flush(now_ms) {
+            let (ports, key, writer) =
+                (self.ports.clone(), self.key.clone(), self.lease.holder.clone());
+            self.in_flight.beside(async move {
+                // The live log may lose pieces; the whole text follows in the journal.
+                if let Err(error) = ports.store().write_live(&key, &writer, now_ms, &pieces).await {
+                    tracing::debug!(%error, "live log not written");
+                }
+                Happening::LiveWritten
+            });
+        }
+        if self.has_ended() {
+            return Vec::new();
+        }
+        if self.mail_at_ms <= now_ms {
+            self.mail_at_ms = i64::MAX;
+            let (ports, key) = (self.ports.clone(), self.key.clone());
+            self.in_flight.beside(async move { Happening::Mail(ports.store().mail(&key).await) });
+        }
+        if self.renew_at_ms <= now_ms {
+            self.renew_at_ms = i64::MAX;
+            self.renew(now_ms);
+        }
+        match self.writer.run().wall_time_ends_at_ms() <= now_ms {
+            true => vec![Input::LimitReached { limit: Limit::WallTime }],
+            false => Vec::new(),
+        }
+    }
+
+    fn renew(&mut self, now_ms: i64) {
+        let (ports, key, lease) = (self.ports.clone(), self.key.clone(), self.lease.clone());
+        let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
+        self.in_flight.beside(async move {
+            Happening::Renewed(ports.store().renew_lease(&key, &lease, until_ms).await)
+        });
+    }
+}

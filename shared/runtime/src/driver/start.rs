@@ -1,0 +1,175 @@
+//! Starting what is due.
+
+use std::time::Duration;
+
+use djinn_core::effect::{Delivery, Effect, EffectId, ModelCall, ToolRun};
+use djinn_core::input::Input;
+use djinn_core::tool::EffectClass;
+
+use super::happening::Happening;
+use super::{Alarm, Driver, Pass};
+use crate::perform;
+use crate::port::Ports;
+use crate::port::alarm::Alarms;
+use crate::port::clock::Clock;
+use crate::port::model::Model;
+use crate::settings::RetryPolicy;
+
+/// How often making or removing an alarm is tried in a row: for about half a minute.
+const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MODEL };
+
+impl<P: Ports> Driver<P> {
+    /// Starts every effect that is due, is not in flight and may start now.
+    pub(super) async fn start_due(&mut self) -> Pass {
+        if self.is_handing_over() {
+            self.in_flight.cancel_all_but(|_, class| class == EffectClass::Once);
+            return Ok(());
+        }
+        for effect in self.writer.run().due() {
+            let id = effect.id();
+            if self.in_flight.contains(&id) || self.postponed.contains(&id) {
+                continue;
+            }
+            match effect {
+                // Moments are watched by the loop itself.
+                Effect::Wait { .. } => {}
+                Effect::CallModel(call) => self.start_model_call(call),
+                Effect::RunTool(run) => self.start_tool(run).await?,
+                Effect::Deliver(delivery) => self.start_delivery(delivery),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something is in flight that the loop has to wait for.
+    pub(super) fn has_something_to_wait_for(&self) -> bool {
+        let alarm = self.alarm == Alarm::Setting && !self.is_handing_over();
+        let idle = self.only_waits() && self.client.is_some() && !self.is_handing_over();
+        self.in_flight.is_performing() || alarm || idle
+    }
+
+    /// Whether all that the run owes is to hear of moments: it waits for a message.
+    pub(super) fn only_waits(&self) -> bool {
+        !self.has_ended()
+            && self.writer.run().due().iter().all(|effect| matches!(effect, Effect::Wait { .. }))
+    }
+
+    pub(super) fn is_handing_over(&self) -> bool {
+        !self.has_ended() && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms())
+    }
+
+    fn start_model_call(&mut self, call: ModelCall) {
+        self.set_alarm();
+        let limits = self.ports.model().limits(call.role);
+        let timeout = limits.map_or(Duration::ZERO, |limits| limits.call_timeout);
+        let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        if self.time_for(timeout_ms).is_none() {
+            return;
+        }
+        let id = EffectId::Model(call.message.clone());
+        let call = perform::model::Call {
+            ports: self.ports.clone(),
+            key: self.key.clone(),
+            run: self.writer.run().clone(),
+            call,
+            deadline: self.deadline,
+            previews: self.preview_sender.clone(),
+        };
+        self.perform(id, EffectClass::Read, call.perform());
+    }
+
+    async fn start_tool(&mut self, run: ToolRun) -> Pass {
+        let limit = self.writer.run().asked().settings.max_parallel_tool_calls.max(1);
+        let Some(timeout) = self.time_for(run.timeout_ms) else {
+            return Ok(());
+        };
+        if self.in_flight.tools() >= limit as usize {
+            return Ok(());
+        }
+        let (id, class) = (EffectId::Tool(run.call.id.clone()), run.class);
+        if class == EffectClass::Once && !run.started {
+            // From here on the run must be found again, whatever happens to this process.
+            self.set_alarm();
+            if self.alarm != Alarm::Set {
+                return Ok(());
+            }
+            self.record(vec![Input::ToolStarted { call: run.call.id.clone() }]).await?;
+            if !self.writer.run().due().iter().any(|effect| effect.id() == id) {
+                return Ok(());
+            }
+        }
+        let state = self.writer.run();
+        let call =
+            perform::tool::Call::of(self.ports.clone(), self.key.clone(), state, run, timeout);
+        self.perform(id, class, call.perform());
+        Ok(())
+    }
+
+    /// How long an effect may take if it starts now: its own time-out, or what is left of a fresh
+    /// invocation, so that no time-out is too long to ever start. `None`: not in this one.
+    fn time_for(&self, timeout_ms: u64) -> Option<Duration> {
+        let now_ms = self.now_ms();
+        if self.deadline.fits(timeout_ms, now_ms) {
+            return Some(Duration::from_millis(timeout_ms));
+        }
+        let left_ms = self.deadline.left_ms(now_ms).filter(|left_ms| *left_ms > 0);
+        left_ms.filter(|_| !self.performed_any).map(Duration::from_millis)
+    }
+
+    fn perform(
+        &mut self,
+        id: EffectId,
+        class: EffectClass,
+        performance: impl Future<Output = Vec<Input>> + Send + 'static,
+    ) {
+        tracing::debug!(effect = %id, "effect started");
+        self.performed_any = true;
+        self.in_flight.perform(id, class, performance);
+    }
+
+    fn start_delivery(&mut self, delivery: Delivery) {
+        // An alarm that is still being made could come after its removal.
+        if self.alarm == Alarm::Setting {
+            return;
+        }
+        let (ports, key) = (self.ports.clone(), self.key.clone());
+        self.perform(EffectId::Deliver(delivery), EffectClass::Idempotent, async move {
+            match delivery {
+                Delivery::AlarmRemoval => {
+                    let removed = retried(&ports, || ports.alarms().remove_alarm(&key)).await;
+                    removed.then_some(Input::Delivered { delivery }).into_iter().collect()
+                }
+            }
+        });
+    }
+
+    /// Has the run's alarm made, once in this invocation; again if that failed.
+    fn set_alarm(&mut self) {
+        if self.alarm == Alarm::Unset {
+            self.alarm = Alarm::Setting;
+            let (ports, key) = (self.ports.clone(), self.key.clone());
+            self.in_flight.beside(async move {
+                Happening::AlarmSet(retried(&ports, || ports.alarms().set_alarm(&key)).await)
+            });
+        }
+    }
+}
+
+async fn retried<P, F, T>(ports: &P, attempt: F) -> bool
+where
+    P: Ports,
+    F: Fn() -> T,
+    T: Future<Output = Result<(), crate::port::StoreError>>,
+{
+    let mut failed = 0;
+    while let Err(error) = attempt().await {
+        failed += 1;
+        tracing::warn!(%error, failed, "alarm not reached");
+        let clock = ports.clock();
+        let Some(delay) = ALARM_RETRIES.delay_after(failed, None, clock.jitter()) else {
+            return false;
+        };
+        clock.sleep(delay).await;
+    }
+    true
+}

@@ -1,0 +1,168 @@
+//! Appending to the journal: decide, write, and when the race was lost, reload and decide again.
+
+use djinn_core::conversation::Exchange;
+use djinn_core::entry::{Ending, Event};
+use djinn_core::id::WriteId;
+use djinn_core::input::Input;
+use djinn_core::journal::{Journal, Record};
+use djinn_core::run::Run;
+
+use crate::port::clock::Clock;
+use crate::port::journal::{Appended, Journals, Lease, RunEnd};
+use crate::port::{Ports, RunKey, StoreError};
+use crate::settings::expiry_s;
+
+/// The journal of a run that is being driven.
+pub(super) struct JournalWriter<P: Ports> {
+    ports: P,
+    key: RunKey,
+    journal: Journal,
+    lease: Lease,
+    writes: u64,
+}
+
+/// What came of recording inputs.
+pub(super) struct Written {
+    /// The records that joined the journal, in order: others' first, if the race was lost, then
+    /// ours.
+    pub(super) records: Vec<Record>,
+    /// Why the driver has to stop, if it has to.
+    pub(super) outcome: Result<(), Refused>,
+}
+
+/// Why nothing more can be recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The journal holds a record of a later driver.
+    Superseded,
+    /// The store cannot be reached or read.
+    Interrupted,
+}
+
+impl<P: Ports> JournalWriter<P> {
+    pub(super) fn new(ports: P, key: RunKey, journal: Journal, lease: Lease) -> Self {
+        Self { ports, key, journal, lease, writes: 0 }
+    }
+
+    /// The run as its journal has it.
+    pub(super) fn run(&self) -> &Run {
+        self.journal.run()
+    }
+
+    /// The journal.
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Goes on under another lease.
+    pub(super) fn under(&mut self, lease: Lease) {
+        self.lease = lease;
+    }
+
+    /// Tells the run these inputs. Inputs that it does not wait for leave no record.
+    pub(super) async fn record(&mut self, inputs: Vec<Input>) -> Written {
+        let mut records = Vec::new();
+        let outcome = self.record_into(inputs, &mut records).await;
+        Written { records, outcome }
+    }
+
+    async fn record_into(
+        &mut self,
+        inputs: Vec<Input>,
+        records: &mut Vec<Record>,
+    ) -> Result<(), Refused> {
+        loop {
+            let now_ms = self.ports.clock().now_ms();
+            let write = self.write_id().ok_or(Refused::Interrupted)?;
+            let decided = self.journal.decide(inputs.clone(), self.lease.epoch, write, now_ms);
+            let Some((journal, record)) = decided else {
+                return Ok(());
+            };
+            match self.append(&record).await? {
+                Appended::Done => {
+                    self.journal = journal;
+                    records.push(record);
+                    return Ok(());
+                }
+                Appended::Lost => self.reload(records).await?,
+            }
+        }
+    }
+
+    /// Appends a record; the one that ends the run frees its session with it.
+    async fn append(&self, record: &Record) -> Result<Appended, Refused> {
+        let run = self.journal.run();
+        let expires_at_s = expiry_s(self.ports.settings(), run.wall_time_ends_at_ms());
+        let ending = record.entries.iter().find_map(|entry| match &entry.event {
+            Event::RunEnded(ending) => Some(ending),
+            Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+            | Event::ItemReset { .. }
+            | Event::MessageCompleted { .. }
+            | Event::CallRequested { .. }
+            | Event::CallCompleted { .. }
+            | Event::FileAdded { .. } => None,
+        });
+        let store = self.ports.store();
+        let retries = self.ports.settings().store_retries;
+        let mut failed = 0;
+        loop {
+            let appended = match ending {
+                None => store.append(&self.key, record, expires_at_s).await,
+                Some(ending) => {
+                    store.end(&self.key, record, &run_end(run, ending), expires_at_s).await
+                }
+            };
+            let error = match appended {
+                Ok(appended) => return Ok(appended),
+                Err(error) => error,
+            };
+            failed += 1;
+            let clock = self.ports.clock();
+            let delay = retries.delay_after(failed, None, clock.jitter());
+            tracing::warn!(%error, failed, n = record.n, "record not appended");
+            match (error, delay) {
+                // Writing the same record again is safe: its write id tells it from others'.
+                (StoreError::Unavailable(_), Some(delay)) => clock.sleep(delay).await,
+                _ => return Err(Refused::Interrupted),
+            }
+        }
+    }
+
+    /// Reads what others wrote and takes it over.
+    async fn reload(&mut self, records: &mut Vec<Record>) -> Result<(), Refused> {
+        let interrupted = |error: &dyn std::fmt::Display| {
+            tracing::warn!(%error, "journal not reloaded");
+            Refused::Interrupted
+        };
+        let read = self.ports.store().read(&self.key, self.journal.next()).await;
+        for record in read.map_err(|error| interrupted(&error))? {
+            self.journal.apply(&record).map_err(|error| interrupted(&error))?;
+            records.push(record);
+        }
+        if self.journal.epoch() > self.lease.epoch {
+            return Err(Refused::Superseded);
+        }
+        Ok(())
+    }
+
+    fn write_id(&mut self) -> Option<WriteId> {
+        self.writes += 1;
+        WriteId::new(format!("{}.{}.{}", self.lease.holder, self.lease.epoch, self.writes)).ok()
+    }
+}
+
+fn run_end(run: &Run, ending: &Ending) -> RunEnd {
+    let asked = run.asked();
+    let language = asked.settings.language;
+    let sentence = ending.failure.as_ref().map(|failure| failure.sentence(language));
+    let answer = [ending.answer.clone(), sentence.unwrap_or_default()];
+    let answer: Vec<String> = answer.into_iter().filter(|part| !part.is_empty()).collect();
+    RunEnd {
+        status: ending.status,
+        session: asked.session.clone(),
+        user: asked.user.clone(),
+        started_at_ms: run.started_at_ms(),
+        exchange: Exchange { question: asked.question.clone(), answer: answer.join("\n\n") },
+    }
+}

@@ -1,0 +1,4 @@
+//! Performing what a run owes: one module for each kind of effect.
+
+pub mod model;
+pub mod tool;

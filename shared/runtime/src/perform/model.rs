@@ -1,0 +1,234 @@
+//! A model call: rendered, fitted, tried, retried.
+
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::effect::ModelCall;
+use djinn_core::id::MessageId;
+use djinn_core::input::{Input, ModelReplied, Reply};
+use djinn_core::preview::{Preview, TextKind};
+use djinn_core::run::{DELIVERABLES_MARK, Run};
+use djinn_core::settings::Role;
+use tokio::sync::mpsc;
+
+use crate::deadline::Deadline;
+use crate::port::clock::Clock;
+use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
+use crate::port::{Ports, RunKey};
+use crate::render::{self, Rendered};
+
+/// A model call to be made.
+pub struct Call<P: Ports> {
+    /// The world.
+    pub ports: P,
+    /// The run.
+    pub key: RunKey,
+    /// Its state.
+    pub run: Run,
+    /// What it owes.
+    pub call: ModelCall,
+    /// Until when.
+    pub deadline: Deadline,
+    /// Where pieces of the reply go as they arrive.
+    pub previews: mpsc::UnboundedSender<Preview>,
+}
+
+impl<P: Ports> Call<P> {
+    /// Makes the call and says what came of it. No input at all means that no further attempt fits
+    /// into this invocation: the call stays owed.
+    ///
+    /// Attempts that sent no text are repeated here and leave no trace; one that did ends this
+    /// effect with `AttemptFailed`, and the next attempt is a new performance of it.
+    pub async fn perform(self) -> Vec<Input> {
+        let limits = match self.ports.model().limits(self.call.role) {
+            Ok(limits) => limits,
+            Err(error) => return vec![self.failed(error.failure())],
+        };
+        if self.call.failed > 0 && !self.wait(self.call.failed, None, limits).await {
+            return Vec::new();
+        }
+        let mut failed = self.call.failed;
+        let mut limit = limits.max_input_tokens;
+        loop {
+            let rendered = match self.render(limit) {
+                Ok(rendered) => rendered,
+                Err(failure) => return vec![self.failed(failure)],
+            };
+            let (sent_text, error) = match self.attempt(&rendered).await {
+                Ok(reply) => return vec![replied(&self.call.message, reply, &rendered)],
+                Err(failed_attempt) => failed_attempt,
+            };
+            tracing::warn!(
+                message = %self.call.message, kind = ?error.kind, attempt = failed + 1,
+                "model call failed"
+            );
+            failed += 1;
+            if sent_text {
+                return self.broke_off(&error, failed);
+            }
+            let too_long = error.kind == ModelErrorKind::ContextTooLong;
+            if too_long && limit == limits.max_input_tokens {
+                limit /= 2;
+                continue;
+            }
+            let retries = &self.ports.settings().model_retries;
+            let jitter = self.ports.clock().jitter();
+            let again = retries.delay_after(failed, error.retry_after, jitter).is_some();
+            if !error.kind.is_retryable() || !again {
+                return vec![self.failed(error.failure())];
+            }
+            if !self.wait(failed, error.retry_after, limits).await {
+                return Vec::new();
+            }
+        }
+    }
+
+    /// One attempt. An error comes with whether the attempt had sent text.
+    async fn attempt(&self, rendered: &Rendered) -> Result<Reply, (bool, ModelError)> {
+        let mut pieces = Pieces::new(&self.call);
+        let clock = self.ports.clock();
+        let mut on_delta = |delta: Delta<'_>| {
+            if let Some(preview) = pieces.take(delta, clock.now_ms()) {
+                // Nobody listens any more when the driver has gone; the reply still counts.
+                let _ = self.previews.send(preview);
+            }
+        };
+        let result = self.ports.model().call(&rendered.request, &mut on_delta).await;
+        result.map_err(|error| (pieces.sent_any(), error))
+    }
+
+    fn render(&self, limit: u64) -> Result<Rendered, Failure> {
+        let language = self.run.asked().settings.language;
+        let role = self.call.role;
+        let name = format!("{}/{}/{}", self.key.run, self.call.message, self.call.attempt);
+        let tools = self.ports.tools().specs(language);
+        let count = |text: &str| self.ports.model().count_tokens(role, text);
+        render::request(self.ports.prompts(), tools, &self.run, &self.call, name, limit, count)
+            .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
+    }
+
+    /// Waits before the next attempt. False if that attempt would not fit before the deadline.
+    async fn wait(
+        &self,
+        failed: u32,
+        asked: Option<std::time::Duration>,
+        limits: ModelLimits,
+    ) -> bool {
+        let clock = self.ports.clock();
+        let retries = &self.ports.settings().model_retries;
+        let delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
+        let needed = delay.saturating_add(limits.call_timeout).as_millis();
+        if !self.deadline.fits(u64::try_from(needed).unwrap_or(u64::MAX), clock.now_ms()) {
+            return false;
+        }
+        clock.sleep(delay).await;
+        true
+    }
+
+    fn broke_off(&self, error: &ModelError, failed: u32) -> Vec<Input> {
+        let mut inputs = vec![Input::AttemptFailed {
+            message: self.call.message.clone(),
+            attempt: self.call.attempt,
+            failure: error.failure(),
+            usage: error.usage,
+        }];
+        let attempts = self.ports.settings().model_retries.attempts;
+        if !error.kind.is_retryable() || failed >= attempts {
+            inputs.push(self.failed(error.failure()));
+        }
+        inputs
+    }
+
+    fn failed(&self, failure: Failure) -> Input {
+        Input::ModelFailed { message: self.call.message.clone(), failure }
+    }
+}
+
+fn replied(message: &MessageId, reply: Reply, rendered: &Rendered) -> Input {
+    let offered = rendered.request.tools.iter().map(|tool| tool.offered()).collect();
+    let (message, dropped) = (message.clone(), rendered.dropped);
+    Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped }))
+}
+
+/// The pieces of one reply: what viewers are shown, with its offsets.
+struct Pieces {
+    message: MessageId,
+    attempt: u32,
+    text: u64,
+    reasoning: u64,
+    deliverables: Option<HiddenTail>,
+}
+
+impl Pieces {
+    fn new(call: &ModelCall) -> Self {
+        Self {
+            message: call.message.clone(),
+            attempt: call.attempt,
+            text: 0,
+            reasoning: 0,
+            deliverables: (call.role == Role::Summary).then(HiddenTail::default),
+        }
+    }
+
+    fn take(&mut self, delta: Delta<'_>, at_ms: i64) -> Option<Preview> {
+        let (text, offset) = match (delta.kind, &mut self.deliverables) {
+            (TextKind::Reasoning, _) => (delta.text.to_owned(), &mut self.reasoning),
+            (TextKind::Text, Some(tail)) => (tail.take(delta.text), &mut self.text),
+            (TextKind::Text, None) => (delta.text.to_owned(), &mut self.text),
+        };
+        if text.is_empty() {
+            return None;
+        }
+        let start = *offset;
+        *offset += text.len() as u64;
+        Some(Preview {
+            message: self.message.clone(),
+            attempt: self.attempt,
+            kind: delta.kind,
+            offset: start,
+            text,
+            at_ms,
+        })
+    }
+
+    fn sent_any(&self) -> bool {
+        self.text + self.reasoning > 0
+    }
+}
+
+/// Holds back the end of a summary, which names files and is not for reading.
+#[derive(Default)]
+struct HiddenTail {
+    held: String,
+    reached: bool,
+}
+
+impl HiddenTail {
+    fn take(&mut self, text: &str) -> String {
+        if self.reached {
+            return String::new();
+        }
+        self.held.push_str(text);
+        if let Some((shown, _)) = self.held.split_once(DELIVERABLES_MARK) {
+            self.reached = true;
+            return shown.to_owned();
+        }
+        // The last characters may be the beginning of the mark.
+        let shown = self.held.trim_end_matches('$').len();
+        let rest = self.held.split_off(shown);
+        std::mem::replace(&mut self.held, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_names_behind_a_summary_are_never_shown_however_it_is_cut() {
+        let reply = "North grew $5 most.$$$growth.md";
+        for cut in 0..=reply.len() {
+            let mut tail = HiddenTail::default();
+            let shown = [&reply[..cut], &reply[cut..]].map(|piece| tail.take(piece)).concat();
+            assert_eq!(shown, "North grew $5 most.", "cut at {cut}");
+        }
+    }
+}

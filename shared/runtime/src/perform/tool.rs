@@ -1,0 +1,152 @@
+//! A tool call: checked, run within its time, and its result cut to what the model can use.
+
+use std::time::Duration;
+
+use djinn_core::effect::ToolRun;
+use djinn_core::file::media_type_of;
+use djinn_core::id::{CallId, FileName};
+use djinn_core::input::Input;
+use djinn_core::run::Run;
+use djinn_core::tool::{Arguments, FailReason, Observation, Outcome, Whole};
+use serde_json::Map;
+use tracing::Instrument as _;
+
+use crate::port::clock::{Clock, elapsed_ms};
+use crate::port::file::{Files, NewFile};
+use crate::port::journal::SessionKey;
+use crate::port::tool::{ToolContext, ToolFailure};
+use crate::port::{Ports, RunKey};
+
+/// Characters of a result that are kept at all.
+const MAX_RESULT: usize = 10_000_000;
+
+/// A tool call to be made.
+pub struct Call<P: Ports> {
+    /// The world.
+    pub ports: P,
+    /// The run.
+    pub key: RunKey,
+    /// Where its files are, and what it may show the model.
+    pub context: ToolContext,
+    /// What the run owes.
+    pub run: ToolRun,
+    /// How long it may take; less than its declared time-out at the end of an invocation.
+    pub timeout: Duration,
+}
+
+impl<P: Ports> Call<P> {
+    /// The call that `run` owes.
+    #[must_use]
+    pub fn of(ports: P, key: RunKey, state: &Run, run: ToolRun, timeout: Duration) -> Self {
+        let asked = state.asked();
+        let context = ToolContext {
+            run: key.run.clone(),
+            session: SessionKey { tenant: key.tenant.clone(), session: asked.session.clone() },
+            files: state.files().all().iter().map(|file| file.name.clone()).collect(),
+            call: run.call.id.clone(),
+            attempt: run.attempt,
+            language: asked.settings.language,
+            max_observe: asked.settings.max_observe,
+        };
+        Self { ports, key, context, run, timeout }
+    }
+
+    /// Makes the call. Whatever happens is a result that the model sees.
+    pub async fn perform(self) -> Vec<Input> {
+        let call = self.run.call.id.clone();
+        let span = tracing::info_span!(
+            "execute_tool",
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = %self.run.call.tool,
+            gen_ai.tool.call.id = %call,
+            attempt = self.run.attempt,
+        );
+        async {
+            let clock = self.ports.clock();
+            let started_ms = clock.now_ms();
+            let outcome = match self.run_within_time().await {
+                Ok(observation) => Outcome::Done(self.observed(observation).await),
+                Err(ToolFailure { reason, detail }) => Outcome::Failed { reason, detail },
+            };
+            let took_ms = elapsed_ms(started_ms, clock.now_ms());
+            match &outcome {
+                Outcome::Done(_) => tracing::info!(took_ms, "tool returned"),
+                Outcome::Failed { reason, .. } => {
+                    tracing::warn!(took_ms, reason = reason.as_str(), "tool failed");
+                }
+            }
+            vec![Input::ToolReturned { call, outcome, took_ms }]
+        }
+        .instrument(span)
+        .await
+    }
+
+    async fn run_within_time(&self) -> Result<Observation, ToolFailure> {
+        let name = &self.run.call.tool;
+        let Some(tool) = self.ports.tools().find(name) else {
+            // It was offered, and has been taken out of the deployment since.
+            let reason = FailReason::UnknownTool;
+            return Err(ToolFailure { reason, detail: String::new() });
+        };
+        let none = Map::new();
+        let arguments = match &self.run.call.arguments {
+            Arguments::Parsed(arguments) => arguments,
+            Arguments::Malformed { .. } => &none,
+        };
+        tool.check(arguments).map_err(|detail| {
+            let reason = FailReason::BadArguments;
+            ToolFailure { reason, detail }
+        })?;
+        let clock = self.ports.clock();
+        tokio::select! {
+            biased;
+            result = tool.run(&self.context, arguments) => result,
+            () = clock.sleep(self.timeout) => Err(ToolFailure {
+                reason: FailReason::TimedOut,
+                detail: self.timeout.as_secs_f64().ceil().to_string(),
+            }),
+        }
+    }
+
+    /// What of a result the model and the journal get; the whole goes into an internal file.
+    async fn observed(&self, mut observation: Observation) -> Observation {
+        let max = self.context.max_observe as usize;
+        let text = readable(&observation.text);
+        let characters = text.chars().count();
+        if characters > max {
+            observation.whole = self.keep_whole(&text, characters).await;
+            observation.text = text.chars().take(max).collect();
+        } else {
+            observation.text = text;
+        }
+        observation
+    }
+
+    async fn keep_whole(&self, text: &str, characters: usize) -> Option<Whole> {
+        let file = FileName::new(result_name(&self.key, &self.run.call.id)).ok()?;
+        let new = NewFile {
+            name: file.clone(),
+            description: format!("{} {}", self.run.call.tool, self.run.call.id),
+            internal: true,
+            media_type: media_type_of(file.as_str()).to_owned(),
+        };
+        let bytes = text.as_bytes();
+        let written = self.ports.store().write_file(&self.context.session, &new, bytes).await;
+        if let Err(error) = written {
+            tracing::warn!(%error, "the whole result could not be kept");
+            return None;
+        }
+        Some(Whole { file, characters: characters as u64 })
+    }
+}
+
+/// The internal file of a result: unique in its session, the same for every attempt.
+fn result_name(key: &RunKey, call: &CallId) -> String {
+    let run: String = key.run.as_str().chars().skip(4).take(8).collect();
+    format!("result-{run}-{call}.txt")
+}
+
+/// Text without the control characters that break terminals and providers, up to [`MAX_RESULT`].
+fn readable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).take(MAX_RESULT).collect()
+}

@@ -1,0 +1,104 @@
+//! Following a run that somebody else drives: the journal, and previews from the live log.
+
+use super::{Driving, Serving, take_over};
+use crate::client::ClientStream;
+use crate::port::Ports;
+use crate::port::clock::Clock;
+use crate::port::journal::Journals;
+use crate::port::live::LiveLog;
+use crate::settings::milliseconds;
+
+/// Why a viewer stopped following.
+pub(super) enum Followed {
+    /// Nobody drives the run any more: this invocation does from now on.
+    Takes { client: ClientStream, driving: Box<Driving> },
+    /// The run has ended, the client has gone, or this response has to end.
+    Ended,
+}
+
+/// How many looks in a row may fail before the client is told to come back.
+const MAX_FAILURES: u32 = 20;
+
+pub(super) async fn follow<P: Ports>(
+    ports: &P,
+    serving: &Serving,
+    client: ClientStream,
+) -> Followed {
+    let mut follower = Follower {
+        ports: ports.clone(),
+        serving,
+        client,
+        live_after: String::new(),
+        look_at_lease_ms: 0,
+        watched_until_ms: 0,
+        failures: 0,
+    };
+    loop {
+        if follower.client.connection().has_ended() || !follower.client.is_open() {
+            return Followed::Ended;
+        }
+        let now_ms = ports.clock().now_ms();
+        let out_of_time = serving.deadline.left_ms(now_ms) == Some(0);
+        if out_of_time || follower.failures > MAX_FAILURES {
+            follower.client.hand_over(now_ms);
+            return Followed::Ended;
+        }
+        match follower.look().await {
+            Ok(Some(driving)) => {
+                return Followed::Takes { client: follower.client, driving };
+            }
+            Ok(None) => follower.failures = 0,
+            Err(error) => {
+                tracing::warn!(%error, "run not followed");
+                follower.failures += 1;
+            }
+        }
+        ports.clock().sleep(ports.settings().follow_every).await;
+    }
+}
+
+struct Follower<'a, P: Ports> {
+    ports: P,
+    serving: &'a Serving,
+    client: ClientStream,
+    live_after: String,
+    look_at_lease_ms: i64,
+    watched_until_ms: i64,
+    failures: u32,
+}
+
+impl<P: Ports> Follower<'_, P> {
+    /// One look at the run. Returns it if nobody drives it.
+    async fn look(&mut self) -> Result<Option<Box<Driving>>, crate::port::StoreError> {
+        let (key, store) = (&self.serving.key, self.ports.store());
+        let settings = self.ports.settings();
+        let now_ms = self.ports.clock().now_ms();
+        if self.watched_until_ms.saturating_sub(now_ms) < milliseconds(settings.watch_for) / 2 {
+            self.watched_until_ms = now_ms.saturating_add(milliseconds(settings.watch_for));
+            store.watch(key, self.watched_until_ms).await?;
+        }
+        // Previews first: the record that completes a text must not come before its pieces.
+        let (pieces, after) = store.read_live(key, &self.live_after).await?;
+        self.live_after = after;
+        let records = store.read(key, self.client.connection().wants()).await?;
+        for piece in &pieces {
+            self.client.preview(piece, now_ms);
+        }
+        for record in &records {
+            self.client.record(record, now_ms);
+        }
+        if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
+            self.client.heartbeat(now_ms);
+        }
+        if self.client.connection().has_ended() || now_ms < self.look_at_lease_ms {
+            return Ok(None);
+        }
+        self.look_at_lease_ms = now_ms.saturating_add(milliseconds(settings.mailbox_every));
+        match store.meta(key).await? {
+            Some(meta) if !meta.status.has_ended() && !meta.is_driven(now_ms) => {
+                take_over(&self.ports, self.serving).await
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! A question comes in: it starts a run, or joins the one it belongs to.
+
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256};
+use djinn_core::input::Asked;
+use djinn_core::journal::Journal;
+use djinn_core::settings::{OutputStyle, RunSettings};
+use serde_json::json;
+
+use super::{Driving, unavailable};
+use crate::port::clock::Clock;
+use crate::port::journal::{Created, Journals, Lease, NewRun, SessionKey, SessionView};
+use crate::port::{Ports, RunKey};
+use crate::settings::{expiry_s, milliseconds};
+
+/// A question, as a verified caller asked it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Whose run it is.
+    pub tenant: TenantId,
+    /// Who asks.
+    pub user: UserId,
+    /// The conversation it belongs to.
+    pub session: SessionId,
+    /// The client's label for it.
+    pub request: RequestId,
+    /// What is asked; not empty.
+    pub text: String,
+    /// The form the answer should take.
+    pub output_style: Option<OutputStyle>,
+    /// Instructions for this run, put into its system prompt.
+    pub base_prompt: String,
+    /// What holds until the run ends.
+    pub settings: RunSettings,
+}
+
+/// What a question opened.
+pub enum Opened {
+    /// A run of its own, which this invocation drives.
+    New {
+        /// The run.
+        key: RunKey,
+        /// Its first record and its lease.
+        driving: Box<Driving>,
+        /// What the client is sent first.
+        first: djinn_core::journal::Record,
+    },
+    /// A run that exists: the same request came before, or the question was `continue`.
+    Existing {
+        /// The run.
+        key: RunKey,
+        /// Whether it is the session's active run rather than this request's own.
+        continued: bool,
+    },
+}
+
+/// The words that follow the active run instead of asking something.
+const CONTINUE: [&str; 2] = ["continue", "继续"];
+
+/// Opens a question: creates its run, or finds the run it belongs to.
+///
+/// `holder` names the driver; see [`super::Serving`].
+///
+/// # Errors
+/// `request_id_reused`, `session_busy` with the run that is active, or `store_unavailable`.
+pub async fn open<P: Ports>(
+    ports: &P,
+    question: Question,
+    holder: &str,
+) -> Result<Opened, Failure> {
+    let key = question.run_key();
+    let session = question.session_key();
+    let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
+    if let Some(active) = &view.active
+        && *active != key.run
+        && question.is_continue()
+    {
+        let key = RunKey { tenant: key.tenant, run: active.clone() };
+        return Ok(Opened::Existing { key, continued: true });
+    }
+    create(ports, question, key, view, holder).await
+}
+
+async fn create<P: Ports>(
+    ports: &P,
+    question: Question,
+    key: RunKey,
+    view: SessionView,
+    holder: &str,
+) -> Result<Opened, Failure> {
+    let now_ms = ports.clock().now_ms();
+    let body_hash = question.body_hash();
+    let is_continue = question.is_continue();
+    let asked = question.into_asked(ports, view, body_hash.clone());
+    let epoch = 1;
+    let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
+    let lease = Lease { holder: holder.to_owned(), until_ms, epoch };
+    let write = WriteId::new(format!("{holder}.{epoch}.0")).map_err(|error| {
+        tracing::error!(%error, "driver name unusable");
+        Failure::from(ErrorCode::Internal)
+    })?;
+    let (journal, first) = Journal::open(asked, epoch, write, now_ms);
+    let expires_at_s = expiry_s(ports.settings(), journal.run().wall_time_ends_at_ms());
+    let run = NewRun { record: first.clone(), lease: Some(lease.clone()), expires_at_s };
+    match ports.store().create(&key, &run).await.map_err(|error| unavailable(&error))? {
+        Created::New => {
+            let driving = Box::new(Driving { lease, lapsed: false, journal });
+            Ok(Opened::New { key, driving, first })
+        }
+        Created::Exists(meta) if meta.body_hash == body_hash => {
+            Ok(Opened::Existing { key, continued: false })
+        }
+        Created::Exists(_) => Err(ErrorCode::RequestIdReused.into()),
+        Created::SessionBusy(active) if is_continue => {
+            let key = RunKey { tenant: key.tenant, run: active };
+            Ok(Opened::Existing { key, continued: true })
+        }
+        Created::SessionBusy(active) => {
+            Err(Failure::new(ErrorCode::SessionBusy, active.to_string()))
+        }
+    }
+}
+
+impl Question {
+    /// The run that answers it.
+    #[must_use]
+    pub fn run_key(&self) -> RunKey {
+        let run = RunId::of(&self.tenant, &self.session, &self.request);
+        RunKey { tenant: self.tenant.clone(), run }
+    }
+
+    fn session_key(&self) -> SessionKey {
+        SessionKey { tenant: self.tenant.clone(), session: self.session.clone() }
+    }
+
+    fn is_continue(&self) -> bool {
+        let text = self.text.trim();
+        CONTINUE.iter().any(|word| text.eq_ignore_ascii_case(word))
+    }
+
+    /// What a repeat of the request must agree in.
+    fn body_hash(&self) -> String {
+        let style = self.output_style.map(OutputStyle::as_str);
+        sha256(json!([self.text, style, self.base_prompt]).to_string().as_bytes())
+    }
+
+    fn into_asked<P: Ports>(self, ports: &P, view: SessionView, body_hash: String) -> Asked {
+        let mut settings = self.settings;
+        settings.prompt_version = ports.prompts().version().to_owned();
+        Asked {
+            tenant: self.tenant,
+            user: self.user,
+            session: self.session,
+            request: self.request,
+            body_hash,
+            question: self.text,
+            output_style: self.output_style,
+            base_prompt: self.base_prompt,
+            history: view.history,
+            files: view.files,
+            settings,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The tools of an agent: each one a file, registered in [`toolbox`].
+
+pub mod file_tool;
+pub mod schema;
+
+use std::sync::Arc;
+
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::prompt::Prompts;
+
+/// The tools of a deployment. A new tool is one line here.
+#[must_use]
+pub fn toolbox<F: Files + Send + Sync + 'static>(files: Arc<F>, prompts: Arc<Prompts>) -> Toolbox {
+    Toolbox::default().with(file_tool::FileTool::new(files, prompts))
+}
