@@ -122,6 +122,10 @@ codes! {
     NoModel = "no_model", 503,
         "No model is configured. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or DJINN_MODELS; {}.",
         "没有配置模型。请设置 OPENAI_API_KEY、ANTHROPIC_API_KEY 或 DJINN_MODELS；{}。";
+    /// The key cannot be read.
+    ModelKeyMissing = "model_key_missing", 503,
+        "The API key of this model cannot be read: {}. Check the model's `key` and who may read it.",
+        "无法读取该模型的 API 密钥：{}。请检查模型的 `key` 及其读取权限。";
     /// The provider refused the key.
     ModelKeyRefused = "model_key_refused", 502,
         "The model provider refused the API key: {}. Check the key of this model.",

@@ -19,7 +19,8 @@ pub struct Exchange {
 pub struct Reasoning {
     /// The thoughts.
     pub text: String,
-    /// The provider's signature over them, to be sent back with the turn; opaque.
+    /// What the model's client needs to send them back with the turn; opaque to everybody else, and
+    /// possibly there without any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }

@@ -113,6 +113,13 @@ impl ClientStream {
     }
 }
 
+impl Drop for ClientStream {
+    /// However a driver ends, also by a bug, its client is told how to go on.
+    fn drop(&mut self) {
+        self.hand_over(self.last_sent_ms);
+    }
+}
+
 impl ClientBody {
     /// The next frame; `None` when the stream has ended.
     pub fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {

@@ -30,6 +30,12 @@ impl Deadline {
         self.at_ms.map(|at_ms| at_ms.saturating_sub(self.margin_ms))
     }
 
+    /// Milliseconds between the start of the hand-over and the end of the invocation.
+    #[must_use]
+    pub fn margin_ms(&self) -> u64 {
+        u64::try_from(self.margin_ms).unwrap_or_default()
+    }
+
     /// Whether an effect that may take `timeout_ms` can start now and end before the hand-over.
     #[must_use]
     pub fn fits(&self, timeout_ms: u64, now_ms: i64) -> bool {

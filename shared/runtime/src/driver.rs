@@ -168,7 +168,7 @@ impl<P: Ports> Driver<P> {
 
     /// A run that was driven before may have mail, and a dead driver to be reported.
     async fn begin(&mut self) -> Pass {
-        if self.lapsed {
+        if self.lapsed || self.finds_started_once_calls() {
             self.record(vec![Input::Resumed { epoch: self.lease.epoch }]).await?;
         }
         if self.writer.journal().next() > 1 && !self.has_ended() {

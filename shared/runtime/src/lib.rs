@@ -11,3 +11,5 @@ pub mod prompt;
 pub mod render;
 pub mod serve;
 pub mod settings;
+pub mod sleep;
+pub mod telemetry;

@@ -11,9 +11,11 @@ pub mod lease;
 pub mod live;
 pub mod mailbox;
 pub mod model;
+pub mod secret;
 pub mod tool;
 
 use std::fmt;
+use std::sync::Arc;
 
 use djinn_core::id::{RunId, TenantId};
 
@@ -63,6 +65,88 @@ pub enum StoreError {
 pub trait Store: Journals + Leases + Mailbox + LiveLog + Files + Send + Sync {}
 
 impl<T: Journals + Leases + Mailbox + LiveLog + Files + Send + Sync> Store for T {}
+
+/// A world put together of its parts: what a function's `main` wires, and what tests do.
+pub struct World<S, M, A, I, C> {
+    /// Where runs, mail and files are kept.
+    pub store: Arc<S>,
+    /// Language models.
+    pub model: Arc<M>,
+    /// Recurring alarms.
+    pub alarms: Arc<A>,
+    /// Asynchronous invocations.
+    pub invoker: Arc<I>,
+    /// Time and chance.
+    pub clock: Arc<C>,
+    /// The tools.
+    pub tools: Toolbox,
+    /// The prompts.
+    pub prompts: Arc<Prompts>,
+    /// How long things may take.
+    pub settings: Arc<Settings>,
+}
+
+impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
+    fn clone(&self) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            model: Arc::clone(&self.model),
+            alarms: Arc::clone(&self.alarms),
+            invoker: Arc::clone(&self.invoker),
+            clock: Arc::clone(&self.clock),
+            tools: self.tools.clone(),
+            prompts: Arc::clone(&self.prompts),
+            settings: Arc::clone(&self.settings),
+        }
+    }
+}
+
+impl<S, M, A, I, C> Ports for World<S, M, A, I, C>
+where
+    S: Store + 'static,
+    M: Model + 'static,
+    A: Alarms + 'static,
+    I: Invoker + 'static,
+    C: Clock + 'static,
+{
+    type Store = S;
+    type Model = M;
+    type Alarms = A;
+    type Invoker = I;
+    type Clock = C;
+
+    fn store(&self) -> &S {
+        &self.store
+    }
+
+    fn model(&self) -> &M {
+        &self.model
+    }
+
+    fn alarms(&self) -> &A {
+        &self.alarms
+    }
+
+    fn invoker(&self) -> &I {
+        &self.invoker
+    }
+
+    fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    fn tools(&self) -> &Toolbox {
+        &self.tools
+    }
+
+    fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
 
 /// The world as a driver sees it.
 pub trait Ports: Clone + Send + Sync + 'static {

@@ -150,13 +150,14 @@ impl Prompts {
         fragment: Fragment,
         context: impl Serialize,
     ) -> String {
-        let template = fragment.template(language);
+        // The template's own line end is not part of it; white space that a value brings is.
+        let template = fragment.template(language).trim();
         let context = minijinja::Value::from(minijinja::value::Serde(context));
         let text = self.environment.render_str(template, context).unwrap_or_else(|error| {
             tracing::error!(fragment = fragment.name, kind = ?error.kind(), "prompt not rendered");
             template.to_owned()
         });
-        cut(text.trim(), fragment.max_chars)
+        cut(&text, fragment.max_chars)
     }
 
     /// What a model is told about a tool: the fragment's text up to the first heading, and each

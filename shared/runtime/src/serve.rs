@@ -14,15 +14,16 @@ use djinn_core::wire::cursor::Cursor;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::driver::{Drive, DriveEnd, drive};
-use crate::port::alarm::{Alarms, Invoker};
+use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::journal::{Appended, Journals, Lease, RunMeta};
 use crate::port::lease::{Leases, Taken};
-use crate::port::mailbox::{Mail, Mailbox};
+use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
+use crate::sleep::wake;
 use follow::{Followed, follow};
-pub use question::{Opened, Question, open};
+pub use question::{Opened, Question, accept, open};
 
 /// A run as an invocation serves it.
 pub struct Serving {
@@ -119,25 +120,6 @@ pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunSt
         wake(ports, key, &Mail::Stop { by }).await.map_err(|error| unavailable(&error))?;
     }
     Ok(meta.status)
-}
-
-/// Puts a message into a run's mailbox and makes sure that somebody reads it: the message first,
-/// then a look at the lease, then, unless it is held, an invocation.
-///
-/// # Errors
-/// [`StoreError`] when the message may not be there.
-pub async fn wake<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), StoreError> {
-    let now_ms = ports.clock().now_ms();
-    let expires_at_s = expiry_s(ports.settings(), now_ms);
-    ports.store().put_mail(key, mail, expires_at_s).await?;
-    let meta = ports.store().meta(key).await?;
-    let undriven = meta
-        .is_some_and(|meta| !meta.status.has_ended() && !meta.is_driven(ports.clock().now_ms()));
-    if undriven && let Err(error) = ports.invoker().kick(key, 0).await {
-        // The message waits; the run's alarm brings it a driver.
-        tracing::warn!(%error, run_id = %key.run, "run not kicked");
-    }
-    Ok(())
 }
 
 /// What is known of a run.

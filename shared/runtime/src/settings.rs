@@ -1,5 +1,6 @@
 //! How long a driver waits for what, and how often it tries.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The driver's periods and bounds. Tests shorten them; a deployment changes the margin and the
@@ -31,6 +32,59 @@ pub struct Settings {
     pub store_retries: RetryPolicy,
     /// How long a journal is kept after its run ended.
     pub retention: Duration,
+}
+
+/// A setting that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} must be {wanted}, got `{got}`")]
+pub struct BadSetting {
+    /// The variable.
+    pub name: &'static str,
+    /// What it must be.
+    pub wanted: String,
+    /// What it is.
+    pub got: String,
+}
+
+impl BadSetting {
+    /// A setting whose value is none of those it may have.
+    #[must_use]
+    pub fn new(name: &'static str, wanted: impl Into<String>, got: impl Into<String>) -> Self {
+        Self { name, wanted: wanted.into(), got: got.into() }
+    }
+}
+
+/// The whole number of a variable; `None` if it is not set or empty.
+///
+/// # Errors
+/// [`BadSetting`] for anything else, and for numbers out of range.
+pub fn number(
+    var: &dyn Fn(&str) -> Option<String>,
+    name: &'static str,
+    range: RangeInclusive<u64>,
+) -> Result<Option<u64>, BadSetting> {
+    let Some(text) = var(name).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+    let number = text.trim().parse().ok().filter(|number| range.contains(number));
+    let wanted = || format!("a whole number from {} to {}", range.start(), range.end());
+    number.map(Some).ok_or_else(|| BadSetting::new(name, wanted(), text))
+}
+
+impl Settings {
+    /// The settings of a deployment: `DJINN_HAND_OVER_MARGIN_SECONDS` (1-300, default 30) and
+    /// `DJINN_RETENTION_DAYS` (1-365, default 30).
+    ///
+    /// # Errors
+    /// [`BadSetting`] names the variable.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
+        let mut settings = Self::default();
+        if let Some(seconds) = number(var, "DJINN_HAND_OVER_MARGIN_SECONDS", 1..=300)? {
+            settings.hand_over_margin = Duration::from_secs(seconds);
+        }
+        if let Some(days) = number(var, "DJINN_RETENTION_DAYS", 1..=365)? {
+            settings.retention = Duration::from_secs(days * 24 * 60 * 60);
+        }
+        Ok(settings)
+    }
 }
 
 impl Default for Settings {
@@ -132,6 +186,16 @@ mod tests {
         assert_eq!(most, ms.map(Duration::from_millis));
         assert_eq!(policy.delay_after(1, None, 0.5), Some(Duration::from_millis(250)));
         assert_eq!(policy.delay_after(9, None, 0.5), None);
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_used_is_named() {
+        let error = Settings::from_vars(&|name| {
+            (name == "DJINN_RETENTION_DAYS").then(|| "many".to_owned())
+        });
+        let sentence = "DJINN_RETENTION_DAYS must be a whole number from 1 to 365, got `many`";
+        assert_eq!(error.unwrap_err().to_string(), sentence);
+        assert_eq!(Settings::from_vars(&|_| None), Ok(Settings::default()));
     }
 
     #[test]

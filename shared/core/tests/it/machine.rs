@@ -30,8 +30,9 @@ fn the_machine_does_what_its_table_says() {
                 None => "ignored".to_owned(),
                 Some((next, record)) => {
                     journal = next;
-                    let entries = record.entries.iter().map(|entry| entry.id.clone()).collect();
-                    format!("{} | {}", or_dash(entries), owed(journal.run()))
+                    let entries: Vec<_> =
+                        record.entries.iter().map(|entry| entry.id.clone()).collect();
+                    format!("{} | {}", or_dash(&entries), owed(journal.run()))
                 }
             };
             assert_eq!(seen, expected.trim(), "case `{name}`, line `{line}`");
@@ -54,14 +55,14 @@ fn owed(run: &Run) -> String {
         }),
         Effect::Deliver(_) => Some(effect_name(&effect.id())),
     });
-    or_dash(due.collect())
+    or_dash(&due.collect::<Vec<_>>())
 }
 
 fn effect_name(id: &EffectId) -> String {
     id.to_string()
 }
 
-fn or_dash(words: Vec<String>) -> String {
+fn or_dash(words: &[String]) -> String {
     if words.is_empty() { "-".to_owned() } else { words.join(" ") }
 }
 

@@ -37,7 +37,7 @@ enum Step {
 fn connection(protocol: Protocol, previews: bool) -> Connection {
     let asked = story::asked("");
     let links = Links::new("http://localhost:9000", asked.session.clone());
-    let translator = Translator::new(run_id(), asked.request.clone(), links.clone(), Language::En);
+    let translator = Translator::new(run_id(), asked.request, links.clone(), Language::En);
     let projection: Box<dyn Projection> = match protocol {
         Protocol::Raw => Box::new(JoyAgent::new(translator)),
         Protocol::Ui => Box::new(JoyAgentUi::new(translator)),

@@ -7,9 +7,9 @@ use djinn_core::run::MAX_HOPS;
 use super::{DriveEnd, Driver, Pass};
 use crate::port::Ports;
 use crate::port::alarm::Invoker;
-use crate::port::lease::{Leases, Taken};
-use crate::port::mailbox::Mailbox;
+use crate::port::lease::Leases;
 use crate::settings::milliseconds;
+use crate::sleep::{Slept, fall_asleep};
 
 impl<P: Ports> Driver<P> {
     /// Nothing is in flight and nothing can start.
@@ -21,28 +21,20 @@ impl<P: Ports> Driver<P> {
         if self.only_waits() { self.sleep().await } else { self.hand_over().await }
     }
 
-    /// Goes to sleep without missing a message: the lease is released first, and the mailbox read
-    /// after that. Whoever puts a message does it the other way round, so that at least one of the
-    /// two sees the other.
     async fn sleep(&mut self) -> Pass {
-        self.release().await;
-        let mail = self.ports.store().mail(&self.key).await;
-        if mail.as_ref().is_ok_and(Vec::is_empty) {
-            return Err(DriveEnd::Asleep);
-        }
-        let until_ms = self.after_ms(self.ports.settings().lease);
-        let holder = self.lease.holder.clone();
-        let taken =
-            self.ports.store().take_lease(&self.key, &holder, self.now_ms(), until_ms).await;
-        match taken {
-            Ok(Taken::Ours { lease, .. }) => {
+        match fall_asleep(&self.ports, &self.key, &self.lease).await {
+            Ok(Slept::Asleep) => Err(DriveEnd::Asleep),
+            Ok(Slept::Woken(lease, mail)) => {
                 self.lease = lease.clone();
                 self.writer.under(lease);
-                let inputs = self.read_mail(mail);
+                let inputs = self.read_mail(Ok(mail));
                 self.record(inputs).await
             }
-            Ok(Taken::Held) => Err(DriveEnd::Superseded(self.client.take())),
-            Err(_) => Err(DriveEnd::Interrupted(self.client.take())),
+            Ok(Slept::Superseded) => Err(DriveEnd::Superseded(self.client.take())),
+            Err(error) => {
+                tracing::warn!(%error, "fell asleep without looking");
+                Err(DriveEnd::Interrupted(self.client.take()))
+            }
         }
     }
 

@@ -63,7 +63,7 @@ impl<P: Ports> Driver<P> {
         let limits = self.ports.model().limits(call.role);
         let timeout = limits.map_or(Duration::ZERO, |limits| limits.call_timeout);
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        if self.time_for(timeout_ms).is_none() {
+        if self.time_for(timeout_ms, EffectClass::Read).is_none() {
             return;
         }
         let id = EffectId::Model(call.message.clone());
@@ -80,14 +80,18 @@ impl<P: Ports> Driver<P> {
 
     async fn start_tool(&mut self, run: ToolRun) -> Pass {
         let limit = self.writer.run().asked().settings.max_parallel_tool_calls.max(1);
-        let Some(timeout) = self.time_for(run.timeout_ms) else {
+        let Some(timeout) = self.time_for(run.timeout_ms, run.class) else {
             return Ok(());
         };
         if self.in_flight.tools() >= limit as usize {
             return Ok(());
         }
         let (id, class) = (EffectId::Tool(run.call.id.clone()), run.class);
-        if class == EffectClass::Once && !run.started {
+        if class == EffectClass::Once {
+            if run.started {
+                // Somebody else started it, and it must not be repeated.
+                return Ok(());
+            }
             // From here on the run must be found again, whatever happens to this process.
             self.set_alarm();
             if self.alarm != Alarm::Set {
@@ -105,15 +109,28 @@ impl<P: Ports> Driver<P> {
         Ok(())
     }
 
+    /// Whether a call that must not be repeated was started by a driver that is gone. A hand-over
+    /// waits for such calls, so this one was none.
+    pub(super) fn finds_started_once_calls(&self) -> bool {
+        self.writer.run().due().iter().any(|effect| {
+            matches!(effect, Effect::RunTool(run) if run.class == EffectClass::Once && run.started)
+        })
+    }
+
     /// How long an effect may take if it starts now: its own time-out, or what is left of a fresh
     /// invocation, so that no time-out is too long to ever start. `None`: not in this one.
-    fn time_for(&self, timeout_ms: u64) -> Option<Duration> {
+    fn time_for(&self, timeout_ms: u64, class: EffectClass) -> Option<Duration> {
         let now_ms = self.now_ms();
         if self.deadline.fits(timeout_ms, now_ms) {
             return Some(Duration::from_millis(timeout_ms));
         }
-        let left_ms = self.deadline.left_ms(now_ms).filter(|left_ms| *left_ms > 0);
-        left_ms.filter(|_| !self.performed_any).map(Duration::from_millis)
+        let left_ms = self.deadline.left_ms(now_ms).filter(|left_ms| *left_ms > 0)?;
+        // A hand-over waits for what must not be repeated, so that may use up half of its margin.
+        let margin_ms = match class {
+            EffectClass::Once => self.deadline.margin_ms() / 2,
+            EffectClass::Read | EffectClass::Idempotent => 0,
+        };
+        (!self.performed_any).then(|| Duration::from_millis(left_ms + margin_ms))
     }
 
     fn perform(

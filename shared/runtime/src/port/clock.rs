@@ -20,6 +20,26 @@ pub trait Clock: Send + Sync {
     }
 }
 
+/// The machine's own clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[allow(clippy::disallowed_methods, reason = "this is the clock that everything else asks")]
+    fn now_ms(&self) -> i64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        tokio::time::sleep(duration)
+    }
+
+    fn jitter(&self) -> f64 {
+        fastrand::f64()
+    }
+}
+
 /// Milliseconds between two moments; 0 if they are out of order.
 #[must_use]
 pub fn elapsed_ms(from_ms: i64, to_ms: i64) -> u64 {

@@ -19,11 +19,12 @@ pub struct NewFile {
     pub media_type: String,
 }
 
-/// Files of sessions. Needs `dynamodb:GetItem`, `Query`, `PutItem` on the table, and
-/// `s3:GetObject`, `PutObject` under the tenants' `files/`.
+/// Files of sessions. Needs `dynamodb:GetItem`, `Query`, `PutItem` and `DeleteItem` on the table,
+/// `s3:GetObject`, `PutObject` under the tenants' `files/` and `uploads/`, and `s3:ListBucket`.
 pub trait Files {
     /// Writes a file, replacing one of its name: its bytes first, under the hash of their content,
-    /// then the pointer. Writing the same twice changes nothing.
+    /// then the pointer. Writing the same twice changes nothing but its place in the session's
+    /// order, which is the newest then. What a `ProductFile` of before names stays readable.
     fn write_file(
         &self,
         session: &SessionKey,
@@ -31,7 +32,8 @@ pub trait Files {
         bytes: &[u8],
     ) -> impl Future<Output = Result<ProductFile, StoreError>> + Send;
 
-    /// The file of that name, if there is one.
+    /// The file of that name, if there is one. One that is being uploaded is there as soon as all
+    /// of its bytes are. Strongly consistent.
     fn find_file(
         &self,
         session: &SessionKey,
@@ -39,6 +41,9 @@ pub trait Files {
     ) -> impl Future<Output = Result<Option<ProductFile>, StoreError>> + Send;
 
     /// The first `limit` bytes of a file.
+    ///
+    /// # Errors
+    /// `Unreadable` if its bytes are gone, are not what was written, or are another session's.
     fn read_file(
         &self,
         session: &SessionKey,

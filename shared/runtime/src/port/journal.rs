@@ -106,17 +106,21 @@ pub struct RunEnd {
     pub session: SessionId,
     /// Who asked.
     pub user: UserId,
-    /// When it was asked, Unix milliseconds.
+    /// When it was asked, Unix milliseconds: `at_ms` of its first record.
     pub started_at_ms: i64,
     /// What later runs of the session see of it.
     pub exchange: Exchange,
 }
 
-/// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `ConditionCheckItem` on
-/// the table, and `s3:GetObject`, `PutObject` under the tenants' `runs/`.
+/// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
+/// table, `s3:GetObject`, `PutObject` under the tenants' `runs/` and `s3:GetObject` under their
+/// `uploads/`, and `s3:ListBucket`: without it S3 answers 403 for what is not there.
+///
+/// Every write may be made again when its reply was lost: it recognises itself.
 pub trait Journals {
     /// Writes record 0, the run's metadata and the session's active run in one transaction, on the
-    /// condition that neither the run nor another active run of the session exists.
+    /// condition that neither the run nor another active run of the session exists. A run that has
+    /// ended, or is gone, is not active, even if the session still names it.
     fn create(
         &self,
         key: &RunKey,
@@ -132,7 +136,7 @@ pub trait Journals {
     ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
 
     /// Appends the record that ends the run, and with it, in one transaction, its final status, its
-    /// released lease, its exchange, and the session free again.
+    /// released lease, its exchange, and the session free again, if this run is its active one.
     fn end(
         &self,
         key: &RunKey,
@@ -141,7 +145,11 @@ pub trait Journals {
         expires_at_s: i64,
     ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
 
-    /// The records from number `from` on, in order. Strongly consistent.
+    /// The records from number `from` on, in order. Strongly consistent. Records are deleted one by
+    /// one, in no order, once they have expired.
+    ///
+    /// # Errors
+    /// `NewerFormat` if any of them is newer than this code.
     fn read(
         &self,
         key: &RunKey,
@@ -160,7 +168,8 @@ pub trait Journals {
         key: &SessionKey,
     ) -> impl Future<Output = Result<SessionView, StoreError>> + Send;
 
-    /// The session that a label names: itself, or the one that one of its requests belongs to.
+    /// The session that a label names: itself, if a run was ever started in it, or else the one that
+    /// the newest request of that label belongs to.
     fn session_of(
         &self,
         tenant: &TenantId,

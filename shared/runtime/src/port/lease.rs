@@ -13,7 +13,8 @@ pub enum Taken {
         /// Whether the earlier driver had not released it: `Resumed` must be written then.
         lapsed: bool,
     },
-    /// Somebody else holds it, or there is no such run, or it has ended and is not to be driven.
+    /// Somebody else holds it, or there is no such run, or it has ended: what it still owes needs no
+    /// lease.
     Held,
 }
 
@@ -31,7 +32,8 @@ pub enum Renewed {
 
 /// Leases. Needs `dynamodb:UpdateItem` on the table.
 pub trait Leases {
-    /// Takes the lease of an existing run if nobody holds it unexpired, counting its epoch up.
+    /// Takes the lease of an existing run if nobody holds it unexpired, counting its epoch up and
+    /// making its status `running`. Whoever holds it unexpired gets the lease it has.
     fn take_lease(
         &self,
         key: &RunKey,
@@ -40,7 +42,7 @@ pub trait Leases {
         until_ms: i64,
     ) -> impl Future<Output = Result<Taken, StoreError>> + Send;
 
-    /// Extends a lease that is still ours, expired or not.
+    /// Extends a lease that is still ours, expired or not: same holder, same epoch, not released.
     fn renew_lease(
         &self,
         key: &RunKey,

@@ -5,9 +5,11 @@ use djinn_core::preview::Preview;
 
 use super::{RunKey, StoreError};
 
-/// Live logs. Needs `dynamodb:PutItem`, `Query` and `UpdateItem` on the table.
+/// Live logs. Needs `dynamodb:PutItem`, `Query` and `UpdateItem` on the table. Pieces are kept for
+/// ten minutes.
 pub trait LiveLog {
-    /// Adds pieces of unfinished text, written by one writer at one moment.
+    /// Adds pieces of unfinished text, written by one writer at one moment; at most 300 KB. Pieces
+    /// that begin at the same offset as others of this writer and moment replace them.
     fn write_live(
         &self,
         key: &RunKey,
@@ -16,15 +18,17 @@ pub trait LiveLog {
         pieces: &[Preview],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// The pieces written after `after` (empty: all there are), and the position to ask from next
-    /// time. Eventually consistent.
+    /// The pieces written after `after` (empty: all there are), in the order of their moments, and
+    /// the position to ask from next time. Eventually consistent: pieces of a writer whose clock is
+    /// behind another's may be missed.
     fn read_live(
         &self,
         key: &RunKey,
         after: &str,
     ) -> impl Future<Output = Result<(Vec<Preview>, String), StoreError>> + Send;
 
-    /// Tells the driver, at its next renewal, that somebody watches until then.
+    /// Tells the driver, at its next renewal, that somebody watches until then; of several watchers
+    /// the longest counts. No effect if there is no such run.
     fn watch(
         &self,
         key: &RunKey,

@@ -55,7 +55,8 @@ pub trait Mailbox {
         expires_at_s: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Every message in the mailbox. Strongly consistent.
+    /// Every message in the mailbox, but those that are newer than this code: they wait for a newer
+    /// driver. Strongly consistent.
     fn mail(&self, key: &RunKey) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + Send;
 
     /// Deletes messages by their ids; those that are gone already are no error.

@@ -24,7 +24,8 @@ pub struct ModelRequest {
     pub language: Language,
     /// The instructions.
     pub system: String,
-    /// What was said, oldest first; the last message is never the assistant's.
+    /// What was said, oldest first; the last message is never the assistant's, and it may be the
+    /// loop's closing word, which changes from call to call.
     pub messages: Vec<Message>,
     /// The tools it may call.
     pub tools: Vec<ToolSpec>,
@@ -115,6 +116,8 @@ pub enum ModelErrorKind {
     BrokenOff,
     /// 408, 409, 425, 429, 5xx, or an overload reported in the stream.
     Overloaded,
+    /// The key cannot be read, or there is no such secret.
+    KeyMissing,
     /// 401 or 403.
     KeyRefused,
     /// 404, or the provider says that it does not know the model.
@@ -134,6 +137,7 @@ impl ModelErrorKind {
         match self {
             Self::Unreachable | Self::BrokenOff | Self::Overloaded | Self::Unreadable => true,
             Self::NotConfigured
+            | Self::KeyMissing
             | Self::KeyRefused
             | Self::UnknownModel
             | Self::ContextTooLong
@@ -148,6 +152,7 @@ impl ModelErrorKind {
             Self::NotConfigured => ErrorCode::NoModel,
             Self::Unreachable | Self::BrokenOff => ErrorCode::ModelUnreachable,
             Self::Overloaded => ErrorCode::ModelOverloaded,
+            Self::KeyMissing => ErrorCode::ModelKeyMissing,
             Self::KeyRefused => ErrorCode::ModelKeyRefused,
             Self::UnknownModel => ErrorCode::ModelUnknown,
             Self::ContextTooLong => ErrorCode::ContextTooLong,

@@ -3,7 +3,7 @@
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256};
 use djinn_core::input::Asked;
-use djinn_core::journal::Journal;
+use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{OutputStyle, RunSettings};
 use serde_json::json;
 
@@ -43,7 +43,7 @@ pub enum Opened {
         /// Its first record and its lease.
         driving: Box<Driving>,
         /// What the client is sent first.
-        first: djinn_core::journal::Record,
+        first: Record,
     },
     /// A run that exists: the same request came before, or the question was `continue`.
     Existing {
@@ -78,47 +78,81 @@ pub async fn open<P: Ports>(
         let key = RunKey { tenant: key.tenant, run: active.clone() };
         return Ok(Opened::Existing { key, continued: true });
     }
-    create(ports, question, key, view, holder).await
+    match create(ports, question, &key, view, Some(holder)).await? {
+        Made::Existing { key, continued } => Ok(Opened::Existing { key, continued }),
+        Made::New(made) => Ok(match *made {
+            (journal, first, Some(lease)) => {
+                let driving = Box::new(Driving { lease, lapsed: false, journal });
+                Opened::New { key, driving, first }
+            }
+            (_, _, None) => Opened::Existing { key, continued: false },
+        }),
+    }
+}
+
+/// Accepts a question for whoever drives runs without a client: creates its run undriven, or finds
+/// the run it belongs to. The caller has it driven.
+///
+/// # Errors
+/// Those of [`open`].
+pub async fn accept<P: Ports>(ports: &P, question: Question) -> Result<RunKey, Failure> {
+    let key = question.run_key();
+    let session = question.session_key();
+    let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
+    match create(ports, question, &key, view, None).await? {
+        Made::New(..) => Ok(key),
+        Made::Existing { key, .. } => Ok(key),
+    }
+}
+
+/// What came of creating a run.
+enum Made {
+    New(Box<(Journal, Record, Option<Lease>)>),
+    Existing { key: RunKey, continued: bool },
 }
 
 async fn create<P: Ports>(
     ports: &P,
     question: Question,
-    key: RunKey,
+    key: &RunKey,
     view: SessionView,
-    holder: &str,
-) -> Result<Opened, Failure> {
+    holder: Option<&str>,
+) -> Result<Made, Failure> {
     let now_ms = ports.clock().now_ms();
     let body_hash = question.body_hash();
     let is_continue = question.is_continue();
     let asked = question.into_asked(ports, view, body_hash.clone());
-    let epoch = 1;
     let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
-    let lease = Lease { holder: holder.to_owned(), until_ms, epoch };
-    let write = WriteId::new(format!("{holder}.{epoch}.0")).map_err(|error| {
-        tracing::error!(%error, "driver name unusable");
-        Failure::from(ErrorCode::Internal)
-    })?;
-    let (journal, first) = Journal::open(asked, epoch, write, now_ms);
+    let lease = holder.map(|holder| Lease { holder: holder.to_owned(), until_ms, epoch: 1 });
+    let (journal, first) =
+        Journal::open(asked, u64::from(lease.is_some()), first_write(holder, ports)?, now_ms);
     let expires_at_s = expiry_s(ports.settings(), journal.run().wall_time_ends_at_ms());
-    let run = NewRun { record: first.clone(), lease: Some(lease.clone()), expires_at_s };
-    match ports.store().create(&key, &run).await.map_err(|error| unavailable(&error))? {
-        Created::New => {
-            let driving = Box::new(Driving { lease, lapsed: false, journal });
-            Ok(Opened::New { key, driving, first })
-        }
-        Created::Exists(meta) if meta.body_hash == body_hash => {
-            Ok(Opened::Existing { key, continued: false })
-        }
+    let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s };
+    let existing = |run, continued| {
+        Ok(Made::Existing { key: RunKey { tenant: key.tenant.clone(), run }, continued })
+    };
+    match ports.store().create(key, &run).await.map_err(|error| unavailable(&error))? {
+        Created::New => Ok(Made::New(Box::new((journal, first, lease)))),
+        Created::Exists(meta) if meta.body_hash == body_hash => existing(key.run.clone(), false),
         Created::Exists(_) => Err(ErrorCode::RequestIdReused.into()),
-        Created::SessionBusy(active) if is_continue => {
-            let key = RunKey { tenant: key.tenant, run: active };
-            Ok(Opened::Existing { key, continued: true })
-        }
+        Created::SessionBusy(active) if is_continue => existing(active, true),
         Created::SessionBusy(active) => {
             Err(Failure::new(ErrorCode::SessionBusy, active.to_string()))
         }
     }
+}
+
+/// Names the write of record 0. Two requests that create the same run at the same moment must not
+/// take each other's record for their own.
+fn first_write<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, Failure> {
+    let writer = match holder {
+        Some(holder) => holder.to_owned(),
+        None => format!("accept.{}.{:x}", ports.clock().now_ms(), ports.clock().jitter().to_bits()),
+    };
+    WriteId::new(format!("{writer}.0.0")).map_err(|error| {
+        tracing::error!(%error, "driver name unusable");
+        ErrorCode::Internal.into()
+    })
 }
 
 impl Question {

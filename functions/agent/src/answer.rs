@@ -1,0 +1,152 @@
+//! From a question to a response that streams its run.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use axum::http::HeaderMap;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::{RequestId, RunId};
+use djinn_core::settings::Language;
+use djinn_core::wire::cursor::Cursor;
+use djinn_core::wire::joyagent::{JoyAgent, Translator};
+use djinn_core::wire::joyagent_ui::JoyAgentUi;
+use djinn_core::wire::link::Links;
+use djinn_core::wire::native::Native;
+use djinn_core::wire::{Connection, Projection};
+use djinn_runtime::client::{ClientBody, ClientStream};
+use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::Ports;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::serve::{Opened, Question, Serving, open, replay, serve};
+
+use crate::refusal::{Refusal, name};
+use crate::{Agent, Shared, origin};
+
+/// The protocol a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// JoyAgent's raw events.
+    JoyAgent,
+    /// JoyAgent's UI.
+    JoyAgentUi,
+    /// Our own.
+    Native,
+}
+
+/// A question with how it wants to be answered.
+pub(crate) struct Ask {
+    pub(crate) question: Question,
+    pub(crate) protocol: Protocol,
+    /// Whether text is sent as it is written.
+    pub(crate) previews: bool,
+}
+
+/// Opens the question's run and streams it.
+pub(crate) async fn stream<P: Ports>(
+    agent: &Shared<P>,
+    parts: &Parts,
+    ask: Ask,
+) -> Result<Response, Refusal> {
+    let Ask { question, protocol, previews } = ask;
+    let cursor = last_event_id(&parts.headers, &question.run_key().run)?;
+    let holder = holder(agent);
+    let (session, request) = (question.session.clone(), question.request.clone());
+    let language = agent.settings.run.language;
+    let opened = open(&agent.ports, question, &holder).await?;
+    let (key, driving, first) = match opened {
+        Opened::New { key, driving, first } => (key, Some(driving), Some(first)),
+        Opened::Existing { key, .. } => (key, None, None),
+    };
+    let links = Links::new(origin::of(parts, &agent.settings), session);
+    let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
+    let connection = Connection::new(key.run.clone(), projection, previews);
+    let now_ms = agent.ports.clock().now_ms();
+    let buffer = agent.ports.settings().client_buffer;
+    let (mut client, body) = ClientStream::open(connection, buffer, now_ms);
+    client.greet(now_ms);
+    match &first {
+        Some(first) => client.record(first, now_ms),
+        None => replay(&agent.ports, &key, &mut client, cursor.as_ref()).await?,
+    }
+    let run = key.run.clone();
+    let serving = Serving { key, holder, deadline: deadline(agent, parts), hops: 0 };
+    let ports = agent.ports.clone();
+    // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
+    tokio::spawn(async move { serve(&ports, serving, client, driving).await });
+    let mut response = event_stream(body);
+    name(response.headers_mut(), Some(&run), Some(&request));
+    Ok(response)
+}
+
+fn projection(
+    protocol: Protocol,
+    run: RunId,
+    request: RequestId,
+    links: Links,
+    language: Language,
+) -> Box<dyn Projection> {
+    match protocol {
+        Protocol::Native => Box::new(Native::new(links)),
+        Protocol::JoyAgent => {
+            Box::new(JoyAgent::new(Translator::new(run, request, links, language)))
+        }
+        Protocol::JoyAgentUi => {
+            Box::new(JoyAgentUi::new(Translator::new(run, request, links, language)))
+        }
+    }
+}
+
+/// Names this driver among all others that ever were.
+pub(crate) fn holder<P: Ports>(agent: &Agent<P>) -> String {
+    format!("agent.{:x}.{:x}", agent.ports.clock().now_ms(), fastrand::u64(..))
+}
+
+/// When Lambda ends this invocation.
+pub(crate) fn deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Deadline {
+    let Some(context) = parts.extensions.get::<lambda_http::Context>() else {
+        return Deadline::none();
+    };
+    let at_ms = i64::try_from(context.deadline).unwrap_or(i64::MAX);
+    let margin = agent.ports.settings().hand_over_margin;
+    Deadline::announced(at_ms, agent.ports.clock().now_ms(), margin)
+}
+
+/// The cursor a client comes back with. It may be of the request's own run, or of the active run
+/// that a `continue` follows; which of the two is checked when that run is known.
+fn last_event_id(headers: &HeaderMap, run: &RunId) -> Result<Option<Cursor>, Refusal> {
+    let Some(value) = headers.get(HeaderName::from_static("last-event-id")) else {
+        return Ok(None);
+    };
+    let cursor = value.to_str().ok().and_then(Cursor::parse);
+    cursor.map(Some).ok_or_else(|| {
+        let wanted = format!("it is written {run}:0 and up");
+        Failure::new(ErrorCode::BadCursor, wanted).into()
+    })
+}
+
+fn event_stream(body: ClientBody) -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    (headers, Body::from_stream(Frames(body))).into_response()
+}
+
+/// The body's frames as the bytes of a response. It cannot fail: an error in the middle of a
+/// Lambda stream would be written into it as text.
+struct Frames(ClientBody);
+
+impl futures::Stream for Frames {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let frame = std::task::ready!(Pin::new(&mut self.get_mut().0).poll_frame(cx));
+        Poll::Ready(frame.map(|frame| Ok(Bytes::from(frame))))
+    }
+}

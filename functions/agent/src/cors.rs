@@ -1,0 +1,19 @@
+//! CORS on a laptop. On AWS the function URL answers it, and never both: a doubled header breaks
+//! browsers.
+
+use axum::Router;
+use axum::http::HeaderName;
+use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
+
+/// Echoes the origin and allows credentials: the original UI sends them.
+pub(crate) fn answered(router: Router) -> Router {
+    let exposed = ["djinn-run-id", "djinn-request-id", "content-disposition"];
+    router.layer(
+        CorsLayer::new()
+            .allow_origin(AllowOrigin::mirror_request())
+            .allow_headers(AllowHeaders::mirror_request())
+            .allow_methods(AllowMethods::mirror_request())
+            .allow_credentials(true)
+            .expose_headers(exposed.map(HeaderName::from_static)),
+    )
+}

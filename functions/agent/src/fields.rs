@@ -1,0 +1,102 @@
+//! Reading a JSON body: each member with its type, and an answer that names the one that is wrong.
+
+use axum::body::{Body, to_bytes};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::BadId;
+use serde_json::{Map, Value};
+
+use crate::MAX_BODY;
+use crate::refusal::Refusal;
+
+/// The members of a JSON object.
+pub(crate) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// Reads a body of at most [`MAX_BODY`] bytes.
+    pub(crate) async fn read(body: Body) -> Result<Self, Refusal> {
+        let bytes = bytes(body).await?;
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let value: Value = serde_json::from_slice(text)
+            .map_err(|error| Failure::new(ErrorCode::InvalidJson, error.to_string()))?;
+        match value {
+            Value::Object(members) => Ok(Self(members)),
+            _ => Err(Failure::new(ErrorCode::InvalidJson, "it must be an object").into()),
+        }
+    }
+
+    /// A text; absent, null and empty are the same.
+    pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
+            Some(_) => Err(wrong(name, "a string")),
+        }
+    }
+
+    /// A text that must be there.
+    pub(crate) fn needed(&self, name: &'static str) -> Result<&str, Refusal> {
+        self.text(name)?.ok_or_else(|| wrong(name, "a non-empty string"))
+    }
+
+    /// A yes or no.
+    pub(crate) fn flag(&self, name: &'static str) -> Result<Option<bool>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(wrong(name, "true or false")),
+        }
+    }
+
+    /// A whole number, also one written as a string.
+    pub(crate) fn number(&self, name: &'static str) -> Result<Option<i64>, Refusal> {
+        let number = match self.0.get(name) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Number(number)) => number.as_i64(),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            Some(_) => None,
+        };
+        number.map(Some).ok_or_else(|| wrong(name, "a whole number"))
+    }
+
+    /// An id or a name, checked by its type.
+    pub(crate) fn id<T>(&self, name: &'static str) -> Result<Option<T>, Refusal>
+    where
+        T: TryFrom<String, Error = BadId>,
+    {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        id_of(name, text).map(Some)
+    }
+
+    /// An id or a name that must be there.
+    pub(crate) fn needed_id<T>(&self, name: &'static str) -> Result<T, Refusal>
+    where
+        T: TryFrom<String, Error = BadId>,
+    {
+        id_of(name, self.needed(name)?)
+    }
+}
+
+/// The bytes of a body.
+pub(crate) async fn bytes(body: Body) -> Result<axum::body::Bytes, Refusal> {
+    let limit = MAX_BODY.to_string();
+    to_bytes(body, MAX_BODY)
+        .await
+        .map_err(|_| Refusal::from(Failure::new(ErrorCode::BodyTooLarge, limit)))
+}
+
+/// An id from a path or a member.
+pub(crate) fn id_of<T>(name: &'static str, text: &str) -> Result<T, Refusal>
+where
+    T: TryFrom<String, Error = BadId>,
+{
+    T::try_from(text.to_owned()).map_err(|error| {
+        let is_file_name = error.what == "file name";
+        let code = if is_file_name { ErrorCode::BadFileName } else { ErrorCode::BadId };
+        Refusal::from(Failure::new(code, format!("`{name}`: a {error}"))).about(name)
+    })
+}
+
+fn wrong(name: &'static str, wanted: &str) -> Refusal {
+    let sentence = format!("`{name}` must be {wanted}");
+    Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about(name)
+}

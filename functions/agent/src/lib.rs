@@ -1,0 +1,63 @@
+//! The front door: HTTP routes that start, join, stop and stream runs, and keep their files.
+//!
+//! `router` is the whole function: `main` puts it behind Lambda's runtime, `infra/local` behind a
+//! plain HTTP server.
+
+mod answer;
+mod cors;
+mod fields;
+mod identity;
+mod origin;
+mod refusal;
+mod route;
+mod settings;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use djinn_aws::AwsStore;
+use djinn_runtime::port::Ports;
+
+pub use settings::Settings;
+
+/// The most bytes of a request body: a function URL carries binary bodies as base64, and 6 MB in
+/// all.
+pub const MAX_BODY: usize = 4 * 1024 * 1024;
+
+/// What the routes work with.
+pub struct Agent<P> {
+    /// The world that runs are driven in.
+    pub ports: P,
+    /// The deployment's settings.
+    pub settings: Settings,
+}
+
+/// An agent as the routes share it.
+pub type Shared<P> = Arc<Agent<P>>;
+
+/// Every route of the function.
+pub fn router<P: Ports<Store = AwsStore>>(agent: Agent<P>) -> Router {
+    let local = agent.settings.local;
+    let router = Router::new()
+        .route("/AutoAgent", post(route::auto_agent::<P>))
+        .route("/web/api/v1/gpt/queryAgentStreamIncr", post(route::query_agent::<P>))
+        .route("/web/health", get(route::health))
+        .route("/data/allModels", get(route::all_models))
+        .route("/runs", post(route::start_run::<P>))
+        .route("/runs/{run}/stop", post(route::stop_run::<P>))
+        .route("/v1/file_tool/upload_url", post(route::upload_url::<P>))
+        .route("/v1/file_tool/upload_file", post(route::upload_file::<P>))
+        .route("/v1/file_tool/upload_file_data", post(route::upload_file_data::<P>))
+        .route("/v1/file_tool/get_file", post(route::get_file::<P>))
+        .route("/v1/file_tool/get_file_list", post(route::get_file_list::<P>))
+        .route("/v1/file_tool/preview/{label}/{name}", get(route::preview_file::<P>))
+        .route("/v1/file_tool/download/{label}/{name}", get(route::download_file::<P>))
+        .fallback(route::not_found)
+        .method_not_allowed_fallback(route::method_not_allowed)
+        // Bodies are read with a limit of their own, so that one too large gets our answer.
+        .layer(DefaultBodyLimit::disable())
+        .with_state(Arc::new(agent));
+    if local { cors::answered(router) } else { router }
+}

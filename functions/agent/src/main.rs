@@ -1,0 +1,13 @@
+//! The agent function behind Lambda's runtime.
+
+use agent::{Agent, Settings, router};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    let var = |name: &str| std::env::var(name).ok();
+    djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
+    let ports = djinn_wiring::on_lambda(&var)?;
+    let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().names());
+    lambda_http::run_with_streaming_response(router(Agent { ports, settings })).await
+}

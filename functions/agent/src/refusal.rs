@@ -1,0 +1,74 @@
+//! The answer to a request that gets no stream: a code, a sentence and the field it is about.
+
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::{RequestId, RunId};
+use djinn_core::settings::Language;
+use djinn_core::wire::joyagent_ui;
+use serde_json::json;
+
+/// Names the run in every answer about one.
+pub(crate) const RUN_ID: HeaderName = HeaderName::from_static("djinn-run-id");
+/// Names the request.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("djinn-request-id");
+
+/// Why a request gets no stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    failure: Failure,
+    field: Option<&'static str>,
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self { failure, field: None }
+    }
+}
+
+impl From<ErrorCode> for Refusal {
+    fn from(code: ErrorCode) -> Self {
+        Failure::from(code).into()
+    }
+}
+
+impl Refusal {
+    /// The member of the request that it is about.
+    pub(crate) fn about(mut self, field: &'static str) -> Self {
+        self.field = Some(field);
+        self
+    }
+
+    fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.failure.code.http_status())
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// A JSON object.
+    pub(crate) fn json(&self, language: Language) -> Response {
+        let body = json!({
+            "code": self.failure.code.as_str(),
+            "message": self.failure.sentence(language),
+            "field": self.field,
+            "detail": self.failure.detail,
+            "retryable": self.failure.code.is_retryable(),
+        });
+        (self.status(), axum::Json(body)).into_response()
+    }
+
+    /// What JoyAgent's UI needs: the true status, and one event that unlocks its input.
+    pub(crate) fn ui_event(&self, request: &str, language: Language, at_ms: i64) -> Response {
+        let body = joyagent_ui::refusal(request, &self.failure, language, at_ms);
+        let stream = HeaderValue::from_static("text/event-stream");
+        (self.status(), [(CONTENT_TYPE, stream)], body).into_response()
+    }
+}
+
+/// Names the run and the request in an answer's headers.
+pub(crate) fn name(headers: &mut HeaderMap, run: Option<&RunId>, request: Option<&RequestId>) {
+    let run = run.and_then(|run| HeaderValue::from_str(run.as_str()).ok());
+    let request = request.and_then(|request| HeaderValue::from_str(request.as_str()).ok());
+    headers.extend(run.map(|run| (RUN_ID, run)));
+    headers.extend(request.map(|request| (REQUEST_ID, request)));
+}

@@ -1,0 +1,38 @@
+//! The routes.
+
+mod ask;
+mod file;
+mod run;
+
+pub(crate) use ask::{auto_agent, query_agent, start_run};
+pub(crate) use file::{
+    download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
+};
+pub(crate) use run::stop_run;
+
+use axum::response::{IntoResponse, Response};
+use djinn_core::code::ErrorCode;
+use djinn_core::settings::Language;
+use serde_json::{Value, json};
+
+use crate::refusal::Refusal;
+
+/// `GET /web/health`.
+pub(crate) async fn health() -> &'static str {
+    "ok"
+}
+
+/// `GET /data/allModels`: the home page of JoyAgent's UI asks for it and breaks without it.
+pub(crate) async fn all_models() -> axum::Json<Value> {
+    axum::Json(json!({"code": 200, "data": []}))
+}
+
+/// Every other path.
+pub(crate) async fn not_found() -> Response {
+    Refusal::from(ErrorCode::RouteNotFound).json(Language::En)
+}
+
+/// A known path with another method; axum adds `Allow`.
+pub(crate) async fn method_not_allowed() -> Response {
+    Refusal::from(ErrorCode::MethodNotAllowed).json(Language::En).into_response()
+}

@@ -1,0 +1,244 @@
+//! Questions: `POST /AutoAgent`, the endpoint of JoyAgent's UI, and `POST /runs`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::ACCEPT;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::{RequestId, RunId, SessionId};
+use djinn_core::settings::OutputStyle;
+use djinn_core::wire::joyagent::REACT;
+use djinn_runtime::port::Ports;
+use djinn_runtime::port::alarm::Invoker;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::serve::{Question, accept};
+use serde_json::json;
+
+use crate::answer::{Ask, Protocol, stream};
+use crate::fields::Fields;
+use crate::identity::Caller;
+use crate::refusal::{Refusal, name};
+use crate::{Agent, Shared};
+
+/// Bytes of a question.
+const MAX_QUESTION: usize = 64 * 1024;
+
+/// How one endpoint names the members of a question.
+struct Names {
+    question: &'static str,
+    session: &'static str,
+    request: &'static str,
+    style: &'static str,
+    base_prompt: &'static str,
+}
+
+const JOYAGENT: Names = Names {
+    question: "query",
+    session: "sessionId",
+    request: "requestId",
+    style: "outputStyle",
+    base_prompt: "basePrompt",
+};
+
+const NATIVE: Names = Names {
+    question: "question",
+    session: "session_id",
+    request: "request_id",
+    style: "output_style",
+    base_prompt: "base_prompt",
+};
+
+/// `POST /AutoAgent`.
+pub(crate) async fn auto_agent<P: Ports>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+) -> Response {
+    let mut asking = Asking::default();
+    let answer = asking.auto_agent(&agent, request).await;
+    asking.named(answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language)))
+}
+
+/// `POST /web/api/v1/gpt/queryAgentStreamIncr`.
+pub(crate) async fn query_agent<P: Ports>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+) -> Response {
+    let mut asking = Asking::default();
+    let answer = asking.query_agent(&agent, request).await;
+    asking.named(answer.unwrap_or_else(|refusal| {
+        let label = asking.request.as_ref().map_or("", RequestId::as_str);
+        refusal.ui_event(label, agent.settings.run.language, agent.ports.clock().now_ms())
+    }))
+}
+
+/// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
+pub(crate) async fn start_run<P: Ports>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+) -> Response {
+    let mut asking = Asking::default();
+    let answer = asking.start_run(&agent, request).await;
+    asking.named(answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language)))
+}
+
+/// What is known of a question while it is read: its answer names it, whatever comes of it.
+#[derive(Default)]
+struct Asking {
+    run: Option<RunId>,
+    request: Option<RequestId>,
+}
+
+impl Asking {
+    async fn auto_agent<P: Ports>(
+        &mut self,
+        agent: &Shared<P>,
+        request: Request<Body>,
+    ) -> Result<Response, Refusal> {
+        let (parts, fields, caller) = read(agent, request).await?;
+        let question = self.question(agent, &fields, caller, &JOYAGENT)?;
+        let agent_type = fields.number("agentType")?.unwrap_or(i64::from(REACT));
+        if agent_type != i64::from(REACT) {
+            let there_is = format!("there is {REACT} (ReAct)");
+            return Err(
+                Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_is)).about("agentType")
+            );
+        }
+        let previews = fields.flag("isStream")?.unwrap_or(true);
+        let ask = Ask { question, protocol: Protocol::JoyAgent, previews };
+        stream(agent, &parts, ask).await
+    }
+
+    async fn query_agent<P: Ports>(
+        &mut self,
+        agent: &Shared<P>,
+        request: Request<Body>,
+    ) -> Result<Response, Refusal> {
+        let (parts, fields, caller) = read(agent, request).await?;
+        let question = self.question(agent, &fields, caller, &JOYAGENT)?;
+        if fields.number("deepThink")?.unwrap_or_default() != 0 {
+            let there_is = "there is deepThink 0 (ReAct)";
+            return Err(
+                Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_is)).about("deepThink")
+            );
+        }
+        let ask = Ask { question, protocol: Protocol::JoyAgentUi, previews: true };
+        stream(agent, &parts, ask).await
+    }
+
+    async fn start_run<P: Ports>(
+        &mut self,
+        agent: &Shared<P>,
+        request: Request<Body>,
+    ) -> Result<Response, Refusal> {
+        let (parts, fields, caller) = read(agent, request).await?;
+        let question = self.question(agent, &fields, caller, &NATIVE)?;
+        if accepts_stream(&parts.headers) {
+            let ask = Ask { question, protocol: Protocol::Native, previews: true };
+            return stream(agent, &parts, ask).await;
+        }
+        let session = question.session.clone();
+        let key = accept(&agent.ports, question).await?;
+        if let Err(error) = agent.ports.invoker().kick(&key, 0).await {
+            tracing::error!(%error, run_id = %key.run, "run not kicked");
+            return Err(ErrorCode::StoreUnavailable.into());
+        }
+        let request = self.request.as_ref().map(RequestId::as_str);
+        let body = json!({"run": key.run, "session": session, "request": request});
+        Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response())
+    }
+
+    /// Reads the question itself, which is the same everywhere but for its names.
+    fn question<P: Ports>(
+        &mut self,
+        agent: &Agent<P>,
+        fields: &Fields,
+        caller: Caller,
+        names: &Names,
+    ) -> Result<Question, Refusal> {
+        let request: RequestId = match fields.id(names.request)? {
+            Some(request) => request,
+            None => new_request_id(agent)?,
+        };
+        self.request = Some(request.clone());
+        let session: SessionId = match fields.id(names.session)? {
+            Some(session) => session,
+            // Without a session the question is one of its own.
+            None => crate::fields::id_of(names.session, request.as_str())?,
+        };
+        let text = fields.text(names.question)?.unwrap_or_default();
+        let about = |code, detail: String| {
+            Err(Refusal::from(Failure::new(code, detail)).about(names.question))
+        };
+        if text.chars().all(|c| c.is_whitespace() || is_invisible(c)) {
+            return about(ErrorCode::QueryMissing, String::new());
+        }
+        if text.len() > MAX_QUESTION {
+            return about(ErrorCode::QueryTooLong, MAX_QUESTION.to_string());
+        }
+        let output_style = match fields.text(names.style)? {
+            None => None,
+            Some(word) => Some(
+                OutputStyle::parse(word)
+                    .ok_or_else(|| Refusal::from(ErrorCode::UnknownStyle).about(names.style))?,
+            ),
+        };
+        let own = fields.text(names.base_prompt)?.unwrap_or_default();
+        let question = Question {
+            tenant: caller.tenant,
+            user: caller.user,
+            session,
+            request,
+            text: text.to_owned(),
+            output_style,
+            base_prompt: joined(&agent.settings.base_prompt, own),
+            settings: agent.settings.run.clone(),
+        };
+        self.run = Some(question.run_key().run);
+        Ok(question)
+    }
+
+    /// Names what is known of the question in an answer that does not name it yet.
+    fn named(&self, mut response: Response) -> Response {
+        if !response.headers().contains_key(crate::refusal::REQUEST_ID) {
+            name(response.headers_mut(), self.run.as_ref(), self.request.as_ref());
+        }
+        response
+    }
+}
+
+async fn read<P: Ports>(
+    agent: &Agent<P>,
+    request: Request<Body>,
+) -> Result<(Parts, Fields, Caller), Refusal> {
+    let (parts, body) = request.into_parts();
+    let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+    let fields = Fields::read(body).await?;
+    Ok((parts, fields, caller))
+}
+
+fn new_request_id<P: Ports>(agent: &Agent<P>) -> Result<RequestId, Refusal> {
+    let text = format!("req-{}-{:08x}", agent.ports.clock().now_ms(), fastrand::u32(..));
+    RequestId::new(text).map_err(|_| ErrorCode::Internal.into())
+}
+
+fn accepts_stream(headers: &HeaderMap) -> bool {
+    let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accept.into_iter().any(|value| value.contains("text/event-stream"))
+}
+
+fn joined(deployment: &str, own: &str) -> String {
+    [deployment, own]
+        .iter()
+        .filter(|text| !text.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
+/// Characters that show nothing: zero-width ones, joiners, tags.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        || c.is_control()
+}

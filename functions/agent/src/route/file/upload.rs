@@ -1,0 +1,194 @@
+//! Files that users hand in.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Multipart, State};
+use axum::http::Request;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::id::FileName;
+use djinn_core::wire::link::Links;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::mailbox::Mail;
+use djinn_runtime::port::{Ports, RunKey};
+use djinn_runtime::sleep::wake;
+use serde_json::{Value, json};
+
+use super::{answered, links, read, session_key, stored};
+use crate::fields::{Fields, bytes, id_of};
+use crate::identity::Caller;
+use crate::refusal::Refusal;
+use crate::{Agent, MAX_BODY, Shared};
+
+/// How long an upload URL is valid.
+const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
+/// Bytes of a file that is uploaded directly.
+const MAX_UPLOAD: i64 = 5 * 1024 * 1024 * 1024;
+/// Characters of a description.
+const MAX_DESCRIPTION: usize = 1_500;
+
+/// `POST /v1/file_tool/upload_url`: a URL that takes one `PUT` of exactly the announced size.
+pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let (parts, fields, session) = read(&agent, request).await?;
+        let file = new_file(&fields)?;
+        let size = fields.number("fileSize")?.filter(|size| (1..=MAX_UPLOAD).contains(size));
+        let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
+            let sentence =
+                format!("`fileSize` must be the file's size in bytes, 1 to {MAX_UPLOAD}");
+            Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about("fileSize")
+        })?;
+        let store = agent.ports.store();
+        let put = store.presign_put(&session, &file, size, UPLOAD_LIFE).await.map_err(stored)?;
+        let headers: serde_json::Map<String, Value> =
+            put.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let mut body = place(&links(&agent, &parts, &session), &file.name, size);
+        body["uploadUrl"] = put.url.into();
+        body["method"] = "PUT".into();
+        body["headers"] = headers.into();
+        body["expiresInSeconds"] = UPLOAD_LIFE.as_secs().into();
+        Ok(axum::Json(body).into_response())
+    };
+    answered(&agent, answer.await)
+}
+
+/// `POST /v1/file_tool/upload_file`: a text in the request itself.
+pub(crate) async fn upload_file<P: Ports<Store = AwsStore>>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let (parts, fields, session) = read(&agent, request).await?;
+        let file = new_file(&fields)?;
+        let content = fields.text("content")?.unwrap_or_default();
+        keep(&agent, &parts, &session, &file, content.as_bytes()).await
+    };
+    answered(&agent, answer.await)
+}
+
+/// `POST /v1/file_tool/upload_file_data`: a multipart form with `requestId` and `file`.
+pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let (parts, body) = request.into_parts();
+        let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+        let form = Form::read(&parts, body).await?;
+        let session = session_key(&agent, caller, id_of("requestId", &form.label)?).await?;
+        let name: FileName = id_of("file", &form.name)?;
+        let file = described(name, &form.description, false);
+        keep(&agent, &parts, &session, &file, &form.content).await
+    };
+    answered(&agent, answer.await)
+}
+
+/// Writes a file and tells the session's active run of it, so that its agent knows the file at its
+/// next step.
+async fn keep<P: Ports<Store = AwsStore>>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    session: &SessionKey,
+    file: &NewFile,
+    content: &[u8],
+) -> Result<Response, Refusal> {
+    let store = agent.ports.store();
+    let written = store.write_file(session, file, content).await.map_err(stored)?;
+    tell_active_run(agent, session, &written).await?;
+    let body = place(&links(agent, parts, session), &written.name, written.size);
+    Ok(axum::Json(body).into_response())
+}
+
+async fn tell_active_run<P: Ports>(
+    agent: &Agent<P>,
+    session: &SessionKey,
+    file: &ProductFile,
+) -> Result<(), Refusal> {
+    let view = agent.ports.store().session(session).await.map_err(stored)?;
+    let Some(run) = view.active else { return Ok(()) };
+    let key = RunKey { tenant: session.tenant.clone(), run };
+    let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
+    let mail = Mail::FileAdded { id, file: file.clone() };
+    wake(&agent.ports, &key, &mail).await.map_err(stored)
+}
+
+fn new_file(fields: &Fields) -> Result<NewFile, Refusal> {
+    let name: FileName = fields.needed_id("fileName")?;
+    let description = fields.text("description")?.unwrap_or_default();
+    Ok(described(name, description, fields.flag("isInternalFile")?.unwrap_or(false)))
+}
+
+fn described(name: FileName, description: &str, internal: bool) -> NewFile {
+    NewFile {
+        media_type: media_type_of(name.as_str()).to_owned(),
+        name,
+        description: description.chars().take(MAX_DESCRIPTION).collect(),
+        internal,
+    }
+}
+
+/// Where a new file is, or will be.
+fn place(links: &Links, name: &FileName, size: u64) -> Value {
+    let download = links.download(name);
+    json!({
+        "ossUrl": download, "downloadUrl": download, "domainUrl": links.preview(name),
+        "fileName": name, "fileSize": size,
+    })
+}
+
+/// The parts of an upload form.
+#[derive(Default)]
+struct Form {
+    label: String,
+    name: String,
+    description: String,
+    content: Vec<u8>,
+}
+
+impl Form {
+    async fn read(parts: &Parts, body: Body) -> Result<Self, Refusal> {
+        let unsupported = |_| {
+            let sentence = "send a multipart form with the parts `requestId` and `file`";
+            Refusal::from(Failure::new(ErrorCode::UnsupportedBody, sentence))
+        };
+        let content = bytes(body).await?;
+        let mut request = Request::new(Body::from(content));
+        *request.headers_mut() = parts.headers.clone();
+        let mut multipart = Multipart::from_request(request, &())
+            .await
+            .map_err(|error| unsupported(error.to_string()))?;
+        let mut form = Self::default();
+        let mut has_file = false;
+        while let Some(part) =
+            multipart.next_field().await.map_err(|error| unsupported(error.to_string()))?
+        {
+            let name = part.name().unwrap_or_default().to_owned();
+            let file_name = part.file_name().map(str::to_owned);
+            let bytes = part.bytes().await.map_err(|error| unsupported(error.to_string()))?;
+            let text = || String::from_utf8_lossy(&bytes).into_owned();
+            match name.as_str() {
+                "requestId" => form.label = text(),
+                "description" => form.description = text(),
+                "file" => {
+                    form.name = file_name.unwrap_or_default();
+                    form.content = bytes.to_vec();
+                    has_file = true;
+                }
+                _ => {}
+            }
+        }
+        match has_file {
+            true => Ok(form),
+            false => Err(unsupported(format!("no file within {MAX_BODY} bytes")).about("file")),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The agent's own settings, parsed once from variables.
+
+use std::collections::BTreeMap;
+
+use djinn_core::budget::Budget;
+use djinn_core::settings::{Language, Role, RunSettings};
+use djinn_runtime::settings::{BadSetting, number};
+
+/// What a deployment decides about its agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// What every new run starts with.
+    pub run: RunSettings,
+    /// Instructions put into every run's system prompt.
+    pub base_prompt: String,
+    /// On a laptop: one fixed user, and CORS answered by the app. Never set on Lambda.
+    pub local: bool,
+    /// The origin (and path) that clients reach us at, where it cannot be told from a request.
+    pub public_url: Option<String>,
+}
+
+impl Settings {
+    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_SECONDS`,
+    /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL` and
+    /// `DJINN_PUBLIC_URL`.
+    ///
+    /// # Errors
+    /// [`BadSetting`] names the variable.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
+        let defaults = RunSettings::default();
+        let small = |name, range| -> Result<Option<u32>, BadSetting> {
+            Ok(number(var, name, range)?.and_then(|number| u32::try_from(number).ok()))
+        };
+        let budget = Budget {
+            steps: small("DJINN_MAX_STEPS", 1..=1_000)?.unwrap_or(defaults.budget.steps),
+            wall_ms: number(var, "DJINN_MAX_SECONDS", 1..=7 * 24 * 60 * 60)?
+                .map_or(defaults.budget.wall_ms, |seconds| seconds * 1000),
+        };
+        let run = RunSettings {
+            language: language(var)?,
+            budget,
+            max_parallel_tool_calls: small("DJINN_MAX_PARALLEL_TOOL_CALLS", 1..=64)?
+                .unwrap_or(defaults.max_parallel_tool_calls),
+            max_observe: small("DJINN_MAX_OBSERVE", 1_000..=1_000_000)?
+                .unwrap_or(defaults.max_observe),
+            ..defaults
+        };
+        let public_url = var("DJINN_PUBLIC_URL").filter(|url| !url.is_empty());
+        Ok(Self {
+            run,
+            base_prompt: var("DJINN_BASE_PROMPT").unwrap_or_default(),
+            local: var("DJINN_LOCAL").as_deref() == Some("1"),
+            public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
+        })
+    }
+}
+
+impl Settings {
+    /// Names the configured model of each role in the records of new runs.
+    #[must_use]
+    pub fn with_models(mut self, models: BTreeMap<Role, String>) -> Self {
+        self.run.models = models;
+        self
+    }
+}
+
+fn language(var: &dyn Fn(&str) -> Option<String>) -> Result<Language, BadSetting> {
+    match var("DJINN_LANGUAGE").as_deref() {
+        None | Some("" | "en") => Ok(Language::En),
+        Some("zh") => Ok(Language::Zh),
+        Some(other) => Err(BadSetting::new("DJINN_LANGUAGE", "en or zh", other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_have_defaults_and_name_what_is_wrong() {
+        let none = Settings::from_vars(&|_| None).unwrap();
+        assert_eq!((none.run.budget.steps, none.local), (40, false));
+        let set = |name: &'static str, value: &'static str| {
+            Settings::from_vars(&move |asked| (asked == name).then(|| value.to_owned()))
+        };
+        assert_eq!(set("DJINN_LANGUAGE", "zh").unwrap().run.language, Language::Zh);
+        assert_eq!(
+            set("DJINN_LANGUAGE", "fr").unwrap_err().to_string(),
+            "DJINN_LANGUAGE must be en or zh, got `fr`"
+        );
+        assert_eq!(
+            set("DJINN_MAX_STEPS", "0").unwrap_err().to_string(),
+            "DJINN_MAX_STEPS must be a whole number from 1 to 1000, got `0`"
+        );
+        let url = set("DJINN_PUBLIC_URL", "http://h/x/").unwrap().public_url;
+        assert_eq!(url.as_deref(), Some("http://h/x"));
+    }
+}

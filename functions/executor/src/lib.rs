@@ -1,0 +1,45 @@
+//! Continues a run that nobody drives: invoked by a driver that hands over, by whoever put a message
+//! into the mailbox of an undriven run, and by the run's alarm.
+//!
+//! Invocations are asynchronous: they may come twice, late or not at all, and each is harmless.
+
+use djinn_aws::Continue;
+use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::{Ports, RunKey, StoreError};
+use djinn_runtime::serve::{Serving, continue_run};
+use serde_json::Value;
+
+/// What the function works with.
+pub struct Executor<P> {
+    /// The world that runs are driven in.
+    pub ports: P,
+}
+
+impl<P: Ports> Executor<P> {
+    /// Handles one invocation. `deadline_ms` is Lambda's, Unix milliseconds.
+    ///
+    /// A payload that is none of ours is logged and done with: Lambda would only send it again.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be reached: the run's alarm tries again.
+    pub async fn handle(&self, payload: Value, deadline_ms: Option<i64>) -> Result<(), StoreError> {
+        let payload = serde_json::from_value(payload).ok();
+        let ours = payload.filter(|payload: &Continue| payload.v <= Continue::FORMAT);
+        let Some(Continue { tenant, run, hops, .. }) = ours else {
+            tracing::error!("invoked with a payload that is none of ours");
+            return Ok(());
+        };
+        let clock = self.ports.clock();
+        let now_ms = clock.now_ms();
+        let margin = self.ports.settings().hand_over_margin;
+        let serving = Serving {
+            key: RunKey { tenant, run },
+            holder: format!("executor.{now_ms:x}.{:x}", fastrand::u64(..)),
+            deadline: deadline_ms
+                .map_or_else(Deadline::none, |at_ms| Deadline::announced(at_ms, now_ms, margin)),
+            hops,
+        };
+        continue_run(&self.ports, serving).await
+    }
+}

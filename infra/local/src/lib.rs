@@ -1,0 +1,16 @@
+//! The whole system in one process for a laptop: [`System`].
+
+mod demo;
+mod dispatch;
+mod resume;
+mod store;
+mod system;
+
+pub use dispatch::{ALARM_EVERY, Dispatch};
+pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
+pub use system::{LocalWorld, System, SystemError, SystemOptions};
+
+/// Starts logging to standard error at `level`.
+pub fn log_to_stderr(level: &str) {
+    djinn_runtime::telemetry::init(Some(level), std::io::stderr);
+}

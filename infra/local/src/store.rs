@@ -1,0 +1,173 @@
+//! DynamoDB and S3 for a laptop: dynoxide (SQLite) and s3s-fs (files), behind their own HTTP APIs.
+//!
+//! What they do not do: the table's items have no size limit per partition and are never throttled;
+//! reads are always consistent; nothing survives a power cut that happens while it is written.
+
+mod bucket;
+mod table;
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use djinn_aws::{Endpoints, Settings};
+use socket2::{Domain, Socket, Type};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+/// The table's name.
+pub const TABLE: &str = "djinn";
+
+/// The bucket's name.
+pub const BUCKET: &str = "djinn";
+
+/// How often items whose time has come are deleted.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// Where the local stores keep what they are given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoresOptions {
+    /// A directory, made if it is missing; it holds `table.db` and `objects/`. `None`: in memory
+    /// and in a temporary directory, until the stores are dropped.
+    pub dir: Option<PathBuf>,
+}
+
+/// Why the local stores cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StoresError {
+    /// The directory cannot be used.
+    #[error("{} cannot be used: {problem}", .path.display())]
+    Dir {
+        /// The directory, or what is wrong in it.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Another process uses the directory.
+    #[error("{} is in use by another process; stop it, or choose another directory", .0.display())]
+    InUse(PathBuf),
+    /// The database is there, but not usable.
+    #[error(
+        "{} holds no usable table ({problem}); move it away to start with an empty one",
+        .path.display()
+    )]
+    Table {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// No server could be started.
+    #[error("the local stores cannot listen on 127.0.0.1: {0}")]
+    Listen(#[from] std::io::Error),
+}
+
+/// A running DynamoDB and S3, on threads of their own. They stop when this is dropped; what they
+/// have answered by then is kept.
+#[derive(Debug)]
+pub struct Stores {
+    settings: Settings,
+    runtime: Option<Runtime>,
+    _home: Home,
+}
+
+impl Stores {
+    /// Starts both on free ports of 127.0.0.1, with the table and the bucket in place.
+    ///
+    /// # Errors
+    /// [`StoresError`], whose text says what to do.
+    pub fn start(options: StoresOptions) -> Result<Self, StoresError> {
+        let home = Home::open(options.dir)?;
+        let database = table::open(home.dir())?;
+        let service = bucket::open(&home.objects())?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("djinn-stores")
+            .enable_all()
+            .build()?;
+        let entered = runtime.enter();
+        let (table_listener, table_url) = listen()?;
+        let (bucket_listener, bucket_url) = listen()?;
+        runtime.spawn(table::sweep(database.clone(), SWEEP_EVERY));
+        runtime.spawn(table::serve(table_listener, database));
+        runtime.spawn(bucket::serve(bucket_listener, service));
+        drop(entered);
+        let endpoints =
+            Endpoints { dynamodb: Some(table_url), s3: Some(bucket_url), ..Endpoints::default() };
+        let settings = Settings { endpoints, ..Settings::new(TABLE, BUCKET) };
+        Ok(Self { settings, runtime: Some(runtime), _home: home })
+    }
+
+    /// Settings that lead to these stores. There is no executor and there are no schedules in them.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+impl Drop for Stores {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The directory that holds everything.
+#[derive(Debug)]
+enum Home {
+    /// Kept, and locked against other processes.
+    Kept { dir: PathBuf, _lock: File },
+    /// Deleted at the end. The table is in memory.
+    Temporary(TempDir),
+}
+
+impl Home {
+    fn open(dir: Option<PathBuf>) -> Result<Self, StoresError> {
+        let failed = |path: &Path, error: &dyn std::fmt::Display| StoresError::Dir {
+            path: path.to_owned(),
+            problem: error.to_string(),
+        };
+        let Some(dir) = dir else {
+            let dir = tempfile::tempdir().map_err(|error| failed(&std::env::temp_dir(), &error))?;
+            return Ok(Self::Temporary(dir));
+        };
+        std::fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
+        let lock = File::create(dir.join("lock")).map_err(|error| failed(&dir, &error))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self::Kept { dir, _lock: lock }),
+            Err(std::fs::TryLockError::WouldBlock) => Err(StoresError::InUse(dir)),
+            Err(std::fs::TryLockError::Error(error)) => Err(failed(&dir, &error)),
+        }
+    }
+
+    /// The directory, if it is kept.
+    fn dir(&self) -> Option<&Path> {
+        match self {
+            Self::Kept { dir, .. } => Some(dir),
+            Self::Temporary(_) => None,
+        }
+    }
+
+    fn objects(&self) -> PathBuf {
+        match self {
+            Self::Kept { dir, .. } => dir.join("objects"),
+            Self::Temporary(dir) => dir.path().join("objects"),
+        }
+    }
+}
+
+/// A listener on a free port, and its URL.
+fn listen() -> Result<(tokio::net::TcpListener, String), StoresError> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    // On Linux accepted connections inherit it; without it each answer waits 40 ms for an
+    // acknowledgement.
+    socket.set_tcp_nodelay(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    socket.listen(1024)?;
+    let listener = TcpListener::from(socket);
+    let url = format!("http://{}", listener.local_addr()?);
+    Ok((tokio::net::TcpListener::from_std(listener)?, url))
+}

@@ -1,0 +1,157 @@
+//! The table.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use djinn_aws::table::definition;
+use dynoxide::Database;
+use dynoxide::actions::create_table::CreateTableRequest;
+use dynoxide::actions::describe_time_to_live::DescribeTimeToLiveRequest;
+use dynoxide::actions::query::QueryRequest;
+use dynoxide::actions::update_time_to_live::{TimeToLiveSpecification, UpdateTimeToLiveRequest};
+use serde_json::json;
+
+use super::{StoresError, TABLE};
+
+/// The database, with the table in it.
+///
+/// Creating the table takes several commits. In a directory it is therefore made under another
+/// name, and renamed when it is complete: a process that is killed meanwhile leaves no half of it.
+pub(super) fn open(dir: Option<&Path>) -> Result<Database, StoresError> {
+    let path = dir.map_or_else(|| PathBuf::from(":memory:"), |dir| dir.join("table.db"));
+    let opened = match dir {
+        None => in_memory(),
+        Some(dir) => in_directory(dir, &path),
+    };
+    opened.map_err(|problem| StoresError::Table { path, problem })
+}
+
+fn in_memory() -> Result<Database, String> {
+    let database = Database::memory().map_err(|error| error.to_string())?;
+    create(&database)?;
+    Ok(database)
+}
+
+fn in_directory(dir: &Path, path: &Path) -> Result<Database, String> {
+    if !path.exists() {
+        make(dir, path)?;
+    }
+    let database = at(path)?;
+    check(&database)?;
+    Ok(database)
+}
+
+fn make(dir: &Path, path: &Path) -> Result<(), String> {
+    for leftover in ["table.db.new", "table.db.new-wal", "table.db.new-shm"] {
+        // Of a process that was killed; usually there is none.
+        let _ = std::fs::remove_file(dir.join(leftover));
+    }
+    let draft = dir.join("table.db.new");
+    create(&at(&draft)?)?;
+    std::fs::rename(&draft, path).map_err(|error| error.to_string())
+}
+
+fn at(path: &Path) -> Result<Database, String> {
+    Database::new(path.to_str().ok_or("its path is not UTF-8")?).map_err(|error| error.to_string())
+}
+
+fn create(database: &Database) -> Result<(), String> {
+    let definition = definition();
+    let (partition, sort) = (definition.partition_key, definition.sort_key);
+    let table: CreateTableRequest = serde_json::from_value(json!({
+        "TableName": TABLE,
+        "BillingMode": definition.billing_mode,
+        "AttributeDefinitions": [
+            {"AttributeName": partition, "AttributeType": "S"},
+            {"AttributeName": sort, "AttributeType": "S"},
+        ],
+        "KeySchema": [
+            {"AttributeName": partition, "KeyType": "HASH"},
+            {"AttributeName": sort, "KeyType": "RANGE"},
+        ],
+    }))
+    .map_err(|error| error.to_string())?;
+    database.create_table(table).map_err(|error| error.to_string())?;
+    let expiry = UpdateTimeToLiveRequest {
+        table_name: TABLE.to_owned(),
+        time_to_live_specification: TimeToLiveSpecification {
+            attribute_name: definition.expiry.to_owned(),
+            enabled: true,
+        },
+    };
+    database.update_time_to_live(expiry).map(drop).map_err(|error| error.to_string())
+}
+
+/// Reads from the table, and looks whether its items expire.
+fn check(database: &Database) -> Result<(), String> {
+    let nothing: QueryRequest = serde_json::from_value(json!({
+        "TableName": TABLE,
+        "KeyConditionExpression": "pk = :none AND sk = :none",
+        "ExpressionAttributeValues": {":none": {"S": "none"}},
+    }))
+    .map_err(|error| error.to_string())?;
+    database.query(nothing).map_err(|error| error.to_string())?;
+    let table = DescribeTimeToLiveRequest { table_name: TABLE.to_owned() };
+    let expiry = database
+        .describe_time_to_live(table)
+        .map_err(|error| error.to_string())?
+        .time_to_live_description;
+    match expiry.attribute_name.as_deref() == Some(definition().expiry) {
+        true => Ok(()),
+        false => Err("its items do not expire".to_owned()),
+    }
+}
+
+/// Deletes what has expired, now and then. dynoxide does not do it by itself.
+pub(super) async fn sweep(database: Database, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        let database = database.clone();
+        match tokio::task::spawn_blocking(move || database.sweep_ttl()).await {
+            Ok(Ok(0)) => {}
+            Ok(Ok(deleted)) => tracing::debug!(deleted, "expired items deleted"),
+            Ok(Err(error)) => tracing::warn!(%error, "expired items not deleted"),
+            Err(error) => tracing::warn!(%error, "expired items not deleted"),
+        }
+    }
+}
+
+/// Serves the table until the runtime stops.
+pub(super) async fn serve(listener: tokio::net::TcpListener, database: Database) {
+    let for_ever = std::future::pending();
+    if let Err(error) = dynoxide::server::serve_with_shutdown(listener, database, for_ever).await {
+        tracing::error!(%error, "the local table stopped");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dynoxide::actions::get_item::GetItemRequest;
+    use dynoxide::actions::put_item::PutItemRequest;
+
+    #[tokio::test]
+    async fn what_has_expired_is_swept_and_nothing_else() {
+        let database = open(None).unwrap();
+        for (name, expires) in [("old", "1"), ("young", "4102444800")] {
+            let put = json!({
+                "TableName": TABLE,
+                "Item": {"pk": {"S": name}, "sk": {"S": "x"}, "expires": {"N": expires}},
+            });
+            let put: PutItemRequest = serde_json::from_value(put).unwrap();
+            database.put_item(put).unwrap();
+        }
+        let is_there = |name: &str| {
+            let get = json!({"TableName": TABLE, "Key": {"pk": {"S": name}, "sk": {"S": "x"}}});
+            let get: GetItemRequest = serde_json::from_value(get).unwrap();
+            database.get_item(get).unwrap().item.is_some()
+        };
+        assert!(is_there("old") && is_there("young"));
+        let sweeping = tokio::spawn(sweep(database.clone(), Duration::from_millis(1)));
+        while is_there("old") {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(is_there("young"));
+        sweeping.abort();
+    }
+}

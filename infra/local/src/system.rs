@@ -1,0 +1,239 @@
+//! The whole system in one process: stores, agent, executor, alarms, and a model.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::{Agent, router};
+use axum::Router;
+use djinn_aws::{Aws, Continue};
+use djinn_runtime::port::alarm::{Alarms, Invoker};
+use djinn_runtime::settings::{BadSetting, Settings};
+use djinn_scripted::Scripted;
+use djinn_wiring::{Wired, WiringError, world};
+use executor::Executor;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
+use tower_http::services::{ServeDir, ServeFile};
+
+use crate::demo;
+use crate::dispatch::{ALARM_EVERY, Dispatch};
+use crate::resume::take_over_dead_runs;
+use crate::store::{Stores, StoresError, StoresOptions};
+
+/// The world of the local system.
+pub type LocalWorld = Wired<Dispatch, Dispatch>;
+
+/// How the local system is started.
+pub struct SystemOptions {
+    /// Where it keeps everything; `None` keeps nothing.
+    pub dir: Option<PathBuf>,
+    /// Where it listens; port 0 chooses a free one.
+    pub listen: SocketAddr,
+    /// A built web UI to be served from the same origin.
+    pub ui: Option<PathBuf>,
+    /// Looks a variable up: models, language, limits.
+    pub var: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// How long things may take, where tests want it otherwise.
+    pub settings: Option<Settings>,
+    /// How often a run's alarm fires.
+    pub alarm_every: Duration,
+    /// Whether unfinished runs of an earlier process are continued at once, rather than when they
+    /// are asked for.
+    pub continue_runs: bool,
+}
+
+impl Default for SystemOptions {
+    fn default() -> Self {
+        Self {
+            dir: None,
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            ui: None,
+            var: Box::new(|_| None),
+            settings: None,
+            alarm_every: ALARM_EVERY,
+            continue_runs: true,
+        }
+    }
+}
+
+/// Why the system cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum SystemError {
+    /// The stores.
+    #[error(transparent)]
+    Stores(#[from] StoresError),
+    /// A variable.
+    #[error(transparent)]
+    Wiring(#[from] WiringError),
+    /// A variable of the agent's.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// The address.
+    #[error("cannot listen on {address}: {error}")]
+    Listen {
+        /// What was to be listened on.
+        address: SocketAddr,
+        /// Why it cannot be.
+        error: std::io::Error,
+    },
+}
+
+/// A running system. Everything stops when it is dropped.
+pub struct System {
+    address: SocketAddr,
+    ports: LocalWorld,
+    aws: Aws,
+    scripted: Option<Scripted>,
+    tasks: Vec<JoinHandle<()>>,
+    _stores: Stores,
+}
+
+impl System {
+    /// Starts everything and listens.
+    ///
+    /// # Errors
+    /// [`SystemError`], whose text says what to do.
+    pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
+        let stores = Stores::start(StoresOptions { dir: options.dir })?;
+        let scripted = match demo::is_needed(&options.var) {
+            true => Some(demo::start().await.map_err(|error| listen_error(options.listen, error))?),
+            false => None,
+        };
+        let base_url = scripted.as_ref().map(Scripted::base_url);
+        let var = move |name: &str| match &base_url {
+            Some(base_url) => demo::variable(name, base_url).or_else(|| (options.var)(name)),
+            None => (options.var)(name),
+        };
+        let var = local(&var);
+        let aws = Aws::new(stores.settings().clone());
+        let (dispatch, invocations) = Dispatch::new(options.alarm_every);
+        let mut ports = world(&var, &aws, dispatch.clone(), dispatch)?;
+        if let Some(settings) = options.settings {
+            ports.settings = Arc::new(settings);
+        }
+        let settings = agent::Settings::from_vars(&var)?;
+        let settings = settings.with_models(ports.model.settings().names());
+        let app = router(Agent { ports: ports.clone(), settings });
+        let (listener, address) = listen(options.listen).await?;
+        let tasks = vec![
+            tokio::spawn(run_executor(ports.clone(), invocations)),
+            tokio::spawn(serve(listener, with_ui(app, options.ui))),
+        ];
+        let system = Self { address, ports, aws, scripted, tasks, _stores: stores };
+        system.take_over(options.continue_runs).await;
+        Ok(system)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The scripted demo model, if no model is configured.
+    #[must_use]
+    pub fn scripted(&self) -> Option<&Scripted> {
+        self.scripted.as_ref()
+    }
+
+    /// The world its runs are driven in.
+    #[must_use]
+    pub fn ports(&self) -> &LocalWorld {
+        &self.ports
+    }
+
+    /// Its clients, which count their requests.
+    #[must_use]
+    pub fn aws(&self) -> &Aws {
+        &self.aws
+    }
+
+    async fn take_over(&self, continue_runs: bool) {
+        let runs = take_over_dead_runs(&self.ports).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "unfinished runs were not looked for");
+            Vec::new()
+        });
+        for key in runs {
+            let set = self.ports.alarms.set_alarm(&key).await;
+            let kicked = match continue_runs {
+                true => self.ports.invoker.kick(&key, 0).await,
+                false => Ok(()),
+            };
+            if let Err(error) = set.and(kicked) {
+                tracing::error!(%error, run_id = %key.run, "run not taken up");
+            }
+        }
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// What only a laptop says of itself.
+fn local<'a>(
+    var: &'a (dyn Fn(&str) -> Option<String> + 'a),
+) -> impl Fn(&str) -> Option<String> + 'a {
+    move |name| if name == "DJINN_LOCAL" { Some("1".to_owned()) } else { var(name) }
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), SystemError> {
+    let listener =
+        TcpListener::bind(address).await.map_err(|error| listen_error(address, error))?;
+    let bound = listener.local_addr().map_err(|error| listen_error(address, error))?;
+    Ok((listener, bound))
+}
+
+fn listen_error(address: SocketAddr, error: std::io::Error) -> SystemError {
+    SystemError::Listen { address, error }
+}
+
+async fn serve(listener: TcpListener, app: Router) {
+    use axum::serve::ListenerExt as _;
+    let listener = listener.tap_io(|stream| {
+        // With Nagle's algorithm each small frame of a stream waits for the last one's receipt.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY not set");
+        }
+    });
+    if let Err(error) = axum::serve(listener, app).await {
+        tracing::error!(%error, "HTTP server stopped");
+    }
+}
+
+/// Serves a built UI for every path that is none of ours; its own routes all lead to its index.
+fn with_ui(app: Router, ui: Option<PathBuf>) -> Router {
+    match ui {
+        None => app,
+        Some(dir) => {
+            let index = ServeFile::new(dir.join("index.html"));
+            app.fallback_service(ServeDir::new(dir).fallback(index))
+        }
+    }
+}
+
+/// Runs the executor for every invocation, each in a task of its own.
+async fn run_executor(ports: LocalWorld, mut invocations: mpsc::UnboundedReceiver<Continue>) {
+    let executor = Arc::new(Executor { ports });
+    let mut running = JoinSet::new();
+    loop {
+        tokio::select! {
+            invocation = invocations.recv() => {
+                let Some(invocation) = invocation else { return };
+                let executor = Arc::clone(&executor);
+                running.spawn(async move {
+                    let payload = serde_json::json!(invocation);
+                    if let Err(error) = executor.handle(payload, None).await {
+                        tracing::error!(%error, "run not continued");
+                    }
+                });
+            }
+            Some(_) = running.join_next() => {}
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What the store does when requests to it fail.
+
+use std::time::Duration;
+
+use djinn_aws::{Aws, AwsStore, Settings, Timeouts};
+use djinn_core::id::MessageId;
+use djinn_core::preview::{Preview, TextKind};
+use djinn_core::status::RunStatus;
+use djinn_local::{Stores, StoresOptions};
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::journal::{Appended, Created, Journals, Lease};
+use djinn_runtime::port::lease::{Leases, Renewed, Taken};
+use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::mailbox::{Mail, Mailbox};
+
+use super::proxy::{Plan, Proxy, Seen, Treatment};
+use super::sample::{EXPIRY, end, file, key, new_run, record, session, user};
+
+pub(crate) fn loses_first_replies(seen: &Seen) -> Treatment {
+    if seen.attempt == 1 { Treatment::ReplyLost } else { Treatment::Pass }
+}
+
+pub(crate) fn pages_of_one(seen: &Seen) -> Treatment {
+    if seen.operation == "Query" { Treatment::PageOfOne } else { Treatment::Pass }
+}
+
+fn loses_every_reply(_: &Seen) -> Treatment {
+    Treatment::ReplyLost
+}
+
+fn passes(_: &Seen) -> Treatment {
+    Treatment::Pass
+}
+
+/// A store whose table and bucket lie behind proxies.
+pub(crate) struct Broken {
+    _stores: Stores,
+    table: Proxy,
+    table_url: String,
+    bucket: Proxy,
+}
+
+pub(crate) fn behind(plan: Plan) -> (Broken, AwsStore) {
+    let stores = Stores::start(StoresOptions::default()).unwrap();
+    let mut settings = stores.settings().clone();
+    let endpoints = &mut settings.endpoints;
+    let (table, table_url) = Proxy::start(&endpoints.dynamodb.take().unwrap(), plan);
+    endpoints.dynamodb = Some(table_url.clone());
+    let (bucket, url) = Proxy::start(&endpoints.s3.take().unwrap(), plan);
+    endpoints.s3 = Some(url);
+    settings.timeouts = quick();
+    let store = Aws::new(settings).store();
+    (Broken { _stores: stores, table, table_url, bucket }, store)
+}
+
+fn quick() -> Timeouts {
+    Timeouts { backoff: Duration::from_millis(2), ..Timeouts::default() }
+}
+
+impl Broken {
+    fn plan(&self, plan: Plan) {
+        self.table.plan(plan);
+        self.bucket.plan(plan);
+    }
+}
+
+fn is_unavailable<T>(result: &Result<T, StoreError>) -> bool {
+    matches!(result, Err(StoreError::Unavailable(_)))
+}
+
+#[tokio::test]
+async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made_again() {
+    let (broken, store) = behind(passes);
+    let (run, new) = (key("s", "r"), new_run("s", "r", 5));
+    let long = record(1, &"long ".repeat(60_000));
+    let last = record(2, "last");
+    let ending = end("s", 5, RunStatus::Finished);
+    let stop = Mail::Stop { by: user() };
+    let piece = Preview {
+        message: MessageId::turn(1),
+        attempt: 1,
+        kind: TextKind::Text,
+        offset: 0,
+        text: "go".into(),
+        at_ms: 5,
+    };
+
+    // Each is made three times: its replies lost, again its replies lost, and answered.
+    macro_rules! again {
+        ($write:expr) => {{
+            for _ in 0..2 {
+                broken.plan(loses_every_reply);
+                assert!(is_unavailable(&$write.await), stringify!($write));
+            }
+            broken.plan(passes);
+            $write.await.unwrap()
+        }};
+    }
+    assert_eq!(again!(store.create(&run, &new)), Created::New);
+    assert_eq!(again!(store.append(&run, &long, EXPIRY)), Appended::Done);
+    again!(store.put_mail(&run, &stop, EXPIRY));
+    again!(store.delete_mail(&run, &[stop.id()]));
+    again!(store.write_live(&run, "w", 5, std::slice::from_ref(&piece)));
+    again!(store.write_file(&session("s"), &file("a.md"), b"x"));
+    let taken = again!(store.take_lease(&run, "b", 2_000, 3_000));
+    let ours = Lease { holder: "b".into(), until_ms: 3_000, epoch: 2 };
+    assert_eq!(taken, Taken::Ours { lease: ours.clone(), lapsed: true });
+    let renewed = again!(store.renew_lease(&run, &ours, 4_000));
+    assert_eq!(renewed, Renewed::Ours { watched_until_ms: 0 });
+    again!(store.watch(&run, 7_000));
+    again!(store.release_lease(&run, &ours));
+    assert_eq!(again!(store.end(&run, &last, &ending, EXPIRY)), Appended::Done);
+
+    assert!(store.read(&run, 0).await.unwrap() == [new.record, long, last]);
+    let meta = store.meta(&run).await.unwrap().unwrap();
+    assert_eq!((meta.status, meta.watched_until_ms), (RunStatus::Finished, 7_000));
+    let view = store.session(&session("s")).await.unwrap();
+    assert_eq!((view.active, view.history.len(), view.files.len()), (None, 1, 1));
+    assert!(store.mail(&run).await.unwrap().is_empty());
+    assert_eq!(store.read_live(&run, "").await.unwrap().0, [piece]);
+}
+
+#[tokio::test]
+async fn a_request_is_made_three_times_and_then_the_store_is_unavailable() {
+    let (broken, store) = behind(passes);
+    let run = key("s", "r");
+    broken.plan(|_| Treatment::NotDone);
+    assert!(is_unavailable(&store.meta(&run).await));
+    assert_eq!(broken.table.seen().len(), 3);
+    broken.plan(|_| Treatment::Refused("ThrottlingException"));
+    assert!(is_unavailable(&store.meta(&run).await));
+    assert_eq!(broken.table.seen().len(), 3);
+    broken.plan(|seen| match seen.nth {
+        0 => Treatment::NotDone,
+        1 => Treatment::Refused("ProvisionedThroughputExceededException"),
+        _ => Treatment::Pass,
+    });
+    assert_eq!(store.meta(&run).await, Ok(None));
+    assert_eq!(broken.table.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_operation_and_the_table_and_is_not_tried_again() {
+    let (broken, store) = behind(passes);
+    let run = key("s", "r");
+    for code in ["AccessDeniedException", "ResourceNotFoundException", "ValidationException"] {
+        broken.plan(match code {
+            "AccessDeniedException" => |_| Treatment::Refused("AccessDeniedException"),
+            "ResourceNotFoundException" => |_| Treatment::Refused("ResourceNotFoundException"),
+            _ => |_| Treatment::Refused("ValidationException"),
+        });
+        let error = store.meta(&run).await.unwrap_err().to_string();
+        assert!(error.contains("GetItem on djinn: ") && error.contains(code), "{error}");
+        assert_eq!(broken.table.seen().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_is_tried_again_after_a_conflict_and_never_after_a_failed_condition() {
+    let (broken, store) = behind(passes);
+    let (run, new) = (key("s", "r"), new_run("s", "r", 5));
+    broken.plan(|seen| match seen.nth {
+        0 => Treatment::Canceled("TransactionConflict"),
+        1 => Treatment::Canceled("ThrottlingError"),
+        _ => Treatment::Pass,
+    });
+    assert_eq!(store.create(&run, &new).await, Ok(Created::New));
+    assert_eq!(broken.table.seen().len(), 3);
+
+    broken.plan(passes);
+    let busy = Created::SessionBusy(run.run.clone());
+    let other = new_run("s", "r2", 6);
+    assert_eq!(store.create(&key("s", "r2"), &other).await, Ok(busy));
+    // The transaction, and a look at the run that is active.
+    let operations: Vec<_> = broken.table.seen().into_iter().map(|seen| seen.operation).collect();
+    assert_eq!(operations, ["TransactWriteItems", "GetItem"]);
+    assert_eq!(store.append(&run, &record(0, "other"), EXPIRY).await, Ok(Appended::Done));
+    assert_eq!(broken.table.seen().len(), 3);
+
+    // A write of one item that meets a transaction.
+    broken.plan(|seen| match seen.nth {
+        0 | 1 => Treatment::Refused("TransactionConflictException"),
+        _ => Treatment::Pass,
+    });
+    assert_eq!(store.append(&run, &record(1, "next"), EXPIRY).await, Ok(Appended::Done));
+    store.watch(&run, 9).await.unwrap();
+    let operations: Vec<_> = broken.table.seen().into_iter().map(|seen| seen.operation).collect();
+    assert_eq!(operations, [["PutItem"; 3], ["UpdateItem"; 3]].concat());
+
+    broken.plan(|_| Treatment::Canceled("ValidationError"));
+    assert!(is_unavailable(&store.create(&key("s2", "r"), &new_run("s2", "r", 7)).await));
+    assert_eq!(broken.table.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_is_unavailable_in_bounded_time() {
+    let (broken, _) = behind(|_| Treatment::Hangs);
+    let mut settings = Settings::new("djinn", "djinn");
+    settings.endpoints.dynamodb = Some(broken.table_url.clone());
+    settings.timeouts = Timeouts { attempt: Duration::from_millis(50), ..quick() };
+    let store = Aws::new(settings).store();
+    let started = std::time::Instant::now();
+    assert!(is_unavailable(&store.meta(&key("s", "r")).await));
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    assert_eq!(broken.table.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let stores = Stores::start(StoresOptions { dir: Some(dir.path().to_owned()) }).unwrap();
+    let store = Aws::new(stores.settings().clone()).store();
+    let run = key("s", "r");
+    store.create(&run, &new_run("s", "r", 5)).await.unwrap();
+    store.append(&run, &record(1, &"long ".repeat(60_000)), EXPIRY).await.unwrap();
+    let file = store.write_file(&session("s"), &file("a.md"), b"true").await.unwrap();
+    for (n, answer) in ["short".to_owned(), "long ".repeat(60_000)].into_iter().enumerate() {
+        let run = key("s2", &n.to_string());
+        store.create(&run, &new_run("s2", &n.to_string(), n as i64)).await.unwrap();
+        let mut ending = end("s2", n as i64, RunStatus::Finished);
+        ending.exchange.answer = answer;
+        store.end(&run, &record(1, "x"), &ending, EXPIRY).await.unwrap();
+    }
+    // Without the checksums that the local S3 keeps beside its objects, only ours are left.
+    for beside in std::fs::read_dir(dir.path().join("objects")).unwrap() {
+        let path = beside.unwrap().path();
+        if path.is_file() {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let objects = dir.path().join("objects/djinn/local");
+    for (damage, problem) in [(true, "is not what was written"), (false, "is gone")] {
+        for object in objects_under(&objects) {
+            match damage {
+                true => std::fs::write(object, b"fals").unwrap(),
+                false => std::fs::remove_file(object).unwrap(),
+            }
+        }
+        let journal = store.read(&run, 0).await.unwrap_err().to_string();
+        assert!(journal.contains(problem), "{journal}");
+        let bytes = store.read_file(&session("s"), &file, 99).await.unwrap_err().to_string();
+        assert!(bytes.contains(problem), "{bytes}");
+        // A conversation goes on without what it cannot read.
+        let history = store.session(&session("s2")).await.unwrap().history;
+        assert_eq!(history.len(), 1);
+        assert_eq!(history[0].answer, "short");
+    }
+}
+
+fn objects_under(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { objects_under(&path) } else { vec![path] }).collect()
+}

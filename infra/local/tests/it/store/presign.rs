@@ -1,0 +1,147 @@
+//! URLs that clients read and write files by.
+
+use std::time::Duration;
+
+use djinn_aws::{AwsStore, Disposition, PresignedPut};
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::journal::{Journals, SessionKey};
+use reqwest::{Response, StatusCode};
+
+use super::sample::{file, session};
+use super::{fresh, fresh_aws};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn client() -> reqwest::Client {
+    reqwest::Client::builder().build().unwrap()
+}
+
+async fn upload(put: &PresignedPut, bytes: &str) -> StatusCode {
+    let mut request = client().put(&put.url).body(bytes.to_owned());
+    for (name, value) in put.headers.iter().filter(|(name, _)| name != "content-length") {
+        request = request.header(name, value);
+    }
+    request.send().await.unwrap().status()
+}
+
+fn header<'a>(response: &'a Response, name: &str) -> &'a str {
+    response.headers().get(name).map_or("", |value| value.to_str().unwrap())
+}
+
+async fn names(store: &AwsStore, session: &SessionKey) -> Vec<String> {
+    let files = store.list_files(session).await.unwrap();
+    files.into_iter().map(|file| file.name.to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_url_serves_the_file_under_its_name_without_credentials() {
+    let (_stores, aws) = fresh_aws();
+    let (store, session) = (aws.store(), session("s"));
+    let written =
+        store.write_file(&session, &file("金价 报告.md"), "# 金".as_bytes()).await.unwrap();
+    drop(aws.requests().take());
+    let kinds = [(Disposition::Inline, "inline"), (Disposition::Attachment, "attachment")];
+    for (disposition, kind) in kinds {
+        let url = store.presign_get(&session, &written, disposition, MINUTE).await.unwrap();
+        let response = client().get(&url).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(
+            header(&response, "content-disposition"),
+            format!(
+                "{kind}; filename=\"__ __.md\"; \
+                 filename*=UTF-8''%E9%87%91%E4%BB%B7%20%E6%8A%A5%E5%91%8A.md"
+            )
+        );
+        assert_eq!(header(&response, "content-type"), "text/markdown; charset=utf-8");
+        assert_eq!(response.text().await.unwrap(), "# 金");
+        let forged = url.replace("attachment", "inline").replace("inline", "x");
+        assert_eq!(client().get(forged).send().await.unwrap().status(), StatusCode::FORBIDDEN);
+    }
+    assert!(aws.requests().counts().is_empty(), "making a URL is no request");
+}
+
+#[tokio::test]
+async fn an_uploaded_file_is_there_once_its_bytes_are() {
+    let (_stores, store) = fresh();
+    let session = session("s");
+    let new = file("我的 文件.md");
+    let put = store.presign_put(&session, &new, 5, MINUTE).await.unwrap();
+    assert!(names(&store, &session).await.is_empty());
+    assert_eq!(store.find_file(&session, &new.name).await, Ok(None));
+
+    assert_eq!(upload(&put, "123456").await, StatusCode::FORBIDDEN, "a byte too many");
+    assert_eq!(upload(&put, "1234").await, StatusCode::FORBIDDEN, "a byte too few");
+    assert!(names(&store, &session).await.is_empty());
+    assert_eq!(upload(&put, "12345").await, StatusCode::OK);
+
+    let found = store.find_file(&session, &new.name).await.unwrap().unwrap();
+    assert_eq!((found.size, found.media_type.as_str()), (5, "text/markdown"));
+    assert_eq!(store.read_file(&session, &found, 99).await.unwrap(), b"12345");
+    assert_eq!(names(&store, &session).await, ["我的 文件.md"]);
+    assert_eq!(store.session(&session).await.unwrap().files, std::slice::from_ref(&found));
+    // The URL writes once: what a journal names keeps its content.
+    assert_eq!(upload(&put, "54321").await, StatusCode::PRECONDITION_FAILED);
+    assert_eq!(store.read_file(&session, &found, 99).await.unwrap(), b"12345");
+    let url = store.presign_get(&session, &found, Disposition::Inline, MINUTE).await.unwrap();
+    assert_eq!(client().get(url).send().await.unwrap().text().await.unwrap(), "12345");
+}
+
+#[tokio::test]
+async fn an_announced_file_replaces_the_one_of_its_name_only_when_it_arrives() {
+    let (_stores, aws) = fresh_aws();
+    let (store, session) = (aws.store(), session("s"));
+    let old = store.write_file(&session, &file("a.md"), b"old").await.unwrap();
+    store.write_file(&session, &file("b.md"), b"b").await.unwrap();
+    let abandoned = store.presign_put(&session, &file("a.md"), 9, MINUTE).await.unwrap();
+    let put = store.presign_put(&session, &file("a.md"), 3, MINUTE).await.unwrap();
+    assert_eq!(store.find_file(&session, &old.name).await.unwrap(), Some(old.clone()));
+    assert_eq!(names(&store, &session).await, ["a.md", "b.md"]);
+
+    assert_eq!(upload(&abandoned, "123456789").await, StatusCode::OK);
+    assert_eq!(store.find_file(&session, &old.name).await.unwrap(), Some(old));
+    assert_eq!(upload(&put, "new").await, StatusCode::OK);
+    let lists = futures::future::join_all((0..4).map(|_| names(&store, &session))).await;
+    for list in lists {
+        assert_eq!(list, ["b.md", "a.md"]);
+    }
+    let new = store.find_file(&session, &file("a.md").name).await.unwrap().unwrap();
+    assert_eq!(store.read_file(&session, &new, 99).await.unwrap(), b"new");
+    // It is an ordinary file now, and nothing looks for it any more.
+    drop(aws.requests().take());
+    names(&store, &session).await;
+    assert_eq!(aws.requests().take().into_iter().collect::<Vec<_>>(), [("Query".to_owned(), 1)]);
+}
+
+#[tokio::test]
+async fn a_browser_may_upload_from_another_origin() {
+    let (_stores, store) = fresh();
+    let put = store.presign_put(&session("s"), &file("a.md"), 1, MINUTE).await.unwrap();
+    let preflight = client()
+        .request(reqwest::Method::OPTIONS, &put.url)
+        .header("origin", "http://localhost:3000")
+        .header("access-control-request-method", "PUT")
+        .header("access-control-request-headers", "content-type,if-none-match")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(preflight.status(), StatusCode::OK);
+    assert_eq!(header(&preflight, "access-control-allow-origin"), "*");
+    let mut request = client().put(&put.url).header("origin", "http://localhost:3000").body("x");
+    for (name, value) in put.headers.iter().filter(|(name, _)| name != "content-length") {
+        request = request.header(name, value);
+    }
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    assert!(header(&response, "access-control-expose-headers").contains("etag"));
+}
+
+#[tokio::test]
+async fn a_url_expires() {
+    let (_stores, store) = fresh();
+    let session = session("s");
+    let file = store.write_file(&session, &file("a.md"), b"x").await.unwrap();
+    let second = Duration::from_secs(1);
+    let url = store.presign_get(&session, &file, Disposition::Inline, second).await.unwrap();
+    tokio::time::sleep(second * 2).await;
+    assert_eq!(client().get(url).send().await.unwrap().status(), StatusCode::FORBIDDEN);
+}

@@ -1,0 +1,162 @@
+//! A proxy in front of a local store that breaks requests on purpose.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+
+/// A request as the proxy sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// The operation of DynamoDB, or the method of S3.
+    pub(crate) operation: String,
+    /// Which attempt the SDK says it is, from 1.
+    pub(crate) attempt: u32,
+    /// How many requests of this operation came before.
+    pub(crate) nth: usize,
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    Pass,
+    /// 500, and not done.
+    NotDone,
+    /// Done, and answered with 500.
+    ReplyLost,
+    /// Never answered, and not done.
+    Hangs,
+    /// 400 with this code of DynamoDB's, and not done.
+    Refused(&'static str),
+    /// A canceled transaction, with this reason for its first item.
+    Canceled(&'static str),
+    /// Done with a `Limit` of 1.
+    PageOfOne,
+}
+
+pub(crate) type Plan = fn(&Seen) -> Treatment;
+
+#[derive(Clone)]
+pub(crate) struct Proxy {
+    upstream: String,
+    client: reqwest::Client,
+    plan: Arc<Mutex<Plan>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Proxy {
+    /// Starts a proxy; returns it and its URL.
+    pub(crate) fn start(upstream: &str, plan: Plan) -> (Self, String) {
+        let proxy = Self {
+            upstream: upstream.to_owned(),
+            client: reqwest::Client::builder().tcp_nodelay(true).build().unwrap(),
+            plan: Arc::new(Mutex::new(plan)),
+            seen: Arc::default(),
+        };
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+        let app = Router::new()
+            .fallback(handle)
+            .layer(DefaultBodyLimit::disable())
+            .with_state(proxy.clone());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        (proxy, url)
+    }
+
+    pub(crate) fn plan(&self, plan: Plan) {
+        *self.plan.lock().unwrap() = plan;
+        self.seen.lock().unwrap().clear();
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    fn see(&self, method: &Method, headers: &HeaderMap) -> Treatment {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let target = text("x-amz-target").and_then(|target| target.split('.').nth(1));
+        let operation = target.map_or_else(|| method.to_string(), str::to_owned);
+        let attempt = text("amz-sdk-request")
+            .and_then(|request| {
+                request.split(';').find_map(|part| part.trim().strip_prefix("attempt="))
+            })
+            .and_then(|attempt| attempt.parse().ok())
+            .unwrap_or(1);
+        let mut all = self.seen.lock().unwrap();
+        let nth = all.iter().filter(|seen| seen.operation == operation).count();
+        let seen = Seen { operation, attempt, nth };
+        let treatment = (self.plan.lock().unwrap())(&seen);
+        all.push(seen);
+        treatment
+    }
+
+    async fn forward(
+        &self,
+        method: Method,
+        uri: &Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Response {
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let mut request =
+            self.client.request(method, format!("{}{path}", self.upstream)).body(body);
+        for (name, value) in &headers {
+            if name != "transfer-encoding" {
+                request = request.header(name, value);
+            }
+        }
+        let answer = request.send().await.unwrap();
+        let mut response = Response::builder().status(answer.status());
+        for (name, value) in answer.headers() {
+            if name != "transfer-encoding" && name != "connection" {
+                response = response.header(name, value);
+            }
+        }
+        response.body(Body::from(answer.bytes().await.unwrap())).unwrap()
+    }
+}
+
+async fn handle(
+    State(proxy): State<Proxy>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    match proxy.see(&method, &headers) {
+        Treatment::Pass => proxy.forward(method, &uri, headers, body).await,
+        Treatment::NotDone => broken(),
+        Treatment::ReplyLost => {
+            proxy.forward(method, &uri, headers, body).await;
+            broken()
+        }
+        Treatment::Hangs => std::future::pending().await,
+        Treatment::Refused(code) => refusal(&format!(r#"{{"__type":"x#{code}","message":"no"}}"#)),
+        Treatment::Canceled(code) => refusal(&format!(
+            r#"{{"__type":"x#TransactionCanceledException","Message":"no",
+            "CancellationReasons":[{{"Code":"{code}"}},{{"Code":"None"}}]}}"#
+        )),
+        Treatment::PageOfOne => {
+            let mut query: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            query["Limit"] = 1.into();
+            let query = query.to_string();
+            let mut headers = headers;
+            headers.insert("content-length", query.len().into());
+            proxy.forward(method, &uri, headers, query.into()).await
+        }
+    }
+}
+
+fn broken() -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, "broken on purpose").into_response()
+}
+
+fn refusal(json: &str) -> Response {
+    let headers = [("content-type", "application/x-amz-json-1.0")];
+    (StatusCode::BAD_REQUEST, headers, json.to_owned()).into_response()
+}

@@ -1,0 +1,85 @@
+//! What each operation costs, in requests.
+
+use std::collections::BTreeMap;
+
+use djinn_aws::Aws;
+use djinn_core::id::FileName;
+use djinn_core::status::RunStatus;
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::journal::{Created, Journals};
+use djinn_runtime::port::lease::Leases;
+use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::mailbox::{Mail, Mailbox};
+
+use super::fresh_aws;
+use super::sample::{EXPIRY, end, file, key, lease, new_run, record, session, user};
+
+/// The requests made since the last look, as `2 GetItem, 1 Query`.
+fn made(aws: &Aws) -> String {
+    let counts: BTreeMap<_, _> = aws.requests().take();
+    let counts = counts.iter().map(|(operation, count)| format!("{count} {operation}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+#[tokio::test]
+async fn every_operation_makes_the_fewest_requests_it_can() {
+    let (_stores, aws) = fresh_aws();
+    let (store, run) = (aws.store(), key("s", "r"));
+    assert_eq!(made(&aws), "", "clients are made without a request");
+
+    let created = store.create(&run, &new_run("s", "r", 5)).await.unwrap();
+    assert_eq!((created, made(&aws).as_str()), (Created::New, "1 TransactWriteItems"));
+    store.create(&run, &new_run("s", "r", 5)).await.unwrap();
+    assert_eq!(made(&aws), "1 TransactWriteItems");
+    store.append(&run, &record(1, "short"), EXPIRY).await.unwrap();
+    assert_eq!(made(&aws), "1 PutItem");
+    store.append(&run, &record(2, &"long ".repeat(30_000)), EXPIRY).await.unwrap();
+    assert_eq!(made(&aws), "1 PutItem, 1 PutObject");
+    store.read(&run, 0).await.unwrap();
+    assert_eq!(made(&aws), "1 GetObject, 1 Query");
+    store.read(&run, 3).await.unwrap();
+    assert_eq!(made(&aws), "1 Query");
+
+    store.renew_lease(&run, &lease(), 2_000).await.unwrap();
+    store.release_lease(&run, &lease()).await.unwrap();
+    store.take_lease(&run, "b", 2_000, 3_000).await.unwrap();
+    store.watch(&run, 4_000).await.unwrap();
+    assert_eq!(made(&aws), "4 UpdateItem");
+    store.meta(&run).await.unwrap();
+    assert_eq!(made(&aws), "1 GetItem");
+
+    store.put_mail(&run, &Mail::Stop { by: user() }, EXPIRY).await.unwrap();
+    store.mail(&run).await.unwrap();
+    store.delete_mail(&run, &["stop#".to_owned()]).await.unwrap();
+    assert_eq!(made(&aws), "1 DeleteItem, 1 PutItem, 1 Query");
+    store.write_live(&run, "w", 1, &[]).await.unwrap();
+    store.read_live(&run, "").await.unwrap();
+    assert_eq!(made(&aws), "1 Query");
+
+    store.end(&run, &record(3, "last"), &end("s", 5, RunStatus::Finished), EXPIRY).await.unwrap();
+    assert_eq!(made(&aws), "1 TransactWriteItems");
+    store.write_file(&session("s"), &file("a.md"), b"x").await.unwrap();
+    assert_eq!(made(&aws), "1 PutItem, 1 PutObject");
+    let found = store.find_file(&session("s"), &FileName::new("a.md").unwrap()).await.unwrap();
+    assert_eq!(made(&aws), "2 GetItem");
+    store.read_file(&session("s"), &found.unwrap(), 9).await.unwrap();
+    assert_eq!(made(&aws), "1 GetObject");
+    store.session_of(&run.tenant, "r").await.unwrap();
+    assert_eq!(made(&aws), "2 GetItem");
+}
+
+#[tokio::test]
+async fn a_session_is_read_with_two_queries_however_long_it_is() {
+    let (_stores, aws) = fresh_aws();
+    let store = aws.store();
+    for n in 0..40 {
+        let run = key("s", &format!("r{n}"));
+        store.create(&run, &new_run("s", &format!("r{n}"), n)).await.unwrap();
+        store.end(&run, &record(1, "x"), &end("s", n, RunStatus::Failed), EXPIRY).await.unwrap();
+        store.write_file(&session("s"), &file(&format!("{n}.md")), b"x").await.unwrap();
+    }
+    made(&aws);
+    let view = store.session(&session("s")).await.unwrap();
+    assert_eq!((view.history.len(), view.files.len()), (10, 40));
+    assert_eq!(made(&aws), "2 Query");
+}

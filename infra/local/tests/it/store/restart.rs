@@ -1,0 +1,112 @@
+//! What the local stores keep.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use djinn_aws::{Aws, AwsStore};
+use djinn_local::{Stores, StoresError, StoresOptions};
+use djinn_runtime::port::file::Files;
+use djinn_runtime::port::journal::{Created, Journals};
+
+use super::sample::{EXPIRY, file, key, new_run, record, session};
+
+fn at(dir: &Path) -> Result<(Stores, AwsStore), StoresError> {
+    let stores = Stores::start(StoresOptions { dir: Some(dir.to_owned()) })?;
+    let store = Aws::new(stores.settings().clone()).store();
+    Ok((stores, store))
+}
+
+#[tokio::test]
+async fn everything_is_there_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("not/there/yet");
+    let run = key("s", "r");
+    {
+        let (_stores, store) = at(&dir).unwrap();
+        assert_eq!(store.create(&run, &new_run("s", "r", 5)).await, Ok(Created::New));
+        store.append(&run, &record(1, &"long ".repeat(60_000)), EXPIRY).await.unwrap();
+        store.write_file(&session("s"), &file("金价.md"), b"x").await.unwrap();
+    }
+    for _ in 0..2 {
+        let (_stores, store) = at(&dir).unwrap();
+        assert_eq!(store.read(&run, 0).await.unwrap().len(), 2);
+        let view = store.session(&session("s")).await.unwrap();
+        assert_eq!(view.active.as_ref(), Some(&run.run));
+        assert_eq!(store.read_file(&session("s"), &view.files[0], 9).await.unwrap(), b"x");
+    }
+}
+
+/// Not a test of its own: [`what_was_answered_survives_kill_9`] runs it in a process that it kills.
+#[tokio::test]
+async fn writes_until_it_is_killed() {
+    if !Path::new("to-be-killed").exists() {
+        return;
+    }
+    let (_stores, store) = at(Path::new("data")).unwrap();
+    let run = key("s", "r");
+    store.create(&run, &new_run("s", "r", 5)).await.unwrap();
+    for n in 1.. {
+        let text = if n % 5 == 0 { "long ".repeat(60_000) } else { "short".to_owned() };
+        store.append(&run, &record(n, &text), EXPIRY).await.unwrap();
+        println!("written {n}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_answered_survives_kill_9() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("to-be-killed"), "").unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::restart::writes_until_it_is_killed", "--nocapture"])
+        .current_dir(dir.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let written = lines.filter_map(|line| line.strip_prefix("written ")?.parse::<usize>().ok());
+    let last = written.take(57).last().unwrap();
+    // On Unix this is SIGKILL.
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let (_stores, store) = at(&dir.path().join("data")).unwrap();
+    let records = store.read(&key("s", "r"), 0).await.unwrap();
+    assert!(records.len() > last, "{} of {last}", records.len());
+    let numbers: Vec<_> = records.iter().map(|record| record.n).collect();
+    assert_eq!(numbers, (0..records.len() as u64).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_process_killed_while_it_made_the_table_leaves_nothing_in_the_way() {
+    let dir = tempfile::tempdir().unwrap();
+    for leftover in ["table.db.new", "table.db.new-wal"] {
+        std::fs::write(dir.path().join(leftover), "half a table").unwrap();
+    }
+    let (_stores, store) = at(dir.path()).unwrap();
+    assert_eq!(store.meta(&key("s", "r")).await, Ok(None));
+}
+
+#[test]
+fn what_cannot_be_used_is_said_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = |dir: &Path| at(dir).err().map(|error| error.to_string()).unwrap();
+    let first = at(dir.path()).unwrap();
+    let in_use = format!("{} is in use by another process", dir.path().display());
+    assert!(said(dir.path()).starts_with(&in_use));
+    drop(first);
+
+    let table = dir.path().join("table.db");
+    for wal in ["table.db-wal", "table.db-shm"] {
+        let _ = std::fs::remove_file(dir.path().join(wal));
+    }
+    for broken in ["", "this is no database at all, and long enough to be looked at as one"] {
+        std::fs::write(&table, broken).unwrap();
+        let text = said(dir.path());
+        let begins = format!("{} holds no usable table (", table.display());
+        assert!(text.starts_with(&begins) && text.contains("move it away"), "{text}");
+    }
+    let file = dir.path().join("a-file");
+    std::fs::write(&file, "").unwrap();
+    assert!(said(&file).contains("cannot be used"));
+}

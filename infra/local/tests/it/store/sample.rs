@@ -1,0 +1,86 @@
+//! A run to be, and its records.
+
+use djinn_core::conversation::Exchange;
+use djinn_core::id::{FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId};
+use djinn_core::input::{Asked, Input, ModelReplied, Reply};
+use djinn_core::journal::{FORMAT, Journal, Record};
+use djinn_core::settings::RunSettings;
+use djinn_core::status::RunStatus;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::file::NewFile;
+use djinn_runtime::port::journal::{Lease, NewRun, RunEnd, SessionKey};
+
+pub(crate) const EXPIRY: i64 = 4_102_444_800;
+
+pub(crate) fn tenant() -> TenantId {
+    TenantId::new("local").unwrap()
+}
+
+pub(crate) fn user() -> UserId {
+    UserId::new("ann").unwrap()
+}
+
+pub(crate) fn session(label: &str) -> SessionKey {
+    SessionKey { tenant: tenant(), session: SessionId::new(label).unwrap() }
+}
+
+pub(crate) fn key(session: &str, request: &str) -> RunKey {
+    let (session, request) = (SessionId::new(session).unwrap(), RequestId::new(request).unwrap());
+    RunKey { tenant: tenant(), run: RunId::of(&tenant(), &session, &request) }
+}
+
+pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
+    let asked = Asked {
+        tenant: tenant(),
+        user: user(),
+        session: SessionId::new(session).unwrap(),
+        request: RequestId::new(request).unwrap(),
+        body_hash: "hash".into(),
+        question: format!("What is\n{request}?"),
+        output_style: None,
+        base_prompt: String::new(),
+        history: Vec::new(),
+        files: Vec::new(),
+        settings: RunSettings::default(),
+    };
+    let (_, record) = Journal::open(asked, 1, WriteId::new("h.1.0").unwrap(), at_ms);
+    NewRun { record, lease: Some(lease()), expires_at_s: EXPIRY }
+}
+
+pub(crate) fn lease() -> Lease {
+    Lease { holder: "h".into(), until_ms: 1_000, epoch: 1 }
+}
+
+pub(crate) fn record(n: u64, text: &str) -> Record {
+    let reply = Reply { text: text.to_owned(), ..Reply::default() };
+    let replied =
+        ModelReplied { message: MessageId::turn(1), reply, offered: Vec::new(), dropped: None };
+    Record {
+        v: FORMAT,
+        n,
+        write: WriteId::new(format!("h.1.{n}")).unwrap(),
+        epoch: 1,
+        at_ms: 5,
+        inputs: vec![Input::ModelReplied(Box::new(replied))],
+        entries: Vec::new(),
+    }
+}
+
+pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEnd {
+    RunEnd {
+        status,
+        session: SessionId::new(session).unwrap(),
+        user: user(),
+        started_at_ms,
+        exchange: Exchange { question: "q".into(), answer: "a".into() },
+    }
+}
+
+pub(crate) fn file(name: &str) -> NewFile {
+    NewFile {
+        name: FileName::new(name).unwrap(),
+        description: String::new(),
+        internal: false,
+        media_type: "text/markdown".into(),
+    }
+}

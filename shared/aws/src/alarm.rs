@@ -1,0 +1,188 @@
+//! Alarms: one recurring schedule a run.
+
+use std::sync::Arc;
+
+use aws_sdk_scheduler::operation::create_schedule::CreateScheduleError;
+use aws_sdk_scheduler::operation::delete_schedule::DeleteScheduleError;
+use aws_sdk_scheduler::types::{
+    ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, RetryPolicy, Target,
+};
+use djinn_core::id::sha256;
+use djinn_runtime::port::alarm::Alarms;
+use djinn_runtime::port::{RunKey, StoreError};
+
+use crate::clients::Clients;
+use crate::error::{Request, unavailable};
+use crate::invoke::Continue;
+use crate::settings::ScheduleSettings;
+
+/// How often an alarm goes off.
+const RATE: &str = "rate(2 minutes)";
+
+/// Makes and deletes the recurring alarms of runs.
+#[derive(Debug, Clone)]
+pub struct SchedulerAlarms {
+    clients: Arc<Clients>,
+}
+
+impl SchedulerAlarms {
+    pub(crate) fn new(clients: Arc<Clients>) -> Self {
+        Self { clients }
+    }
+
+    async fn create(&self, key: &RunKey, settings: &ScheduleSettings) -> Result<(), StoreError> {
+        let incomplete =
+            |error: &dyn std::fmt::Display| StoreError::Unreadable(format!("schedule: {error}"));
+        let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build();
+        let target = Target::builder()
+            .arn(&settings.executor_arn)
+            .role_arn(&settings.role_arn)
+            .input(Continue::new(key, 0).json()?)
+            // The next one comes in two minutes.
+            .retry_policy(RetryPolicy::builder().maximum_retry_attempts(0).build())
+            .build();
+        let request = self
+            .clients
+            .scheduler()
+            .await
+            .create_schedule()
+            .name(schedule_name(key))
+            .group_name(&settings.group)
+            .schedule_expression(RATE)
+            .flexible_time_window(window.map_err(|error| incomplete(&error))?)
+            .target(target.map_err(|error| incomplete(&error))?)
+            .action_after_completion(ActionAfterCompletion::None);
+        let Err(error) = request.send().await else {
+            return Ok(());
+        };
+        match error.as_service_error() {
+            Some(CreateScheduleError::ConflictException(_)) => Ok(()),
+            _ => {
+                let on = &settings.group;
+                Err(unavailable(Request { operation: "CreateSchedule", on }, &error))
+            }
+        }
+    }
+
+    async fn delete(&self, key: &RunKey, settings: &ScheduleSettings) -> Result<(), StoreError> {
+        let request = self
+            .clients
+            .scheduler()
+            .await
+            .delete_schedule()
+            .name(schedule_name(key))
+            .group_name(&settings.group);
+        let Err(error) = request.send().await else {
+            return Ok(());
+        };
+        match error.as_service_error() {
+            Some(DeleteScheduleError::ResourceNotFoundException(_)) => Ok(()),
+            _ => {
+                let on = &settings.group;
+                Err(unavailable(Request { operation: "DeleteSchedule", on }, &error))
+            }
+        }
+    }
+}
+
+impl Alarms for SchedulerAlarms {
+    async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
+        match &self.clients.settings.schedules {
+            Some(settings) => self.create(key, settings).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn remove_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
+        match &self.clients.settings.schedules {
+            Some(settings) => self.delete(key, settings).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// The name of a run's schedule: the same every time, at most 64 letters and digits.
+fn schedule_name(key: &RunKey) -> String {
+    let hash = sha256(key.to_string().as_bytes());
+    format!("djinn-{}", hash.get(..40).unwrap_or(&hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::tests::{answering, made, over};
+    use crate::item::sample;
+    use crate::settings::Settings;
+    use djinn_core::id::TenantId;
+    use serde_json::{Value, json};
+
+    fn alarms(answers: &[(u16, &str)]) -> (SchedulerAlarms, impl Fn() -> Vec<String>) {
+        let http = answering(answers);
+        let mut settings = Settings::new("t", "b");
+        settings.schedules = Some(ScheduleSettings {
+            group: "group".into(),
+            role_arn: "arn:aws:iam::1:role/r".into(),
+            executor_arn: "arn:aws:lambda:eu-west-1:1:function:executor".into(),
+        });
+        (SchedulerAlarms::new(over(settings, http.clone())), move || made(&http))
+    }
+
+    #[test]
+    fn a_schedules_name_is_short_and_the_runs_own() {
+        let name = schedule_name(&sample::run());
+        assert!(name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
+        assert_eq!(name, schedule_name(&sample::run()));
+        let other = RunKey { tenant: TenantId::new("t2").unwrap(), ..sample::run() };
+        assert_ne!(name, schedule_name(&other));
+    }
+
+    #[tokio::test]
+    async fn an_alarm_invokes_the_executor_every_two_minutes() {
+        let (alarms, made) = alarms(&[(200, r#"{"ScheduleArn":"arn"}"#)]);
+        alarms.set_alarm(&sample::run()).await.unwrap();
+        let made = made();
+        let (request, body) = made[0].split_once(" {").unwrap();
+        assert_eq!(request, format!("POST /schedules/{}", schedule_name(&sample::run())));
+        let mut body: Value = serde_json::from_str(&format!("{{{body}")).unwrap();
+        body.as_object_mut().unwrap().remove("ClientToken");
+        assert_eq!(
+            body,
+            json!({
+                "GroupName": "group",
+                "ScheduleExpression": "rate(2 minutes)",
+                "FlexibleTimeWindow": {"Mode": "OFF"},
+                "ActionAfterCompletion": "NONE",
+                "Target": {
+                    "Arn": "arn:aws:lambda:eu-west-1:1:function:executor",
+                    "RoleArn": "arn:aws:iam::1:role/r",
+                    "Input": Continue::new(&sample::run(), 0).json().unwrap(),
+                    "RetryPolicy": {"MaximumRetryAttempts": 0},
+                },
+            })
+        );
+    }
+
+    #[tokio::test]
+    async fn making_what_exists_and_removing_what_does_not_is_done() {
+        let answers = [(409, "ConflictException"), (200, "{}"), (404, "ResourceNotFoundException")];
+        let (alarms, made) = alarms(&answers);
+        alarms.set_alarm(&sample::run()).await.unwrap();
+        alarms.remove_alarm(&sample::run()).await.unwrap();
+        alarms.remove_alarm(&sample::run()).await.unwrap();
+        let name = schedule_name(&sample::run());
+        assert!(made()[1].starts_with(&format!("DELETE /schedules/{name}?groupName=group")));
+    }
+
+    #[tokio::test]
+    async fn a_refusal_names_the_group_and_no_schedules_are_no_error() {
+        let (alarms, _) =
+            alarms(&[(403, "AccessDeniedException"), (404, "ResourceNotFoundException")]);
+        for _ in 0..2 {
+            let error = alarms.set_alarm(&sample::run()).await.unwrap_err().to_string();
+            assert!(error.contains("CreateSchedule on group: "), "{error}");
+        }
+        let none = SchedulerAlarms::new(over(Settings::new("t", "b"), answering(&[])));
+        none.set_alarm(&sample::run()).await.unwrap();
+        none.remove_alarm(&sample::run()).await.unwrap();
+    }
+}

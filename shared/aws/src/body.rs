@@ -1,0 +1,44 @@
+//! What an item holds: the text itself, or a pointer to the object that holds it.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of JSON that an item holds itself; longer ones go to S3. Keeps an item far below
+/// DynamoDB's 400 KB, and a transaction below its 4 MB.
+pub(crate) const MAX_INLINE: usize = 100 * 1024;
+
+/// The JSON of something stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Body {
+    /// Here.
+    Inline(String),
+    /// In the bucket. The object was there before the pointer.
+    Spilled(Pointer),
+}
+
+/// An object that holds a body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pointer {
+    /// Its key in the bucket.
+    pub(crate) object: String,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub(crate) sha256: String,
+    /// Its bytes.
+    pub(crate) length: u64,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Any body.
+    pub(crate) fn bodies() -> impl Strategy<Value = Body> {
+        prop_oneof![
+            ".{0,60}".prop_map(Body::Inline),
+            ("[a-z/]{1,20}", "[0-9a-f]{64}", any::<u64>()).prop_map(|(object, sha256, length)| {
+                Body::Spilled(Pointer { object, sha256, length })
+            }),
+        ]
+    }
+}

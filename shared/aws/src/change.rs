@@ -1,0 +1,75 @@
+//! Expressions: changes and conditions of single items.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use crate::table::{Attributes, Key};
+
+/// A change of one item. In its expressions `#name` stands for the attribute `name` (some of our
+/// names are DynamoDB's reserved words), and `:name` for one of the values.
+#[derive(Debug, Clone)]
+pub(crate) struct Change<'a> {
+    pub(crate) key: Key,
+    pub(crate) expression: &'a str,
+    /// Empty: none.
+    pub(crate) condition: &'a str,
+    pub(crate) values: Attributes,
+}
+
+impl Change<'_> {
+    /// The names that the expressions use.
+    pub(crate) fn names(&self) -> Option<HashMap<String, String>> {
+        names(&[self.expression, self.condition])
+    }
+
+    /// The condition, if there is one.
+    pub(crate) fn condition(&self) -> Option<String> {
+        (!self.condition.is_empty()).then(|| self.condition.to_owned())
+    }
+
+    /// The values, if there are any: DynamoDB refuses an empty map.
+    pub(crate) fn values(&self) -> Option<Attributes> {
+        (!self.values.is_empty()).then(|| self.values.clone())
+    }
+}
+
+/// The attribute behind every `#name` in these expressions.
+pub(crate) fn names(expressions: &[&str]) -> Option<HashMap<String, String>> {
+    let mut names = HashMap::new();
+    for part in expressions.iter().flat_map(|expression| expression.split('#').skip(1)) {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = part.split(|c| !is_name(c)).next().unwrap_or_default();
+        names.insert(format!("#{name}"), name.to_owned());
+    }
+    (!names.is_empty()).then_some(names)
+}
+
+/// Values for expressions: `values([(":run", text(&run))])`.
+pub(crate) fn values<const N: usize>(values: [(&str, AttributeValue); N]) -> Attributes {
+    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+pub(crate) fn text(text: &(impl ToString + ?Sized)) -> AttributeValue {
+    AttributeValue::S(text.to_string())
+}
+
+pub(crate) fn number(number: &impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_an_expression_is_found_once() {
+        let found =
+            names(&["SET #holder = :holder, #a_b=#a_b+:one", "#file.#object = :o"]).unwrap();
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort();
+        let expected = ["a_b", "file", "holder", "object"];
+        assert_eq!(found, expected.map(|name| (format!("#{name}"), name.to_owned())));
+        assert_eq!(names(&["attribute_exists(pk)", ""]), None);
+    }
+}

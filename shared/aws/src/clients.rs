@@ -1,0 +1,258 @@
+//! The clients, made when they are first used.
+
+use std::sync::Arc;
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use tokio::sync::OnceCell;
+
+use crate::alarm::SchedulerAlarms;
+use crate::counter::RequestCounter;
+use crate::invoke::LambdaInvoker;
+use crate::secret::Secrets;
+use crate::settings::{LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, Settings};
+use crate::store::AwsStore;
+
+/// AWS as one process uses it. Cloning shares its clients.
+#[derive(Debug, Clone)]
+pub struct Aws {
+    clients: Arc<Clients>,
+}
+
+impl Aws {
+    /// Makes no request and no connection: each client is made when it is first used.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { clients: Arc::new(Clients::new(settings)) }
+    }
+
+    /// Journals, leases, mailboxes, live logs and files.
+    #[must_use]
+    pub fn store(&self) -> AwsStore {
+        AwsStore::new(Arc::clone(&self.clients))
+    }
+
+    /// Asynchronous invocations of the executor.
+    #[must_use]
+    pub fn invoker(&self) -> LambdaInvoker {
+        LambdaInvoker::new(Arc::clone(&self.clients))
+    }
+
+    /// The recurring alarms of runs.
+    #[must_use]
+    pub fn alarms(&self) -> SchedulerAlarms {
+        SchedulerAlarms::new(Arc::clone(&self.clients))
+    }
+
+    /// Secrets by name.
+    #[must_use]
+    pub fn secrets(&self) -> Secrets {
+        Secrets::new(Arc::clone(&self.clients))
+    }
+
+    /// Counts every request that is made through this object or its clones.
+    #[must_use]
+    pub fn requests(&self) -> &RequestCounter {
+        &self.clients.counter
+    }
+}
+
+/// The clients of one process.
+#[derive(Debug)]
+pub(crate) struct Clients {
+    pub(crate) settings: Settings,
+    pub(crate) counter: RequestCounter,
+    shared: OnceCell<SdkConfig>,
+    dynamodb: OnceCell<aws_sdk_dynamodb::Client>,
+    s3: OnceCell<aws_sdk_s3::Client>,
+    lambda: OnceCell<aws_sdk_lambda::Client>,
+    scheduler: OnceCell<aws_sdk_scheduler::Client>,
+    secrets: OnceCell<aws_sdk_secretsmanager::Client>,
+}
+
+impl Clients {
+    fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            counter: RequestCounter::default(),
+            shared: OnceCell::new(),
+            dynamodb: OnceCell::new(),
+            s3: OnceCell::new(),
+            lambda: OnceCell::new(),
+            scheduler: OnceCell::new(),
+            secrets: OnceCell::new(),
+        }
+    }
+
+    pub(crate) async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
+        let make = || async {
+            let config = self.config(self.settings.endpoints.dynamodb.as_deref()).await;
+            let config = aws_sdk_dynamodb::config::Builder::from(&config)
+                .timeout_config(self.timeouts())
+                .retry_partition(quota())
+                .interceptor(self.counter.clone())
+                .build();
+            aws_sdk_dynamodb::Client::from_conf(config)
+        };
+        self.dynamodb.get_or_init(make).await
+    }
+
+    pub(crate) async fn s3(&self) -> &aws_sdk_s3::Client {
+        let make = || async {
+            let endpoint = self.settings.endpoints.s3.as_deref();
+            let config = self.config(endpoint).await;
+            let timeouts = &self.settings.timeouts;
+            let timeouts = TimeoutConfig::builder()
+                .connect_timeout(timeouts.connect)
+                .read_timeout(timeouts.object)
+                .build();
+            let config = aws_sdk_s3::config::Builder::from(&config)
+                .timeout_config(timeouts)
+                .force_path_style(endpoint.is_some())
+                .retry_partition(quota())
+                .interceptor(self.counter.clone())
+                .build();
+            aws_sdk_s3::Client::from_conf(config)
+        };
+        self.s3.get_or_init(make).await
+    }
+
+    pub(crate) async fn lambda(&self) -> &aws_sdk_lambda::Client {
+        let make = || async {
+            let endpoint = self.settings.endpoints.lambda.as_deref();
+            let config = self.config(endpoint).await;
+            let builder =
+                aws_sdk_lambda::config::Builder::from(&config).interceptor(self.counter.clone());
+            let config = match endpoint {
+                None => builder.timeout_config(self.timeouts()),
+                // The local host answers when the function is done: neither cut it off nor ask
+                // again, which would run it twice.
+                Some(_) => builder
+                    .timeout_config(TimeoutConfig::disabled())
+                    .retry_config(RetryConfig::disabled()),
+            };
+            aws_sdk_lambda::Client::from_conf(config.build())
+        };
+        self.lambda.get_or_init(make).await
+    }
+
+    pub(crate) async fn scheduler(&self) -> &aws_sdk_scheduler::Client {
+        let make = || async {
+            let config = aws_sdk_scheduler::config::Builder::from(self.shared().await)
+                .timeout_config(self.timeouts())
+                .interceptor(self.counter.clone())
+                .build();
+            aws_sdk_scheduler::Client::from_conf(config)
+        };
+        self.scheduler.get_or_init(make).await
+    }
+
+    pub(crate) async fn secrets(&self) -> &aws_sdk_secretsmanager::Client {
+        let make = || async {
+            let config = aws_sdk_secretsmanager::config::Builder::from(self.shared().await)
+                .timeout_config(self.timeouts())
+                .interceptor(self.counter.clone())
+                .build();
+            aws_sdk_secretsmanager::Client::from_conf(config)
+        };
+        self.secrets.get_or_init(make).await
+    }
+
+    /// The configuration of a service that may be a local one.
+    async fn config(&self, endpoint: Option<&str>) -> SdkConfig {
+        let Some(url) = endpoint else {
+            return self.shared().await.clone();
+        };
+        let credentials =
+            Credentials::new(LOCAL_ACCESS_KEY, LOCAL_SECRET_KEY, None, None, "djinn-local");
+        SdkConfig::builder()
+            .behavior_version(BEHAVIOR())
+            .region(Region::new(LOCAL_REGION))
+            .credentials_provider(SharedCredentialsProvider::new(credentials))
+            .retry_config(self.retries())
+            .endpoint_url(url)
+            .build()
+    }
+
+    /// The configuration of the environment: on Lambda its variables, on a laptop the profile.
+    async fn shared(&self) -> &SdkConfig {
+        let load = || aws_config::defaults(BEHAVIOR()).retry_config(self.retries()).load();
+        self.shared.get_or_init(load).await
+    }
+
+    fn retries(&self) -> RetryConfig {
+        let timeouts = &self.settings.timeouts;
+        RetryConfig::standard()
+            .with_max_attempts(timeouts.attempts)
+            .with_initial_backoff(timeouts.backoff)
+    }
+
+    fn timeouts(&self) -> TimeoutConfig {
+        let timeouts = &self.settings.timeouts;
+        TimeoutConfig::builder()
+            .connect_timeout(timeouts.connect)
+            .operation_attempt_timeout(timeouts.attempt)
+            .build()
+    }
+}
+
+/// No quota of retries beside the bound of each request. The SDK's is shared by all clients of a
+/// process and holds 35 failures; a process of ours makes few requests at once, and a run that is
+/// denied its retries costs more than they do.
+fn quota() -> RetryPartition {
+    RetryPartition::custom("djinn").token_bucket(TokenBucket::unlimited()).build()
+}
+
+/// The SDK's defaults as of this version, so that an update changes none unseen.
+const BEHAVIOR: fn() -> BehaviorVersion = BehaviorVersion::v2026_01_12;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use aws_sdk_s3::primitives::SdkBody;
+    use aws_smithy_http_client::test_util::{ReplayEvent, StaticReplayClient};
+    use aws_smithy_runtime_api::client::http::HttpClient;
+    use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+
+    /// Clients of AWS's own services whose requests all go to `http`.
+    pub(crate) fn over(settings: Settings, http: impl HttpClient + 'static) -> Arc<Clients> {
+        let credentials = Credentials::new("id", "key", None, None, "test");
+        let config = SdkConfig::builder()
+            .behavior_version(BEHAVIOR())
+            .region(Region::new("eu-west-1"))
+            .credentials_provider(SharedCredentialsProvider::new(credentials))
+            .retry_config(RetryConfig::disabled())
+            .http_client(http)
+            .build();
+        let shared = OnceCell::new_with(Some(config));
+        Arc::new(Clients { shared, ..Clients::new(settings) })
+    }
+
+    /// An HTTP client that gives these answers, in their order: a status and an error's code, or a
+    /// status and a body.
+    pub(crate) fn answering(answers: &[(u16, &str)]) -> StaticReplayClient {
+        let answer = |&(status, text): &(u16, &str)| {
+            let is_error = status >= 400;
+            let body = if is_error { "{\"message\":\"no\"}" } else { text };
+            let mut answer = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body));
+            if is_error {
+                answer.headers_mut().insert("x-amzn-errortype", text.to_owned());
+            }
+            ReplayEvent::new(HttpRequest::new(SdkBody::empty()), answer)
+        };
+        StaticReplayClient::new(answers.iter().map(answer).collect())
+    }
+
+    /// A request that was made, as text: method, path and body.
+    pub(crate) fn made(http: &StaticReplayClient) -> Vec<String> {
+        let requests = http.actual_requests();
+        let text = |request: &HttpRequest| {
+            let path = request.uri().split_once(".com").map_or("", |(_, path)| path);
+            let body = String::from_utf8_lossy(request.body().bytes().unwrap_or_default());
+            format!("{} {path} {body}", request.method())
+        };
+        requests.map(text).collect()
+    }
+}

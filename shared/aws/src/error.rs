@@ -1,0 +1,102 @@
+//! One classification of what AWS answers when it does not do what it was asked.
+
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use djinn_runtime::port::StoreError;
+
+/// What a failed request means for whoever made it.
+///
+/// Every failure of the request itself is `Unavailable`: throttling, 5xx, time-outs and lost
+/// connections after the SDK's bounded retries, and refusals that no retry mends. The latter are a
+/// mistake of the deployment, so they are logged here with what they are about.
+pub(crate) fn unavailable<E, R>(request: Request<'_>, error: &SdkError<E, R>) -> StoreError
+where
+    E: ProvideErrorMetadata + std::error::Error + 'static,
+    R: std::fmt::Debug,
+{
+    let Request { operation, on } = request;
+    let code = error.code().unwrap_or_default();
+    if is_misconfigured(code) {
+        tracing::error!(operation, on, code, "refused: check the name and the function's policy");
+    }
+    let text = format!("{operation} on {on}: {}", DisplayErrorContext(error));
+    StoreError::Unavailable(text.chars().take(MAX_TEXT).collect())
+}
+
+/// A request, for error texts and logs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// Its operation: `PutItem`.
+    pub(crate) operation: &'static str,
+    /// The table, bucket, function or group it is about.
+    pub(crate) on: &'a str,
+}
+
+/// The longest text of an error. What follows is the SDK's debug output of the response.
+const MAX_TEXT: usize = 500;
+
+/// Codes that a retry does not mend.
+fn is_misconfigured(code: &str) -> bool {
+    matches!(
+        code,
+        "AccessDenied"
+            | "AccessDeniedException"
+            | "IncompleteSignature"
+            | "InvalidSignatureException"
+            | "NoSuchBucket"
+            | "ResourceNotFoundException"
+            | "SignatureDoesNotMatch"
+            | "UnrecognizedClientException"
+            | "ValidationException"
+    )
+}
+
+/// The code of an item of a transaction whose condition failed.
+pub(crate) const CONDITION_FAILED: &str = "ConditionalCheckFailed";
+
+/// Codes of a transaction, or of one of its items, that say that it may succeed when it is made
+/// again. A failed condition is none of them.
+pub(crate) fn is_retryable_cancellation(code: &str) -> bool {
+    matches!(
+        code,
+        "TransactionConflict"
+            | "ThrottlingError"
+            | "ProvisionedThroughputExceeded"
+            | "TransactionInProgressException"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_sdk_dynamodb::operation::put_item::PutItemError;
+    use aws_sdk_dynamodb::types::error::{
+        ProvisionedThroughputExceededException, ResourceNotFoundException,
+    };
+
+    #[test]
+    fn a_refusal_names_the_operation_and_the_table() {
+        let request = Request { operation: "PutItem", on: "djinn-table" };
+        for cause in [
+            PutItemError::ResourceNotFoundException(ResourceNotFoundException::builder().build()),
+            PutItemError::ProvisionedThroughputExceededException(
+                ProvisionedThroughputExceededException::builder().build(),
+            ),
+        ] {
+            let error: SdkError<PutItemError, ()> = SdkError::service_error(cause, ());
+            let StoreError::Unavailable(text) = unavailable(request, &error) else {
+                panic!("{error:?}");
+            };
+            assert!(text.starts_with("PutItem on djinn-table: "), "{text}");
+            assert!(text.len() <= MAX_TEXT);
+        }
+    }
+
+    #[test]
+    fn only_conflicts_and_throttling_are_tried_again() {
+        assert!(is_retryable_cancellation("TransactionConflict"));
+        assert!(is_retryable_cancellation("ThrottlingError"));
+        for never in ["ConditionalCheckFailed", "ValidationError", "None", ""] {
+            assert!(!is_retryable_cancellation(never), "{never}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Product files: bytes in the bucket, pointers in the table.
+
+mod disposition;
+mod expected;
+mod presign;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use djinn_core::file::ProductFile;
+use djinn_core::id::{FileName, sha256};
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::journal::SessionKey;
+
+use crate::item::expected_file::ExpectedFileItem;
+use crate::item::file::FileItem;
+use crate::query::Query;
+use crate::query::after_family;
+use crate::store::AwsStore;
+use crate::table::{EXPECTED, FILE, session_partition};
+
+pub use disposition::Disposition;
+pub use presign::PresignedPut;
+
+/// Bytes that were written through us: named by their hash.
+const WRITTEN: &str = "files/";
+
+/// Bytes that a client uploads: named by what they are for, since their hash is not known.
+const UPLOADED: &str = "uploads/";
+
+impl Files for AwsStore {
+    async fn write_file(
+        &self,
+        session: &SessionKey,
+        file: &NewFile,
+        bytes: &[u8],
+    ) -> Result<ProductFile, StoreError> {
+        let object = format!("{WRITTEN}{}", sha256(bytes));
+        let key = object_key(session, &object)?;
+        self.put_object(&key, Bytes::copy_from_slice(bytes), &file.media_type).await?;
+        let item = self.file_item(file, object, bytes.len() as u64);
+        self.put(item.to_item(session)?).await?;
+        Ok(item.into_file())
+    }
+
+    async fn find_file(
+        &self,
+        session: &SessionKey,
+        name: &FileName,
+    ) -> Result<Option<ProductFile>, StoreError> {
+        let file = self.get(FileItem::key(session, name));
+        let expected = self.get(ExpectedFileItem::key(session, name));
+        let (file, expected) = tokio::try_join!(file, expected)?;
+        let items = file.into_iter().chain(expected).collect();
+        Ok(self.settled_files(session, items).await?.pop())
+    }
+
+    async fn read_file(
+        &self,
+        session: &SessionKey,
+        file: &ProductFile,
+        limit: u64,
+    ) -> Result<Vec<u8>, StoreError> {
+        let key = object_key(session, &file.object)?;
+        let bytes = self.get_object(&key, Some(limit.min(file.size))).await?;
+        let expected = file.object.strip_prefix(WRITTEN).filter(|_| limit >= file.size);
+        if expected.is_some_and(|hash| sha256(&bytes) != hash) {
+            return Err(StoreError::Unreadable(format!("object {key} is not what was written")));
+        }
+        Ok(bytes)
+    }
+}
+
+impl AwsStore {
+    /// Every file of a session, in the order they were last written, oldest first.
+    ///
+    /// # Errors
+    /// `Unavailable`, or `Unreadable` for a stored item that is neither.
+    pub async fn list_files(&self, session: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {
+        let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));
+        self.settled_files(session, self.query(query).await?).await
+    }
+
+    fn file_item(&self, file: &NewFile, object: String, size: u64) -> FileItem {
+        FileItem {
+            name: file.name.clone(),
+            description: file.description.clone(),
+            size,
+            internal: file.internal,
+            media_type: file.media_type.clone(),
+            object,
+            written_at_ms: self.now_ms(),
+        }
+    }
+}
+
+/// The key of a session's object in the bucket: `<tenant>/files/<session>/<sha256>`, or `uploads`.
+///
+/// The session stands there as a hash: its label may be `..`, and may be too long for the names of
+/// the local store. A `ProductFile` names its object without tenant and session, so that none can
+/// point into another's.
+fn object_key(session: &SessionKey, object: &str) -> Result<String, StoreError> {
+    let label = sha256(session.session.as_str().as_bytes());
+    let label = label.get(..32).unwrap_or(&label);
+    let kind = [WRITTEN, UPLOADED].into_iter().find(|kind| object.starts_with(kind));
+    let name = kind.and_then(|kind| object.strip_prefix(kind));
+    match (kind, name) {
+        (Some(kind), Some(name)) if is_hash(name) => {
+            Ok(format!("{}/{kind}{label}/{name}", session.tenant))
+        }
+        _ => Err(StoreError::Unreadable(format!("`{object}` names no object"))),
+    }
+}
+
+fn is_hash(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The longest time a URL may be valid: Lambda's credentials do not last longer.
+const MAX_URL_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::sample;
+    use djinn_core::id::SessionId;
+
+    #[test]
+    fn an_objects_key_stays_within_its_tenant_and_session() {
+        let hash = sha256(b"x");
+        let key = object_key(&sample::session(), &format!("files/{hash}")).unwrap();
+        assert!(key.starts_with("t/files/") && key.ends_with(&format!("/{hash}")), "{key}");
+        let dots = SessionKey { session: SessionId::new("..").unwrap(), ..sample::session() };
+        let other = object_key(&dots, &format!("uploads/{hash}")).unwrap();
+        assert!(other.starts_with("t/uploads/") && !other.contains(".."), "{other}");
+        for bad in ["", "files/", "files/../x", "t/files/s/x", "runs/x", &format!("x/{hash}")] {
+            assert!(object_key(&sample::session(), bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! URLs that clients read and write files by, without passing through a function.
+
+use std::time::Duration;
+
+use aws_sdk_s3::presigning::PresigningConfig;
+use djinn_core::file::ProductFile;
+use djinn_core::id::sha256;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::file::NewFile;
+use djinn_runtime::port::journal::SessionKey;
+
+use super::{Disposition, MAX_URL_LIFE, UPLOADED, object_key};
+use crate::error::unavailable;
+use crate::item::expected_file::ExpectedFileItem;
+use crate::store::AwsStore;
+
+/// How much longer than its URL an expected file is waited for: an upload may take its time.
+const UPLOAD_SLACK_S: i64 = 60 * 60;
+
+/// A URL to upload a file to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PresignedPut {
+    /// Takes one `PUT` of the announced size. Holds a signature: not to be logged.
+    pub url: String,
+    /// Headers that the request must have; a browser adds `content-length` itself.
+    pub headers: Vec<(String, String)>,
+}
+
+impl AwsStore {
+    /// A URL that anybody may read a file by, at most 12 hours and no longer than the function's
+    /// own credentials last. It makes no request.
+    ///
+    /// # Errors
+    /// `Unreadable` for a file that is not of this session's objects, `Unavailable` without
+    /// credentials.
+    pub async fn presign_get(
+        &self,
+        session: &SessionKey,
+        file: &ProductFile,
+        disposition: Disposition,
+        valid_for: Duration,
+    ) -> Result<String, StoreError> {
+        let request = self
+            .clients
+            .s3()
+            .await
+            .get_object()
+            .bucket(self.bucket())
+            .key(object_key(session, &file.object)?)
+            .response_content_disposition(disposition.header(&file.name))
+            .response_content_type(with_charset(&file.media_type));
+        match request.presigned(presigning(valid_for)?).await {
+            Ok(presigned) => Ok(presigned.uri().to_owned()),
+            Err(error) => Err(unavailable(self.on_bucket("GetObject"), &error)),
+        }
+    }
+
+    /// A URL to upload a file of exactly this size to, once. The file is there, for
+    /// [`Self::list_files`], `find_file` and `session`, as soon as its bytes are; until then one of
+    /// its name stays what it is.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn presign_put(
+        &self,
+        session: &SessionKey,
+        file: &NewFile,
+        size: u64,
+        valid_for: Duration,
+    ) -> Result<PresignedPut, StoreError> {
+        let now_ms = self.now_ms();
+        // Each announcement has an object of its own, so that a later one cannot change the bytes
+        // of a file that a journal already names.
+        let object = sha256(format!("{now_ms}/{size}/{}", file.name).as_bytes());
+        let object = format!("{UPLOADED}{object}");
+        let request = self
+            .clients
+            .s3()
+            .await
+            .put_object()
+            .bucket(self.bucket())
+            .key(object_key(session, &object)?)
+            .content_type(&file.media_type)
+            .content_length(i64::try_from(size).unwrap_or(i64::MAX))
+            .if_none_match("*");
+        let presigned = request
+            .presigned(presigning(valid_for)?)
+            .await
+            .map_err(|error| unavailable(self.on_bucket("PutObject"), &error))?;
+        let valid_s = i64::try_from(valid_for.min(MAX_URL_LIFE).as_secs()).unwrap_or_default();
+        let expected = ExpectedFileItem {
+            file: self.file_item(file, object, size),
+            expires: now_ms.div_euclid(1000) + valid_s + UPLOAD_SLACK_S,
+        };
+        self.put(expected.to_item(session)?).await?;
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        Ok(PresignedPut {
+            url: presigned.uri().to_owned(),
+            headers: presigned.headers().map(own).collect(),
+        })
+    }
+}
+
+fn presigning(valid_for: Duration) -> Result<PresigningConfig, StoreError> {
+    PresigningConfig::expires_in(valid_for.min(MAX_URL_LIFE))
+        .map_err(|error| StoreError::Unreadable(format!("a URL's validity: {error}")))
+}
+
+/// A text's media type with its character set: ours are all UTF-8, and browsers guess otherwise.
+fn with_charset(media_type: &str) -> String {
+    match media_type.starts_with("text/") && !media_type.contains("charset") {
+        true => format!("{media_type}; charset=utf-8"),
+        false => media_type.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_texts_without_a_character_set_get_one() {
+        assert_eq!(with_charset("text/markdown"), "text/markdown; charset=utf-8");
+        assert_eq!(with_charset("text/csv; charset=gbk"), "text/csv; charset=gbk");
+        assert_eq!(with_charset("application/pdf"), "application/pdf");
+    }
+}

@@ -1,0 +1,162 @@
+//! Asynchronous invocations of the executor.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_lambda::primitives::Blob;
+use aws_sdk_lambda::types::InvocationType;
+use djinn_core::id::{RunId, TenantId};
+use djinn_runtime::port::alarm::Invoker;
+use djinn_runtime::port::{RunKey, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::clients::Clients;
+use crate::error::{Request, unavailable};
+
+/// What the executor is invoked with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continue {
+    /// The payload's format: [`Continue::FORMAT`]. A receiver that knows only older ones leaves it.
+    pub v: u16,
+    /// Whose run it is.
+    pub tenant: TenantId,
+    /// The run to continue.
+    pub run: RunId,
+    /// How often the run was handed over so far. An alarm does not know and says 0.
+    pub hops: u32,
+}
+
+impl Continue {
+    /// The format that this code writes.
+    pub const FORMAT: u16 = 1;
+
+    /// The payload that continues a run.
+    #[must_use]
+    pub fn new(key: &RunKey, hops: u32) -> Self {
+        Self { v: Self::FORMAT, tenant: key.tenant.clone(), run: key.run.clone(), hops }
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn key(&self) -> RunKey {
+        RunKey { tenant: self.tenant.clone(), run: self.run.clone() }
+    }
+
+    pub(crate) fn json(&self) -> Result<String, StoreError> {
+        serde_json::to_string(self)
+            .map_err(|error| StoreError::Unreadable(format!("payload: {error}")))
+    }
+}
+
+/// Invokes the executor asynchronously.
+#[derive(Debug, Clone)]
+pub struct LambdaInvoker {
+    clients: Arc<Clients>,
+    wait_at_most: Option<Duration>,
+}
+
+/// How long the local host is waited for, which answers only when the function is done.
+const LOCAL_WAIT: Duration = Duration::from_secs(1);
+
+impl LambdaInvoker {
+    pub(crate) fn new(clients: Arc<Clients>) -> Self {
+        let wait_at_most = clients.settings.endpoints.lambda.as_ref().map(|_| LOCAL_WAIT);
+        Self { clients, wait_at_most }
+    }
+
+    /// Takes an invocation as sent after this long; the request goes on in the background. `None`
+    /// waits for the answer. It is one second with a `DJINN_LAMBDA_URL`, else `None`.
+    #[must_use]
+    pub fn wait_at_most(self, wait_at_most: Option<Duration>) -> Self {
+        Self { wait_at_most, ..self }
+    }
+
+    async fn invoke(clients: Arc<Clients>, payload: String) -> Result<(), StoreError> {
+        let Some(executor) = &clients.settings.executor else {
+            return Err(StoreError::Unavailable("DJINN_EXECUTOR is not set".to_owned()));
+        };
+        let request = clients
+            .lambda()
+            .await
+            .invoke()
+            .function_name(executor)
+            .invocation_type(InvocationType::Event)
+            .payload(Blob::new(payload));
+        match request.send().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(unavailable(Request { operation: "Invoke", on: executor }, &error)),
+        }
+    }
+}
+
+impl Invoker for LambdaInvoker {
+    async fn kick(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
+        let payload = Continue::new(key, hops).json()?;
+        let invocation = Self::invoke(Arc::clone(&self.clients), payload);
+        let Some(wait_at_most) = self.wait_at_most else {
+            return invocation.await;
+        };
+        let sent = tokio::spawn(invocation);
+        match tokio::time::timeout(wait_at_most, sent).await {
+            Ok(Ok(answered)) => answered,
+            Ok(Err(failed)) => Err(StoreError::Unavailable(format!("Invoke: {failed}"))),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::tests::{answering, over};
+    use crate::item::sample;
+    use crate::settings::Settings;
+    use aws_smithy_http_client::test_util::NeverClient;
+
+    fn settings() -> Settings {
+        Settings { executor: Some("executor".into()), ..Settings::new("t", "b") }
+    }
+
+    #[test]
+    fn the_payload_is_what_the_executor_reads() {
+        let payload = Continue::new(&sample::run(), 3);
+        let json = payload.json().unwrap();
+        let run = sample::run().run;
+        assert_eq!(json, format!(r#"{{"v":1,"tenant":"t","run":"{run}","hops":3}}"#));
+        assert_eq!(serde_json::from_str::<Continue>(&json).unwrap().key(), sample::run());
+        let bad = r#"{"v":1,"tenant":"t","run":"x","hops":0}"#;
+        assert!(serde_json::from_str::<Continue>(bad).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_kick_is_an_asynchronous_invocation() {
+        let http = answering(&[(202, ""), (429, "TooManyRequestsException")]);
+        let invoker = LambdaInvoker::new(over(settings(), http.clone()));
+        invoker.kick(&sample::run(), 3).await.unwrap();
+        let error = invoker.kick(&sample::run(), 4).await.unwrap_err().to_string();
+        assert!(error.contains("Invoke on executor: "), "{error}");
+
+        let request = http.actual_requests().next().unwrap();
+        assert!(request.uri().ends_with("/functions/executor/invocations"), "{}", request.uri());
+        assert_eq!(request.headers().get("x-amz-invocation-type"), Some("Event"));
+        let payload = Continue::new(&sample::run(), 3).json().unwrap();
+        assert_eq!(request.body().bytes(), Some(payload.as_bytes()));
+    }
+
+    #[tokio::test]
+    async fn a_host_that_answers_late_is_not_waited_for_and_not_asked_twice() {
+        let never = NeverClient::new();
+        let invoker = LambdaInvoker::new(over(settings(), never.clone()))
+            .wait_at_most(Some(Duration::from_millis(20)));
+        invoker.kick(&sample::run(), 1).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(never.num_calls(), 1);
+    }
+
+    #[tokio::test]
+    async fn without_an_executor_nobody_is_invoked() {
+        let invoker = LambdaInvoker::new(over(Settings::new("t", "b"), answering(&[])));
+        let error = invoker.kick(&sample::run(), 1).await.unwrap_err().to_string();
+        assert!(error.contains("DJINN_EXECUTOR is not set"), "{error}");
+    }
+}

@@ -1,0 +1,40 @@
+//! One file per stored item: its key, how it is written and how it is read.
+
+pub(crate) mod exchange;
+pub(crate) mod expected_file;
+pub(crate) mod file;
+pub(crate) mod live;
+pub(crate) mod mail;
+pub(crate) mod record;
+pub(crate) mod request;
+pub(crate) mod run;
+pub(crate) mod session;
+pub(crate) mod user_run;
+pub(crate) mod user_session;
+
+#[cfg(test)]
+pub(crate) mod sample;
+
+use djinn_runtime::port::StoreError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::table::{Attributes, Key, PARTITION, SORT};
+
+/// The attributes of an item under its key.
+fn write<T: Serialize>(key: Key, item: &T) -> Result<Attributes, StoreError> {
+    let place = format!("{} / {}", key.pk, key.sk);
+    let mut attributes: Attributes = serde_dynamo::to_item(item)
+        .map_err(|error| StoreError::Unreadable(format!("{place} cannot be written: {error}")))?;
+    attributes.extend(key.attributes());
+    Ok(attributes)
+}
+
+/// Reads an item back. Attributes that it does not know are ignored: newer code may have added them.
+fn read<T: DeserializeOwned>(attributes: Attributes) -> Result<T, StoreError> {
+    let text = |name: &str| attributes.get(name).and_then(|v| v.as_s().ok()).cloned();
+    let place =
+        format!("{} / {}", text(PARTITION).unwrap_or_default(), text(SORT).unwrap_or_default());
+    serde_dynamo::from_item(attributes)
+        .map_err(|error| StoreError::Unreadable(format!("{place}: {error}")))
+}

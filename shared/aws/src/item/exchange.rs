@@ -1,0 +1,58 @@
+//! `SESSION#<session>` / `RUN#<started>#<run>`: an ended run's question and answer.
+
+use djinn_core::id::RunId;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::journal::SessionKey;
+use serde::{Deserialize, Serialize};
+
+use super::{read, write};
+use crate::body::Body;
+use crate::table::{Attributes, Key, run_sort, session_partition};
+
+/// What later runs of the session see of an ended one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ExchangeItem {
+    /// The exchange as JSON.
+    pub(crate) body: Body,
+    pub(crate) expires: i64,
+}
+
+impl ExchangeItem {
+    pub(crate) fn key(session: &SessionKey, started_at_ms: i64, run: &RunId) -> Key {
+        Key::new(session_partition(session), run_sort(started_at_ms, run))
+    }
+
+    pub(crate) fn to_item(&self, key: Key) -> Result<Attributes, StoreError> {
+        write(key, self)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::tests::bodies;
+    use crate::item::sample;
+    use crate::table::Item;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn round_trips(body in bodies(), expires in any::<i64>(), started in 0i64..1 << 42) {
+            let item = ExchangeItem { body, expires };
+            let key = ExchangeItem::key(&sample::session(), started, &sample::run_id());
+            let stored = item.to_item(key).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Exchange(item))));
+        }
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        let key = ExchangeItem::key(&sample::session(), 12, &sample::run_id());
+        assert!(key.sk.starts_with("RUN#0000000000012#run_"));
+        assert!(ExchangeItem::from_item(key.attributes()).is_err());
+    }
+}

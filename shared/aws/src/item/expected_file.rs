@@ -1,0 +1,65 @@
+//! `SESSION#<session>` / `EXPECTED#<name>`: a file that a client was given an upload URL for.
+//!
+//! An item of its own, so that a file of that name stays what it is until the new one is there.
+
+use djinn_core::id::FileName;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::journal::SessionKey;
+use serde::{Deserialize, Serialize};
+
+use super::file::FileItem;
+use super::{read, write};
+use crate::table::{Attributes, Key, expected_sort, session_partition};
+
+/// A file as it will be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ExpectedFileItem {
+    /// What its `FileItem` will hold; `written_at_ms` is when the URL was made.
+    pub(crate) file: FileItem,
+    /// When nobody waits for it any more, Unix seconds.
+    pub(crate) expires: i64,
+}
+
+impl ExpectedFileItem {
+    pub(crate) fn key(session: &SessionKey, name: &FileName) -> Key {
+        Key::new(session_partition(session), expected_sort(name))
+    }
+
+    pub(crate) fn to_item(&self, session: &SessionKey) -> Result<Attributes, StoreError> {
+        write(Self::key(session, &self.file.name), self)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::file::tests::files;
+    use crate::item::sample;
+    use crate::table::{FILE, Item, META};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn round_trips(file in files(), expires in any::<i64>()) {
+            let item = ExpectedFileItem { file, expires };
+            let stored = item.to_item(&sample::session()).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::ExpectedFile(item))));
+        }
+    }
+
+    #[test]
+    fn sorts_before_meta_as_files_do_so_that_one_query_reads_both() {
+        let key = ExpectedFileItem::key(&sample::session(), &FileName::new("界").unwrap());
+        assert!(key.sk.as_str() < META && FILE < META);
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        let key = ExpectedFileItem::key(&sample::session(), &FileName::new("a").unwrap());
+        assert!(ExpectedFileItem::from_item(key.attributes()).is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! `SESSION#<session>` / `FILE#<name>`: a product file.
+
+use djinn_core::file::ProductFile;
+use djinn_core::id::FileName;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::journal::SessionKey;
+use serde::{Deserialize, Serialize};
+
+use super::{read, write};
+use crate::table::{Attributes, Key, file_sort, session_partition};
+
+/// A file's newest content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileItem {
+    pub(crate) name: FileName,
+    pub(crate) description: String,
+    pub(crate) size: u64,
+    pub(crate) internal: bool,
+    pub(crate) media_type: String,
+    /// Where its bytes lie, within the session's objects.
+    pub(crate) object: String,
+    /// When it was written, Unix milliseconds: the order of a session's files.
+    pub(crate) written_at_ms: i64,
+}
+
+impl FileItem {
+    pub(crate) fn key(session: &SessionKey, name: &FileName) -> Key {
+        Key::new(session_partition(session), file_sort(name))
+    }
+
+    pub(crate) fn to_item(&self, session: &SessionKey) -> Result<Attributes, StoreError> {
+        write(Self::key(session, &self.name), self)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+
+    /// The file as the journal and the clients know it.
+    pub(crate) fn into_file(self) -> ProductFile {
+        ProductFile {
+            name: self.name,
+            description: self.description,
+            size: self.size,
+            internal: self.internal,
+            media_type: self.media_type,
+            object: self.object,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::item::sample;
+    use crate::table::Item;
+    use proptest::prelude::*;
+
+    /// Any file.
+    pub(crate) fn files() -> impl Strategy<Value = FileItem> {
+        ("[a-z界 ()#]{1,20}", ".{0,40}", any::<u64>(), any::<bool>(), any::<i64>())
+            .prop_filter("file name", |(name, ..)| FileName::new(name.as_str()).is_ok())
+            .prop_map(|(name, description, size, internal, written_at_ms)| FileItem {
+                name: FileName::new(name).unwrap(),
+                description,
+                size,
+                internal,
+                media_type: "text/plain".into(),
+                object: "files/x".into(),
+                written_at_ms,
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(file in files()) {
+            let stored = file.to_item(&sample::session()).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::File(file))));
+        }
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        let key = FileItem::key(&sample::session(), &FileName::new("金价 报告.html").unwrap());
+        assert_eq!(key.sk, "FILE#金价 报告.html");
+        assert!(FileItem::from_item(key.attributes()).is_err());
+    }
+}

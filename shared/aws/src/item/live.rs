@@ -1,0 +1,106 @@
+//! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews.
+
+use djinn_core::preview::Preview;
+use djinn_runtime::port::{RunKey, StoreError};
+use serde::{Deserialize, Serialize};
+
+use super::{read, write};
+use crate::table::{Attributes, Key, LIVE_SHARDS, live_partition};
+
+/// How long a preview is kept. Whoever watches reads it within seconds.
+const KEPT_S: i64 = 10 * 60;
+
+/// Pieces of unfinished text that one writer added at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LiveItem {
+    /// The pieces as JSON.
+    pieces: String,
+    expires: i64,
+}
+
+impl LiveItem {
+    pub(crate) fn new(pieces: &[Preview], at_ms: i64) -> Result<Self, StoreError> {
+        let pieces = serde_json::to_string(pieces)
+            .map_err(|error| StoreError::Unreadable(format!("previews: {error}")))?;
+        Ok(Self { pieces, expires: at_ms.div_euclid(1000).saturating_add(KEPT_S) })
+    }
+
+    /// Where these pieces lie. The offset of the first keeps two writes of one millisecond apart,
+    /// and makes a repeated write the same write.
+    pub(crate) fn key(run: &RunKey, writer: &str, at_ms: i64, pieces: &[Preview]) -> Key {
+        let offset = pieces.first().map_or(0, |piece| piece.offset);
+        let sk = format!("{:013}#{writer}#{offset:010}", at_ms.max(0));
+        Key::new(live_partition(run, shard(writer)), sk)
+    }
+
+    pub(crate) fn to_item(&self, key: Key) -> Result<Attributes, StoreError> {
+        write(key, self)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+
+    pub(crate) fn pieces(&self) -> Result<Vec<Preview>, StoreError> {
+        serde_json::from_str(&self.pieces)
+            .map_err(|error| StoreError::Unreadable(format!("previews: {error}")))
+    }
+}
+
+/// The shard of a writer: the same in every process.
+#[allow(clippy::modulo_one, reason = "there may be more shards one day")]
+fn shard(writer: &str) -> u64 {
+    // FNV-1a: short, and unlike the standard library's hasher fixed for ever.
+    let hash = writer.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash % LIVE_SHARDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::sample;
+    use crate::table::Item;
+    use djinn_core::id::MessageId;
+    use djinn_core::preview::TextKind;
+    use proptest::prelude::*;
+
+    fn piece(offset: u64, text: &str) -> Preview {
+        Preview {
+            message: MessageId::turn(1),
+            attempt: 1,
+            kind: TextKind::Text,
+            offset,
+            text: text.to_owned(),
+            at_ms: 5,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(offset in 0u64..1 << 32, text in ".{0,80}", at_ms in 0i64..1 << 42) {
+            let pieces = [piece(offset, &text), piece(offset + 9, "界")];
+            let live = LiveItem::new(&pieces, at_ms).unwrap();
+            let key = LiveItem::key(&sample::run(), "h.1", at_ms, &pieces);
+            let stored = live.to_item(key).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Live(live.clone()))));
+            prop_assert_eq!(live.pieces(), Ok(pieces.to_vec()));
+        }
+    }
+
+    #[test]
+    fn sorts_by_time_then_writer_then_offset() {
+        let key =
+            |at_ms, offset| LiveItem::key(&sample::run(), "w", at_ms, &[piece(offset, "")]).sk;
+        assert_eq!(key(5, 7), "0000000000005#w#0000000007");
+        assert!(key(5, 7) < key(5, 10) && key(5, 10) < key(6, 0));
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        assert!(LiveItem { pieces: "[1]".into(), expires: 0 }.pieces().is_err());
+        let key = LiveItem::key(&sample::run(), "w", 0, &[]);
+        assert!(LiveItem::from_item(key.attributes()).is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! `RUN#<run>` / `J#<n>`: a journal record.
+
+use djinn_core::id::WriteId;
+use djinn_runtime::port::{RunKey, StoreError};
+use serde::{Deserialize, Serialize};
+
+use super::{read, write};
+use crate::body::Body;
+use crate::table::{Attributes, Key, record_sort, run_partition};
+
+/// A record. What does not depend on its format lies beside its body, so that code that is older
+/// than the format can still tell whose it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RecordItem {
+    /// The record's format.
+    pub(crate) v: u16,
+    pub(crate) n: u64,
+    pub(crate) write: WriteId,
+    pub(crate) epoch: u64,
+    pub(crate) at_ms: i64,
+    /// Its inputs and entries, as JSON.
+    pub(crate) body: Body,
+    pub(crate) expires: i64,
+}
+
+impl RecordItem {
+    pub(crate) fn key(run: &RunKey, n: u64) -> Key {
+        Key::new(run_partition(run), record_sort(n))
+    }
+
+    pub(crate) fn to_item(&self, run: &RunKey) -> Result<Attributes, StoreError> {
+        write(Self::key(run, self.n), self)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::tests::bodies;
+    use crate::item::sample;
+    use crate::table::Item;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn round_trips(
+            v in any::<u16>(), n in 0u64..10_000_000_000, epoch in any::<u64>(),
+            at_ms in any::<i64>(), body in bodies(), expires in any::<i64>(),
+        ) {
+            let write = WriteId::new("h.1.2").unwrap();
+            let record = RecordItem { v, n, write, epoch, at_ms, body, expires };
+            let stored = record.to_item(&sample::run()).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Record(record))));
+        }
+
+        #[test]
+        fn records_sort_by_their_numbers(a in 0u64..10_000_000_000, b in 0u64..10_000_000_000) {
+            let sort = |n| RecordItem::key(&sample::run(), n).sk;
+            prop_assert_eq!(sort(a).cmp(&sort(b)), a.cmp(&b));
+        }
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        let key = RecordItem::key(&sample::run(), 4);
+        assert!(RecordItem::from_item(key.attributes()).is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! `RUN#<run>` / `META`: what is known of a run without reading its journal.
+
+use djinn_core::id::{RequestId, SessionId, UserId, WriteId};
+use djinn_core::settings::Mode;
+use djinn_core::status::RunStatus;
+use djinn_runtime::port::journal::{Lease, RunMeta};
+use djinn_runtime::port::{RunKey, StoreError};
+use serde::{Deserialize, Serialize};
+
+use super::{read, write};
+use crate::table::{Attributes, Key, META, run_partition};
+
+/// A run. Its lease is held while `holder` is set and `until_ms` is in the future.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunItem {
+    pub(crate) status: RunStatus,
+    pub(crate) mode: Mode,
+    pub(crate) session: SessionId,
+    pub(crate) user: UserId,
+    pub(crate) request: RequestId,
+    /// SHA-256 of what was asked.
+    pub(crate) body_hash: String,
+    /// The write that created it, so that a creator whose reply was lost recognises its run.
+    pub(crate) write: WriteId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) holder: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) until_ms: Option<i64>,
+    /// Counts the changes of drivers; kept when the lease is released.
+    pub(crate) epoch: u64,
+    /// Who held the lease, unreleased, when the present holder took it; empty if nobody did.
+    #[serde(default)]
+    pub(crate) taken_from: String,
+    #[serde(default)]
+    pub(crate) watched_until_ms: i64,
+    pub(crate) started_at_ms: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ended_at_ms: Option<i64>,
+    pub(crate) expires: i64,
+}
+
+impl RunItem {
+    pub(crate) fn key(run: &RunKey) -> Key {
+        Key::new(run_partition(run), META)
+    }
+
+    pub(crate) fn to_item(&self, run: &RunKey) -> Result<Attributes, StoreError> {
+        write(Self::key(run), self)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+
+    /// The lease, unless it was released.
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        let holder = self.holder.clone()?;
+        Some(Lease { holder, until_ms: self.until_ms?, epoch: self.epoch })
+    }
+
+    /// Whether the present holder took the lease from one that had not released it.
+    pub(crate) fn lapsed(&self) -> bool {
+        !self.taken_from.is_empty()
+    }
+
+    /// The run as the runtime knows it.
+    pub(crate) fn into_meta(self) -> RunMeta {
+        let lease = self.lease();
+        RunMeta {
+            status: self.status,
+            session: self.session,
+            user: self.user,
+            request: self.request,
+            body_hash: self.body_hash,
+            lease,
+            watched_until_ms: self.watched_until_ms,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::sample;
+    use crate::table::Item;
+    use aws_sdk_dynamodb::types::AttributeValue;
+    use proptest::prelude::*;
+
+    fn item() -> RunItem {
+        RunItem {
+            status: RunStatus::Running,
+            mode: Mode::React,
+            session: sample::session().session,
+            user: sample::user(),
+            request: RequestId::new("r1").unwrap(),
+            body_hash: "hash".into(),
+            write: WriteId::new("w1").unwrap(),
+            holder: Some("h".into()),
+            until_ms: Some(20),
+            epoch: 3,
+            taken_from: String::new(),
+            watched_until_ms: 7,
+            started_at_ms: 1,
+            ended_at_ms: None,
+            expires: 2,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(
+            holder in proptest::option::of("[a-z:.0-9]{1,40}"),
+            until in proptest::option::of(any::<i64>()),
+            epoch in any::<u64>(),
+            taken_from in "[a-z]{0,5}",
+            times in any::<(i64, i64, Option<i64>, i64)>(),
+            status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
+        ) {
+            let run = RunItem {
+                status: RunStatus::parse(status).unwrap(),
+                holder, until_ms: until, epoch, taken_from,
+                watched_until_ms: times.0, started_at_ms: times.1, ended_at_ms: times.2,
+                expires: times.3,
+                ..item()
+            };
+            let stored = run.to_item(&sample::run()).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Run(Box::new(run)))));
+        }
+    }
+
+    #[test]
+    fn lies_in_its_tenants_partition() {
+        let key = RunItem::key(&sample::run());
+        assert_eq!(key.pk, format!("t#RUN#{}", sample::run().run));
+        assert_eq!(key.sk, "META");
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        let mut stored = item().to_item(&sample::run()).unwrap();
+        stored.insert("status".into(), AttributeValue::S("asleep".into()));
+        let error = RunItem::from_item(stored).unwrap_err().to_string();
+        assert!(error.contains("RUN#run_") && error.contains("META"), "{error}");
+    }
+
+    #[test]
+    fn a_lease_is_there_until_it_is_released_and_its_epoch_stays() {
+        let held = item();
+        let lease = Lease { holder: "h".into(), until_ms: 20, epoch: 3 };
+        assert_eq!(held.lease(), Some(lease));
+        let released = RunItem { holder: None, until_ms: None, ..item() };
+        assert_eq!((released.lease(), released.epoch), (None, 3));
+    }
+}

@@ -1,0 +1,78 @@
+//! `USER#<user>` / `RUN#<started>#<run>`: one of a user's runs.
+
+use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::status::RunStatus;
+use djinn_runtime::port::StoreError;
+use serde::{Deserialize, Serialize};
+
+use super::{read, write};
+use crate::table::{Attributes, Key, run_sort, user_partition};
+
+/// A run in its user's list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct UserRunItem {
+    pub(crate) run: RunId,
+    pub(crate) session: SessionId,
+    pub(crate) request: RequestId,
+    /// The beginning of its question.
+    pub(crate) title: String,
+    /// As of its start until its end; its META has what is between.
+    pub(crate) status: RunStatus,
+    pub(crate) started_at_ms: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ended_at_ms: Option<i64>,
+    pub(crate) expires: i64,
+}
+
+impl UserRunItem {
+    pub(crate) fn key(tenant: &TenantId, user: &UserId, started_at_ms: i64, run: &RunId) -> Key {
+        Key::new(user_partition(tenant, user), run_sort(started_at_ms, run))
+    }
+
+    pub(crate) fn to_item(
+        &self,
+        tenant: &TenantId,
+        user: &UserId,
+    ) -> Result<Attributes, StoreError> {
+        write(Self::key(tenant, user, self.started_at_ms, &self.run), self)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::sample;
+    use crate::table::Item;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn round_trips(
+            title in ".{0,80}", started_at_ms in 0i64..1 << 42,
+            ended_at_ms in proptest::option::of(any::<i64>()), expires in any::<i64>(),
+        ) {
+            let item = UserRunItem {
+                run: sample::run_id(),
+                session: sample::session().session,
+                request: RequestId::new("r").unwrap(),
+                title,
+                status: RunStatus::Queued,
+                started_at_ms,
+                ended_at_ms,
+                expires,
+            };
+            let stored = item.to_item(&sample::tenant(), &sample::user()).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::UserRun(item))));
+        }
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        let key = UserRunItem::key(&sample::tenant(), &sample::user(), 1, &sample::run_id());
+        assert!(UserRunItem::from_item(key.attributes()).is_err());
+    }
+}

@@ -1,0 +1,69 @@
+//! `USER#<user>` / `SESSION#<session>`: one of a user's conversations.
+
+use djinn_core::id::{SessionId, TenantId, UserId};
+use djinn_runtime::port::StoreError;
+use serde::{Deserialize, Serialize};
+
+use super::read;
+use crate::table::{Attributes, Key, user_partition, user_session_sort};
+
+/// A conversation in its user's list. Created and changed by an update when a run of it starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct UserSessionItem {
+    pub(crate) session: SessionId,
+    /// The beginning of its first question.
+    pub(crate) title: String,
+    pub(crate) started_at_ms: i64,
+    /// When its newest run started, Unix milliseconds.
+    pub(crate) newest_at_ms: i64,
+    pub(crate) expires: i64,
+}
+
+impl UserSessionItem {
+    pub(crate) fn key(tenant: &TenantId, user: &UserId, session: &SessionId) -> Key {
+        Key::new(user_partition(tenant, user), user_session_sort(session))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn to_item(
+        &self,
+        tenant: &TenantId,
+        user: &UserId,
+    ) -> Result<Attributes, StoreError> {
+        super::write(Self::key(tenant, user, &self.session), self)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::sample;
+    use crate::table::Item;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn round_trips(title in ".{0,80}", times in any::<(i64, i64, i64)>()) {
+            let item = UserSessionItem {
+                session: sample::session().session,
+                title,
+                started_at_ms: times.0,
+                newest_at_ms: times.1,
+                expires: times.2,
+            };
+            let stored = item.to_item(&sample::tenant(), &sample::user()).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::UserSession(item))));
+        }
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        let key =
+            UserSessionItem::key(&sample::tenant(), &sample::user(), &sample::session().session);
+        assert!(UserSessionItem::from_item(key.attributes()).is_err());
+    }
+}

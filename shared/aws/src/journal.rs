@@ -1,0 +1,82 @@
+//! Journals, and what surrounds them.
+
+mod create;
+mod end;
+mod record;
+mod session;
+
+use djinn_core::id::{RequestId, SessionId, TenantId};
+use djinn_core::journal::Record;
+use djinn_runtime::port::journal::{
+    Appended, Created, Journals, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
+};
+use djinn_runtime::port::{RunKey, StoreError};
+
+use crate::item::request::RequestItem;
+use crate::item::run::RunItem;
+use crate::item::session::SessionItem;
+use crate::store::AwsStore;
+
+/// How long a run's metadata outlives its journal, in seconds: 400 days less the journal's 30.
+const META_OUTLIVES_S: i64 = 370 * 24 * 60 * 60;
+
+/// When a run's metadata and whatever points to the run expire.
+fn meta_expiry(journal_expires_at_s: i64) -> i64 {
+    journal_expires_at_s.saturating_add(META_OUTLIVES_S)
+}
+
+impl Journals for AwsStore {
+    async fn create(&self, key: &RunKey, run: &NewRun) -> Result<Created, StoreError> {
+        self.create_run(key, run).await
+    }
+
+    async fn append(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        expires_at_s: i64,
+    ) -> Result<Appended, StoreError> {
+        self.append_record(key, record, expires_at_s).await
+    }
+
+    async fn end(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        end: &RunEnd,
+        expires_at_s: i64,
+    ) -> Result<Appended, StoreError> {
+        self.end_run(key, record, end, expires_at_s).await
+    }
+
+    async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
+        self.read_records(key, from).await
+    }
+
+    async fn meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {
+        let item = self.get(RunItem::key(key)).await?;
+        item.map(|item| RunItem::from_item(item).map(RunItem::into_meta)).transpose()
+    }
+
+    async fn session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
+        self.session_view(key).await
+    }
+
+    async fn session_of(
+        &self,
+        tenant: &TenantId,
+        label: &str,
+    ) -> Result<Option<SessionId>, StoreError> {
+        let (Ok(session), Ok(request)) = (SessionId::new(label), RequestId::new(label)) else {
+            return Ok(None);
+        };
+        let key = SessionKey { tenant: tenant.clone(), session };
+        let itself = self.get(SessionItem::key(&key));
+        let of_request = self.get(RequestItem::key(tenant, &request));
+        match tokio::try_join!(itself, of_request)? {
+            (Some(_), _) => Ok(Some(key.session)),
+            (None, Some(item)) => RequestItem::from_item(item).map(|item| Some(item.session)),
+            (None, None) => Ok(None),
+        }
+    }
+}

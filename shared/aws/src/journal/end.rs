@@ -1,0 +1,111 @@
+//! Ending a run: one transaction.
+
+use aws_sdk_dynamodb::types::TransactWriteItem;
+use djinn_core::journal::Record;
+use djinn_runtime::port::journal::{Appended, RunEnd, SessionKey};
+use djinn_runtime::port::{RunKey, StoreError};
+
+use super::meta_expiry;
+use super::record::appended;
+use crate::change::{Change, number, text, values};
+use crate::item::exchange::ExchangeItem;
+use crate::item::run::RunItem;
+use crate::item::session::SessionItem;
+use crate::item::user_run::UserRunItem;
+use crate::store::AwsStore;
+use crate::transaction::Transacted;
+
+/// The places in the transaction of the items whose refusal tells something.
+const RECORD: usize = 0;
+const META: usize = 1;
+
+impl AwsStore {
+    pub(super) async fn end_run(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        end: &RunEnd,
+        expires_at_s: i64,
+    ) -> Result<Appended, StoreError> {
+        let certain = self.certain_items(key, record, end, expires_at_s).await?;
+        let mut others = self.other_items(key, record, end)?;
+        loop {
+            let items = certain.iter().chain(&others).cloned().collect();
+            let refusals = match self.transact(items).await? {
+                Transacted::Done => return Ok(Appended::Done),
+                Transacted::Refused(refusals) => refusals,
+            };
+            if let Some(stored) = refusals.of(RECORD) {
+                return appended(stored, record);
+            }
+            let (before, mut place) = (others.len(), certain.len());
+            others.retain(|_| {
+                place += 1;
+                refusals.of(place - 1).is_none()
+            });
+            if refusals.of(META).is_some() || others.len() == before {
+                return Err(StoreError::Unreadable(format!("{key} has no metadata")));
+            }
+        }
+    }
+
+    /// What ends the run, whatever else is the case.
+    async fn certain_items(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        end: &RunEnd,
+        expires_at_s: i64,
+    ) -> Result<Vec<TransactWriteItem>, StoreError> {
+        let item = self.record_item(key, record, expires_at_s).await?;
+        let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
+        let exchange = serde_json::to_string(&end.exchange)
+            .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
+        let expires = meta_expiry(expires_at_s);
+        let exchange = ExchangeItem { body: self.body(key, exchange).await?, expires };
+        let exchange_key = ExchangeItem::key(&session, end.started_at_ms, &key.run);
+        Ok(vec![
+            self.put_new(item.to_item(key)?)?,
+            self.update(Change {
+                key: RunItem::key(key),
+                expression: "SET #status = :status, #ended_at_ms = :ended, #expires = :expires \
+                    REMOVE #holder, #until_ms",
+                condition: "attribute_exists(#status)",
+                values: values([
+                    (":status", text(end.status.as_str())),
+                    (":ended", number(&record.at_ms)),
+                    (":expires", number(&expires)),
+                ]),
+            })?,
+            self.put_any(exchange.to_item(exchange_key)?)?,
+        ])
+    }
+
+    /// What is left out when it is refused: the session answers another run by now, or the user's
+    /// list does not know the run.
+    fn other_items(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        end: &RunEnd,
+    ) -> Result<Vec<TransactWriteItem>, StoreError> {
+        let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
+        Ok(vec![
+            self.update(Change {
+                key: SessionItem::key(&session),
+                expression: "REMOVE #active",
+                condition: "#active = :run",
+                values: values([(":run", text(&key.run))]),
+            })?,
+            self.update(Change {
+                key: UserRunItem::key(&key.tenant, &end.user, end.started_at_ms, &key.run),
+                expression: "SET #status = :status, #ended_at_ms = :ended",
+                condition: "attribute_exists(#run)",
+                values: values([
+                    (":status", text(end.status.as_str())),
+                    (":ended", number(&record.at_ms)),
+                ]),
+            })?,
+        ])
+    }
+}

@@ -1,0 +1,117 @@
+//! Records: one conditional put each, bodies over 100 KB in the bucket.
+
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use djinn_core::entry::Entry;
+use djinn_core::input::Input;
+use djinn_core::journal::{FORMAT, Record};
+use djinn_runtime::port::journal::Appended;
+use djinn_runtime::port::{RunKey, StoreError};
+use futures::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
+
+use crate::change::names;
+use crate::conflict::past_conflicts;
+use crate::error::unavailable;
+use crate::item::record::RecordItem;
+use crate::query::{Query, after_family};
+use crate::store::AwsStore;
+use crate::table::{Attributes, RECORD, record_sort, run_partition};
+
+/// Bodies that are fetched from the bucket at once.
+const FETCHED_AT_ONCE: usize = 16;
+
+/// The JSON of a record's body.
+#[derive(Serialize)]
+struct BodyOut<'a> {
+    inputs: &'a [Input],
+    entries: &'a [Entry],
+}
+
+/// See [`BodyOut`].
+#[derive(Deserialize)]
+struct BodyIn {
+    inputs: Vec<Input>,
+    entries: Vec<Entry>,
+}
+
+impl AwsStore {
+    pub(super) async fn append_record(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        expires_at_s: i64,
+    ) -> Result<Appended, StoreError> {
+        let item = self.record_item(key, record, expires_at_s).await?.to_item(key)?;
+        let condition = "attribute_not_exists(#pk)";
+        let request = self
+            .dynamodb()
+            .await
+            .put_item()
+            .table_name(self.table())
+            .set_item(Some(item))
+            .condition_expression(condition)
+            .set_expression_attribute_names(names(&[condition]))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = past_conflicts(|| request.clone().send()).await else {
+            return Ok(Appended::Done);
+        };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => match failed.item() {
+                Some(stored) => appended(stored, record),
+                None => Ok(Appended::Lost),
+            },
+            _ => Err(unavailable(self.request("PutItem"), &error)),
+        }
+    }
+
+    /// A record as it is stored; its body is in the bucket if it is long.
+    pub(super) async fn record_item(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        expires: i64,
+    ) -> Result<RecordItem, StoreError> {
+        let body = BodyOut { inputs: &record.inputs, entries: &record.entries };
+        let json = serde_json::to_string(&body)
+            .map_err(|error| StoreError::Unreadable(format!("record {}: {error}", record.n)))?;
+        Ok(RecordItem {
+            v: record.v,
+            n: record.n,
+            write: record.write.clone(),
+            epoch: record.epoch,
+            at_ms: record.at_ms,
+            body: self.body(key, json).await?,
+            expires,
+        })
+    }
+
+    pub(super) async fn read_records(
+        &self,
+        key: &RunKey,
+        from: u64,
+    ) -> Result<Vec<Record>, StoreError> {
+        let partition = run_partition(key);
+        let query = Query::range(partition, record_sort(from), after_family(RECORD));
+        let records = self.query(query).await?.into_iter().map(|item| self.record(item));
+        stream::iter(records).buffered(FETCHED_AT_ONCE).try_collect().await
+    }
+
+    async fn record(&self, item: Attributes) -> Result<Record, StoreError> {
+        let item = RecordItem::from_item(item)?;
+        if item.v > FORMAT {
+            return Err(StoreError::NewerFormat(item.v));
+        }
+        let RecordItem { v, n, write, epoch, at_ms, body, .. } = item;
+        let json = self.json(body).await?;
+        let BodyIn { inputs, entries } = serde_json::from_str(&json)
+            .map_err(|error| StoreError::Unreadable(format!("record {n}: {error}")))?;
+        Ok(Record { v, n, write, epoch, at_ms, inputs, entries })
+    }
+}
+
+/// Whether the record that is stored under this number is the one that was to be written.
+pub(super) fn appended(stored: &Attributes, record: &Record) -> Result<Appended, StoreError> {
+    let stored = RecordItem::from_item(stored.clone())?;
+    Ok(if stored.write == record.write { Appended::Done } else { Appended::Lost })
+}

@@ -1,0 +1,62 @@
+//! What a new run needs to know of its session: two queries, whatever the session's length.
+
+use djinn_core::conversation::Exchange;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::journal::{SessionKey, SessionView};
+use futures::{StreamExt, TryStreamExt, stream};
+
+use crate::item::exchange::ExchangeItem;
+use crate::item::session::SessionItem;
+use crate::query::Query;
+use crate::store::AwsStore;
+use crate::table::{Attributes, EXPECTED, META, RUN, SORT, session_partition};
+
+/// Exchanges that a new run is shown: 20 messages.
+const EXCHANGES: usize = 10;
+
+/// Files that a new run is shown.
+const FILES: usize = 200;
+
+impl AwsStore {
+    pub(super) async fn session_view(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
+        let partition = session_partition(key);
+        let ended = self.query(Query::family(partition.clone(), RUN).newest(EXCHANGES));
+        // Expected files, files and META stand together, in this order.
+        let rest = self.query(Query::range(partition, EXPECTED, META));
+        let (ended, mut rest) = tokio::try_join!(ended, rest)?;
+        let meta = rest.iter().position(is_meta).map(|place| rest.swap_remove(place));
+        let meta = meta.map(SessionItem::from_item).transpose()?;
+        let (history, mut files) =
+            tokio::try_join!(self.exchanges(ended), self.settled_files(key, rest))?;
+        let files = files.split_off(files.len().saturating_sub(FILES));
+        Ok(SessionView { active: meta.and_then(|meta| meta.active), history, files })
+    }
+
+    /// Exchanges, oldest first. One that cannot be read is left out: its session goes on without it.
+    async fn exchanges(&self, newest_first: Vec<Attributes>) -> Result<Vec<Exchange>, StoreError> {
+        let exchanges = newest_first.into_iter().rev().map(|item| self.exchange(item));
+        let readable = |read| async move {
+            match read {
+                Ok(exchange) => Ok(Some(exchange)),
+                Err(StoreError::Unreadable(problem)) => {
+                    tracing::warn!(problem, "an exchange is left out");
+                    Ok(None)
+                }
+                Err(error) => Err(error),
+            }
+        };
+        let read = stream::iter(exchanges).buffered(EXCHANGES).then(readable);
+        read.try_filter_map(|exchange| async move { Ok(exchange) }).try_collect().await
+    }
+
+    async fn exchange(&self, item: Attributes) -> Result<Exchange, StoreError> {
+        let item = ExchangeItem::from_item(item)?;
+        let json = self.json(item.body).await?;
+        serde_json::from_str(&json)
+            .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))
+    }
+}
+
+fn is_meta(item: &Attributes) -> bool {
+    item.get(SORT).and_then(|sort| sort.as_s().ok()).is_some_and(|sort| sort == META)
+}

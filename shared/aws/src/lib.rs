@@ -1,0 +1,40 @@
+//! DynamoDB, S3, Lambda, Scheduler and Secrets Manager behind the runtime's ports.
+//!
+//! Only this crate knows table names, keys and AWS types. [`Aws`] holds the clients and hands out
+//! one object per capability; [`table`] shows the whole table on one screen.
+
+mod alarm;
+mod body;
+mod change;
+mod clients;
+mod conflict;
+mod counter;
+mod error;
+mod file;
+mod invoke;
+mod item;
+mod journal;
+mod lease;
+mod live;
+mod mailbox;
+mod object;
+mod query;
+mod run_list;
+mod secret;
+mod settings;
+mod store;
+pub mod table;
+mod transaction;
+
+pub use alarm::SchedulerAlarms;
+pub use clients::Aws;
+pub use counter::RequestCounter;
+pub use file::{Disposition, PresignedPut};
+pub use invoke::{Continue, LambdaInvoker};
+pub use run_list::RunSummary;
+pub use secret::Secrets;
+pub use settings::{
+    Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,
+    SettingsError, Timeouts,
+};
+pub use store::AwsStore;

@@ -1,0 +1,70 @@
+//! The live log.
+
+use djinn_core::preview::Preview;
+use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::{RunKey, StoreError};
+use futures::future::try_join_all;
+
+use crate::change::{Change, number, values};
+use crate::item::live::LiveItem;
+use crate::item::run::RunItem;
+use crate::query::Query;
+use crate::store::{AwsStore, Changed};
+use crate::table::{Attributes, LIVE_SHARDS, SORT, live_partition};
+
+/// Sorts before and behind every position.
+const FIRST: &str = "0";
+const LAST: &str = "9~";
+
+impl LiveLog for AwsStore {
+    async fn write_live(
+        &self,
+        key: &RunKey,
+        writer: &str,
+        at_ms: i64,
+        pieces: &[Preview],
+    ) -> Result<(), StoreError> {
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let place = LiveItem::key(key, writer, at_ms, pieces);
+        self.put(LiveItem::new(pieces, at_ms)?.to_item(place)?).await
+    }
+
+    async fn read_live(
+        &self,
+        key: &RunKey,
+        after: &str,
+    ) -> Result<(Vec<Preview>, String), StoreError> {
+        // A space sorts before every character of a position: the next one after this.
+        let from = if after.is_empty() { FIRST.to_owned() } else { format!("{after} ") };
+        let shards = (0..LIVE_SHARDS).map(|shard| {
+            self.query(Query::range(live_partition(key, shard), from.as_str(), LAST).eventually())
+        });
+        let mut items: Vec<_> = try_join_all(shards).await?.into_iter().flatten().collect();
+        items.sort_by(|a, b| position(a).cmp(position(b)));
+        let next = items.last().map_or(after, |item| position(item)).to_owned();
+        let mut pieces = Vec::new();
+        for item in items {
+            pieces.extend(LiveItem::from_item(item)?.pieces()?);
+        }
+        Ok((pieces, next))
+    }
+
+    async fn watch(&self, key: &RunKey, until_ms: i64) -> Result<(), StoreError> {
+        let change = Change {
+            key: RunItem::key(key),
+            expression: "SET #watched_until_ms = :until",
+            condition: "#watched_until_ms < :until",
+            values: values([(":until", number(&until_ms))]),
+        };
+        match self.change(change).await? {
+            // Refused: there is no such run, or somebody else watches it for longer.
+            Changed::Done(_) | Changed::Refused(_) => Ok(()),
+        }
+    }
+}
+
+fn position(item: &Attributes) -> &str {
+    item.get(SORT).and_then(|sort| sort.as_s().ok()).map_or("", String::as_str)
+}

@@ -1,0 +1,158 @@
+//! Objects in the bucket: contents by their hash, written once.
+
+use std::time::Duration;
+
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::put_object::{PutObjectError, PutObjectOutput};
+use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::types::ChecksumAlgorithm;
+use bytes::Bytes;
+use djinn_core::id::sha256;
+use djinn_runtime::port::{RunKey, StoreError};
+
+use crate::body::{Body, MAX_INLINE, Pointer};
+use crate::error::{Request, unavailable};
+use crate::store::AwsStore;
+
+/// How often a write is tried again that met another write of the same object.
+const CONFLICT_RETRIES: u32 = 4;
+
+impl AwsStore {
+    /// A body that may be stored: long ones are in the bucket when this returns.
+    pub(crate) async fn body(&self, run: &RunKey, json: String) -> Result<Body, StoreError> {
+        if json.len() <= MAX_INLINE {
+            return Ok(Body::Inline(json));
+        }
+        let sha256 = sha256(json.as_bytes());
+        let object = format!("{}/runs/{}/{sha256}", run.tenant, run.run);
+        let length = json.len() as u64;
+        self.put_object(&object, json.into(), "application/json").await?;
+        Ok(Body::Spilled(Pointer { object, sha256, length }))
+    }
+
+    /// The JSON of a body, wherever it is.
+    pub(crate) async fn json(&self, body: Body) -> Result<String, StoreError> {
+        let pointer = match body {
+            Body::Inline(json) => return Ok(json),
+            Body::Spilled(pointer) => pointer,
+        };
+        let bytes = self.get_object(&pointer.object, None).await?;
+        if bytes.len() as u64 != pointer.length || sha256(&bytes) != pointer.sha256 {
+            return Err(unreadable(&pointer.object, "is not what was written"));
+        }
+        String::from_utf8(bytes).map_err(|_| unreadable(&pointer.object, "is not UTF-8"))
+    }
+
+    /// Writes an object under a key that names its content. One that is there already is the same:
+    /// S3 checked its bytes against their hash when it took them.
+    pub(crate) async fn put_object(
+        &self,
+        key: &str,
+        bytes: Bytes,
+        media_type: &str,
+    ) -> Result<(), StoreError> {
+        let mut tried = 0;
+        loop {
+            let Err(error) = self.send_object(key, bytes.clone(), media_type).await else {
+                return Ok(());
+            };
+            match error.raw_response().map(|response| response.status().as_u16()) {
+                Some(412) => return Ok(()),
+                // Somebody else is writing it at this moment.
+                Some(409) if tried < CONFLICT_RETRIES => {
+                    tried += 1;
+                    tokio::time::sleep(Duration::from_millis(50 << tried)).await;
+                }
+                answered => {
+                    let failed = unavailable(self.on_bucket("PutObject"), &error);
+                    // The connection also breaks when S3 refuses it before it has read all of it.
+                    let is_there = answered.is_none()
+                        && matches!(self.head_object(key).await, Ok(Some(head)) if head.size == bytes.len() as u64);
+                    return if is_there { Ok(()) } else { Err(failed) };
+                }
+            }
+        }
+    }
+
+    async fn send_object(
+        &self,
+        key: &str,
+        bytes: Bytes,
+        media_type: &str,
+    ) -> Result<PutObjectOutput, SdkError<PutObjectError>> {
+        let client = self.clients.s3().await;
+        let put = client.put_object().bucket(self.bucket()).key(key).if_none_match("*");
+        put.content_type(media_type)
+            .checksum_algorithm(ChecksumAlgorithm::Sha256)
+            .body(ByteStream::from(bytes))
+            .send()
+            .await
+    }
+
+    /// An object's bytes; with a limit, its first ones.
+    pub(crate) async fn get_object(
+        &self,
+        key: &str,
+        limit: Option<u64>,
+    ) -> Result<Vec<u8>, StoreError> {
+        let client = self.clients.s3().await;
+        let range = match limit {
+            Some(0) => return Ok(Vec::new()),
+            Some(limit) => Some(format!("bytes=0-{}", limit - 1)),
+            None => None,
+        };
+        let got = client.get_object().bucket(self.bucket()).key(key).set_range(range).send().await;
+        match got {
+            Ok(object) => match object.body.collect().await {
+                Ok(bytes) => Ok(bytes.to_vec()),
+                Err(error) => {
+                    let bucket = self.bucket();
+                    Err(StoreError::Unavailable(format!("GetObject on {bucket}: {error}")))
+                }
+            },
+            Err(error) => match error.code() {
+                Some("NoSuchKey") => Err(unreadable(key, "is gone")),
+                // Nothing is in the range of an empty object.
+                Some("InvalidRange") => Ok(Vec::new()),
+                _ => Err(unavailable(self.on_bucket("GetObject"), &error)),
+            },
+        }
+    }
+
+    /// An object's size and when it was written, Unix milliseconds; `None` if it is not there.
+    pub(crate) async fn head_object(&self, key: &str) -> Result<Option<Head>, StoreError> {
+        let client = self.clients.s3().await;
+        match client.head_object().bucket(self.bucket()).key(key).send().await {
+            Ok(head) => {
+                let size = head.content_length().and_then(|length| u64::try_from(length).ok());
+                let written = head.last_modified().and_then(|time| time.to_millis().ok());
+                Ok(Some(Head {
+                    size: size.unwrap_or_default(),
+                    written_at_ms: written.unwrap_or_default(),
+                }))
+            }
+            Err(SdkError::ServiceError(error)) if error.raw().status().as_u16() == 404 => Ok(None),
+            Err(error) => Err(unavailable(self.on_bucket("HeadObject"), &error)),
+        }
+    }
+
+    pub(crate) fn bucket(&self) -> &str {
+        &self.clients.settings.bucket
+    }
+
+    /// A request to the bucket, for error texts and logs.
+    pub(crate) fn on_bucket(&self, operation: &'static str) -> Request<'_> {
+        Request { operation, on: self.bucket() }
+    }
+}
+
+/// What is known of an object without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) size: u64,
+    pub(crate) written_at_ms: i64,
+}
+
+fn unreadable(object: &str, problem: &str) -> StoreError {
+    StoreError::Unreadable(format!("object {object} {problem}"))
+}

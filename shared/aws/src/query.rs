@@ -1,0 +1,98 @@
+//! Queries of one partition.
+
+use djinn_runtime::port::StoreError;
+
+use crate::change::{text, values};
+use crate::error::unavailable;
+use crate::store::AwsStore;
+use crate::table::Attributes;
+
+/// A range of a partition, in the order of its sort keys. Strongly consistent unless it says else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Query {
+    partition: String,
+    from: String,
+    to: String,
+    newest_first: bool,
+    eventually: bool,
+    limit: Option<usize>,
+}
+
+impl Query {
+    /// Sort keys from `from` to `to`, both included.
+    pub(crate) fn range(partition: String, from: impl Into<String>, to: impl Into<String>) -> Self {
+        let (from, to) = (from.into(), to.into());
+        Self { partition, from, to, newest_first: false, eventually: false, limit: None }
+    }
+
+    /// Sort keys that begin with a prefix; it ends in `#`.
+    pub(crate) fn family(partition: String, prefix: &str) -> Self {
+        Self::range(partition, prefix, after_family(prefix))
+    }
+
+    /// The last ones first, and no more of them than this.
+    pub(crate) fn newest(self, limit: usize) -> Self {
+        Self { newest_first: true, limit: Some(limit), ..self }
+    }
+
+    /// What was written within the last second may be missing; half the price.
+    pub(crate) fn eventually(self) -> Self {
+        Self { eventually: true, ..self }
+    }
+}
+
+/// Sorts behind everything that begins with this prefix, whose last character is `#`.
+pub(crate) fn after_family(prefix: &str) -> String {
+    format!("{}$", prefix.trim_end_matches('#'))
+}
+
+impl AwsStore {
+    /// All items of a query, page by page.
+    pub(crate) async fn query(&self, query: Query) -> Result<Vec<Attributes>, StoreError> {
+        let client = self.dynamodb().await;
+        let mut items = Vec::new();
+        let mut start = None;
+        loop {
+            let left = query.limit.map(|limit| limit.saturating_sub(items.len()));
+            let request = client
+                .query()
+                .table_name(self.table())
+                .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to")
+                .set_expression_attribute_values(Some(values([
+                    (":pk", text(&query.partition)),
+                    (":from", text(&query.from)),
+                    (":to", text(&query.to)),
+                ])))
+                .consistent_read(!query.eventually)
+                .scan_index_forward(!query.newest_first)
+                .set_limit(left.and_then(|left| i32::try_from(left).ok()))
+                .set_exclusive_start_key(start.take());
+            let page = match request.send().await {
+                Ok(page) => page,
+                Err(error) => return Err(unavailable(self.request("Query"), &error)),
+            };
+            items.extend(page.items.unwrap_or_default());
+            let enough = query.limit.is_some_and(|limit| items.len() >= limit);
+            match page.last_evaluated_key {
+                Some(last) if !enough => start = Some(last),
+                _ => return Ok(items),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{FILE, RUN};
+
+    #[test]
+    fn a_family_ends_before_every_other_key() {
+        for (prefix, inside, outside) in
+            [(RUN, "RUN#0001#run_1", "RUNS"), (FILE, "FILE#\u{10ffff}", "FILE_")]
+        {
+            let to = after_family(prefix);
+            assert!(prefix <= inside && inside <= to.as_str() && to.as_str() < outside);
+        }
+    }
+}

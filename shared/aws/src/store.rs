@@ -1,0 +1,105 @@
+//! The store: one table and one bucket.
+
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
+use aws_smithy_async::time::SharedTimeSource;
+use djinn_runtime::port::StoreError;
+
+use crate::change::Change;
+use crate::clients::Clients;
+use crate::conflict::past_conflicts;
+use crate::error::unavailable;
+use crate::table::{Attributes, Key};
+
+/// Journals, leases, mailboxes, live logs and files in one table and one bucket. Implements the
+/// runtime's `Store`; cloning shares its clients.
+///
+/// Items are deleted by DynamoDB some time after their expiry, within two days typically. Until
+/// then they are still read, and nothing depends on their absence.
+#[derive(Debug, Clone)]
+pub struct AwsStore {
+    pub(crate) clients: Arc<Clients>,
+    time: SharedTimeSource,
+}
+
+/// What came of changing one item under a condition.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Changed {
+    /// The item as it is now.
+    Done(Attributes),
+    /// The condition failed: the item as it is, empty if there is none.
+    Refused(Attributes),
+}
+
+impl AwsStore {
+    pub(crate) fn new(clients: Arc<Clients>) -> Self {
+        Self { clients, time: SharedTimeSource::default() }
+    }
+
+    pub(crate) async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
+        self.clients.dynamodb().await
+    }
+
+    pub(crate) fn table(&self) -> &str {
+        &self.clients.settings.table
+    }
+
+    /// Unix milliseconds. Orders the files of a session; nothing is decided by it.
+    pub(crate) fn now_ms(&self) -> i64 {
+        let now = self.time.now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// The item of this key, if there is one. Strongly consistent.
+    pub(crate) async fn get(&self, key: Key) -> Result<Option<Attributes>, StoreError> {
+        let request = self
+            .dynamodb()
+            .await
+            .get_item()
+            .table_name(self.table())
+            .set_key(Some(key.attributes()))
+            .consistent_read(true);
+        match request.send().await {
+            Ok(got) => Ok(got.item),
+            Err(error) => Err(unavailable(self.request("GetItem"), &error)),
+        }
+    }
+
+    /// Puts an item, replacing one of its key.
+    pub(crate) async fn put(&self, item: Attributes) -> Result<(), StoreError> {
+        let request =
+            self.dynamodb().await.put_item().table_name(self.table()).set_item(Some(item));
+        match past_conflicts(|| request.clone().send()).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(unavailable(self.request("PutItem"), &error)),
+        }
+    }
+
+    /// Changes one item.
+    pub(crate) async fn change(&self, change: Change<'_>) -> Result<Changed, StoreError> {
+        let request = self
+            .dynamodb()
+            .await
+            .update_item()
+            .table_name(self.table())
+            .update_expression(change.expression)
+            .set_condition_expression(change.condition())
+            .set_expression_attribute_names(change.names())
+            .set_expression_attribute_values(change.values())
+            .set_key(Some(change.key.attributes()))
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let error = match past_conflicts(|| request.clone().send()).await {
+            Ok(changed) => return Ok(Changed::Done(changed.attributes.unwrap_or_default())),
+            Err(error) => error,
+        };
+        match error.as_service_error() {
+            Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                Ok(Changed::Refused(failed.item().cloned().unwrap_or_default()))
+            }
+            _ => Err(unavailable(self.request("UpdateItem"), &error)),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The whole table on one screen.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{RunKey, StoreError};
+
+use crate::item::exchange::ExchangeItem;
+use crate::item::expected_file::ExpectedFileItem;
+use crate::item::file::FileItem;
+use crate::item::live::LiveItem;
+use crate::item::mail::MailItem;
+use crate::item::record::RecordItem;
+use crate::item::request::RequestItem;
+use crate::item::run::RunItem;
+use crate::item::session::SessionItem;
+use crate::item::user_run::UserRunItem;
+use crate::item::user_session::UserSessionItem;
+
+/// Everything in the table: partition key, sort key, whose it is, and whether it changes. Every
+/// partition key starts with `<tenant>#`, left out here. Stored names are never reused.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    /// `RUN#<run>` / `META`
+    /// where the run stands, its session, its lease. Changed by lease, status and watchers, each
+    /// under a condition of its own.
+    Run(Box<RunItem>),
+    /// `RUN#<run>` / `J#<n, 10 digits>`
+    /// a journal record: inputs and entries, or the pointer to them. Written once.
+    Record(RecordItem),
+    /// `RUN#<run>` / `IN#<mail id>`
+    /// a message to the run. Replaced by one of the same id, deleted once it is recorded.
+    Mail(MailItem),
+    /// `LIVE#<run>#<shard>` / `<time, 13 digits>#<writer>#<offset, 10 digits>`
+    /// previews for viewers. Written once, expires within minutes.
+    Live(LiveItem),
+    /// `SESSION#<session>` / `META`
+    /// the run that is being answered. Changed only with the run it names.
+    Session(SessionItem),
+    /// `SESSION#<session>` / `RUN#<started ms, 13 digits>#<run>`
+    /// an ended run's question and answer, or the pointer to them. Written once.
+    Exchange(ExchangeItem),
+    /// `SESSION#<session>` / `FILE#<name>`
+    /// the newest content of a product file. Replaced by writing the file again.
+    File(FileItem),
+    /// `SESSION#<session>` / `EXPECTED#<name>`
+    /// a file that a client was given an upload URL for. Becomes a `File` once its bytes are there.
+    ExpectedFile(ExpectedFileItem),
+    /// `REQUEST#<request label>` / `SESSION`
+    /// the session that a client's request label belongs to. The last writer wins.
+    Request(RequestItem),
+    /// `USER#<user>` / `SESSION#<session>`
+    /// one of a user's conversations. Changed by each run of it.
+    UserSession(UserSessionItem),
+    /// `USER#<user>` / `RUN#<started ms, 13 digits>#<run>`
+    /// one of a user's runs: its status as of its start, then of its end.
+    UserRun(UserRunItem),
+}
+
+/// An item as DynamoDB has it.
+pub(crate) type Attributes = HashMap<String, AttributeValue>;
+
+/// How many partitions the live log of a run is spread over. One takes 1 000 writes a second; a
+/// driver makes 4 and an executor no more, so one is enough for 250 of them. Readers read all.
+pub(crate) const LIVE_SHARDS: u64 = 1;
+
+/// The names of the key attributes and of the one that holds an item's expiry in Unix seconds.
+pub(crate) const PARTITION: &str = "pk";
+pub(crate) const SORT: &str = "sk";
+pub(crate) const EXPIRES: &str = "expires";
+
+/// What creating the table needs to know. `template.yaml` and the local store agree with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableDefinition {
+    /// The partition key, a string.
+    pub partition_key: &'static str,
+    /// The sort key, a string.
+    pub sort_key: &'static str,
+    /// The attribute that holds an item's expiry in Unix seconds.
+    pub expiry: &'static str,
+    /// How the table is paid for.
+    pub billing_mode: &'static str,
+}
+
+/// The table's definition. It has no index and no stream.
+#[must_use]
+pub fn definition() -> TableDefinition {
+    TableDefinition {
+        partition_key: PARTITION,
+        sort_key: SORT,
+        expiry: EXPIRES,
+        billing_mode: "PAY_PER_REQUEST",
+    }
+}
+
+/// Where an item lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) pk: String,
+    pub(crate) sk: String,
+}
+
+impl Key {
+    pub(crate) fn new(pk: String, sk: impl Into<String>) -> Self {
+        Self { pk, sk: sk.into() }
+    }
+
+    pub(crate) fn attributes(self) -> Attributes {
+        HashMap::from([
+            (PARTITION.to_owned(), AttributeValue::S(self.pk)),
+            (SORT.to_owned(), AttributeValue::S(self.sk)),
+        ])
+    }
+}
+
+/// The partition of a run: its META, journal and mailbox.
+pub(crate) fn run_partition(run: &RunKey) -> String {
+    format!("{}#RUN#{}", run.tenant, run.run)
+}
+
+/// The partition of a session: its META, exchanges and files.
+pub(crate) fn session_partition(session: &SessionKey) -> String {
+    format!("{}#SESSION#{}", session.tenant, session.session)
+}
+
+/// The partition of a user's lists.
+pub(crate) fn user_partition(tenant: &TenantId, user: &UserId) -> String {
+    format!("{tenant}#USER#{user}")
+}
+
+/// One partition of a run's live log.
+pub(crate) fn live_partition(run: &RunKey, shard: u64) -> String {
+    format!("{}#LIVE#{}#{shard}", run.tenant, run.run)
+}
+
+/// The partition of a request label.
+pub(crate) fn request_partition(tenant: &TenantId, label: &RequestId) -> String {
+    format!("{tenant}#REQUEST#{label}")
+}
+
+pub(crate) const META: &str = "META";
+pub(crate) const RECORD: &str = "J#";
+pub(crate) const MAIL: &str = "IN#";
+pub(crate) const RUN: &str = "RUN#";
+pub(crate) const FILE: &str = "FILE#";
+pub(crate) const EXPECTED: &str = "EXPECTED#";
+pub(crate) const SESSION: &str = "SESSION";
+
+/// A record's sort key. Numbers above 9 999 999 999 do not occur.
+pub(crate) fn record_sort(n: u64) -> String {
+    format!("{RECORD}{n:010}")
+}
+
+/// Sorts by start, for the session's exchanges and the user's runs.
+pub(crate) fn run_sort(started_at_ms: i64, run: &RunId) -> String {
+    format!("{RUN}{:013}#{run}", started_at_ms.max(0))
+}
+
+pub(crate) fn file_sort(name: &FileName) -> String {
+    format!("{FILE}{name}")
+}
+
+pub(crate) fn expected_sort(name: &FileName) -> String {
+    format!("{EXPECTED}{name}")
+}
+
+pub(crate) fn user_session_sort(session: &SessionId) -> String {
+    format!("{SESSION}#{session}")
+}
+
+impl Item {
+    /// Reads any item by its key; `None` for one of a kind that newer code may have added.
+    ///
+    /// # Errors
+    /// `Unreadable` for attributes that do not fit the key.
+    pub(crate) fn from_item(item: Attributes) -> Result<Option<Self>, StoreError> {
+        let text = |name: &str| item.get(name).and_then(|v| v.as_s().ok()).map(String::as_str);
+        let (pk, sk) = (text(PARTITION).unwrap_or_default(), text(SORT).unwrap_or_default());
+        let kind = pk.split('#').nth(1).unwrap_or_default();
+        let family = sk.split_once('#').map_or(sk, |(family, _)| family);
+        let read = match (kind, family) {
+            ("RUN", "META") => Self::Run(Box::new(RunItem::from_item(item)?)),
+            ("RUN", "J") => Self::Record(RecordItem::from_item(item)?),
+            ("RUN", "IN") => Self::Mail(MailItem::from_item(item)?),
+            ("LIVE", _) => Self::Live(LiveItem::from_item(item)?),
+            ("SESSION", "META") => Self::Session(SessionItem::from_item(item)?),
+            ("SESSION", "RUN") => Self::Exchange(ExchangeItem::from_item(item)?),
+            ("SESSION", "FILE") => Self::File(FileItem::from_item(item)?),
+            ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
+            ("REQUEST", SESSION) => Self::Request(RequestItem::from_item(item)?),
+            ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
+            ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),
+            _ => return Ok(None),
+        };
+        Ok(Some(read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::sample;
+
+    #[test]
+    fn a_kind_of_newer_code_is_passed_over() {
+        let session = session_partition(&sample::session());
+        for key in [
+            Key::new(session, "FORK#1"),
+            Key::new(run_partition(&sample::run()), "K#1"),
+            Key::new("t#TEAM#x".to_owned(), META),
+            Key::new("t".to_owned(), ""),
+        ] {
+            assert_eq!(Item::from_item(key.attributes()), Ok(None));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Transactions, and what made them fail.
+
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    CancellationReason, Delete, Put, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
+};
+use djinn_runtime::port::StoreError;
+
+use crate::change::{Change, names};
+use crate::conflict::{FIRST_WAIT, RETRIES};
+use crate::error::{CONDITION_FAILED, Request, is_retryable_cancellation, unavailable};
+use crate::store::AwsStore;
+use crate::table::Attributes;
+
+/// What came of a transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Transacted {
+    /// All of it is written.
+    Done,
+    /// Nothing is written: the conditions of some items failed.
+    Refused(Refusals),
+}
+
+/// Which items of a transaction were refused, in their order, and what is stored in their places:
+/// nothing but an empty map where there is no item.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusals(Vec<Option<Attributes>>);
+
+impl Refusals {
+    /// What is stored in the place of an item, if it was refused.
+    pub(crate) fn of(&self, index: usize) -> Option<&Attributes> {
+        self.0.get(index).and_then(Option::as_ref)
+    }
+}
+
+impl AwsStore {
+    /// Writes all of these or none. Conflicts with other transactions and throttling are tried
+    /// again for about two seconds; a failed condition never is.
+    pub(crate) async fn transact(
+        &self,
+        items: Vec<TransactWriteItem>,
+    ) -> Result<Transacted, StoreError> {
+        let client = self.dynamodb().await;
+        let mut wait = FIRST_WAIT;
+        let mut tried = 0;
+        loop {
+            let request = client.transact_write_items().set_transact_items(Some(items.clone()));
+            let Err(error) = request.send().await else {
+                return Ok(Transacted::Done);
+            };
+            let cause = error.as_service_error();
+            if let Some(refusals) = cause.and_then(refusals) {
+                return Ok(Transacted::Refused(refusals));
+            }
+            if tried == RETRIES || !cause.is_some_and(is_retryable) {
+                return Err(unavailable(self.request("TransactWriteItems"), &error));
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+            tried += 1;
+        }
+    }
+
+    /// Puts an item, refused if there is one of its key.
+    pub(crate) fn put_new(&self, item: Attributes) -> Result<TransactWriteItem, StoreError> {
+        self.put_under(item, Some("attribute_not_exists(#pk)"))
+    }
+
+    /// Puts an item, replacing one of its key.
+    pub(crate) fn put_any(&self, item: Attributes) -> Result<TransactWriteItem, StoreError> {
+        self.put_under(item, None)
+    }
+
+    fn put_under(
+        &self,
+        item: Attributes,
+        condition: Option<&str>,
+    ) -> Result<TransactWriteItem, StoreError> {
+        let put = Put::builder()
+            .table_name(self.table())
+            .set_item(Some(item))
+            .set_condition_expression(condition.map(str::to_owned))
+            .set_expression_attribute_names(condition.and_then(|condition| names(&[condition])))
+            .return_values_on_condition_check_failure(OLD)
+            .build();
+        let put = put.map_err(|error| incomplete(&error))?;
+        Ok(TransactWriteItem::builder().put(put).build())
+    }
+
+    /// Changes an item, or makes it.
+    pub(crate) fn update(&self, change: Change<'_>) -> Result<TransactWriteItem, StoreError> {
+        let update = Update::builder()
+            .table_name(self.table())
+            .update_expression(change.expression)
+            .set_condition_expression(change.condition())
+            .set_expression_attribute_names(change.names())
+            .set_expression_attribute_values(change.values())
+            .set_key(Some(change.key.attributes()))
+            .return_values_on_condition_check_failure(OLD)
+            .build();
+        let update = update.map_err(|error| incomplete(&error))?;
+        Ok(TransactWriteItem::builder().update(update).build())
+    }
+
+    /// Deletes an item under a condition; the change's expression is not used.
+    pub(crate) fn delete(&self, change: Change<'_>) -> Result<TransactWriteItem, StoreError> {
+        let delete = Delete::builder()
+            .table_name(self.table())
+            .set_condition_expression(change.condition())
+            .set_expression_attribute_names(change.names())
+            .set_expression_attribute_values(change.values())
+            .set_key(Some(change.key.attributes()))
+            .return_values_on_condition_check_failure(OLD)
+            .build();
+        let delete = delete.map_err(|error| incomplete(&error))?;
+        Ok(TransactWriteItem::builder().delete(delete).build())
+    }
+
+    /// A request to the table, for error texts and logs.
+    pub(crate) fn request(&self, operation: &'static str) -> Request<'_> {
+        Request { operation, on: self.table() }
+    }
+}
+
+const OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
+
+fn incomplete(error: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Unreadable(format!("incomplete transaction: {error}"))
+}
+
+/// The items whose conditions failed, if any did.
+fn refusals(error: &TransactWriteItemsError) -> Option<Refusals> {
+    let TransactWriteItemsError::TransactionCanceledException(canceled) = error else {
+        return None;
+    };
+    let reasons: Vec<_> = canceled.cancellation_reasons().iter().map(refusal).collect();
+    reasons.iter().any(Option::is_some).then_some(Refusals(reasons))
+}
+
+fn refusal(reason: &CancellationReason) -> Option<Attributes> {
+    (reason.code() == Some(CONDITION_FAILED)).then(|| reason.item().cloned().unwrap_or_default())
+}
+
+/// Whether the same transaction may succeed when it is made again.
+fn is_retryable(error: &TransactWriteItemsError) -> bool {
+    if let TransactWriteItemsError::TransactionCanceledException(canceled) = error {
+        let reasons = canceled.cancellation_reasons().iter();
+        return reasons.filter_map(CancellationReason::code).any(is_retryable_cancellation);
+    }
+    error.code().is_some_and(is_retryable_cancellation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aws_sdk_dynamodb::types::error::TransactionCanceledException;
+
+    fn canceled(codes: &[&str]) -> TransactWriteItemsError {
+        let reasons = codes.iter().map(|code| CancellationReason::builder().code(*code).build());
+        TransactWriteItemsError::TransactionCanceledException(
+            TransactionCanceledException::builder()
+                .set_cancellation_reasons(Some(reasons.collect()))
+                .build(),
+        )
+    }
+
+    #[test]
+    fn a_failed_condition_decides_whatever_else_went_wrong() {
+        let error = canceled(&["None", "ConditionalCheckFailed", "TransactionConflict"]);
+        let refusals = refusals(&error).unwrap();
+        assert_eq!(refusals.of(0), None);
+        assert_eq!(refusals.of(1), Some(&Attributes::new()));
+        assert_eq!((refusals.of(2), refusals.of(9)), (None, None));
+    }
+
+    #[test]
+    fn conflicts_and_throttling_are_tried_again_and_nothing_else_is() {
+        for code in ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"] {
+            let error = canceled(&["None", code]);
+            assert!(refusals(&error).is_none() && is_retryable(&error), "{code}");
+        }
+        for code in ["ValidationError", "ItemCollectionSizeLimitExceeded", "None"] {
+            assert!(!is_retryable(&canceled(&[code])), "{code}");
+        }
+    }
+}

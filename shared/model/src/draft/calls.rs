@@ -1,0 +1,370 @@
+//! The tool calls of a reply, put together from whatever pieces they come in.
+
+use djinn_core::input::AskedCall;
+use djinn_core::tool::ArgumentProblem;
+use serde_json::Value;
+
+use crate::names::Names;
+use crate::repair::{MAX_ARGUMENTS, arguments, malformed};
+
+/// Calls of one reply that are kept; the loop runs fewer than that anyway.
+const MAX_CALLS: usize = 256;
+/// Pieces of one name that are kept.
+const MAX_NAME_PIECES: usize = 4096;
+
+/// A piece of a call: each member as far as the provider sent it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CallPiece<'a> {
+    pub(crate) index: Option<u64>,
+    pub(crate) id: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) arguments: &'a str,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    calls: Vec<OpenCall>,
+    last: usize,
+}
+
+#[derive(Debug, Default)]
+struct OpenCall {
+    index: Option<u64>,
+    id: String,
+    /// Whether its pieces came under several ids.
+    ids_vary: bool,
+    name: Vec<String>,
+    arguments: String,
+    balance: Balance,
+}
+
+impl Calls {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Adds a piece to the call it belongs to: the one with its id and index, else with its id,
+    /// else with its index, else the last one, unless the piece plainly begins another call.
+    pub(crate) fn add(&mut self, piece: CallPiece<'_>) {
+        if piece.id.is_empty() && piece.name.is_empty() && piece.arguments.is_empty() {
+            return;
+        }
+        let at = match self.owner(piece) {
+            Some(at) => at,
+            None if self.calls.len() >= MAX_CALLS => return,
+            None => {
+                self.calls.push(OpenCall { index: piece.index, ..OpenCall::default() });
+                self.calls.len() - 1
+            }
+        };
+        self.last = at;
+        if let Some(call) = self.calls.get_mut(at) {
+            call.add(piece);
+        }
+    }
+
+    /// The call whose arguments came as a whole, as JSON rather than as text.
+    pub(crate) fn add_whole(&mut self, piece: CallPiece<'_>, value: &Value) {
+        self.add(CallPiece { arguments: &json_text(value), ..piece });
+    }
+
+    /// Adds a call that is nobody's continuation, or replaces the arguments of the one at `at`.
+    /// Returns its place.
+    pub(crate) fn put(&mut self, at: Option<usize>, id: &str, name: &str, text: &str) -> usize {
+        let at = match at {
+            Some(at) => at,
+            None => {
+                if self.calls.len() < MAX_CALLS {
+                    self.calls.push(OpenCall::default());
+                }
+                self.calls.len().saturating_sub(1)
+            }
+        };
+        if let Some(call) = self.calls.get_mut(at) {
+            *call = OpenCall::default();
+            call.add(CallPiece { index: None, id, name, arguments: text });
+        }
+        at
+    }
+
+    /// How many calls there are.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// The position of the call with this id.
+    pub(crate) fn position(&self, id: &str) -> Option<usize> {
+        self.calls.iter().rposition(|call| call.id == id)
+    }
+
+    /// The calls, repaired. `cut` says that the reply reached its output limit, which leaves the
+    /// last of them incomplete unless its arguments are whole.
+    pub(crate) fn finish(self, names: &Names, cut: bool) -> Vec<AskedCall> {
+        let last = self.calls.len().saturating_sub(1);
+        self.calls
+            .into_iter()
+            .enumerate()
+            .map(|(at, call)| AskedCall {
+                tool: names.ours(&names.joined(&call.name)),
+                arguments: match call.arguments.len() > MAX_ARGUMENTS {
+                    true => malformed(&call.arguments, ArgumentProblem::TooLong),
+                    false => arguments(&call.arguments, cut && at == last),
+                },
+            })
+            .collect()
+    }
+
+    /// The call that a piece belongs to, or `None` when it begins one.
+    fn owner(&self, piece: CallPiece<'_>) -> Option<usize> {
+        let same_id = |call: &OpenCall| !piece.id.is_empty() && call.id == piece.id;
+        let same_index = |call: &OpenCall| piece.index.is_some() && call.index == piece.index;
+        let find = |wanted: &dyn Fn(&OpenCall) -> bool| self.calls.iter().rposition(wanted);
+        let named = !piece.id.is_empty() || !piece.name.is_empty();
+
+        let at = if let Some(at) = find(&|call| same_id(call) && same_index(call)) {
+            at
+        } else if let Some(at) = find(&same_id) {
+            // An id that several calls share: then the index tells them apart.
+            let other = piece.index.is_some() && self.calls.get(at)?.index.is_some();
+            if other && !piece.name.is_empty() {
+                return None;
+            }
+            at
+        } else if let Some(at) = find(&same_index) {
+            at
+        } else if piece.index.is_some() && named {
+            return None;
+        } else {
+            // A nameless rest, under no index or a new one, belongs to what was being written.
+            self.last
+        };
+        let call = self.calls.get(at)?;
+        (!call.is_followed_by(piece)).then_some(at)
+    }
+}
+
+impl OpenCall {
+    fn add(&mut self, piece: CallPiece<'_>) {
+        if self.index.is_none() {
+            self.index = piece.index;
+        }
+        if self.id.is_empty() {
+            piece.id.clone_into(&mut self.id);
+        }
+        self.ids_vary |= !piece.id.is_empty() && piece.id != self.id;
+        if !piece.name.is_empty() && self.name.len() < MAX_NAME_PIECES {
+            self.name.push(piece.name.to_owned());
+        }
+        // What is beyond the cap only has to show that there was more.
+        if self.arguments.len() <= MAX_ARGUMENTS {
+            self.balance.feed(piece.arguments);
+            self.arguments.push_str(piece.arguments);
+        }
+    }
+
+    /// Whether a piece's id says that it is another call's.
+    fn is_other_than(&self, piece: CallPiece<'_>) -> bool {
+        let both = !piece.id.is_empty() && !self.id.is_empty();
+        both && piece.id != self.id && !self.ids_vary
+    }
+
+    /// Whether a piece that seems to belong to this call begins another one: it has a name, and
+    /// this call has one too and is complete, or is another tool's.
+    fn is_followed_by(&self, piece: CallPiece<'_>) -> bool {
+        let Some(last) = self.name.last().filter(|_| !piece.name.is_empty()) else {
+            return false;
+        };
+        let same_name = last == piece.name;
+        match self.balance.state() {
+            State::Blank => !same_name && self.is_other_than(piece),
+            State::Open => !same_name && !piece.name.starts_with(last.as_str()),
+            // A repeat says the same once more, or nothing.
+            State::Closed => {
+                let given = piece.arguments.trim();
+                let is_repeat = given.is_empty() || given == self.arguments.trim();
+                !(same_name && is_repeat && !self.is_other_than(piece))
+            }
+        }
+    }
+}
+
+/// Arguments as the text that most providers send: a text is taken for one already.
+pub(crate) fn json_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+/// How far JSON has been written, kept up to date piece by piece.
+#[derive(Debug, Default)]
+struct Balance {
+    depth: usize,
+    quote: Option<char>,
+    escaped: bool,
+    started: bool,
+    opened: bool,
+}
+
+#[derive(Debug, PartialEq)]
+enum State {
+    Blank,
+    Open,
+    Closed,
+}
+
+impl Balance {
+    fn feed(&mut self, text: &str) {
+        for character in text.chars() {
+            match (self.quote, character) {
+                (Some(_), _) if self.escaped => self.escaped = false,
+                (Some(_), '\\') => self.escaped = true,
+                (Some(quote), c) if c == quote => self.quote = None,
+                (Some(_), _) => {}
+                (None, '"' | '\'') => self.quote = Some(character),
+                (None, '{' | '[') => self.depth += 1,
+                (None, '}' | ']') => self.depth = self.depth.saturating_sub(1),
+                (None, _) => {}
+            }
+            self.started |= !character.is_whitespace();
+            self.opened |= self.depth > 0 || self.quote.is_some();
+        }
+    }
+
+    fn state(&self) -> State {
+        match (self.started, self.depth, self.quote) {
+            (false, _, _) => State::Blank,
+            (true, 0, None) if self.opened => State::Closed,
+            (true, _, _) => State::Open,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::tool::Arguments;
+    use serde_json::json;
+
+    fn piece<'a>(
+        index: Option<u64>,
+        id: &'a str,
+        name: &'a str,
+        arguments: &'a str,
+    ) -> CallPiece<'a> {
+        CallPiece { index, id, name, arguments }
+    }
+
+    fn put_together(pieces: &[CallPiece<'_>]) -> Vec<(String, String)> {
+        let mut calls = Calls::default();
+        for piece in pieces {
+            calls.add(*piece);
+        }
+        let names = Names::new(["f", "g", "long_name"].into_iter());
+        calls
+            .finish(&names, false)
+            .into_iter()
+            .map(|call| {
+                let arguments = match call.arguments {
+                    Arguments::Parsed(object) => json!(object).to_string(),
+                    Arguments::Malformed { raw, problem } => format!("{problem:?} {raw}"),
+                };
+                (call.tool, arguments)
+            })
+            .collect()
+    }
+
+    fn check(pieces: &[CallPiece<'_>], expected: &[(&str, &str)]) {
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(tool, arguments)| ((*tool).to_owned(), (*arguments).to_owned()))
+            .collect();
+        assert_eq!(put_together(pieces), expected, "{pieces:#?}");
+    }
+
+    const HALF: &str = "{\"a\":";
+    const REST: &str = "1}";
+    const WHOLE: &str = "{\"a\":1}";
+    const OTHER: &str = "{\"b\":2}";
+
+    #[test]
+    fn pieces_find_their_call_by_id_and_index() {
+        check(
+            &[
+                piece(Some(0), "x", "f", ""),
+                piece(Some(0), "", "", HALF),
+                piece(Some(1), "y", "g", ""),
+                piece(Some(1), "", "", OTHER),
+                piece(Some(0), "", "", REST),
+            ],
+            &[("f", WHOLE), ("g", OTHER)],
+        );
+        // The same id for both: the index tells them apart.
+        check(
+            &[
+                piece(Some(0), "x", "f", HALF),
+                piece(Some(1), "x", "g", HALF),
+                piece(Some(0), "x", "", REST),
+                piece(Some(1), "x", "", REST),
+            ],
+            &[("f", WHOLE), ("g", WHOLE)],
+        );
+        // A known id under a wrong index.
+        check(&[piece(Some(0), "x", "f", HALF), piece(Some(5), "x", "", REST)], &[("f", WHOLE)]);
+        // A rest under an index of nobody's.
+        check(&[piece(Some(0), "x", "f", HALF), piece(Some(1), "", "", REST)], &[("f", WHOLE)]);
+        // Every index is 0, as from Gemini's compatible endpoint.
+        check(
+            &[piece(Some(0), "x", "f", WHOLE), piece(Some(0), "y", "f", OTHER)],
+            &[("f", WHOLE), ("f", OTHER)],
+        );
+        // A new id with every piece.
+        check(
+            &[
+                piece(Some(0), "x", "f", HALF),
+                piece(Some(0), "y", "f", REST),
+                piece(Some(0), "z", "f", ""),
+            ],
+            &[("f", WHOLE)],
+        );
+    }
+
+    #[test]
+    fn pieces_without_id_and_index_begin_a_call_by_their_name() {
+        check(
+            &[
+                piece(None, "", "f", ""),
+                piece(None, "", "", WHOLE),
+                piece(None, "", "g", OTHER),
+                piece(None, "", "g", WHOLE),
+            ],
+            &[("f", WHOLE), ("g", OTHER), ("g", WHOLE)],
+        );
+        // The name in every piece.
+        check(&[piece(None, "", "f", HALF), piece(None, "", "f", REST)], &[("f", WHOLE)]);
+        // The name in pieces.
+        check(
+            &[
+                piece(None, "", "long_", ""),
+                piece(None, "", "name", ""),
+                piece(None, "", "", WHOLE),
+            ],
+            &[("long_name", WHOLE)],
+        );
+        // Everything again at the end.
+        check(&[piece(Some(0), "x", "f", WHOLE), piece(Some(0), "x", "f", WHOLE)], &[("f", WHOLE)]);
+    }
+
+    #[test]
+    fn calls_and_arguments_are_capped() {
+        let ids: Vec<String> = (0..1_000).map(|n| format!("id{n}")).collect();
+        let many: Vec<_> = (0..).zip(&ids).map(|(n, id)| piece(Some(n), id, "f", "{}")).collect();
+        assert_eq!(put_together(&many).len(), MAX_CALLS);
+        let long = "x".repeat(MAX_ARGUMENTS / 4);
+        let all = put_together(&[piece(Some(0), "x", "f", &long); 6]);
+        assert_eq!(all.len(), 1);
+        assert!(all[0].1.starts_with("TooLong"));
+    }
+}

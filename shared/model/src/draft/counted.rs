@@ -1,0 +1,129 @@
+//! Tokens as the provider counted them, wherever in the stream it says so.
+
+use djinn_core::budget::Usage;
+use serde_json::Value;
+
+/// The highest count seen of each kind: some providers count upwards in every chunk, some repeat a
+/// zero at the end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    input: u64,
+    output: u64,
+    cached: u64,
+}
+
+impl Counted {
+    pub(crate) fn usage(self, took_ms: u64) -> Usage {
+        Usage {
+            input_tokens: self.input.max(self.cached),
+            output_tokens: self.output,
+            cached_tokens: self.cached,
+            took_ms,
+        }
+    }
+
+    pub(crate) fn add(&mut self, input: u64, output: u64, cached: u64) {
+        self.input = self.input.max(input);
+        self.output = self.output.max(output);
+        self.cached = self.cached.max(cached);
+    }
+
+    /// A Chat Completions `usage`. Where reasoning is counted apart (xAI), the total tells.
+    pub(crate) fn openai(&mut self, usage: &Value) {
+        let input = number(usage, "/prompt_tokens").max(number(usage, "/input_tokens"));
+        let output = number(usage, "/completion_tokens").max(number(usage, "/output_tokens"));
+        let rest = number(usage, "/total_tokens").saturating_sub(input);
+        let output = if input > 0 && output > 0 { output.max(rest) } else { output };
+        let cached = [
+            "/prompt_tokens_details/cached_tokens",
+            "/input_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+            "/cached_tokens",
+        ];
+        let cached = cached.iter().map(|path| number(usage, path)).max();
+        self.add(input, output, cached.unwrap_or(0));
+    }
+
+    /// A Messages API `usage`, whose `input_tokens` leave out what the cache read and wrote.
+    pub(crate) fn anthropic(&mut self, usage: &Value) {
+        let cached = number(usage, "/cache_read_input_tokens");
+        let written = number(usage, "/cache_creation_input_tokens");
+        let input = number(usage, "/input_tokens");
+        self.add(
+            input.saturating_add(cached).saturating_add(written),
+            number(usage, "/output_tokens"),
+            cached,
+        );
+    }
+
+    /// The counts of Ollama's last line.
+    pub(crate) fn ollama(&mut self, line: &Value) {
+        self.add(
+            number(line, "/prompt_eval_count"),
+            number(line, "/eval_count"),
+            number(line, "/prompt_eval_cached_count"),
+        );
+    }
+}
+
+fn number(value: &Value, path: &str) -> u64 {
+    match value.pointer(path) {
+        Some(Value::Number(number)) => number
+            .as_u64()
+            .or_else(|| number.as_f64().filter(|n| *n > 0.0).map(|n| n as u64))
+            .unwrap_or(0),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn counted(read: impl Fn(&mut Counted)) -> (u64, u64, u64) {
+        let mut counted = Counted::default();
+        read(&mut counted);
+        (counted.input, counted.output, counted.cached)
+    }
+
+    #[test]
+    fn every_provider_counts_in_its_own_words() {
+        let openai = |usage: Value| counted(|c| c.openai(&usage));
+        assert_eq!(
+            openai(
+                json!({"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13, "prompt_tokens_details": {"cached_tokens": 5}})
+            ),
+            (9, 4, 5)
+        );
+        assert_eq!(
+            openai(json!({"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 23})),
+            (9, 14, 0)
+        );
+        assert_eq!(
+            openai(
+                json!({"prompt_tokens": 9, "completion_tokens": 4, "prompt_cache_hit_tokens": 8})
+            ),
+            (9, 4, 8)
+        );
+        assert_eq!(
+            openai(json!({"prompt_tokens": "9", "completion_tokens": -4, "total_tokens": null})),
+            (0, 0, 0)
+        );
+        assert_eq!(openai(json!("broken")), (0, 0, 0));
+        let anthropic = json!({"input_tokens": 3, "cache_read_input_tokens": 10, "cache_creation_input_tokens": 2, "output_tokens": 7});
+        assert_eq!(counted(|c| c.anthropic(&anthropic)), (15, 7, 10));
+        let ollama = json!({"prompt_eval_count": 21, "eval_count": 40});
+        assert_eq!(counted(|c| c.ollama(&ollama)), (21, 40, 0));
+    }
+
+    #[test]
+    fn the_highest_count_holds() {
+        let mut counted = Counted::default();
+        counted.add(0, 1, 0);
+        counted.add(20, 7, 5);
+        counted.add(20, 0, 0);
+        assert_eq!(counted.usage(12).output_tokens, 7);
+        assert_eq!(counted.usage(12).took_ms, 12);
+    }
+}

@@ -1,0 +1,145 @@
+//! What went wrong with a call, in the port's words.
+
+mod classify;
+mod detail;
+mod retry_after;
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use djinn_core::budget::Usage;
+use djinn_runtime::port::model::{ModelError, ModelErrorKind};
+use genai::{BoxError, Error as GenaiError};
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+pub(crate) use detail::Mask;
+
+/// A failure before its words are made fit to be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) kind: ModelErrorKind,
+    message: String,
+    retry_after: Option<Duration>,
+    is_final: bool,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, is_final: false }
+    }
+
+    /// An answer with a status that is no success.
+    pub(crate) fn http(status: u16, headers: &HeaderMap, body: &str) -> Self {
+        let json: Value = serde_json::from_str(body).unwrap_or(Value::Null);
+        let said = detail::Said::in_body(&json, body);
+        let message = if said.message.is_empty() {
+            format!("HTTP {status}")
+        } else {
+            format!("HTTP {status}: {}", said.message)
+        };
+        Self {
+            kind: classify::http(status, &said),
+            message,
+            retry_after: retry_after::asked(headers),
+            is_final: false,
+        }
+    }
+
+    /// An error that the provider reports in its stream.
+    pub(crate) fn in_stream(error: &Value) -> Self {
+        let said = detail::Said::in_error(error);
+        let kind = classify::in_stream(&said);
+        let message = if said.message.is_empty() {
+            "the provider reported an error without words".to_owned()
+        } else {
+            said.message
+        };
+        Self::new(kind, message)
+    }
+
+    /// An error of genai's; `heard` says whether anything of the reply had arrived.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "whatever else genai complains of, the request was not sent"
+    )]
+    pub(crate) fn genai(error: &GenaiError, host: &str, heard: bool) -> Self {
+        match error {
+            GenaiError::WebStream { error, .. } => Self::transport(error, host, heard),
+            GenaiError::HttpError { status, body, headers, .. } => {
+                Self::http(status.as_u16(), headers, body)
+            }
+            GenaiError::ChatResponse { body, .. } => {
+                Self::in_stream(body.get("error").unwrap_or(body))
+            }
+            GenaiError::StreamParse { serde_error, .. } => Self::new(
+                ModelErrorKind::Unreadable,
+                format!("a piece of the reply is not JSON: {serde_error}"),
+            ),
+            GenaiError::AdapterNotSupported { feature, .. } => {
+                let kind = if feature.contains("credential") {
+                    ModelErrorKind::KeyRefused
+                } else {
+                    ModelErrorKind::Refused
+                };
+                Self::new(kind, feature.as_str())
+            }
+            other => Self::new(ModelErrorKind::Refused, format!("genai: {other}")),
+        }
+    }
+
+    fn transport(error: &BoxError, host: &str, heard: bool) -> Self {
+        if let Some(error) = error.downcast_ref::<GenaiError>() {
+            return Self::genai(error, host, heard);
+        }
+        if error.downcast_ref::<std::string::FromUtf8Error>().is_some() {
+            return Self::new(ModelErrorKind::Unreadable, "the reply is not UTF-8");
+        }
+        let cause = root_cause(error);
+        if heard {
+            return Self::new(ModelErrorKind::BrokenOff, format!("{host} broke off: {cause}"));
+        }
+        Self::new(ModelErrorKind::Unreachable, format!("{host} cannot be reached: {cause}"))
+    }
+
+    /// A reply without an end.
+    pub(crate) fn endless() -> Self {
+        Self {
+            is_final: true,
+            ..Self::new(ModelErrorKind::Unreadable, "the reply is longer than 8 MB")
+        }
+    }
+
+    /// Whether it spoils a reply that seems to be whole.
+    pub(crate) fn is_final(&self) -> bool {
+        self.is_final
+    }
+
+    /// The error as callers get it: cleaned, masked, cut.
+    pub(crate) fn into_error(self, mask: &Mask<'_>, usage: Usage) -> ModelError {
+        ModelError {
+            kind: self.kind,
+            detail: mask.shown(&self.message),
+            retry_after: self.retry_after,
+            usage,
+        }
+    }
+}
+
+/// The innermost words of a chain: `Connection refused (os error 111)`. Never a URL.
+fn root_cause(error: &BoxError) -> String {
+    let mut cause: &dyn std::error::Error = error.as_ref();
+    if let Some(error) = cause.downcast_ref::<reqwest::Error>()
+        && error.source().is_none()
+    {
+        return "the connection failed".to_owned();
+    }
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+#[path = "fault_tests.rs"]
+mod tests;

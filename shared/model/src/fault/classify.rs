@@ -1,0 +1,182 @@
+//! What kind of failure a provider's words are.
+
+use djinn_runtime::port::model::ModelErrorKind::{self, *};
+
+use super::detail::Said;
+
+/// How providers say that the input is too long. Lower case; searched in the code and the message.
+const TOO_LONG: &[&str] = &[
+    // OpenAI, DeepSeek, vLLM, Together, OpenRouter and others.
+    "context_length_exceeded",
+    "context length exceeded",
+    "maximum context length",
+    "exceeds the context window",
+    "reduce the length of the messages",
+    // Anthropic, and Claude on Bedrock.
+    "prompt is too long",
+    "request_too_large",
+    "exceed context limit",
+    "request too large",
+    // Bedrock.
+    "input is too long",
+    "too many input tokens",
+    // Gemini.
+    "exceeds the maximum number of tokens",
+    // Qwen.
+    "range of input length",
+    // GLM: code 1261, and the finish reason.
+    "prompt exceeds max length",
+    "prompt 超长",
+    "model_context_window_exceeded",
+    // Kimi.
+    "exceeded model token limit",
+    // Doubao, and models it serves.
+    "exceeds the maximum length",
+    "total tokens of image and text exceed",
+    // Ollama, llama.cpp, LM Studio, SGLang, vLLM.
+    "exceeds the available context size",
+    "exceeded max context length",
+    "input length exceeds",
+    "greater than the context length",
+    "exceeds the maximum allowed length",
+    "longer than the model's context length",
+    "maximum model length",
+    // MiniMax, Mistral, xAI, Perplexity.
+    "context window exceeds limit",
+    "too large for model with",
+    "maximum prompt length",
+    "length of all messages is too long",
+    // Chinese gateways.
+    "超过最大长度",
+    "超出最大长度",
+    "上下文长度",
+];
+
+const UNPAID: &[&str] = &[
+    "insufficient_quota",
+    "insufficient_balance",
+    "insufficient balance",
+    "insufficient_user_quota",
+    "exceeded_current_quota",
+    "billing",
+    "arrearage",
+    "credit balance is too low",
+    "payment",
+    "余额不足",
+];
+
+const BAD_KEY: &[&str] = &[
+    "invalid_api_key",
+    "invalid api key",
+    "incorrect api key",
+    "api key not valid",
+    "api_key_invalid",
+    "authentication",
+    "unauthorized",
+    "permission_error",
+    "permission_denied",
+    "accessdenied",
+    "access_denied",
+    "unrecognizedclient",
+    "expiredtoken",
+    "security token included in the request",
+];
+
+const NO_MODEL: &[&str] = &[
+    "model_not_found",
+    "model not found",
+    "model not exist",
+    "model_not_exist",
+    "modelnotfound",
+    "invalid_model",
+    "no such model",
+    "unknown model",
+    "not_found_error",
+    "模型不存在",
+];
+
+const BUSY: &[&str] = &[
+    "overloaded",
+    "rate_limit",
+    "rate limit",
+    "ratelimit",
+    "throttl",
+    "too many requests",
+    "too_many_requests",
+    "too many tokens",
+    "server_error",
+    "server error",
+    "internal",
+    "api_error",
+    "timeout",
+    "timed out",
+    "unavailable",
+    "resource_exhausted",
+    "capacity",
+    "busy",
+    "try again",
+    "unable to process your request",
+];
+
+const BAD_REQUEST: &[&str] = &[
+    "invalid_request",
+    "invalid_argument",
+    "invalidparameter",
+    "invalid parameter",
+    "validation",
+    "bad_request",
+    "data_inspection_failed",
+    "content_filter",
+    "content_policy",
+    "sensitive",
+];
+
+/// Total over every status that is no success.
+pub(super) fn http(status: u16, said: &Said) -> ModelErrorKind {
+    match status {
+        401 | 403 => KeyRefused,
+        402 => Refused,
+        404 => UnknownModel,
+        400 | 413 | 422 => first_of(
+            said,
+            &[
+                (TOO_LONG, ContextTooLong),
+                (UNPAID, Refused),
+                (BAD_KEY, KeyRefused),
+                (NO_MODEL, UnknownModel),
+            ],
+        )
+        .unwrap_or(Refused),
+        429 if said.has(UNPAID) => Refused,
+        // Some local servers say it so.
+        500 if said.has(TOO_LONG) => ContextTooLong,
+        408 | 409 | 425 | 429 => Overloaded,
+        500.. => Overloaded,
+        _ if said.has(NO_MODEL) => UnknownModel,
+        _ => Refused,
+    }
+}
+
+/// An error within a stream that began with success: by the status it names, else by its words.
+/// One that says nothing known is a break.
+pub(super) fn in_stream(said: &Said) -> ModelErrorKind {
+    match said.status {
+        Some(status) => http(status, said),
+        None => first_of(
+            said,
+            &[
+                (TOO_LONG, ContextTooLong),
+                (UNPAID, Refused),
+                (BAD_KEY, KeyRefused),
+                (NO_MODEL, UnknownModel),
+                (BUSY, Overloaded),
+                (BAD_REQUEST, Refused),
+            ],
+        )
+        .unwrap_or(BrokenOff),
+    }
+}
+
+fn first_of(said: &Said, kinds: &[(&[&str], ModelErrorKind)]) -> Option<ModelErrorKind> {
+    kinds.iter().find(|(words, _)| said.has(words)).map(|(_, kind)| *kind)
+}

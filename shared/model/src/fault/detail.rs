@@ -1,0 +1,190 @@
+//! A provider's own words, fit to be shown.
+
+use djinn_runtime::port::model::{Message, ModelRequest};
+use djinn_runtime::port::secret::Secret;
+use serde_json::Value;
+
+/// Characters of a detail.
+const MAX_DETAIL: usize = 300;
+/// Characters of our own request that a provider may quote before they are left out.
+const MAX_QUOTED: usize = 24;
+/// How the keys of known providers start.
+const KEY_STARTS: &[&str] = &[
+    "sk-",
+    "sk_",
+    "pk-",
+    "gsk_",
+    "xai-",
+    "AIza",
+    "AKIA",
+    "ASIA",
+    "hf_",
+    "r8_",
+    "nvapi-",
+    "tgp_",
+    "ABSK",
+    "ghp_",
+    "github_pat_",
+];
+/// Characters that the key of a provider has at least.
+const MIN_KEY: usize = 8;
+
+/// What a provider says about a failure.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) message: String,
+    /// An HTTP status that it names itself.
+    pub(super) status: Option<u16>,
+    /// Code, type and message in lower case.
+    words: String,
+}
+
+impl Said {
+    /// Of the body of an answer.
+    pub(super) fn in_body(json: &Value, body: &str) -> Self {
+        // Gemini wraps it into a list.
+        let error = json.get(0).unwrap_or(json);
+        let error = match error.get("error") {
+            Some(error) if !error.is_null() => error,
+            Some(_) | None => error,
+        };
+        let mut said = Self::in_error(error);
+        let is_markup = body.trim_start().starts_with('<');
+        if said.message.is_empty() && !json.is_object() && !json.is_array() && !is_markup {
+            body.clone_into(&mut said.message);
+            said.words.push_str(&body.to_lowercase());
+        }
+        said
+    }
+
+    /// Of an error object, or of a text in its place.
+    pub(super) fn in_error(error: &Value) -> Self {
+        let inner = error.get("error").filter(|inner| inner.is_object());
+        let error = inner.unwrap_or(error);
+        let message = error.as_str().map_or_else(|| message(error), ToOwned::to_owned);
+        let mut words = String::new();
+        for path in ["code", "type", "status", "error_code", "status_code", "__type"] {
+            if let Some(word) = error.get(path).filter(|word| !word.is_null()) {
+                words.push_str(&word.to_string().to_lowercase());
+                words.push(' ');
+            }
+        }
+        words.push_str(&message.to_lowercase());
+        let status = ["code", "status", "status_code"]
+            .iter()
+            .filter_map(|path| {
+                let status = error.get(path)?;
+                status.as_u64().or_else(|| status.as_str()?.parse().ok())
+            })
+            .find(|status| (400..600).contains(status));
+        Self { message, status: status.and_then(|status| u16::try_from(status).ok()), words }
+    }
+
+    /// Whether it says any of these, given in lower case.
+    pub(super) fn has(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.words.contains(word))
+    }
+}
+
+fn message(error: &Value) -> String {
+    let plain = ["message", "Message", "msg", "error_msg", "status_msg", "error"];
+    for path in plain {
+        if let Some(Value::String(text)) = error.get(path)
+            && !text.trim().is_empty()
+        {
+            return text.clone();
+        }
+    }
+    match error.get("detail") {
+        Some(Value::String(text)) => text.clone(),
+        // FastAPI: only its words, since it repeats the input beside them.
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.get("msg").and_then(Value::as_str))
+            .collect::<Vec<_>>()
+            .join("; "),
+        Some(detail @ Value::Object(_)) => message(detail),
+        _ => String::new(),
+    }
+}
+
+/// What must not be shown: the key of the call, and what was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Mask<'a> {
+    key: Option<&'a Secret>,
+    asked: Vec<&'a str>,
+}
+
+impl<'a> Mask<'a> {
+    pub(crate) fn new(key: Option<&'a Secret>, request: &'a ModelRequest) -> Self {
+        let said = request.messages.iter().flat_map(|message| match message {
+            Message::User(text) | Message::Assistant { text, .. } => vec![text.as_str()],
+            Message::ToolResults(results) => {
+                results.iter().map(|result| result.text.as_str()).collect()
+            }
+        });
+        Self { key, asked: [request.system.as_str()].into_iter().chain(said).collect() }
+    }
+
+    /// At most 300 characters without control characters, keys, or long quotes of the request.
+    pub(crate) fn shown(&self, message: &str) -> String {
+        // Enough to fill the detail even if most of it is left out.
+        let mut text: String = message.chars().take(MAX_DETAIL * 3).collect();
+        if let Some(key) = self.key.map(Secret::reveal).filter(|key| !key.is_empty()) {
+            text = text.replace(key, "***");
+        }
+        let text = self.unquoted(&without_keys(&text));
+        let words: Vec<&str> = text
+            .split(|c: char| c.is_whitespace() || c.is_control())
+            .filter(|word| !word.is_empty())
+            .collect();
+        djinn_runtime::prompt::cut(&words.join(" "), MAX_DETAIL)
+    }
+
+    /// Leaves out whatever of this length or more stands in the request too.
+    fn unquoted(&self, text: &str) -> String {
+        let characters: Vec<char> = text.chars().collect();
+        let mut is_quoted = vec![false; characters.len()];
+        for (start, window) in characters.windows(MAX_QUOTED).enumerate() {
+            let window: String = window.iter().collect();
+            if self.asked.iter().any(|asked| asked.contains(&window)) {
+                is_quoted.iter_mut().skip(start).take(MAX_QUOTED).for_each(|quoted| *quoted = true);
+            }
+        }
+        let mut shown = String::with_capacity(text.len());
+        let mut in_quote = false;
+        for (character, quoted) in characters.into_iter().zip(is_quoted) {
+            match (quoted, in_quote) {
+                (true, false) => shown.push('…'),
+                (true, true) => {}
+                (false, _) => shown.push(character),
+            }
+            in_quote = quoted;
+        }
+        shown
+    }
+}
+
+/// Masks every word that looks like a provider's key, partly masked ones included.
+fn without_keys(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        let start = KEY_STARTS.iter().find(|start| word.starts_with(**start));
+        match start {
+            Some(start) if word.len() >= start.len() + MIN_KEY => {
+                shown.push_str(start);
+                shown.push_str("***");
+            }
+            Some(_) | None => shown.push_str(word),
+        }
+        let next = behind.find(is_part).unwrap_or(behind.len());
+        let (between, behind) = behind.split_at(next);
+        shown.push_str(between);
+        rest = behind;
+    }
+    shown
+}

@@ -1,0 +1,193 @@
+use djinn_runtime::port::model::ModelErrorKind::*;
+use reqwest::header::HeaderValue;
+use serde_json::json;
+
+use super::*;
+
+fn http(status: u16, body: &str) -> (ModelErrorKind, String) {
+    let fault = Fault::http(status, &HeaderMap::new(), body);
+    (fault.kind, fault.message)
+}
+
+/// Every status and phrase that is known, by who says it.
+#[test]
+fn answers_are_classified() {
+    let openai = |message: &str, kind: &str, code: &str| {
+        json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+            .to_string()
+    };
+    let plain = |message: &str| json!({"error": {"message": message}}).to_string();
+    for (status, body, kind) in [
+        // Keys.
+        (401, openai("Incorrect API key provided", "invalid_request_error", "invalid_api_key"), KeyRefused),
+        (403, "{\"message\":\"not authorized to perform: bedrock:InvokeModel\"}".to_owned(), KeyRefused),
+        (400, "[{\"error\":{\"code\":400,\"message\":\"API key not valid. Please pass a valid API key.\",\"status\":\"INVALID_ARGUMENT\"}}]".to_owned(), KeyRefused),
+        // Models.
+        (404, openai("The model `gpt-9` does not exist", "invalid_request_error", "model_not_found"), UnknownModel),
+        (404, String::new(), UnknownModel),
+        (400, plain("Model Not Exist"), UnknownModel),
+        (404, json!({"error": "model 'llama9' not found"}).to_string(), UnknownModel),
+        // Too long.
+        (400, openai("This model's maximum context length is 128000 tokens.", "invalid_request_error", "context_length_exceeded"), ContextTooLong),
+        (400, json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"}}).to_string(), ContextTooLong),
+        (400, json!({"type": "error", "error": {"type": "invalid_request_error", "message": "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000"}}).to_string(), ContextTooLong),
+        (413, json!({"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}).to_string(), ContextTooLong),
+        (400, json!({"message": "Input is too long for requested model."}).to_string(), ContextTooLong),
+        (400, json!({"error": {"code": 400, "message": "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", "status": "INVALID_ARGUMENT"}}).to_string(), ContextTooLong),
+        (400, plain("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"), ContextTooLong),
+        (400, plain("This model's maximum context length is 65536 tokens. However, you requested 66343 tokens"), ContextTooLong),
+        (400, json!({"error": {"code": "1261", "message": "Prompt 超长"}}).to_string(), ContextTooLong),
+        (400, plain("Invalid request: Your request exceeded model token limit: 262144"), ContextTooLong),
+        (400, json!({"error": {"code": "InvalidParameter", "message": "Input length 203743 exceeds the maximum length 202752"}}).to_string(), ContextTooLong),
+        (400, plain("the request exceeds the available context size, try increasing it"), ContextTooLong),
+        (400, json!({"error": "prompt too long; exceeded max context length by 4 tokens"}).to_string(), ContextTooLong),
+        (422, json!({"detail": [{"loc": ["body"], "msg": "context length exceeded", "input": "SECRET PROMPT"}]}).to_string(), ContextTooLong),
+        (500, plain("the input length exceeds the context length"), ContextTooLong),
+        // Busy.
+        (429, openai("Rate limit reached", "requests", "rate_limit_exceeded"), Overloaded),
+        (429, json!({"message": "Too many tokens, please wait before trying again."}).to_string(), Overloaded),
+        (408, String::new(), Overloaded),
+        (409, String::new(), Overloaded),
+        (425, String::new(), Overloaded),
+        (500, String::new(), Overloaded),
+        (502, "<html>Bad gateway</html>".to_owned(), Overloaded),
+        (503, "upstream connect error".to_owned(), Overloaded),
+        (529, json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}).to_string(), Overloaded),
+        (599, String::new(), Overloaded),
+        // Refused.
+        (402, plain("Insufficient Balance"), Refused),
+        (429, openai("You exceeded your current quota", "insufficient_quota", "insufficient_quota"), Refused),
+        (400, plain("Your credit balance is too low to access the Anthropic API."), Refused),
+        (400, plain("Unsupported value: 'temperature'"), Refused),
+        (413, plain("Payload Too Large"), Refused),
+        (422, json!({"detail": "nonsense"}).to_string(), Refused),
+        (405, String::new(), Refused),
+        (418, String::new(), Refused),
+        (301, String::new(), Refused),
+    ] {
+        assert_eq!(http(status, &body).0, kind, "{status} {body}");
+    }
+    for status in 300..=1000 {
+        let _ = http(status, "");
+    }
+}
+
+#[test]
+fn errors_in_a_stream_are_classified() {
+    for (error, kind) in [
+        (json!({"type": "overloaded_error", "message": "Overloaded"}), Overloaded),
+        (json!({"type": "rate_limit_error"}), Overloaded),
+        (json!({"code": 429, "message": "slow down"}), Overloaded),
+        (json!({"code": "503", "message": "x"}), Overloaded),
+        (json!({"message": "Bedrock is unable to process your request."}), Overloaded),
+        (json!({"__type": "ThrottlingException", "message": "x"}), Overloaded),
+        (json!({"type": "authentication_error", "message": "invalid x-api-key"}), KeyRefused),
+        (json!({"code": 401, "message": "x"}), KeyRefused),
+        (json!({"code": "model_not_found", "message": "x"}), UnknownModel),
+        (json!({"code": "context_length_exceeded"}), ContextTooLong),
+        (json!({"code": 400, "message": "prompt is too long"}), ContextTooLong),
+        (json!({"code": "insufficient_quota"}), Refused),
+        (json!({"type": "invalid_request_error", "message": "bad"}), Refused),
+        (json!({"code": "data_inspection_failed", "message": "x"}), Refused),
+        (json!({"message": "odd"}), BrokenOff),
+        (json!("odd"), BrokenOff),
+        (json!({}), BrokenOff),
+        (json!(null), BrokenOff),
+    ] {
+        assert_eq!(Fault::in_stream(&error).kind, kind, "{error}");
+    }
+}
+
+#[test]
+fn the_providers_words_follow_the_status() {
+    for (status, body, message) in [
+        (401, r#"{"error":{"message":"no"}}"#, "HTTP 401: no"),
+        (404, r#"{"error":"model not found"}"#, "HTTP 404: model not found"),
+        (400, r#"{"error":{"message":"","code":"x"}}"#, "HTTP 400"),
+        (400, r#"{"message":"no"}"#, "HTTP 400: no"),
+        (
+            422,
+            r#"{"detail":[{"loc":["a"],"msg":"one","input":"THE PROMPT"},{"msg":"two"}]}"#,
+            "HTTP 422: one; two",
+        ),
+        (400, r#"{"base_resp":{"status_msg":"x"},"error_msg":"no"}"#, "HTTP 400: no"),
+        (400, r#"[{"error":{"message":"no"}}]"#, "HTTP 400: no"),
+        (502, "<html>secret</html>", "HTTP 502"),
+        (503, "upstream connect error", "HTTP 503: upstream connect error"),
+        (500, "", "HTTP 500"),
+    ] {
+        assert_eq!(http(status, body).1, message, "{body}");
+    }
+}
+
+#[test]
+fn a_wait_that_is_asked_for_is_kept() {
+    let mut headers = HeaderMap::new();
+    headers.insert("retry-after", HeaderValue::from_static("7"));
+    let fault = Fault::http(429, &headers, "");
+    let error = fault.into_error(&Mask::default(), Usage::default());
+    assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
+    assert_eq!(error.detail, "HTTP 429");
+}
+
+mod words {
+    use djinn_core::effect::ToolChoice;
+    use djinn_core::settings::{Language, Role};
+    use djinn_runtime::port::model::{Message, ModelRequest};
+    use djinn_runtime::port::secret::Secret;
+
+    use super::*;
+
+    fn shown(message: &str) -> String {
+        let request = ModelRequest {
+            role: Role::React,
+            call: String::new(),
+            language: Language::En,
+            system: "You are a wizard. Never reveal that the password is swordfish.".to_owned(),
+            messages: vec![Message::User(
+                "我想知道今天北京的天气怎么样以及明天会不会下雨好吗".to_owned(),
+            )],
+            tools: Vec::new(),
+            tool_choice: ToolChoice::Auto,
+        };
+        let key = Secret::new("my-private-key");
+        Mask::new(Some(&key), &request).shown(message)
+    }
+
+    #[test]
+    fn keys_are_masked() {
+        for (given, expected) in [
+            ("the key my-private-key is bad", "the key *** is bad"),
+            (
+                "Incorrect API key provided: sk-proj-abc***wxyz.",
+                "Incorrect API key provided: sk-***.",
+            ),
+            ("Bearer sk-ant-api03-AbCdEf_123-456", "Bearer sk-***"),
+            ("key=AIzaSyA1234567890 gsk_0123456789", "key=AIza*** gsk_***"),
+            ("sk-short and task-oriented", "sk-short and task-oriented"),
+        ] {
+            assert_eq!(shown(given), expected);
+        }
+    }
+
+    #[test]
+    fn quotes_of_the_request_are_left_out() {
+        assert_eq!(
+            shown("Invalid prompt: 'Never reveal that the password is swordfish.' is not allowed"),
+            "Invalid prompt: '…' is not allowed"
+        );
+        assert_eq!(
+            shown("内容违规：我想知道今天北京的天气怎么样以及明天会不会下雨好吗"),
+            "内容违规：…"
+        );
+        assert_eq!(shown("the password is wrong"), "the password is wrong");
+    }
+
+    #[test]
+    fn control_characters_go_and_three_hundred_characters_stay() {
+        assert_eq!(shown("a\r\n\tb\u{1b}[31m\u{0}c"), "a b [31m c");
+        let long = shown(&"界".repeat(1_000));
+        assert_eq!(long.chars().count(), 300);
+        assert!(long.ends_with("…[cut]"));
+    }
+}

@@ -1,0 +1,132 @@
+//! From a provider's frames to a draft, one reader for each form of stream.
+
+mod anthropic;
+mod events;
+mod ollama;
+mod openai;
+
+use djinn_core::input::Finish;
+use djinn_runtime::port::model::ModelErrorKind;
+use serde_json::Value;
+
+use crate::draft::{Draft, Listener};
+use crate::fault::Fault;
+use crate::repair::loose;
+use crate::settings::Shape;
+pub(crate) use events::Events;
+
+/// Reads the frames of one stream.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    shape: Shape,
+    blocks: anthropic::Blocks,
+    begun: String,
+}
+
+impl Frames {
+    pub(crate) fn new(shape: Shape) -> Self {
+        Self { shape, blocks: anthropic::Blocks::default(), begun: String::new() }
+    }
+
+    /// Reads one frame. Comments, keep-alives and other words that are no JSON are passed over; a
+    /// frame that was to be JSON and is none leaves the draft torn.
+    pub(crate) fn read(&mut self, frame: &str, draft: &mut Draft, out: Listener<'_>) {
+        // genai takes the two halves of a CRLF that came in two chunks for the end of a frame, so
+        // that one frame may come as two.
+        let begun = std::mem::take(&mut self.begun);
+        if !begun.is_empty() {
+            match serde_json::from_str(&format!("{begun}\n{frame}")) {
+                Ok(value) => return self.read_value(&value, draft, out),
+                Err(error) if error.is_eof() && !is_json(frame) => {
+                    self.begun = format!("{begun}\n{frame}");
+                    return;
+                }
+                Err(_) => draft.torn = true,
+            }
+        }
+        let frame = frame.trim();
+        if frame == "[DONE]" {
+            draft.ended = true;
+        } else if frame.starts_with(['{', '[']) {
+            match serde_json::from_str(frame) {
+                Ok(value) => self.read_value(&value, draft, out),
+                Err(error) if error.is_eof() => frame.clone_into(&mut self.begun),
+                Err(_) => match loose::value(frame) {
+                    Ok((value, "")) => self.read_value(&value, draft, out),
+                    Ok(_) | Err(_) => draft.torn = true,
+                },
+            }
+        }
+    }
+
+    /// Notes that no frame follows.
+    pub(crate) fn end(&mut self, draft: &mut Draft) {
+        draft.torn |= !std::mem::take(&mut self.begun).is_empty();
+    }
+
+    fn read_value(&mut self, value: &Value, draft: &mut Draft, out: Listener<'_>) {
+        match self.shape {
+            Shape::OpenAi => openai::read(value, draft, out),
+            Shape::Anthropic => self.blocks.read(value, draft, out),
+            Shape::Ollama => ollama::read(value, draft, out),
+            Shape::Events => {}
+        }
+    }
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// Notes why a reply ended, in whichever words the provider says it.
+fn finish(reason: &str, draft: &mut Draft) {
+    draft.finish = match reason {
+        "" | "null" => return,
+        "length"
+        | "max_tokens"
+        | "MAX_TOKENS"
+        | "model_length"
+        | "incomplete"
+        | "max_output_tokens"
+        | "model_context_window_exceeded" => Some(Finish::Length),
+        "content_filter"
+        | "content_filtered"
+        | "guardrail_intervened"
+        | "refusal"
+        | "safety"
+        | "sensitive"
+        | "SAFETY"
+        | "RECITATION"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "IMAGE_SAFETY"
+        | "LANGUAGE"
+        | "ERROR_TOXIC" => Some(Finish::Filtered),
+        // An end that is none (DeepSeek, GLM, OpenRouter).
+        "insufficient_system_resource"
+        | "network_error"
+        | "error"
+        | "ERROR"
+        | "failed"
+        | "cancelled" => {
+            let fault = Fault::new(
+                ModelErrorKind::Overloaded,
+                format!("the provider ended the reply with `{reason}`"),
+            );
+            draft.fault.get_or_insert(fault);
+            return;
+        }
+        _ => Some(Finish::Done),
+    };
+}
+
+/// The text of a member, if it has one.
+fn text<'a>(value: &'a Value, path: &str) -> &'a str {
+    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A member that is there and says something.
+fn member<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    value.pointer(path).filter(|member| !member.is_null())
+}

@@ -1,0 +1,25 @@
+//! Language models over the genai crate, and the repair of what providers send.
+//!
+//! [`Models`] implements the runtime's model port. Nothing of genai leaves this crate: what a
+//! provider says becomes a [`djinn_core::input::Reply`] or a
+//! [`djinn_runtime::port::model::ModelError`].
+
+mod attempt;
+mod client;
+mod draft;
+mod fault;
+mod frames;
+mod listen;
+mod names;
+mod repair;
+mod request;
+mod settings;
+mod span;
+mod struct_parse;
+mod tokens;
+mod wire_id;
+
+pub use client::Models;
+pub use settings::{
+    FunctionCallType, Key, ModelSettings, Provider, Settings, SettingsError, Temperature, Thinking,
+};

@@ -1,0 +1,180 @@
+//! The arguments of tool calls, as far as they can be read.
+
+pub(crate) mod loose;
+
+use djinn_core::tool::{ArgumentProblem, Arguments};
+use serde_json::{Map, Value};
+
+use loose::Flaw;
+
+/// Bytes of one call's arguments; what is longer is `too_long`.
+pub(crate) const MAX_ARGUMENTS: usize = 1024 * 1024;
+/// Characters of unreadable arguments that are kept.
+const MAX_RAW: usize = 2_000;
+/// How often a text may turn out to hold the JSON as a text again.
+const MAX_QUOTED: usize = 3;
+
+/// Reads what a model wrote as arguments. `cut` says that the reply reached its output limit while
+/// these were being written, so that even none at all may be the beginning of some.
+pub(crate) fn arguments(raw: &str, cut: bool) -> Arguments {
+    if raw.len() > MAX_ARGUMENTS {
+        return malformed(raw, ArgumentProblem::TooLong);
+    }
+    match object(raw, cut, 0) {
+        Ok(object) => Arguments::Parsed(object),
+        Err(problem) => malformed(raw, problem),
+    }
+}
+
+pub(crate) fn malformed(raw: &str, problem: ArgumentProblem) -> Arguments {
+    Arguments::Malformed { raw: djinn_runtime::prompt::cut(raw, MAX_RAW), problem }
+}
+
+fn object(raw: &str, cut: bool, quoted: usize) -> Result<Map<String, Value>, ArgumentProblem> {
+    let text = unfenced(raw);
+    let incomplete = if cut { ArgumentProblem::CutOff } else { ArgumentProblem::NotJson };
+    if text.is_empty() {
+        return if cut { Err(incomplete) } else { Ok(Map::new()) };
+    }
+    let value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(_) => one_of_many(text).map_err(|flaw| match flaw {
+            Flaw::Incomplete => incomplete,
+            Flaw::Bad => ArgumentProblem::NotJson,
+        })?,
+    };
+    match value {
+        Value::Object(object) => Ok(object),
+        Value::Null => Ok(Map::new()),
+        Value::String(inner) if quoted < MAX_QUOTED => {
+            object(&inner, cut, quoted + 1).map_err(|problem| {
+                match (problem, text.starts_with('"')) {
+                    // A text that is no JSON inside is a text.
+                    (ArgumentProblem::NotJson, true) => ArgumentProblem::NotAnObject,
+                    (problem, _) => problem,
+                }
+            })
+        }
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(ArgumentProblem::NotAnObject)
+        }
+    }
+}
+
+/// The one value that a text means which holds several: `null{…}`, `{}{…}`, `{…}{…}` twice the
+/// same, or one with litter behind it.
+fn one_of_many(text: &str) -> Result<Value, Flaw> {
+    let mut meant: Option<Value> = None;
+    let mut rest = text;
+    while !is_litter(rest) {
+        let (value, behind) = loose::value(rest)?;
+        rest = behind;
+        let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
+        meant = match meant {
+            None => Some(value),
+            Some(old) if is_empty || old == value => Some(old),
+            Some(old) if old.is_null() || old.as_object().is_some_and(Map::is_empty) => Some(value),
+            Some(_) => return Err(Flaw::Bad),
+        };
+    }
+    meant.ok_or(Flaw::Bad)
+}
+
+/// What may stand behind arguments: brackets too many, and the marks of a chat template.
+fn is_litter(text: &str) -> bool {
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        rest = match first {
+            '}' | ']' | ',' | ';' | '`' => rest.get(1..),
+            '<' => rest.find('>').and_then(|end| rest.get(end + 1..)),
+            _ => None,
+        }
+        .unwrap_or("?")
+        .trim_start();
+        if rest == "?" {
+            return false;
+        }
+    }
+    true
+}
+
+/// A text without the fence around it.
+fn unfenced(raw: &str) -> &str {
+    let text = raw.trim().trim_start_matches('\u{feff}').trim();
+    let Some(inner) = text.strip_prefix("```") else {
+        return text;
+    };
+    let inner = inner.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    inner.strip_suffix("```").unwrap_or(inner).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(raw: &str) -> Result<Value, ArgumentProblem> {
+        match arguments(raw, false) {
+            Arguments::Parsed(object) => Ok(Value::Object(object)),
+            Arguments::Malformed { problem, .. } => Err(problem),
+        }
+    }
+
+    #[test]
+    fn arguments_are_repaired() {
+        let one = json!({"a": 1});
+        for raw in [
+            r#"{"a":1}"#,
+            r#"null{"a":1}"#,
+            r#"{"a":1}{"a":1}"#,
+            r#"{}{"a":1}"#,
+            r#"{"a":1}{}"#,
+            "```json\n{\"a\":1}\n```",
+            "{\"a\":1,}",
+            "{'a':1}",
+            "{a:1}",
+            r#""{\"a\":1}""#,
+            r#""\"{\\\"a\\\":1}\"""#,
+            r#"{"a":1}}"#,
+            r#"{"a":1}<|im_end|>"#,
+            "{\"a\":1}</tool_call>\n",
+            "\u{feff}{\"a\":1}",
+        ] {
+            assert_eq!(read(raw), Ok(one.clone()), "{raw}");
+        }
+        for raw in ["", "  ", "null", "{}", "\"\"", "None"] {
+            assert_eq!(read(raw), Ok(json!({})), "{raw}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        for (raw, problem) in [
+            ("{\"a\":", ArgumentProblem::NotJson),
+            ("{\"a\":1}{\"b\":2}", ArgumentProblem::NotJson),
+            ("please run it", ArgumentProblem::NotJson),
+            ("[1,2]", ArgumentProblem::NotAnObject),
+            ("42", ArgumentProblem::NotAnObject),
+            ("\"Paris\"", ArgumentProblem::NotAnObject),
+            (&"x".repeat(MAX_ARGUMENTS + 1), ArgumentProblem::TooLong),
+        ] {
+            assert_eq!(read(raw), Err(problem));
+        }
+        let Arguments::Malformed { raw, .. } = arguments(&"界".repeat(9_000), false) else {
+            panic!("nine thousand characters are no JSON");
+        };
+        assert_eq!(raw.chars().count(), MAX_RAW);
+    }
+
+    #[test]
+    fn a_reply_that_was_cut_leaves_its_last_arguments_cut() {
+        for raw in ["", "{", "{\"a\":\"x", "\"{\\\"a\\\":", "null{"] {
+            let problem = ArgumentProblem::CutOff;
+            assert!(
+                matches!(arguments(raw, true), Arguments::Malformed { problem: p, .. } if p == problem),
+                "{raw}"
+            );
+        }
+        assert!(matches!(arguments("{\"a\":1}", true), Arguments::Parsed(_)));
+    }
+}

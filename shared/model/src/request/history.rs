@@ -1,0 +1,162 @@
+//! A conversation as genai takes it.
+
+use djinn_core::conversation::Reasoning;
+use djinn_runtime::port::model::{Message, ModelRequest, PastCall, ToolResult};
+use djinn_runtime::prompt::Prompts;
+use genai::chat::{
+    CacheControl, ChatMessage, ContentPart, MessageContent, MessageOptions, ToolCall, ToolResponse,
+};
+use serde_json::Value;
+
+use crate::draft::{Block, Kept};
+use crate::names::Names;
+use crate::settings::{ModelSettings, Provider, Shape};
+use crate::struct_parse;
+use crate::wire_id::wire_id;
+
+/// With calls and results by the provider's interface.
+pub(super) fn native(
+    model: &ModelSettings,
+    request: &ModelRequest,
+    names: &Names,
+    thinks: bool,
+) -> Vec<ChatMessage> {
+    let by = super::by(model);
+    let mut messages = Vec::with_capacity(request.messages.len());
+    for message in &request.messages {
+        match message {
+            Message::User(text) => messages.push(ChatMessage::user(text.clone())),
+            Message::Assistant { text, reasoning, calls } => {
+                let kept = reasoning.as_ref().and_then(|reasoning| {
+                    Some((reasoning, Kept::opened(reasoning.signature.as_deref(), &by)?))
+                });
+                let parts = reply(text, kept.filter(|_| thinks), calls, names);
+                // An empty message is refused by Anthropic and Bedrock, and says nothing.
+                if !parts.is_empty() {
+                    messages.push(ChatMessage::assistant(MessageContent::from_parts(parts)));
+                }
+            }
+            Message::ToolResults(results) => {
+                let parts: Vec<ContentPart> = results
+                    .iter()
+                    .map(|result| ContentPart::ToolResponse(response(result, names)))
+                    .collect();
+                // Anthropic wants all results of a turn in one message; genai's Ollama keeps only
+                // the last one of a message.
+                if model.provider.shape(&model.model) == Shape::Ollama {
+                    messages.extend(parts.into_iter().map(tool_message));
+                } else if !parts.is_empty() {
+                    messages.push(tool_message(parts));
+                }
+            }
+        }
+    }
+    if model.provider == Provider::ANTHROPIC {
+        keep_in_cache(&mut messages);
+    }
+    messages
+}
+
+/// Asks Anthropic to cache the conversation up to the last message, which is the loop's closing
+/// word and changes with every turn. Others cache without being asked.
+fn keep_in_cache(messages: &mut [ChatMessage]) {
+    if let [.., stable, _] = messages {
+        let options = MessageOptions::default().with_cache_control(CacheControl::Ephemeral);
+        stable.options = Some(options);
+    }
+}
+
+fn tool_message(parts: impl Into<MessageContent>) -> ChatMessage {
+    ChatMessage::tool(parts)
+}
+
+/// With calls and results as text; neighbours from the user become one message, since the models
+/// that need this often insist on alternating roles.
+pub(super) fn written(request: &ModelRequest, prompts: &Prompts) -> Vec<ChatMessage> {
+    let mut said: Vec<(bool, String)> = Vec::with_capacity(request.messages.len());
+    for message in &request.messages {
+        let (is_user, text) = match message {
+            Message::User(text) => (true, text.clone()),
+            Message::Assistant { text, calls, .. } => {
+                (false, struct_parse::past_reply(text, calls))
+            }
+            Message::ToolResults(results) => {
+                (true, struct_parse::results(prompts, request.language, results))
+            }
+        };
+        match said.last_mut() {
+            _ if text.trim().is_empty() => {}
+            Some((last, before)) if *last == is_user => {
+                before.push_str("\n\n");
+                before.push_str(&text);
+            }
+            Some(_) | None => said.push((is_user, text)),
+        }
+    }
+    said.into_iter()
+        .map(
+            |(is_user, text)| {
+                if is_user { ChatMessage::user(text) } else { ChatMessage::assistant(text) }
+            },
+        )
+        .collect()
+}
+
+fn reply(
+    text: &str,
+    kept: Option<(&Reasoning, Kept)>,
+    calls: &[PastCall],
+    names: &Names,
+) -> Vec<ContentPart> {
+    let mut parts = Vec::new();
+    let mut signatures = Vec::new();
+    if let Some((reasoning, kept)) = kept {
+        thoughts(&reasoning.text, &kept, &mut parts);
+        signatures = kept.calls;
+    }
+    if !text.trim().is_empty() {
+        parts.push(ContentPart::from_text(text));
+    }
+    let mut signatures = signatures.into_iter();
+    parts.extend(calls.iter().map(|call| {
+        ContentPart::ToolCall(ToolCall {
+            call_id: wire_id(&call.id),
+            fn_name: names.wire(&call.tool).to_owned(),
+            fn_arguments: Value::Object(call.arguments.clone()),
+            thought_signatures: signatures.next().flatten().map(|signature| vec![signature]),
+        })
+    }));
+    // Thoughts alone are no message.
+    if text.trim().is_empty() && calls.is_empty() {
+        parts.clear();
+    }
+    parts
+}
+
+/// The blocks of thoughts as they came, each with its signature.
+fn thoughts(text: &str, kept: &Kept, parts: &mut Vec<ContentPart>) {
+    let mut rest = text;
+    for block in &kept.blocks {
+        match block {
+            Block::Signed { bytes, signature } => {
+                let (thought, behind) = rest.split_at_checked(*bytes).unwrap_or((rest, ""));
+                rest = behind;
+                // An unsigned block cannot be sent back.
+                if !signature.is_empty() {
+                    parts.push(ContentPart::ThoughtSignature(signature.clone()));
+                    parts.push(ContentPart::ReasoningContent(thought.to_owned()));
+                }
+            }
+            Block::Mark(signature) => parts.push(ContentPart::ThoughtSignature(signature.clone())),
+            Block::Hidden(data) => parts.push(ContentPart::from_custom(data.clone(), None)),
+        }
+    }
+    if kept.echo && !text.is_empty() {
+        parts.push(ContentPart::ReasoningContent(text.to_owned()));
+    }
+}
+
+fn response(result: &ToolResult, names: &Names) -> ToolResponse {
+    ToolResponse::new(wire_id(&result.id), result.text.clone())
+        .with_fn_name(names.wire(&result.tool))
+}

@@ -1,0 +1,230 @@
+//! How a model is to sample, think and call.
+
+use djinn_core::effect::ToolChoice;
+use djinn_core::settings::Role;
+use djinn_runtime::port::model::{Message, ModelRequest};
+use genai::chat::{ChatOptions, ReasoningEffort, ToolChoice as GenaiChoice};
+use serde_json::{Map, Value, json};
+
+use crate::draft::Kept;
+use crate::names::Names;
+use crate::settings::{ModelSettings, Shape, Temperature, Thinking, ThinkingStyle};
+
+/// The header that names a call.
+pub(crate) const CALL_HEADER: &str = "djinn-call";
+/// The closing summary is to follow its material closely.
+const SUMMARY_TEMPERATURE: f64 = 0.01;
+
+/// Endings of a model's name that genai takes for an effort, and cuts off, unless one is given.
+const EFFORTS: &[&str] = &["zero", "none", "low", "medium", "high", "xhigh", "max", "minimal"];
+
+/// The options of a call; `choice` is `None` when no tool is offered.
+pub(super) fn options(
+    model: &ModelSettings,
+    request: &ModelRequest,
+    choice: Option<&ToolChoice>,
+    names: &Names,
+    thinks: bool,
+) -> ChatOptions {
+    let thinking = if thinks { model.thinking } else { Some(Thinking::Off) };
+    let mut extra = Map::new();
+    let mut options = ChatOptions::default()
+        .with_max_tokens(max_tokens(model, thinking))
+        .with_capture_usage(true)
+        .with_extra_headers((CALL_HEADER, header(&request.call)));
+    options.temperature = temperature(model, request.role, thinking);
+    options.reasoning_effort = effort(model, thinking, &mut extra);
+    options.tool_choice = choice.map(|choice| match choice {
+        ToolChoice::None => GenaiChoice::None,
+        ToolChoice::Auto => GenaiChoice::Auto,
+        ToolChoice::Required => GenaiChoice::Required,
+        ToolChoice::Named(name) => GenaiChoice::tool(names.wire(name)),
+    });
+    if model.provider.shape(&model.model) == Shape::Events {
+        options.capture_tool_calls = Some(true);
+        options.capture_content = Some(true);
+    }
+    if is_on(thinking) {
+        options.capture_reasoning_content = Some(true);
+    }
+    extra.extend(model.extra.clone());
+    if !extra.is_empty() {
+        options.extra_body = Some(Value::Object(extra));
+    }
+    options
+}
+
+/// Whether the model may think in this call. Anthropic refuses thinking together with a forced
+/// call, and behind a turn with calls whose thoughts are not its own.
+pub(super) fn thinks(model: &ModelSettings, request: &ModelRequest) -> bool {
+    let is_forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
+    let is_anthropic = model.provider.shape(&model.model) == Shape::Anthropic;
+    if !is_anthropic || !is_on(model.thinking) {
+        return true;
+    }
+    let by = super::by(model);
+    let newest = request.messages.iter().rev().find_map(|message| match message {
+        Message::Assistant { text, reasoning, calls }
+            if !(text.trim().is_empty() && calls.is_empty()) =>
+        {
+            Some((reasoning, !calls.is_empty()))
+        }
+        Message::Assistant { .. } | Message::User(_) | Message::ToolResults(_) => None,
+    });
+    let is_foreign = newest.is_some_and(|(reasoning, has_calls)| {
+        let signature = reasoning.as_ref().and_then(|reasoning| reasoning.signature.as_deref());
+        has_calls && Kept::opened(signature, &by).is_none()
+    });
+    !is_forced && !is_foreign
+}
+
+fn is_on(thinking: Option<Thinking>) -> bool {
+    thinking.is_some_and(|thinking| thinking != Thinking::Off)
+}
+
+/// The output limit. Where thinking has a budget of tokens the provider counts it in, so it is
+/// added: the setting is what remains for the answer.
+fn max_tokens(model: &ModelSettings, thinking: Option<Thinking>) -> u32 {
+    let budget = match (model.provider.thinking_style(&model.model), thinking) {
+        (ThinkingStyle::Budget, Some(Thinking::Low)) => 1_024,
+        (ThinkingStyle::Budget, Some(Thinking::Medium)) => 8_000,
+        (ThinkingStyle::Budget, Some(Thinking::High)) => 24_000,
+        (ThinkingStyle::Budget, Some(Thinking::Tokens(tokens))) => tokens,
+        (_, _) => 0,
+    };
+    model.max_tokens.saturating_add(budget)
+}
+
+fn temperature(model: &ModelSettings, role: Role, thinking: Option<Thinking>) -> Option<f64> {
+    let style = model.provider.thinking_style(&model.model);
+    // Claude thinks at its own temperature only.
+    if is_on(thinking) && style == ThinkingStyle::Budget {
+        return None;
+    }
+    let of_role = |react| match role {
+        Role::React => react,
+        Role::Summary => SUMMARY_TEMPERATURE,
+    };
+    match model.temperature {
+        Temperature::Never => None,
+        Temperature::Fixed(fixed) => Some(of_role(fixed)),
+        Temperature::Default if takes_temperature(&model.model) => Some(of_role(0.0)),
+        Temperature::Default => None,
+    }
+}
+
+/// Whether a model takes a temperature, as far as is known: OpenAI's reasoning models and Claude
+/// from Opus 4.7 and version 5 on answer one with an error.
+fn takes_temperature(model: &str) -> bool {
+    let name = model.rsplit(['/', ':']).next().unwrap_or(model);
+    if ["o1", "o3", "o4", "gpt-5", "gpt-6"].iter().any(|start| name.starts_with(start)) {
+        return false;
+    }
+    let Some((_, claude)) = model.split_once("claude-") else {
+        return true;
+    };
+    let mut words = claude.split(['-', '.']);
+    let family = words.next().unwrap_or_default();
+    let mut number = || words.next().and_then(|word| word.parse::<u32>().ok());
+    // A longer number is a date.
+    let version = (number().unwrap_or(0), number().filter(|minor| *minor < 100).unwrap_or(0));
+    match family {
+        "opus" => version < (4, 7),
+        "sonnet" | "haiku" => version.0 < 5,
+        "fable" | "mythos" => false,
+        _ => true,
+    }
+}
+
+/// What genai is told of thinking, and what goes into the body beside it.
+fn effort(
+    model: &ModelSettings,
+    thinking: Option<Thinking>,
+    extra: &mut Map<String, Value>,
+) -> Option<ReasoningEffort> {
+    let style = model.provider.thinking_style(&model.model);
+    let word = thinking.map(|thinking| match thinking {
+        Thinking::Off => "none",
+        Thinking::Low => "low",
+        Thinking::Medium | Thinking::Tokens(_) => "medium",
+        Thinking::High => "high",
+    });
+    let switch = if is_on(thinking) { "enabled" } else { "disabled" };
+    match style {
+        ThinkingStyle::Effort => {
+            extra.extend(word.map(|word| ("reasoning_effort".to_owned(), word.into())));
+        }
+        ThinkingStyle::Switch | ThinkingStyle::SwitchAndEffort => {
+            extra.extend(word.map(|_| ("thinking".to_owned(), json!({"type": switch}))));
+            if style == ThinkingStyle::SwitchAndEffort && is_on(thinking) {
+                extra.extend(word.map(|word| ("reasoning_effort".to_owned(), word.into())));
+            }
+        }
+        ThinkingStyle::Budget | ThinkingStyle::Level => {}
+    }
+    match (style, thinking) {
+        // A budget says nothing in a Chat Completions body, and keeps the name whole.
+        (ThinkingStyle::Effort | ThinkingStyle::Switch | ThinkingStyle::SwitchAndEffort, _) => {
+            Some(ReasoningEffort::Budget(0))
+        }
+        (_, Some(Thinking::Off)) => Some(ReasoningEffort::Zero),
+        (_, Some(Thinking::Low)) => Some(ReasoningEffort::Low),
+        (_, Some(Thinking::Medium)) => Some(ReasoningEffort::Medium),
+        (_, Some(Thinking::High)) => Some(ReasoningEffort::High),
+        (_, Some(Thinking::Tokens(tokens))) => Some(ReasoningEffort::Budget(tokens)),
+        (_, None) => nothing(model),
+    }
+}
+
+/// What says nothing of thinking and yet keeps genai from cutting an ending off the name.
+fn nothing(model: &ModelSettings) -> Option<ReasoningEffort> {
+    let ends_in_effort =
+        model.model.rsplit_once('-').is_some_and(|(_, ending)| EFFORTS.contains(&ending));
+    match model.provider.as_str() {
+        "openai_resp" => Some(ReasoningEffort::Budget(0)),
+        "ollama" | "ollama_cloud" | "cohere" => None,
+        _ if model.provider.is_bedrock() => None,
+        _ => ends_in_effort.then_some(ReasoningEffort::Zero),
+    }
+}
+
+/// A header's value: what is not visible ASCII becomes `_`.
+fn header(call: &str) -> String {
+    call.chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_that_refuse_a_temperature_are_known() {
+        for name in [
+            "gpt-4.1",
+            "gpt-4o-mini",
+            "claude-3-5-sonnet-20241022",
+            "claude-sonnet-4-6",
+            "claude-opus-4-20250514",
+            "us.anthropic.claude-opus-4-6-v1:0",
+            "anthropic/claude-sonnet-4.5",
+            "qwen-max",
+            "openai/gpt-oss-120b",
+        ] {
+            assert!(takes_temperature(name), "{name}");
+        }
+        for name in [
+            "gpt-5",
+            "openai/gpt-5-mini",
+            "o3-mini",
+            "o1",
+            "claude-opus-4-7",
+            "claude-opus-5",
+            "claude-sonnet-5",
+            "claude-sonnet-5-5",
+            "anthropic/claude-opus-4.8",
+            "us.anthropic.claude-haiku-5-20260101-v1:0",
+        ] {
+            assert!(!takes_temperature(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Which models there are and which role has which.
+//!
+//! `SETTINGS.md` beside this crate holds the same as a table; a test compares the two.
+
+mod fields;
+mod provider;
+mod read;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use djinn_core::settings::Role;
+use djinn_runtime::port::secret::Secret;
+use serde_json::{Map, Value};
+
+pub use provider::Provider;
+pub(crate) use provider::{Shape, ThinkingStyle};
+
+/// Every configured model and the role each has.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settings {
+    models: BTreeMap<String, ModelSettings>,
+    default: Option<String>,
+    roles: BTreeMap<String, String>,
+}
+
+/// One model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelSettings {
+    /// Who serves it.
+    pub provider: Provider,
+    /// Its name as the provider knows it; sent exactly so.
+    pub model: String,
+    /// Where it is served, ending in `/` before any query; `None` is the provider's own address.
+    pub base_url: Option<String>,
+    /// Its key.
+    pub key: Key,
+    /// The most tokens of one reply, 1-1 000 000, default 16 384.
+    pub max_tokens: u32,
+    /// Tokens of input it takes, 1 000-100 000 000, default 100 000.
+    pub max_input_tokens: u64,
+    /// How it samples.
+    pub temperature: Temperature,
+    /// How much it thinks; `None` leaves that to the provider.
+    pub thinking: Option<Thinking>,
+    /// How it calls tools.
+    pub function_call_type: FunctionCallType,
+    /// Members that are merged into every request body, over ours.
+    pub extra: Map<String, Value>,
+    /// Longest wait for the first byte of a reply's body, 1-900 s, default 60 s.
+    pub first_byte_timeout: Duration,
+    /// Longest silence within a reply, 1-900 s, default 30 s.
+    pub chunk_timeout: Duration,
+    /// Longest a call may take from the request to the last byte, 1-900 s, default 300 s. Must fit
+    /// into an invocation (`template.yaml`: 900 s) less the hand-over margin.
+    pub call_timeout: Duration,
+}
+
+/// Where a model's key comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// It takes none.
+    None,
+    /// It was in the environment.
+    Given(Secret),
+    /// It lies under this name or ARN in the store of secrets, and is read on the first call.
+    Stored(String),
+}
+
+/// A model's sampling temperature. The role summary always gets 0.01, unless none is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Temperature {
+    /// 0, and none for models that are known to refuse one.
+    #[default]
+    Default,
+    /// None is ever sent.
+    Never,
+    /// This one, 0-2, whatever the model is.
+    Fixed(f64),
+}
+
+/// How much a model thinks before it speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thinking {
+    /// Not at all.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// A lot.
+    High,
+    /// At most this many tokens; only where the provider counts so.
+    Tokens(u32),
+}
+
+/// How a model is told of tools and calls them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FunctionCallType {
+    /// By the provider's own interface.
+    #[default]
+    FunctionCall,
+    /// By fenced JSON in its text, for models without one.
+    StructParse,
+}
+
+/// Why the settings cannot be used: one sentence that names the place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path} {problem}")]
+pub struct SettingsError {
+    /// The variable, or the path within `DJINN_MODELS`: `models.main.max_tokens`.
+    pub path: String,
+    /// What is wrong with it, as the rest of a sentence.
+    pub problem: String,
+}
+
+impl ModelSettings {
+    /// A model with every default and no key.
+    #[must_use]
+    pub fn new(provider: Provider, model: &str) -> Self {
+        Self {
+            provider,
+            model: model.to_owned(),
+            base_url: None,
+            key: Key::None,
+            max_tokens: 16_384,
+            max_input_tokens: 100_000,
+            temperature: Temperature::Default,
+            thinking: None,
+            function_call_type: FunctionCallType::FunctionCall,
+            extra: Map::new(),
+            first_byte_timeout: Duration::from_secs(60),
+            chunk_timeout: Duration::from_secs(30),
+            call_timeout: Duration::from_secs(300),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads `DJINN_MODELS`, or without it `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; with none of
+    /// them no model is configured, and calls say so.
+    ///
+    /// # Errors
+    /// [`SettingsError`] for anything unknown, of the wrong type or out of range, and for an
+    /// `env:NAME` key whose variable is not set.
+    pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
+        read::settings(&var)
+    }
+
+    /// One model for every role.
+    #[must_use]
+    pub fn single(name: &str, model: ModelSettings) -> Self {
+        Self {
+            models: BTreeMap::from([(name.to_owned(), model)]),
+            default: Some(name.to_owned()),
+            roles: BTreeMap::new(),
+        }
+    }
+
+    /// The model of a role and its name here; `None` when no model is configured.
+    #[must_use]
+    pub fn model(&self, role: Role) -> Option<(&str, &ModelSettings)> {
+        let name = self.roles.get(role.as_str()).or(self.default.as_ref())?;
+        self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model))
+    }
+
+    /// The name of each role's model, for the record of a run.
+    #[must_use]
+    pub fn names(&self) -> BTreeMap<Role, String> {
+        Role::ALL.iter().filter_map(|role| Some((*role, self.model(*role)?.0.to_owned()))).collect()
+    }
+
+    /// The names under which secrets are kept that models need.
+    pub fn stored_keys(&self) -> impl Iterator<Item = &str> {
+        self.models.values().filter_map(|model| match &model.key {
+            Key::Stored(name) => Some(name.as_str()),
+            Key::None | Key::Given(_) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

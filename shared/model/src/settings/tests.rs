@@ -1,0 +1,313 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use djinn_core::settings::Role;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn read(vars: &[(&str, &str)]) -> Result<Settings, String> {
+    Settings::from_vars(|name| {
+        let value = vars.iter().find(|(known, _)| *known == name);
+        value.map(|(_, value)| (*value).to_owned())
+    })
+    .map_err(|error| error.to_string())
+}
+
+fn read_json(json: &Value) -> Result<Settings, String> {
+    read(&[("DJINN_MODELS", &json.to_string()), ("SOME_KEY", "sk-some-key")])
+}
+
+/// Reads one model with these members beside the required ones.
+fn one(members: &Value) -> Result<ModelSettings, String> {
+    let mut model = json!({"provider": "openai", "model": "m", "key": "env:SOME_KEY"});
+    for (key, value) in members.as_object().unwrap() {
+        if value == "-" {
+            model.as_object_mut().unwrap().remove(key);
+        } else {
+            model[key] = value.clone();
+        }
+    }
+    let settings = read_json(&json!({"models": {"main": model}}))?;
+    Ok(settings.model(Role::React).unwrap().1.clone())
+}
+
+#[test]
+fn a_single_key_makes_one_model_for_every_role() {
+    let settings = read(&[("OPENAI_API_KEY", " sk-1 "), ("ANTHROPIC_API_KEY", "sk-2")]).unwrap();
+    let expected = ModelSettings {
+        key: Key::Given(Secret::new("sk-1")),
+        ..ModelSettings::new(Provider::OPENAI, "gpt-4.1")
+    };
+    for role in Role::ALL {
+        assert_eq!(settings.model(*role), Some(("default", &expected)));
+    }
+
+    let settings = read(&[
+        ("OPENAI_API_KEY", "sk-1"),
+        ("OPENAI_BASE_URL", "http://localhost:8000/v1"),
+        ("OPENAI_MODEL", "qwen3"),
+    ]);
+    let settings = settings.unwrap();
+    let (_, model) = settings.model(Role::React).unwrap();
+    assert_eq!(model.base_url.as_deref(), Some("http://localhost:8000/v1/"));
+    assert_eq!(model.model, "qwen3");
+
+    let settings = read(&[("OPENAI_API_KEY", ""), ("ANTHROPIC_API_KEY", "sk-2")]).unwrap();
+    let (_, model) = settings.model(Role::Summary).unwrap();
+    assert_eq!(model.provider, Provider::ANTHROPIC);
+    assert_eq!(model.model, "claude-sonnet-5");
+
+    assert_eq!(read(&[]).unwrap().model(Role::React), None);
+    assert_eq!(
+        read(&[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "localhost")]),
+        Err("OPENAI_BASE_URL must be a URL: relative URL without a base".to_owned())
+    );
+}
+
+#[test]
+fn everything_can_be_set() {
+    let settings = read_json(&json!({
+        "default": "main",
+        "roles": {"react": "main", "summary": "small", "planner": "main"},
+        "models": {
+            "main": {
+                "provider": "anthropic", "model": "claude-sonnet-4-6", "base_url": "https://gate.example/anthropic/v1",
+                "key": "secret:arn:aws:secretsmanager:eu-west-1:1:secret:x", "max_tokens": 1000,
+                "max_input_tokens": 2000, "temperature": 0.5, "thinking": 2048,
+                "function_call_type": "struct_parse", "extra": {"top_k": 3},
+                "first_byte_timeout_s": 1, "chunk_timeout_s": 2, "call_timeout_s": 3
+            },
+            "small": {"provider": "openai", "model": "gpt-4.1-mini", "key": "env:SOME_KEY"}
+        }
+    }));
+    let settings = settings.unwrap();
+    let key = "arn:aws:secretsmanager:eu-west-1:1:secret:x";
+    let main = ModelSettings {
+        provider: Provider::ANTHROPIC,
+        model: "claude-sonnet-4-6".to_owned(),
+        base_url: Some("https://gate.example/anthropic/v1/".to_owned()),
+        key: Key::Stored(key.to_owned()),
+        max_tokens: 1000,
+        max_input_tokens: 2000,
+        temperature: Temperature::Fixed(0.5),
+        thinking: Some(Thinking::Tokens(2048)),
+        function_call_type: FunctionCallType::StructParse,
+        extra: json!({"top_k": 3}).as_object().unwrap().clone(),
+        first_byte_timeout: Duration::from_secs(1),
+        chunk_timeout: Duration::from_secs(2),
+        call_timeout: Duration::from_secs(3),
+    };
+    assert_eq!(settings.model(Role::React), Some(("main", &main)));
+    assert_eq!(
+        settings.names(),
+        BTreeMap::from([(Role::React, "main".to_owned()), (Role::Summary, "small".to_owned())])
+    );
+    assert_eq!(settings.stored_keys().collect::<Vec<_>>(), [key]);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let whole = |json: Value| read_json(&json).unwrap_err();
+    let ok = json!({"provider": "openai", "model": "m", "key": "env:SOME_KEY"});
+    assert_eq!(
+        read(&[("DJINN_MODELS", "{")]).unwrap_err(),
+        "DJINN_MODELS is not JSON: line 1, column 1"
+    );
+    assert_eq!(
+        read(&[("DJINN_MODELS", "[]")]).unwrap_err(),
+        "DJINN_MODELS must be an object, got `[]`"
+    );
+    assert_eq!(whole(json!({"models": {}})), "models must name at least one model");
+    assert_eq!(
+        whole(json!({"model": {}, "models": {"a": ok}})),
+        "model is no setting; there are default, roles, models"
+    );
+    assert_eq!(whole(json!({"default": "b", "models": {"a": ok}})), "default must be a, got `b`");
+    assert_eq!(
+        whole(json!({"models": {"a": ok, "b": ok}, "roles": {"react": "a"}})),
+        "default is missing: there are several models and the role summary has none"
+    );
+    assert_eq!(
+        whole(json!({"models": {"a": ok, "b": ok}, "roles": {"react": "c"}})),
+        "roles.react must be one of a, b, got `c`"
+    );
+    assert_eq!(
+        whole(json!({"models": {"a": ok}, "roles": {"critic": "a"}})),
+        "roles.critic is no role; there are react, summary, planner, executor, report, search, code, analysis"
+    );
+    assert_eq!(
+        whole(json!({"models": {"a": ok}, "roles": {"react": 1}})),
+        "roles.react must be a model's name, got `1`"
+    );
+    assert_eq!(whole(json!({"models": {"a": 1}})), "models.a must be an object, got `1`");
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_said_with_its_place() {
+    for (members, problem) in [
+        (
+            json!({"max_tokens": "many"}),
+            "models.main.max_tokens must be a whole number, got `many`",
+        ),
+        (json!({"max_tokens": 1.5}), "models.main.max_tokens must be a whole number, got `1.5`"),
+        (json!({"max_tokens": 0}), "models.main.max_tokens must be between 1 and 1000000, got `0`"),
+        (
+            json!({"max_input_tokens": 10}),
+            "models.main.max_input_tokens must be between 1000 and 100000000, got `10`",
+        ),
+        (
+            json!({"call_timeout_s": 901}),
+            "models.main.call_timeout_s must be between 1 and 900, got `901`",
+        ),
+        (json!({"provider": "-"}), "models.main.provider is missing"),
+        (json!({"model": "-"}), "models.main.model is missing"),
+        (json!({"model": " "}), "models.main.model must be a text, got ` `"),
+        (json!({"model": 4}), "models.main.model must be a text, got `4`"),
+        (json!({"key": "-"}), "models.main.key is missing: openai needs one"),
+        (json!({"key": "env:OTHER"}), "models.main.key names the variable OTHER, which is not set"),
+        (
+            json!({"provider": "bedrock"}),
+            "models.main.key must be left out: bedrock is called with the function's own role",
+        ),
+        (
+            json!({"temperature": 3}),
+            "models.main.temperature must be a number between 0 and 2, or null to send none, got `3`",
+        ),
+        (
+            json!({"temperature": "hot"}),
+            "models.main.temperature must be a number between 0 and 2, or null to send none, got `hot`",
+        ),
+        (
+            json!({"thinking": "hard"}),
+            "models.main.thinking must be off, low, medium or high for this provider, got `hard`",
+        ),
+        (
+            json!({"thinking": 1024}),
+            "models.main.thinking must be off, low, medium or high for this provider, got `1024`",
+        ),
+        (
+            json!({"provider": "anthropic", "thinking": true}),
+            "models.main.thinking must be off, low, medium, high or a number of tokens, got `true`",
+        ),
+        (
+            json!({"function_call_type": "magic"}),
+            "models.main.function_call_type must be function_call or struct_parse, got `magic`",
+        ),
+        (
+            json!({"provider": "cohere"}),
+            "models.main.function_call_type must be struct_parse: tools cannot be offered to cohere otherwise",
+        ),
+        (json!({"extra": []}), "models.main.extra must be an object, got `[]`"),
+        (json!({"extra": {"stream": false}}), "models.main.extra.stream must not be replaced"),
+        (
+            json!({"provider": "ollama", "extra": {"a": 1}}),
+            "models.main.extra cannot be sent to ollama",
+        ),
+        (
+            json!({"base_url": "ftp://a/"}),
+            "models.main.base_url must start with https:// or http:// and name a host",
+        ),
+        (
+            json!({"base_url": "https://user:pass@a/"}),
+            "models.main.base_url must not hold a user or a password",
+        ),
+        (
+            json!({"provider": "anthropic", "base_url": "https://a/?b=c"}),
+            "models.main.base_url must not hold a query for this provider",
+        ),
+    ] {
+        assert_eq!(one(&members).unwrap_err(), problem);
+    }
+    let unknown = one(&json!({"provider": "hal"})).unwrap_err();
+    assert!(unknown.starts_with("models.main.provider must be one of openai, "), "{unknown}");
+    assert!(unknown.contains(", anthropic,") && unknown.contains(", bedrock,"), "{unknown}");
+    assert!(unknown.ends_with(", got `hal`"), "{unknown}");
+    let unknown = one(&json!({"max_token": 1})).unwrap_err();
+    assert!(unknown.starts_with("models.main.max_token is no setting; there are provider, model,"));
+}
+
+#[test]
+fn a_literal_key_is_refused_and_not_repeated() {
+    for key in ["sk-live-123456789", "env:", "secret:", "vault:x"] {
+        assert_eq!(
+            one(&json!({"key": key})).unwrap_err(),
+            "models.main.key must say where the key is, `env:NAME` or `secret:NAME`, and never be the key itself"
+        );
+    }
+    let model = one(&json!({})).unwrap();
+    assert!(!format!("{model:?}").contains("sk-some-key"), "{model:?}");
+}
+
+#[test]
+fn a_key_may_be_missing_where_none_is_asked_for() {
+    for members in [
+        json!({"key": "-", "base_url": "http://localhost:8000/v1/"}),
+        json!({"key": "-", "provider": "ollama"}),
+        json!({"key": "-", "provider": "bedrock"}),
+    ] {
+        assert_eq!(one(&members).unwrap().key, Key::None);
+    }
+}
+
+#[test]
+fn an_address_gets_its_one_form() {
+    for (provider, given, expected) in [
+        ("openai", "https://a.b", "https://a.b/"),
+        ("openai", "https://a.b/v1", "https://a.b/v1/"),
+        ("openai", "https://a.b/v1//", "https://a.b/v1/"),
+        ("openai", "https://a.b/v1/chat/completions", "https://a.b/v1/"),
+        ("openai", "https://a.b/v1/chat/completions/", "https://a.b/v1/"),
+        (
+            "openai",
+            "https://a.b/deployments/d?api-version=1",
+            "https://a.b/deployments/d/?api-version=1",
+        ),
+        ("openai", "HTTP://LOCALHOST:11434/v1#x", "http://localhost:11434/v1/"),
+        ("anthropic", "https://a.b/v1/messages", "https://a.b/v1/"),
+        ("ollama", "http://gpu:11434/api/chat", "http://gpu:11434/"),
+    ] {
+        let extra = json!({"provider": provider, "base_url": given});
+        assert_eq!(one(&extra).unwrap().base_url.as_deref(), Some(expected), "{given}");
+    }
+}
+
+#[test]
+fn null_is_a_temperature_that_is_never_sent() {
+    assert_eq!(one(&json!({"temperature": null})).unwrap().temperature, Temperature::Never);
+    assert_eq!(one(&json!({})).unwrap().temperature, Temperature::Default);
+    assert_eq!(one(&json!({"temperature": 1})).unwrap().temperature, Temperature::Fixed(1.0));
+}
+
+/// The table in SETTINGS.md is what the README shows: it holds every key, and no other.
+#[test]
+fn the_table_of_settings_is_complete() {
+    let table = include_str!("../../SETTINGS.md");
+    let mut listed: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(key, _)| key)
+        .filter(|key| key.chars().all(|c| !c.is_ascii_uppercase()))
+        .collect();
+    let known = |problem: String| -> Vec<String> {
+        let (_, keys) = problem.split_once("there are ").unwrap();
+        keys.split(", ").map(ToOwned::to_owned).collect()
+    };
+    let ok = json!({"provider": "openai", "model": "m", "key": "env:SOME_KEY"});
+    let mut keys = known(read_json(&json!({"?": 1, "models": {"a": ok}})).unwrap_err());
+    keys.extend(known(one(&json!({"?": 1})).unwrap_err()));
+    keys.sort();
+    listed.sort_unstable();
+    assert_eq!(listed, keys);
+    for variable in [
+        "DJINN_MODELS",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_MODEL",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "ANTHROPIC_MODEL",
+    ] {
+        assert!(table.contains(&format!("`{variable}`")), "{variable}");
+    }
+}

@@ -1,0 +1,52 @@
+//! The span of a call, in OpenTelemetry's names for generative models.
+
+use djinn_core::input::{Finish, Reply};
+use djinn_runtime::port::model::{ModelError, ModelRequest};
+use tracing::Span;
+use tracing::field::Empty;
+
+use crate::settings::ModelSettings;
+
+/// Opens the span of one attempt. It holds names and counts; what is said is never in it.
+pub(crate) fn open(name: &str, model: &ModelSettings, request: &ModelRequest) -> Span {
+    tracing::info_span!(
+        "gen_ai.chat",
+        call = %request.call,
+        role = request.role.as_str(),
+        model = name,
+        gen_ai.operation.name = "chat",
+        gen_ai.provider.name = model.provider.telemetry_name(),
+        gen_ai.request.model = %model.model,
+        gen_ai.request.max_tokens = model.max_tokens,
+        gen_ai.usage.input_tokens = Empty,
+        gen_ai.usage.output_tokens = Empty,
+        gen_ai.response.finish_reasons = Empty,
+        took_ms = Empty,
+        error.type = Empty,
+    )
+}
+
+/// Notes what came of it.
+pub(crate) fn close(span: &Span, outcome: &Result<Reply, ModelError>) {
+    let usage = match outcome {
+        Ok(reply) => reply.usage,
+        Err(error) => error.usage,
+    };
+    span.record("gen_ai.usage.input_tokens", usage.input_tokens);
+    span.record("gen_ai.usage.output_tokens", usage.output_tokens);
+    span.record("took_ms", usage.took_ms);
+    match outcome {
+        Ok(reply) => {
+            let reason = match (reply.finish, reply.calls.is_empty()) {
+                (Finish::Done, true) => "stop",
+                (Finish::Done, false) => "tool_calls",
+                (Finish::Length, _) => "length",
+                (Finish::Filtered, _) => "content_filter",
+            };
+            span.record("gen_ai.response.finish_reasons", reason);
+        }
+        Err(error) => {
+            span.record("error.type", error.kind.code().as_str());
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The ids of tool calls as providers see them. Ours are derived, so whatever id a provider sent
+//! is never needed again.
+
+use djinn_core::id::{CallId, sha256};
+
+/// Nine letters and digits, which every provider takes: Mistral wants exactly nine of them,
+/// Anthropic `^[a-zA-Z0-9_-]+$`. `t3.c1` becomes `c00003001` and `summary.c1` `s00000001`; a turn
+/// or call too high for that becomes a hash.
+pub(crate) fn wire_id(call: &CallId) -> String {
+    let text = call.as_str();
+    plain(text).unwrap_or_else(|| sha256(text.as_bytes()).chars().take(9).collect())
+}
+
+fn plain(text: &str) -> Option<String> {
+    let (message, index) = text.rsplit_once(".c")?;
+    let index: u32 = index.parse().ok()?;
+    if message == "summary" {
+        return (index < 100_000_000).then(|| format!("s{index:08}"));
+    }
+    let turn: u32 = message.strip_prefix('t')?.parse().ok()?;
+    (turn < 100_000 && index < 1_000).then(|| format!("c{turn:05}{index:03}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn ids_are_nine_letters_and_digits_and_differ() {
+        let calls = [
+            "t3.c1",
+            "t31.c1",
+            "t3.c11",
+            "summary.c1",
+            "t99999.c999",
+            "t100000.c1",
+            "t1.c1000",
+            "t4294967295.c4294967295",
+        ];
+        let ids: Vec<_> = calls.iter().map(|id| wire_id(&CallId::new(*id).unwrap())).collect();
+        assert_eq!(ids[0], "c00003001");
+        assert_eq!(ids[3], "s00000001");
+        for id in &ids {
+            assert_eq!(id.len(), 9, "{id}");
+            assert!(id.bytes().all(|b| b.is_ascii_alphanumeric()), "{id}");
+        }
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+    }
+}

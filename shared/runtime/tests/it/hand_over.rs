@@ -1,0 +1,90 @@
+//! Runs that outlive their invocations.
+
+use std::time::Duration;
+
+use djinn_core::settings::RunSettings;
+use djinn_runtime::settings::Settings;
+use djinn_testkit::ledger::Ledger;
+use djinn_testkit::point::Points;
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::{Line, StoryModel};
+use serde_json::json;
+
+use crate::crash::sorted;
+use crate::story::{TOLD, sim, told, tools, visible};
+
+/// Invocations so short that each does one thing and hands over.
+fn short_lived(ledger: &Ledger) -> Sim {
+    let mut sim = sim(Points::new(), ledger);
+    sim.invocation = Some(Duration::from_secs(3));
+    let hand_over_margin = Duration::from_secs(1);
+    sim.ports.settings = Settings { hand_over_margin, ..Settings::default() }.into();
+    sim
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_handed_over_after_each_step_looks_the_same() {
+    let ledger = Ledger::default();
+    let mut sim = short_lived(&ledger);
+    let entries = told(&mut sim).await;
+    // Nobody died, so nothing was resumed either.
+    assert!(entries.iter().all(|entry| !entry.id.starts_with("resumed")));
+    assert_eq!(sorted(&visible(&entries)), sorted(&TOLD));
+    let kicks = sim.points.names().iter().filter(|name| *name == "after kick").count();
+    assert!(kicks >= 3, "only {kicks} hand-overs");
+    assert_eq!(ledger.count("send t2.c1"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kick_may_come_twice_or_not_at_all() {
+    for copies in [0, 2, 5] {
+        let ledger = Ledger::default();
+        let mut sim = short_lived(&ledger);
+        sim.kick_copies = copies;
+        let entries = told(&mut sim).await;
+        assert_eq!(sorted(&visible(&entries)), sorted(&TOLD), "each kick {copies} times");
+        assert_eq!(ledger.count("send t2.c1"), 1, "each kick {copies} times");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_is_told_how_to_go_on_when_its_invocation_ends() {
+    let ledger = Ledger::default();
+    let mut sim = short_lived(&ledger);
+    told(&mut sim).await;
+    let first = sim.clients[0].lock().unwrap().clone();
+    let (_, last) = first.last().unwrap();
+    assert!(last.contains("event: run.handed_over"), "{last}");
+    let cursor = last.lines().next().unwrap().strip_prefix("id: ").unwrap();
+    assert!(last.contains(&format!("\"last_event_id\":\"{cursor}\"")), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hand_over_waits_for_a_call_that_must_not_be_repeated() {
+    let (points, ledger) = (Points::new(), Ledger::default());
+    let lines = [
+        ("t1", Line::say("I send it.").call("send", json!({"to": "all"}))),
+        ("t2", Line::say("Sent.")),
+        ("summary", Line::say("It was sent.")),
+    ];
+    let model = StoryModel::new(lines, points.clone());
+    let mut sim = Sim::new(model, tools(&ledger, &points), points);
+    // The margin starts after 200 ms, in the middle of a call of 400 ms.
+    sim.invocation = Some(Duration::from_millis(1_200));
+    let hand_over_margin = Duration::from_secs(1);
+    sim.ports.settings = Settings { hand_over_margin, ..Settings::default() }.into();
+    let seen = visible(&told(&mut sim).await);
+    assert_eq!(seen[3], "t1.c1.result gets: send is done", "{seen:?}");
+    assert_eq!(ledger.count("send t1.c1"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wall_time_ends_a_run_across_invocations() {
+    let ledger = Ledger::default();
+    let mut sim = short_lived(&ledger);
+    let mut settings = RunSettings::default();
+    settings.budget.wall_ms = 1_500;
+    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let last = visible(&entries).pop().unwrap();
+    assert!(last.starts_with("end failed:") && last.contains("time_used_up"), "{last}");
+}

@@ -1,0 +1,20 @@
+//! The driver from outside: runs are asked for, invocations die, time passes, and what viewers see
+//! stays the same. Everything happens in memory, and time is paused.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod crash;
+mod fault;
+mod hand_over;
+mod sleep;
+mod stop;
+mod story;
+mod time;
+mod viewer;

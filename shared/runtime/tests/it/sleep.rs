@@ -1,0 +1,83 @@
+//! Every interleaving of a driver that falls asleep and a sender that wakes the run: no message is
+//! left unread.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use djinn_core::id::UserId;
+use djinn_core::settings::RunSettings;
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::serve::{Opened, open};
+use djinn_runtime::sleep::{Slept, fall_asleep, wake};
+use djinn_testkit::ledger::Ledger;
+use djinn_testkit::memory::Fault;
+use djinn_testkit::point::Points;
+
+use crate::story::sim;
+
+/// Ready the second time it is polled: between two polls, others have their turn.
+struct Turn(AtomicBool);
+
+impl Future for Turn {
+    type Output = Fault;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Fault> {
+        if self.0.swap(true, Ordering::Relaxed) { Poll::Ready(Fault::None) } else { Poll::Pending }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_message_is_left_unread_in_any_interleaving() {
+    let mut outcomes = std::collections::BTreeSet::new();
+    for schedule in 0u32..1 << 10 {
+        outcomes.insert(interleave(schedule).await);
+    }
+    // All three are reached: woken by its own look, kicked by the sender, and both.
+    assert_eq!(outcomes.len(), 3, "{outcomes:?}");
+}
+
+/// One bit a step: whose operation comes next.
+async fn interleave(schedule: u32) -> (bool, bool) {
+    let sim = sim(Points::new(), &Ledger::default());
+    let ports = sim.ports.clone();
+    let question = sim.question(RunSettings::default());
+    let key = question.run_key();
+    let Ok(Opened::New { .. }) = open(&ports, question, "driver").await else {
+        panic!("the run is new")
+    };
+    let lease = ports.store.meta(&key).await.unwrap().unwrap().lease.unwrap();
+    let mail = Mail::Stop { by: UserId::new("u").unwrap() };
+    ports.store.before_each(|_| Turn(AtomicBool::new(false)));
+
+    let mut sleeper = Box::pin(fall_asleep(&ports, &key, &lease));
+    let mut waker = Box::pin(wake(&ports, &key, &mail));
+    let (mut slept, mut woken) = (None, false);
+    let mut bits = (0..).map(|step| schedule >> (step % 32) & 1 == 1);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut steps = 0;
+    while slept.is_none() || !woken {
+        steps += 1;
+        assert!(steps < 100, "schedule {schedule:b} does not end");
+        if (bits.next().unwrap() || woken) && slept.is_none() {
+            if let Poll::Ready(result) = sleeper.as_mut().poll(&mut context) {
+                slept = Some(result.unwrap());
+            }
+        } else if let Poll::Ready(result) = waker.as_mut().poll(&mut context) {
+            result.unwrap();
+            woken = true;
+        }
+    }
+    drop((sleeper, waker));
+    let kicked = sim.points.names().contains(&"after kick".to_owned());
+    let read = matches!(&slept, Some(Slept::Woken(_, read)) if *read == [mail.clone()]);
+    assert!(read || kicked, "schedule {schedule:b} left a message unread");
+    if !read {
+        ports.store.without_faults();
+        assert_eq!(Arc::clone(&ports.store).mail(&key).await.unwrap(), [mail]);
+    }
+    (read, kicked)
+}

@@ -1,0 +1,122 @@
+//! The story that most tests tell, and how its history is compared.
+
+use std::time::Duration;
+
+use djinn_core::entry::{Entry, Event};
+use djinn_core::settings::RunSettings;
+use djinn_core::tool::{EffectClass, Outcome};
+use djinn_runtime::port::tool::Toolbox;
+use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::point::Points;
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::{Line, StoryModel};
+use serde_json::json;
+
+/// Looks something up and writes it down at the same time, sends it once, answers, sums up.
+pub(crate) fn lines() -> Vec<(&'static str, Line)> {
+    vec![
+        (
+            "t1",
+            Line::say("I look it up and write it down.")
+                .takes(Duration::from_millis(700))
+                .call("look", json!({"up": "it"}))
+                .call("write", json!({"down": "it"})),
+        ),
+        ("t2", Line::say("Now I send it.").call("send", json!({"to": "all"}))),
+        ("t3", Line::say("It is sent to all.")),
+        ("summary", Line::say("It was looked up and sent.")),
+    ]
+}
+
+pub(crate) fn tools(ledger: &Ledger, points: &Points) -> Toolbox {
+    let tool = |name, effect, takes_ms| LedgerTool {
+        takes: Duration::from_millis(takes_ms),
+        ..LedgerTool::new(name, effect, ledger, points)
+    };
+    Toolbox::default()
+        .with(tool("look", EffectClass::Read, 300))
+        .with(tool("write", EffectClass::Idempotent, 200))
+        .with(tool("send", EffectClass::Once, 400))
+}
+
+pub(crate) fn sim(points: Points, ledger: &Ledger) -> Sim {
+    let model = StoryModel::new(lines(), points.clone());
+    let tools = tools(ledger, &points);
+    Sim::new(model, tools, points)
+}
+
+/// Runs the story to its end.
+pub(crate) async fn told(sim: &mut Sim) -> Vec<Entry> {
+    let question = sim.question(RunSettings::default());
+    sim.run_to_end(&question).await.unwrap()
+}
+
+/// What every viewer sees, a line an entry, without what may differ between two runs of a story: when
+/// and how long, and that a driver died.
+pub(crate) fn visible(entries: &[Entry]) -> Vec<String> {
+    entries
+        .iter()
+        .filter(|entry| !matches!(entry.event, Event::RunResumed { .. }))
+        .map(|entry| format!("{} {}", entry.id, line(&entry.event)))
+        .collect()
+}
+
+fn line(event: &Event) -> String {
+    match event {
+        Event::RunStarted { question, .. } => format!("started: {question}"),
+        Event::RunResumed { epoch } => format!("resumed {epoch}"),
+        Event::ItemReset { attempt, .. } => format!("reset after attempt {attempt}"),
+        Event::MessageCompleted { text, cut, .. } => {
+            format!("says: {text}{}", if *cut { " (cut)" } else { "" })
+        }
+        Event::CallRequested { tool, arguments, .. } => format!("calls {tool} {arguments}"),
+        Event::CallCompleted { outcome: Outcome::Done(observation), .. } => {
+            format!("gets: {}", observation.text)
+        }
+        Event::CallCompleted { outcome: Outcome::Failed { reason, detail }, .. } => {
+            format!("fails: {} {detail}", reason.as_str()).trim_end().to_owned()
+        }
+        Event::FileAdded { file } => format!("is given {}", file.name),
+        Event::RunEnded(ending) => format!(
+            "{}: {} ({} steps, {} model calls, {} tool calls{})",
+            ending.status.as_str(),
+            ending.answer,
+            ending.spent.steps,
+            ending.spent.model_calls,
+            ending.spent.tool_calls,
+            ending.failure.as_ref().map(|f| format!(", {}", f.code.as_str())).unwrap_or_default(),
+        ),
+    }
+}
+
+/// The history of [`lines`], by hand.
+pub(crate) const TOLD: [&str; 12] = [
+    "start started: What is to be done?",
+    "t1 says: I look it up and write it down.",
+    r#"t1.c1 calls look {"up":"it"}"#,
+    r#"t1.c2 calls write {"down":"it"}"#,
+    "t1.c2.result gets: write is done",
+    "t1.c1.result gets: look is done",
+    "t2 says: Now I send it.",
+    r#"t2.c1 calls send {"to":"all"}"#,
+    "t2.c1.result gets: send is done",
+    "t3 says: It is sent to all.",
+    "summary says: It was looked up and sent.",
+    "end finished: It was looked up and sent. (3 steps, 4 model calls, 3 tool calls)",
+];
+
+/// The same where nobody knows whether it was sent.
+pub(crate) const UNCERTAIN: [&str; 12] = [
+    "start started: What is to be done?",
+    "t1 says: I look it up and write it down.",
+    r#"t1.c1 calls look {"up":"it"}"#,
+    r#"t1.c2 calls write {"down":"it"}"#,
+    "t1.c2.result gets: write is done",
+    "t1.c1.result gets: look is done",
+    "t2 says: Now I send it.",
+    r#"t2.c1 calls send {"to":"all"}"#,
+    "t2.c1.result fails: uncertain",
+    "t3 says: It is sent to all.",
+    "summary says: It was looked up and sent.",
+    "end finished: It was looked up and sent. (3 steps, 4 model calls, 2 tool calls)",
+];

@@ -1,0 +1,151 @@
+//! What takes how long: tools at the same time, silence, time-outs, retries.
+
+use std::time::Duration;
+
+use djinn_core::settings::RunSettings;
+use djinn_core::tool::EffectClass;
+use djinn_runtime::port::model::ModelErrorKind;
+use djinn_runtime::port::tool::Toolbox;
+use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::point::Points;
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::{Line, StoryModel};
+use serde_json::json;
+
+use crate::story::visible;
+
+/// A run whose first turn calls `calls` tools of `takes` each.
+fn calling(calls: u32, takes: Duration, timeout_ms: u64) -> Sim {
+    let points = Points::new();
+    let line = (0..calls)
+        .fold(Line::say("I call them."), |line, nth| line.call("work", json!({"nth": nth})));
+    let model = StoryModel::new(
+        [("t1", line), ("t2", Line::say("Done.")), ("summary", Line::say("All done."))],
+        points.clone(),
+    );
+    let ledger = Ledger::default();
+    let tool = LedgerTool {
+        takes,
+        timeout_ms,
+        ..LedgerTool::new("work", EffectClass::Read, &ledger, &points)
+    };
+    Sim::new(model, Toolbox::default().with(tool), points)
+}
+
+async fn tools_take_ms(sim: &mut Sim, max_parallel_tool_calls: u32) -> i64 {
+    let settings = RunSettings { max_parallel_tool_calls, ..RunSettings::default() };
+    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let at_ms = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
+    at_ms("t2") - at_ms("t1")
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_tools_of_three_seconds_take_three_seconds() {
+    let mut sim = calling(2, Duration::from_secs(3), 60_000);
+    assert_eq!(tools_take_ms(&mut sim, 4).await, 3_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_tools_of_two_seconds_at_a_limit_of_two_take_four() {
+    let mut sim = calling(3, Duration::from_secs(2), 60_000);
+    assert_eq!(tools_take_ms(&mut sim, 2).await, 4_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_of_the_same_moment_share_a_record() {
+    let mut sim = calling(4, Duration::from_secs(1), 60_000);
+    tools_take_ms(&mut sim, 4).await;
+    let appends = sim.points.names().iter().filter(|name| name.starts_with("after Append")).count();
+    // t1, the four results, t2, delivered.
+    assert_eq!(appends, 4, "{:?}", sim.points.names());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_takes_too_long_is_a_result_and_the_run_goes_on() {
+    let mut sim = calling(1, Duration::from_secs(100), 5_000);
+    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    let seen = visible(&entries);
+    assert_eq!(seen[3], "t1.c1.result fails: timed_out 5");
+    assert!(seen.last().unwrap().starts_with("end finished:"), "{seen:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_hears_something_every_ten_seconds_while_a_model_and_a_tool_are_silent() {
+    let points = Points::new();
+    let silent = Duration::from_secs(55);
+    let model = StoryModel::new(
+        [
+            ("t1", Line::say("I work.").takes(silent).call("work", json!({}))),
+            ("t2", Line::say("Done.")),
+            ("summary", Line::say("All done.")),
+        ],
+        points.clone(),
+    );
+    let ledger = Ledger::default();
+    let tool = LedgerTool {
+        takes: silent,
+        ..LedgerTool::new("work", EffectClass::Read, &ledger, &points)
+    };
+    let mut sim = Sim::new(model, Toolbox::default().with(tool), points);
+    sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    for client in &sim.clients {
+        let frames = client.lock().unwrap();
+        let at: Vec<i64> = frames.iter().map(|(at_ms, _)| *at_ms).collect();
+        let longest = at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default();
+        assert!(longest <= 10_000, "silent for {longest} ms");
+        assert!(frames.iter().any(|(_, frame)| frame == ": heartbeat\n\n"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_that_sent_text_are_taken_back_and_others_leave_no_trace() {
+    let text = "The answer has many letters.";
+    for kind in [ModelErrorKind::BrokenOff, ModelErrorKind::Overloaded] {
+        for sent in 0..=text.len() {
+            let line = Line::say(text).failing_after(sent, kind).failing_after(0, kind);
+            let points = Points::new();
+            let model = StoryModel::new([("t1", line)], points.clone());
+            let mut sim = Sim::new(model, Toolbox::default(), points);
+            let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+            let seen = visible(&entries);
+            let resets = seen.iter().filter(|line| line.contains("reset")).count();
+            assert_eq!(resets, usize::from(sent > 0), "{kind:?} after {sent}: {seen:?}");
+            assert_eq!(seen[seen.len() - 2], format!("t1 says: {text}"));
+            assert!(seen.last().unwrap().starts_with(&format!("end finished: {text}")));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_failed_attempts_end_the_run_with_what_to_do() {
+    let kind = ModelErrorKind::BrokenOff;
+    let line =
+        Line::say("Hello").failing_after(3, kind).failing_after(0, kind).failing_after(2, kind);
+    let points = Points::new();
+    let model = StoryModel::new([("t1", line)], points.clone());
+    let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
+    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    assert_eq!(model.asked().len(), 3);
+    let seen = visible(&entries);
+    assert!(seen.last().unwrap().contains("model_unreachable"), "{seen:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_that_is_too_long_is_tried_once_more_with_half_the_limit() {
+    let kind = ModelErrorKind::ContextTooLong;
+    let points = Points::new();
+    let line = Line::say("It fits.").failing_after(0, kind);
+    let model = StoryModel::new([("t1", line)], points.clone());
+    let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
+    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    assert_eq!(model.asked().len(), 2);
+    assert!(visible(&entries).last().unwrap().starts_with("end finished: It fits."));
+
+    let points = Points::new();
+    let line = Line::say("Never.").failing_after(0, kind).failing_after(0, kind);
+    let model = StoryModel::new([("t1", line)], points.clone());
+    let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
+    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    assert_eq!(model.asked().len(), 2);
+    assert!(visible(&entries).last().unwrap().contains("context_too_long"));
+}

@@ -1,0 +1,65 @@
+//! A model for benchmarks.
+
+use serde_json::{Value, json};
+
+use crate::request::{Request, Role};
+use crate::response::Response;
+
+/// How much a run of the benchmark model takes: by default 6 model calls (the last is the closing
+/// summary), 5 tool calls and 200 text deltas.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    /// Replies in a run, at least 3: those with calls, the answer, and the summary.
+    pub model_calls: usize,
+    /// Tool calls in a run, at least one per reply that is neither answer nor summary; the first
+    /// reply makes those beyond.
+    pub tool_calls: usize,
+    /// Text deltas in a run, spread evenly over its replies.
+    pub deltas: usize,
+    /// The tool it calls.
+    pub tool: String,
+    /// The arguments of the nth call of a run, from 1; no two alike, or they count as repeats.
+    pub arguments: fn(usize) -> Value,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self {
+            model_calls: 6,
+            tool_calls: 5,
+            deltas: 200,
+            tool: "file_tool".to_owned(),
+            arguments: |nth| {
+                json!({
+                    "command": "upload",
+                    "filename": format!("part-{nth}.md"),
+                    "description": "A part of the report",
+                    "content": format!("# Part {nth}\n\nA line of text.\n"),
+                })
+            },
+        }
+    }
+}
+
+/// Answers from the request alone, so that any number of runs may be under way.
+pub(crate) fn respond(bench: &Bench, request: &Request) -> Response {
+    let calling = bench.model_calls.saturating_sub(2).max(1);
+    let is_summary = request.last_user().contains("$$$");
+    let replies = request.run().iter();
+    let replied = replies.filter(|message| message.role == Role::Assistant).count();
+    let turn = if is_summary { calling + 1 } else { replied };
+    let share = bench.deltas / bench.model_calls.max(1);
+    let rest = bench.deltas % bench.model_calls.max(1);
+    let deltas = share + usize::from(turn < rest);
+    let words = (0..deltas).map(|n| format!("word {n} "));
+    let response = Response::default().deltas(words).delta_chars(usize::MAX);
+    if turn >= calling {
+        return response;
+    }
+    let extra = bench.tool_calls.saturating_sub(calling);
+    let calls = match turn {
+        0 => 1..=1 + extra,
+        later => later + 1 + extra..=later + 1 + extra,
+    };
+    response.calls(calls.map(|nth| (bench.tool.as_str(), (bench.arguments)(nth))))
+}

@@ -1,0 +1,111 @@
+//! The model of the offline demo: it reads a CSV file through `file_tool`, works out how much each
+//! region grew, writes a report, and says which grew fastest. Everything it says comes from the
+//! request it answers.
+
+mod growth;
+mod question;
+mod reading;
+mod sheet;
+mod summary;
+mod words;
+
+use serde_json::json;
+
+use crate::request::Request;
+use crate::response::Response;
+use growth::Growth;
+use question::Question;
+use reading::Reading;
+use sheet::Sheet;
+
+const FILE_TOOL: &str = "file_tool";
+
+/// Characters per delta: a few words, as models stream them.
+const DELTA_CHARS: usize = 16;
+
+const NO_SCRIPT: &str = "this is the scripted demo model; set OPENAI_API_KEY to use a real one (it \
+                         only knows questions about the growth of regions in a CSV file with the \
+                         columns region,year,sales)";
+
+pub(crate) fn respond(request: &Request) -> Response {
+    let response = summary::respond(request)
+        .or_else(|| Question::of(request).map(|question| work(&question, request)));
+    let Some(response) = response else {
+        return Response::default().error(400, "scripted_demo", Some("no_script"), NO_SCRIPT);
+    };
+    let output = tokens(response.said_bytes());
+    response.usage(tokens(request.body_bytes()), output, 0).delta_chars(DELTA_CHARS)
+}
+
+/// The next step of answering a question: read the file, all of it, then write, then answer.
+fn work(question: &Question, request: &Request) -> Response {
+    let words = question.words;
+    let reply = |text| Response::default().reply(text);
+    if !request.offers(FILE_TOOL) {
+        return reply(words.no_file_tool());
+    }
+    let Some(file) = question.file.as_deref() else {
+        return reply(words.no_file());
+    };
+    let read = |say, offset: Option<u64>| {
+        let mut arguments = json!({"command": "get", "filename": file});
+        if let (Some(offset), Some(arguments)) = (offset, arguments.as_object_mut()) {
+            arguments.insert("offset".to_owned(), offset.into());
+        }
+        reply(say).call(FILE_TOOL, arguments)
+    };
+    match Reading::of(file, request) {
+        Reading::Unread => read(words.reads(file), None),
+        Reading::Partly { next } => read(words.reads_on(file), Some(next)),
+        Reading::Incomplete => reply(words.incomplete(file)),
+        Reading::Failed(why) => reply(words.unreadable(file, &why)),
+        Reading::Whole(text) => match Sheet::parse(&text) {
+            Err(unusable) => reply(words.unusable(file, &unusable)),
+            Ok(sheet) => report(question, request, file, &sheet),
+        },
+    }
+}
+
+fn report(question: &Question, request: &Request, file: &str, sheet: &Sheet) -> Response {
+    let words = question.words;
+    let name = question.report.as_str();
+    let growth = Growth::of(sheet);
+    match written(name, request) {
+        None => Response::default().say(words.writes(name)).call(
+            FILE_TOOL,
+            json!({
+                "command": "upload",
+                "filename": name,
+                "description": words.description(),
+                "content": words.report(file, &growth, sheet),
+            }),
+        ),
+        Some(written) => Response::default().reply(words.answer(&growth, sheet, name, written)),
+    }
+}
+
+/// What came of writing a file, if that was tried: our prompt `tool/file_written`, or a problem.
+fn written<'a>(name: &str, request: &'a Request) -> Option<Result<(), &'a str>> {
+    let uploads = request.answered_calls().filter(|(call, _)| {
+        call.tool == FILE_TOOL
+            && call.arguments.get("command").is_some_and(|it| it == "upload")
+            && call.arguments.get("filename").is_some_and(|it| it == name)
+    });
+    let text = uploads.map(|(_, result)| result.text.as_str()).last()?;
+    let is_written = [" is written", " 已写入"].iter().any(|words| text.contains(words));
+    Some(if is_written { Ok(()) } else { Err(problem(text)) })
+}
+
+/// What went wrong, without the name of the tool: our prompt `outcome/error`, or another.
+fn problem(result: &str) -> &str {
+    let problem = ["file_tool failed: ", "file_tool 失败："]
+        .iter()
+        .find_map(|prefix| result.strip_prefix(prefix))
+        .unwrap_or(result);
+    problem.lines().next().unwrap_or_default()
+}
+
+/// About four bytes are a token.
+fn tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(4)
+}

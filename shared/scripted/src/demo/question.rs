@@ -1,0 +1,183 @@
+//! What the user asks: about growth, in which file, in which language, and where to write.
+
+use super::words::Words;
+use crate::request::{Request, Role};
+
+/// The report's name unless the question says another.
+const REPORT: &str = "growth.md";
+
+/// A question with one of these, in lower case, is about growth.
+const GROWTH: &[&str] = &["grew", "grow", "fastest", "increas", "增长", "增速", "增幅", "最快"];
+
+/// What stands before a file's name in Chinese without a space between.
+const BEFORE_NAMES: &[&str] = &[
+    "文件", "写入", "写到", "写进", "写成", "保存", "存为", "存入", "存到", "存成", "生成", "输出",
+    "名为", "读取", "根据", "分析", "查看", "看看", "请看", "打开", "到", "在", "为", "叫", "从",
+];
+
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) words: Words,
+    /// The CSV file it is about: the one it names, else the first that is listed.
+    pub(super) file: Option<String>,
+    /// The file to write.
+    pub(super) report: String,
+}
+
+impl Question {
+    /// The question, if it is one about growth.
+    pub(super) fn of(request: &Request) -> Option<Self> {
+        let text = question_text(request);
+        let lower = text.to_lowercase();
+        if !GROWTH.iter().any(|word| lower.contains(word)) {
+            return None;
+        }
+        let listed = listed_files(request.system());
+        let csv = |name: &&&str| name.to_lowercase().ends_with(".csv");
+        let named = listed
+            .iter()
+            .filter(csv)
+            .filter(|name| names(&lower, &name.to_lowercase()))
+            .max_by_key(|name| name.len());
+        let file = named
+            .map(|name| (*name).to_owned())
+            .or_else(|| name_ending_in(".csv", text))
+            .or_else(|| listed.iter().find(csv).map(|name| (*name).to_owned()));
+        Some(Self {
+            words: language(text),
+            file,
+            report: name_ending_in(".md", text).unwrap_or_else(|| REPORT.to_owned()),
+        })
+    }
+}
+
+/// The language of a question, file names aside.
+pub(super) fn language(question: &str) -> Words {
+    let mut words = question.to_owned();
+    for ending in [".csv", ".md"] {
+        while let Some(name) = name_ending_in(ending, &words) {
+            words = words.replace(&name, "");
+        }
+    }
+    let chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    if words.contains(chinese) { Words::Chinese } else { Words::English }
+}
+
+/// The user's own words. A loop repeats them inside its instructions in the last message: the
+/// newest message before it that stands within it is the question.
+fn question_text(request: &Request) -> &str {
+    let last = request.last_user();
+    let mut asked = request
+        .messages()
+        .iter()
+        .filter(|message| message.role == Role::User)
+        .map(|message| message.text.trim())
+        .rev()
+        .skip(1);
+    asked.find(|text| !text.is_empty() && last.contains(text)).unwrap_or(last)
+}
+
+/// The names in the instructions' list of files: `- sales.csv (123 bytes): …`.
+fn listed_files(system: &str) -> Vec<&str> {
+    let heading = |line: &&str| matches!(line.trim(), "# Files" | "# 文件");
+    let lines = system.lines().skip_while(|line| !heading(line)).skip(1);
+    lines
+        .take_while(|line| !line.starts_with("# "))
+        .filter_map(|line| {
+            let line = line.strip_prefix("- ")?;
+            before_size(line, " (", " bytes").or_else(|| before_size(line, "（", " 字节"))
+        })
+        .collect()
+}
+
+/// What stands before the first `open`, a number and `unit`.
+fn before_size<'a>(line: &'a str, open: &str, unit: &str) -> Option<&'a str> {
+    line.match_indices(open).find_map(|(at, _)| {
+        let size = line.get(at + open.len()..)?;
+        let rest = size.trim_start_matches(|c: char| c.is_ascii_digit());
+        (rest.len() < size.len() && rest.starts_with(unit)).then(|| line.get(..at))?
+    })
+}
+
+/// Whether a text holds a name, and not as the end of a longer one.
+fn names(text: &str, name: &str) -> bool {
+    let longer = |before: &str| before.ends_with(|c: char| c.is_ascii() && in_name(c));
+    let mut places = text.match_indices(name);
+    places.any(|(at, _)| !longer(text.get(..at).unwrap_or_default()))
+}
+
+/// The first file name with this ending in a text. Chinese has no spaces: of what stands before an
+/// ending, a name in ASCII is what is in ASCII, another what follows the word that introduces it.
+fn name_ending_in(ending: &str, text: &str) -> Option<String> {
+    // Only ASCII letters change, so positions stay the same.
+    let lower = text.to_ascii_lowercase();
+    lower.match_indices(ending).find_map(|(at, _)| {
+        let end = at + ending.len();
+        let after = text.get(end..)?.chars().next();
+        let stem = stem(text.get(..at)?);
+        let is_name = !stem.is_empty() && !after.is_some_and(|c| c.is_ascii_alphanumeric());
+        is_name.then(|| Some(format!("{stem}{}", text.get(at..end)?)))?
+    })
+}
+
+fn in_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+fn stem(before: &str) -> &str {
+    let ascii = before.trim_end_matches(|c: char| c.is_ascii() && in_name(c));
+    let name = before.trim_end_matches(in_name);
+    let after = |start: &str| before.get(start.len()..).unwrap_or_default();
+    if ascii.len() < before.len() {
+        return after(ascii);
+    }
+    let name = after(name);
+    let introduced = BEFORE_NAMES
+        .iter()
+        .filter_map(|word| Some(name.rfind(word)? + word.len()))
+        .filter(|start| *start < name.len())
+        .max();
+    name.get(introduced.unwrap_or(0)..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_from_the_list_alone() {
+        let system = "Be kind.\n\n# Files\n\nThese exist.\n\n- sales.csv (123 bytes): by year\n\
+                      - a (1) b.csv (7 bytes, intermediate)\n\n- Read a file with `file_tool`.\n\n\
+                      # The answer\n\n- x.csv (1 bytes)";
+        assert_eq!(listed_files(system), ["sales.csv", "a (1) b.csv"]);
+        let system = "# 文件\n\n- 销售.csv（9 字节，中间文件）：各年";
+        assert_eq!(listed_files(system), ["销售.csv"]);
+    }
+
+    #[test]
+    fn a_longer_name_is_another() {
+        assert!(names("growth in sales.csv?", "sales.csv"));
+        assert!(names("根据sales.csv", "sales.csv"));
+        assert!(!names("growth in old-sales.csv?", "sales.csv"));
+    }
+
+    #[test]
+    fn names_do_not_decide_the_language() {
+        assert_eq!(language("Which grew fastest in 销售.csv?"), Words::English);
+        assert_eq!(language("读取sales.csv"), Words::Chinese);
+        assert_eq!(language("把增长写入增长.md"), Words::Chinese);
+    }
+
+    #[test]
+    fn names_are_found_in_both_languages() {
+        let md = |text| name_ending_in(".md", text);
+        let is = |name: &str| Some(name.to_owned());
+        assert_eq!(md("Write a table to growth.md, please"), is("growth.md"));
+        assert_eq!(md("into reports/by-region_2.MD"), is("by-region_2.MD"));
+        assert_eq!(md("把表格写入growth.md。"), is("growth.md"));
+        assert_eq!(md("把表格写到“增长表.md”里"), is("增长表.md"));
+        assert_eq!(md("把表格保存到增长表.md"), is("增长表.md"));
+        assert_eq!(md("see http://x.mdx and .md"), None);
+        assert_eq!(name_ending_in(".csv", "读取销售.csv"), is("销售.csv"));
+    }
+}

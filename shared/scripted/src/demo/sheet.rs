@@ -1,0 +1,189 @@
+//! A CSV file with the columns region, year and sales.
+
+use std::collections::BTreeSet;
+
+const COLUMNS: [&str; 3] = ["region", "year", "sales"];
+
+/// The rows that could be read, and the lines that could not.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Sheet {
+    pub(super) rows: Vec<Row>,
+    /// Numbers of lines, from 1, without a region, a year and a number.
+    pub(super) unreadable: Vec<usize>,
+    /// Numbers of lines whose region and year an earlier line has.
+    pub(super) repeated: Vec<usize>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct Row {
+    pub(super) region: String,
+    pub(super) year: i64,
+    pub(super) sales: f64,
+    /// The sales as the file writes them.
+    pub(super) written: String,
+}
+
+/// Why a file cannot be used at all.
+#[derive(Debug, PartialEq)]
+pub(super) enum Unusable {
+    /// It lacks these columns.
+    Columns(Vec<&'static str>),
+    /// None of its rows can be read.
+    Rows,
+}
+
+impl Sheet {
+    pub(super) fn parse(text: &str) -> Result<Self, Unusable> {
+        let text = text.trim_start_matches('\u{feff}');
+        let mut records = records(text, separator(text)).into_iter();
+        let header = records.next().map(|(_, cells)| cells).unwrap_or_default();
+        let place = |column: &str| header.iter().position(|cell| cell.to_lowercase() == column);
+        let [Some(region), Some(year), Some(sales)] = COLUMNS.map(place) else {
+            let missing = COLUMNS.into_iter().filter(|column| place(column).is_none());
+            return Err(Unusable::Columns(missing.collect()));
+        };
+        let mut sheet = Self::default();
+        let mut seen = BTreeSet::new();
+        for (line, cells) in records {
+            let cell = |index: usize| cells.get(index).map_or("", String::as_str);
+            // As with thousands that are separated and not quoted.
+            let too_many = cells.iter().skip(header.len()).any(|cell| !cell.is_empty());
+            match Row::read(cell(region), cell(year), cell(sales)).filter(|_| !too_many) {
+                None => sheet.unreadable.push(line),
+                Some(row) if !seen.insert((row.region.clone(), row.year)) => {
+                    sheet.repeated.push(line);
+                }
+                Some(row) => sheet.rows.push(row),
+            }
+        }
+        if sheet.rows.is_empty() {
+            return Err(Unusable::Rows);
+        }
+        Ok(sheet)
+    }
+}
+
+impl Row {
+    fn read(region: &str, year: &str, sales: &str) -> Option<Self> {
+        Some(Self {
+            region: (!region.is_empty()).then(|| region.to_owned())?,
+            year: year.parse().ok()?,
+            sales: number(sales)?,
+            written: sales.to_owned(),
+        })
+    }
+}
+
+/// A number, its thousands separated or not. A comma elsewhere may be a decimal one: not guessed.
+fn number(text: &str) -> Option<f64> {
+    let separators = [',', ' ', '_'];
+    let mut groups = text.split('.').next()?.split(separators).skip(1);
+    let grouped = groups.all(|group| group.len() == 3);
+    let number: f64 = text.replace(separators, "").parse().ok()?;
+    (grouped && number.is_finite()).then_some(number)
+}
+
+/// Comma, semicolon or tab: whichever the header has most of.
+fn separator(text: &str) -> char {
+    let header = text.lines().next().unwrap_or_default();
+    let count = |separator: &char| header.matches(*separator).count();
+    [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',')
+}
+
+/// The records that are not empty, each with the number of the line it starts on; cells without
+/// the spaces around them. Quotes as in RFC 4180.
+fn records(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
+    let mut records = Vec::new();
+    let mut cells = vec![String::new()];
+    let (mut line, mut start) = (1, 1);
+    let mut quoted = false;
+    let mut characters = text.chars().chain(['\n']).peekable();
+    while let Some(character) = characters.next() {
+        line += usize::from(character == '\n');
+        let Some(cell) = cells.last_mut() else { break };
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                cell.push('"');
+            }
+            '"' if quoted || cell.trim().is_empty() => quoted = !quoted,
+            '\n' if !quoted => {
+                let record: Vec<String> = cells.iter().map(|cell| cell.trim().to_owned()).collect();
+                if record.iter().any(|cell| !cell.is_empty()) {
+                    records.push((start, record));
+                }
+                cells = vec![String::new()];
+                start = line;
+            }
+            character if character == separator && !quoted => cells.push(String::new()),
+            character => cell.push(character),
+        }
+    }
+    if quoted {
+        // A quote that never ends has swallowed the rest: a line that nobody can read.
+        records.push((start, vec!["\"".to_owned()]));
+    }
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(region: &str, year: i64, sales: f64, written: &str) -> Row {
+        Row { region: region.to_owned(), year, sales, written: written.to_owned() }
+    }
+
+    #[test]
+    fn columns_are_found_in_any_order_and_case() {
+        let text = "\u{feff}Note;SALES;Region;Year\r\n;1 200;North;2021\r\n\r\nok;0.5;South;2022";
+        let sheet = Sheet::parse(text).unwrap();
+        let rows = [row("North", 2021, 1200.0, "1 200"), row("South", 2022, 0.5, "0.5")];
+        assert_eq!(sheet.rows, rows);
+    }
+
+    #[test]
+    fn only_thousands_are_separated() {
+        assert_eq!(number("-1,284,000.25"), Some(-1_284_000.25));
+        assert_eq!(number("0,5"), None);
+        assert_eq!(number("1,2345"), None);
+        assert_eq!(number("EUR 5"), None);
+        assert_eq!(number("NaN"), None);
+    }
+
+    #[test]
+    fn quoted_cells_hold_separators_quotes_and_line_breaks() {
+        let text = "region,year,sales\n\"North, \"\"old\"\"\",2021,\"1,200\"\n\"a\nb\",2021,2\n,,x";
+        let sheet = Sheet::parse(text).unwrap();
+        assert_eq!(sheet.rows[0], row("North, \"old\"", 2021, 1200.0, "1,200"));
+        assert_eq!(sheet.rows[1].region, "a\nb");
+        assert_eq!(sheet.unreadable, [5]);
+    }
+
+    #[test]
+    fn bad_lines_are_listed_and_not_guessed() {
+        let text =
+            "region,year,sales\nNorth,2021,1\nNorth,2021,2\nNorth,now,3\nNorth,2022\nx,1,inf";
+        let sheet = Sheet::parse(text).unwrap();
+        assert_eq!(sheet.rows.len(), 1);
+        assert_eq!((sheet.repeated, sheet.unreadable), (vec![3], vec![4, 5, 6]));
+    }
+
+    #[test]
+    fn what_breaks_a_line_is_not_read_as_less() {
+        let text = "region,year,sales\nNorth,2021,1,284\nSouth,2021,2,\nWest,2021,\"3\nEast,2021,4";
+        let sheet = Sheet::parse(text).unwrap();
+        assert_eq!(sheet.rows, [row("South", 2021, 2.0, "2")]);
+        assert_eq!(sheet.unreadable, [2, 4]);
+    }
+
+    #[test]
+    fn a_file_without_the_columns_or_rows_is_unusable() {
+        assert_eq!(
+            Sheet::parse("region,month,sum\nNorth,5,1"),
+            Err(Unusable::Columns(vec!["year", "sales"]))
+        );
+        assert_eq!(Sheet::parse(""), Err(Unusable::Columns(COLUMNS.to_vec())));
+        assert_eq!(Sheet::parse("region,year,sales\n"), Err(Unusable::Rows));
+    }
+}

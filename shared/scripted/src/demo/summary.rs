@@ -1,0 +1,64 @@
+//! The closing call: the answer again, and the files to hand over. Our prompt `react/summary` in
+//! both languages.
+
+use super::question;
+use crate::request::Request;
+use crate::response::Response;
+
+/// The prompt's headings: the question, the record, the files, and what follows them.
+const HEADINGS: [[&str; 4]; 2] = [
+    [
+        "# The question",
+        "# The record of the work",
+        "# Files that were written",
+        "# How to write it",
+    ],
+    ["# 问题", "# 处理记录", "# 已写出的文件", "# 写法"],
+];
+
+/// Roles of the record that are not the model's.
+const OTHERS: &[&str] =
+    &["tool", "result", "call", "user", "question", "工具", "结果", "用户", "问题"];
+
+/// The answer, if the request is the closing call.
+pub(super) fn respond(request: &Request) -> Option<Response> {
+    let prompt = request.last_user();
+    if !prompt.contains("$$$") {
+        return None;
+    }
+    let [question, record, files] =
+        HEADINGS.iter().find_map(|headings| sections(prompt, headings))?;
+    let answer = answer(record).unwrap_or_else(|| question::language(question).not_completed());
+    let files: Vec<&str> = files.lines().filter_map(file_name).collect();
+    let handed_over = match files.as_slice() {
+        [] => String::new(),
+        files => format!("$$${}", files.join("、")),
+    };
+    Some(Response::default().reply(answer + &handed_over))
+}
+
+/// What stands below each of the first three headings.
+fn sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
+    let [question, record, files, rest] = headings;
+    // The record may hold anything, so what follows it is looked for from the end.
+    let (before, _) = prompt.rsplit_once(rest)?;
+    let (before, files) = before.rsplit_once(files)?;
+    let (before, record) = before.split_once(record)?;
+    let (_, question) = before.split_once(question)?;
+    Some([question, record, files])
+}
+
+/// The model's own last word, unless something else came after it.
+fn answer(record: &str) -> Option<String> {
+    let (_, last) = record.rsplit_once("\n## ")?;
+    let (role, text) = last.split_once('\n')?;
+    let role = role.to_lowercase();
+    let text = text.trim();
+    let is_answer = !text.is_empty() && !OTHERS.iter().any(|other| role.contains(other));
+    is_answer.then(|| text.to_owned())
+}
+
+fn file_name(line: &str) -> Option<&str> {
+    let file = line.strip_prefix("- ")?;
+    file.split([':', '：']).next().map(str::trim)
+}

@@ -1,0 +1,54 @@
+//! A scripted model server: real HTTP streams in the shapes of OpenAI, Anthropic and Ollama, told
+//! by a test or by the demo what to say.
+//!
+//! ```no_run
+//! # async fn a_test() -> std::io::Result<()> {
+//! use djinn_scripted::Scripted;
+//! use serde_json::json;
+//!
+//! let model = Scripted::start().await?;
+//! model
+//!     .on("what does it cost?")
+//!     .say("I look it up.")
+//!     .call("web_fetch", json!({"url": "https://example.com/price"}))
+//!     .then()
+//!     .reply("12 EUR");
+//! let gate = model.on("and in stock?").reply("3 left").gate(1);
+//! // … send the system's requests to model.base_url() …
+//! gate.reached().await; // The second answer has sent its opening and now waits.
+//! gate.open();
+//! model.assert_done();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A request that no rule expects is answered with status 500 and makes the test fail. So is one
+//! that a provider would refuse, such as one with an unanswered tool call, and one whose rule calls
+//! a tool that the request does not offer.
+
+mod bench;
+mod check;
+mod demo;
+mod gate;
+mod request;
+mod response;
+mod rule;
+mod script;
+mod server;
+mod wire;
+
+pub use bench::Bench;
+pub use gate::Gate;
+pub use request::{Call, CallResult, Message, Request, Role, Tool};
+pub use response::Response;
+pub use rule::Rule;
+pub use script::Script;
+pub use server::Scripted;
+pub use wire::Protocol;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex whose content no panic can leave half changed.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,272 @@
+//! A request as a model received it.
+
+mod progress;
+mod transcript;
+
+use std::sync::{Arc, OnceLock};
+
+use axum::http::HeaderMap;
+use serde_json::Value;
+
+use crate::wire::{Asked, Protocol};
+pub(crate) use progress::Delivery;
+use progress::Progress;
+
+/// A recorded request, read the same way whatever the protocol, and what became of its response.
+/// Clones are the same request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    number: usize,
+    protocol: Protocol,
+    headers: HeaderMap,
+    json: Value,
+    body_bytes: usize,
+    asked: Asked,
+    text: OnceLock<String>,
+    progress: Progress,
+}
+
+/// A message of the conversation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Message {
+    /// Who said it.
+    pub role: Role,
+    /// Its text; several parts are joined with a line break.
+    pub text: String,
+    /// What the model thought before it spoke.
+    pub reasoning: String,
+    /// What the model called.
+    pub calls: Vec<Call>,
+    /// What came of earlier calls.
+    pub results: Vec<CallResult>,
+}
+
+/// Who said a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Role {
+    /// The user, or the loop on their behalf.
+    #[default]
+    User,
+    /// The model.
+    Assistant,
+    /// Tools: the message holds results only.
+    Tool,
+}
+
+/// A tool call that the model made earlier.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Pairs it with its result. Ollama has no ids: `#1`, `#2`, … in their order.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments; a string where they are not JSON.
+    pub arguments: Value,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallResult {
+    /// The call's id.
+    pub id: String,
+    /// The tool of the call with that id; empty if there is none.
+    pub tool: String,
+    /// The result's text.
+    pub text: String,
+}
+
+/// A tool that the request offers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What the model is told about it.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub schema: Value,
+}
+
+impl Request {
+    pub(crate) fn new(
+        number: usize,
+        protocol: Protocol,
+        headers: HeaderMap,
+        json: Value,
+        body_bytes: usize,
+    ) -> Result<Self, String> {
+        let asked = protocol.read(&json)?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                number,
+                protocol,
+                headers,
+                json,
+                body_bytes,
+                asked,
+                text: OnceLock::new(),
+                progress: Progress::default(),
+            }),
+        })
+    }
+
+    /// Counts requests from 1 in the order they arrived.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.inner.number
+    }
+
+    /// The protocol it was made in.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        self.inner.protocol
+    }
+
+    /// The value of a header, if it was sent and is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.inner.headers.get(name)?.to_str().ok()
+    }
+
+    /// Every header that is text, names in lower case.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let headers = self.inner.headers.iter();
+        headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+    }
+
+    /// The model it asks for.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        let model = self.inner.json.get("model").and_then(Value::as_str);
+        model.unwrap_or_default()
+    }
+
+    /// The instructions.
+    #[must_use]
+    pub fn system(&self) -> &str {
+        &self.inner.asked.system
+    }
+
+    /// The conversation, oldest first, without the instructions.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.inner.asked.messages
+    }
+
+    /// The text of the newest message from the user; empty if there is none.
+    #[must_use]
+    pub fn last_user(&self) -> &str {
+        let user = |message: &&Message| message.role == Role::User;
+        let last = self.messages().iter().rfind(user);
+        last.map_or("", |message| &message.text)
+    }
+
+    /// The tools it offers.
+    #[must_use]
+    pub fn tools(&self) -> &[Tool] {
+        &self.inner.asked.tools
+    }
+
+    /// Whether the model may call this tool.
+    #[must_use]
+    pub fn offers(&self, tool: &str) -> bool {
+        self.tool_choice() != Some("none") && self.tools().iter().any(|known| known.name == tool)
+    }
+
+    /// `auto`, `none`, `required`, or the name of the one tool to call; `None` if not given.
+    #[must_use]
+    pub fn tool_choice(&self) -> Option<&str> {
+        self.inner.asked.tool_choice.as_deref()
+    }
+
+    /// The temperature, if given.
+    #[must_use]
+    pub fn temperature(&self) -> Option<f64> {
+        self.inner.asked.temperature
+    }
+
+    /// The body as it was sent.
+    #[must_use]
+    pub fn json(&self) -> &Value {
+        &self.inner.json
+    }
+
+    /// Every result of this tool, oldest first.
+    pub fn results_for(&self, tool: &str) -> impl Iterator<Item = &CallResult> {
+        let results = self.messages().iter().flat_map(|message| &message.results);
+        results.filter(move |result| result.tool == tool)
+    }
+
+    /// Whether it holds a result of this tool.
+    #[must_use]
+    pub fn has_result_for(&self, tool: &str) -> bool {
+        self.results_for(tool).next().is_some()
+    }
+
+    /// What rules are matched with: `user …`, `assistant …`, `call tool {"json":…}` and
+    /// `result tool …`, a line each and uncut, without the instructions.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.inner.text.get_or_init(|| transcript::lines(self.messages()).join("\n"))
+    }
+
+    /// One numbered line per thing said, for snapshots: line breaks as `⏎`, long texts cut.
+    #[must_use]
+    pub fn transcript(&self) -> String {
+        transcript::numbered(self.system(), self.messages())
+    }
+
+    /// Chunks of the response that were handed to the socket.
+    #[must_use]
+    pub fn chunks_sent(&self) -> usize {
+        self.inner.progress.now().chunks
+    }
+
+    /// Bytes of the response's body that were handed to the socket.
+    #[must_use]
+    pub fn bytes_sent(&self) -> usize {
+        self.inner.progress.now().bytes
+    }
+
+    /// Whether the client closed the connection before the response was over.
+    #[must_use]
+    pub fn closed_early(&self) -> bool {
+        self.inner.progress.now().closed_early()
+    }
+
+    /// Returns once nothing more will be sent: the response is over, or the client closed it.
+    pub async fn ended(&self) {
+        self.inner.progress.ended().await;
+    }
+
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.inner.body_bytes
+    }
+
+    pub(crate) fn deliver(&self) -> Delivery {
+        Delivery::of(self.clone())
+    }
+
+    /// The messages of the run at hand: what follows the last reply that called nothing, which
+    /// ended an earlier run.
+    pub(crate) fn run(&self) -> &[Message] {
+        let messages = self.messages();
+        let ended = |message: &Message| message.role == Role::Assistant && message.calls.is_empty();
+        let start = messages.iter().rposition(ended).map_or(0, |last| last + 1);
+        messages.get(start..).unwrap_or_default()
+    }
+
+    /// The calls of the run at hand that were answered, with their results.
+    pub(crate) fn answered_calls(&self) -> impl Iterator<Item = (&Call, &CallResult)> {
+        let calls = self.run().iter().flat_map(|message| &message.calls);
+        let results = |call: &Call| {
+            let mut all = self.run().iter().flat_map(|message| &message.results);
+            all.find(|result| result.id == call.id)
+        };
+        calls.filter_map(move |call| Some((call, results(call)?)))
+    }
+}

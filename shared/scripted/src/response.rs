@@ -1,0 +1,322 @@
+//! What a model answers to one request: words and calls, or a fault.
+
+mod said;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::gate::Gate;
+pub(crate) use said::{Finish, Part, Said, Text, ToolCall, Usage};
+
+/// One answer, written by chaining what the model does in the order it does it. As it stands it
+/// says nothing and finishes.
+///
+/// It is sent in chunks, each flushed on its own: chunk 0 opens the reply, then comes one per
+/// delta (a call has one for its name and then those of its arguments), and a last one that closes
+/// the reply with its finish reason and usage. OpenAI and Anthropic number alike; Ollama has no
+/// opening and sends each call as one chunk.
+#[derive(Debug, Clone, Default)]
+pub struct Response {
+    pub(crate) content: Content,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) gates: Vec<(usize, Gate)>,
+    pub(crate) delay: Option<Duration>,
+    pub(crate) ending: Ending,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Content {
+    Said(Said),
+    Error(ProviderError),
+    Json { status: u16, body: Value },
+    Raw { content_type: String, chunks: Vec<Vec<u8>> },
+}
+
+/// An error in a provider's words.
+#[derive(Debug, Clone)]
+pub(crate) struct ProviderError {
+    pub(crate) status: u16,
+    pub(crate) kind: String,
+    pub(crate) code: Option<String>,
+    pub(crate) message: String,
+}
+
+/// How a response ends.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Ending {
+    #[default]
+    Whole,
+    CutAfter(usize),
+    HangAfter(usize),
+    Fail {
+        after: usize,
+        kind: String,
+        message: String,
+    },
+    Silent,
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Said(Said::default())
+    }
+}
+
+impl Response {
+    /// Says a text, usually the answer.
+    #[must_use]
+    pub fn reply(self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.add(Part::Text(Text::Whole(text)))
+    }
+
+    /// Says a text before calls; the same as [`Self::reply`].
+    #[must_use]
+    pub fn say(self, text: impl Into<String>) -> Self {
+        self.reply(text)
+    }
+
+    /// Says a text in exactly these deltas.
+    #[must_use]
+    pub fn deltas<T: Into<String>>(self, deltas: impl IntoIterator<Item = T>) -> Self {
+        let deltas = deltas.into_iter().map(Into::into).collect();
+        self.add(Part::Text(Text::Deltas(deltas)))
+    }
+
+    /// Thinks aloud: `reasoning_content` for OpenAI, a signed thinking block for Anthropic,
+    /// `thinking` for Ollama.
+    #[must_use]
+    pub fn reason(self, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.add(Part::Reasoning(text))
+    }
+
+    /// Calls a tool. The request must offer it.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "a script writes it in place")]
+    pub fn call(self, tool: impl Into<String>, arguments: Value) -> Self {
+        self.call_text(tool, arguments.to_string())
+    }
+
+    /// Calls several tools.
+    #[must_use]
+    pub fn calls<T: Into<String>>(self, calls: impl IntoIterator<Item = (T, Value)>) -> Self {
+        calls.into_iter().fold(self, |response, (tool, arguments)| response.call(tool, arguments))
+    }
+
+    /// Calls a tool with arguments written as they are, to send what is not JSON. Ollama sends
+    /// them as a JSON string then.
+    #[must_use]
+    pub fn call_text(self, tool: impl Into<String>, arguments: impl Into<String>) -> Self {
+        self.add(Part::Call(ToolCall {
+            tool: tool.into(),
+            arguments: arguments.into(),
+            offered: true,
+        }))
+    }
+
+    /// Calls a tool that the request need not offer, as models sometimes do.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "a script writes it in place")]
+    pub fn call_unknown(self, tool: impl Into<String>, arguments: Value) -> Self {
+        self.add(Part::Call(ToolCall {
+            tool: tool.into(),
+            arguments: arguments.to_string(),
+            offered: false,
+        }))
+    }
+
+    /// Cuts texts and arguments into deltas of so many characters, at least 1; 12 unless given.
+    #[must_use]
+    pub fn delta_chars(self, characters: usize) -> Self {
+        self.edit(|said| said.delta_chars = characters.max(1))
+    }
+
+    /// The tokens it reports: 100, 20, 0 unless given. `input` includes the `cached` ones. OpenAI
+    /// reports them only where the request asks for `stream_options.include_usage`.
+    #[must_use]
+    pub fn usage(self, input: u64, output: u64, cached: u64) -> Self {
+        let usage = Usage { input, output, cached };
+        self.edit(|said| said.usage = Some(usage))
+    }
+
+    /// Reports no tokens.
+    #[must_use]
+    pub fn no_usage(self) -> Self {
+        self.edit(|said| said.usage = None)
+    }
+
+    /// The reason it finishes with, in OpenAI's words (`stop`, `length`, `tool_calls`,
+    /// `content_filter`), translated for Anthropic; others are sent as they are.
+    #[must_use]
+    pub fn finish(self, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        self.edit(|said| said.finish = Finish::Reason(reason))
+    }
+
+    /// Gives no finish reason.
+    #[must_use]
+    pub fn no_finish(self) -> Self {
+        self.edit(|said| said.finish = Finish::Missing)
+    }
+
+    /// Ends the body properly but without `[DONE]` (OpenAI), `message_stop` (Anthropic) or the
+    /// `done` line with its reason and usage (Ollama).
+    #[must_use]
+    pub fn no_done(self) -> Self {
+        self.edit(|said| said.done = false)
+    }
+
+    /// Refuses with a status and the provider's usual error body for it.
+    #[must_use]
+    pub fn status(self, status: u16) -> Self {
+        let kind = match status {
+            401 => "authentication_error",
+            403 => "permission_error",
+            404 => "not_found_error",
+            429 => "rate_limit_error",
+            529 => "overloaded_error",
+            400..=499 => "invalid_request_error",
+            _ => "api_error",
+        };
+        self.error(status, kind, None, format!("scripted status {status}"))
+    }
+
+    /// Refuses with a status and an error in the provider's shape.
+    #[must_use]
+    pub fn error(
+        mut self,
+        status: u16,
+        kind: impl Into<String>,
+        code: Option<&str>,
+        message: impl Into<String>,
+    ) -> Self {
+        self.content = Content::Error(ProviderError {
+            status,
+            kind: kind.into(),
+            code: code.map(str::to_owned),
+            message: message.into(),
+        });
+        self
+    }
+
+    /// Answers with a status and exactly this JSON.
+    #[must_use]
+    pub fn status_body(mut self, status: u16, body: Value) -> Self {
+        self.content = Content::Json { status, body };
+        self
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Adds a `Retry-After` header.
+    #[must_use]
+    pub fn retry_after(self, seconds: u64) -> Self {
+        self.header("retry-after", seconds.to_string())
+    }
+
+    /// Answers with status 200 and exactly these bytes, one HTTP chunk each; empty ones are left
+    /// out. Reproduces what providers send in the wild.
+    #[must_use]
+    pub fn raw<T: Into<Vec<u8>>>(
+        mut self,
+        content_type: impl Into<String>,
+        chunks: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.content = Content::Raw {
+            content_type: content_type.into(),
+            chunks: chunks.into_iter().map(Into::into).collect(),
+        };
+        self
+    }
+
+    /// Closes the socket after so many chunks, without ending the body.
+    #[must_use]
+    pub fn cut_after(mut self, chunks: usize) -> Self {
+        self.ending = Ending::CutAfter(chunks);
+        self
+    }
+
+    /// Sends nothing, not even headers, and keeps the connection open.
+    #[must_use]
+    pub fn hang(mut self) -> Self {
+        self.ending = Ending::Silent;
+        self
+    }
+
+    /// Sends so many chunks, then nothing more, and keeps the connection open.
+    #[must_use]
+    pub fn hang_after(mut self, chunks: usize) -> Self {
+        self.ending = Ending::HangAfter(chunks);
+        self
+    }
+
+    /// Reports an error inside the stream after so many chunks, such as `overloaded_error`, and
+    /// ends it.
+    #[must_use]
+    pub fn fail_after(
+        mut self,
+        chunks: usize,
+        kind: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        self.ending = Ending::Fail { after: chunks, kind: kind.into(), message: message.into() };
+        self
+    }
+
+    /// Waits at a gate before a chunk; the headers are sent before. Before the first chunk that
+    /// does not exist it holds the end of the body.
+    #[must_use]
+    pub fn gated(mut self, chunk: usize, gate: Gate) -> Self {
+        self.gates.push((chunk, gate));
+        self
+    }
+
+    /// Waits before every chunk but the first. For demos: a test uses a gate.
+    #[must_use]
+    pub fn delay(mut self, delay: Duration) -> Self {
+        self.delay = Some(delay);
+        self
+    }
+
+    /// The tools it calls that a request must offer.
+    pub(crate) fn offered_calls(&self) -> impl Iterator<Item = &str> {
+        let parts = match &self.content {
+            Content::Said(said) => said.parts.as_slice(),
+            Content::Error(_) | Content::Json { .. } | Content::Raw { .. } => &[],
+        };
+        parts.iter().filter_map(|part| match part {
+            Part::Call(call) if call.offered => Some(call.tool.as_str()),
+            Part::Call(_) | Part::Reasoning(_) | Part::Text(_) => None,
+        })
+    }
+
+    /// Bytes of its texts and arguments.
+    pub(crate) fn said_bytes(&self) -> usize {
+        match &self.content {
+            Content::Said(said) => said.parts.iter().map(Part::bytes).sum(),
+            Content::Error(_) | Content::Json { .. } | Content::Raw { .. } => 0,
+        }
+    }
+
+    fn add(self, part: Part) -> Self {
+        self.edit(|said| said.parts.push(part))
+    }
+
+    fn edit(mut self, change: impl FnOnce(&mut Said)) -> Self {
+        if let Content::Said(said) = &mut self.content {
+            change(said);
+        } else {
+            let mut said = Said::default();
+            change(&mut said);
+            self.content = Content::Said(said);
+        }
+        self
+    }
+}

@@ -1,0 +1,177 @@
+//! One expectation and its answers.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::gate::Gate;
+use crate::locked;
+use crate::request::Request;
+use crate::response::Response;
+
+/// A rule of a script: which requests it expects, and what it answers to the first of them, to the
+/// next, and so on. It is registered as soon as it exists; its methods write the newest answer.
+#[derive(Clone)]
+pub struct Rule {
+    core: Arc<Core>,
+}
+
+struct Core {
+    label: String,
+    expects: Box<dyn Fn(&Request) -> bool + Send + Sync>,
+    answers: Mutex<Answers>,
+}
+
+struct Answers {
+    queue: VecDeque<Answer>,
+    always: bool,
+}
+
+#[derive(Clone)]
+enum Answer {
+    Fixed(Response),
+    Computed(Arc<dyn Fn(&Request) -> Response + Send + Sync>),
+}
+
+impl Rule {
+    pub(crate) fn new(
+        label: String,
+        expects: impl Fn(&Request) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            core: Arc::new(Core {
+                label,
+                expects: Box::new(expects),
+                answers: Mutex::new(Answers {
+                    queue: VecDeque::from([Answer::Fixed(Response::default())]),
+                    always: false,
+                }),
+            }),
+        }
+    }
+
+    /// Starts the answer to the next request that matches.
+    #[must_use]
+    pub fn then(self) -> Self {
+        let next = Answer::Fixed(Response::default());
+        locked(&self.core.answers).queue.push_back(next);
+        self
+    }
+
+    /// Answers every further request with the last answer. Such a rule need not be used.
+    pub fn always(self) -> Self {
+        locked(&self.core.answers).always = true;
+        self
+    }
+
+    /// Lets a function answer, in place of what was written so far.
+    pub fn respond_with(
+        self,
+        respond: impl Fn(&Request) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        self.replace(|_| Answer::Computed(Arc::new(respond)))
+    }
+
+    /// Holds the answer before a chunk, as [`Response::gated`] does.
+    #[must_use]
+    pub fn gate(&self, chunk: usize) -> Gate {
+        let gate = Gate::default();
+        self.clone().gated(chunk, gate.clone());
+        gate
+    }
+
+    /// Takes the next answer, if the rule expects the request and has one left.
+    pub(crate) fn answer(&self, request: &Request) -> Option<Response> {
+        if !(self.core.expects)(request) {
+            return None;
+        }
+        let answer = {
+            let mut answers = locked(&self.core.answers);
+            match answers.queue.len() {
+                1 if answers.always => answers.queue.front().cloned(),
+                _ => answers.queue.pop_front(),
+            }
+        };
+        Some(match answer? {
+            Answer::Fixed(response) => response,
+            Answer::Computed(respond) => respond(request),
+        })
+    }
+
+    /// Answers that a test expected to be used and were not.
+    pub(crate) fn unused(&self) -> usize {
+        let answers = locked(&self.core.answers);
+        if answers.always { 0 } else { answers.queue.len() }
+    }
+
+    fn write(self, change: impl FnOnce(Response) -> Response) -> Self {
+        self.replace(|newest| match newest {
+            Some(Answer::Fixed(response)) => Answer::Fixed(change(response)),
+            Some(Answer::Computed(_)) | None => Answer::Fixed(change(Response::default())),
+        })
+    }
+
+    fn replace(self, change: impl FnOnce(Option<Answer>) -> Answer) -> Self {
+        let mut answers = locked(&self.core.answers);
+        let newest = answers.queue.pop_back();
+        answers.queue.push_back(change(newest));
+        drop(answers);
+        self
+    }
+}
+
+/// The methods of [`Response`], for the newest answer of a rule.
+macro_rules! of_the_newest_answer {
+    ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
+        impl Rule {$(
+            #[doc = concat!("[`Response::", stringify!($name), "`] of the newest answer.")]
+            pub fn $name(self, $($argument: $kind),*) -> Self {
+                self.write(|response| response.$name($($argument),*))
+            }
+        )*}
+    };
+}
+
+of_the_newest_answer! {
+    reply(text: impl Into<String>);
+    say(text: impl Into<String>);
+    deltas(deltas: impl IntoIterator<Item = impl Into<String>>);
+    reason(text: impl Into<String>);
+    call(tool: impl Into<String>, arguments: Value);
+    calls(calls: impl IntoIterator<Item = (impl Into<String>, Value)>);
+    call_text(tool: impl Into<String>, arguments: impl Into<String>);
+    call_unknown(tool: impl Into<String>, arguments: Value);
+    delta_chars(characters: usize);
+    usage(input: u64, output: u64, cached: u64);
+    no_usage();
+    finish(reason: impl Into<String>);
+    no_finish();
+    no_done();
+    status(status: u16);
+    error(status: u16, kind: impl Into<String>, code: Option<&str>, message: impl Into<String>);
+    status_body(status: u16, body: Value);
+    header(name: impl Into<String>, value: impl Into<String>);
+    retry_after(seconds: u64);
+    raw(content_type: impl Into<String>, chunks: impl IntoIterator<Item = impl Into<Vec<u8>>>);
+    cut_after(chunks: usize);
+    hang();
+    hang_after(chunks: usize);
+    fail_after(chunks: usize, kind: impl Into<String>, message: impl Into<String>);
+    gated(chunk: usize, gate: Gate);
+    delay(delay: Duration);
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.core.label)
+    }
+}

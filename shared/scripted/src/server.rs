@@ -1,0 +1,229 @@
+//! The server: sockets, routes, and what was asked.
+
+mod delivery;
+mod log;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::routing::post;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::check;
+use crate::request::Request;
+use crate::response::Response;
+use crate::rule::Rule;
+use crate::script::Script;
+use crate::wire::Protocol;
+use log::Log;
+
+/// Largest request that is read.
+const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
+
+/// A running scripted model. Dropping it stops it and breaks off every response under way.
+///
+/// One that was started by a test (not by [`Scripted::serve`]) panics when it is dropped with
+/// unexpected requests on record, unless the test is failing already.
+#[derive(Debug)]
+pub struct Scripted {
+    address: SocketAddr,
+    script: Script,
+    log: Arc<Log>,
+    checked_on_drop: bool,
+    // Its receivers see that it is gone.
+    _running: watch::Sender<()>,
+}
+
+impl Scripted {
+    /// Starts a server for a test on a free port of 127.0.0.1, without rules.
+    ///
+    /// # Errors
+    /// No port could be bound.
+    pub async fn start() -> io::Result<Self> {
+        Self::start_with(Script::default()).await
+    }
+
+    /// Starts a server for a test on a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    /// No port could be bound.
+    pub async fn start_with(script: Script) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let mut server = Self::serve(listener, script)?;
+        server.checked_on_drop = true;
+        Ok(server)
+    }
+
+    /// Serves a script on a listener, from within a Tokio runtime.
+    ///
+    /// # Errors
+    /// The listener's address cannot be read.
+    pub fn serve(listener: TcpListener, script: Script) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        let (running, stopped) = watch::channel(());
+        let shared =
+            Shared { script: script.clone(), log: Arc::default(), stopped: stopped.clone() };
+        let log = Arc::clone(&shared.log);
+        let listener = listener.tap_io(|socket| {
+            // Or the kernel may hold small chunks back. A socket that refuses is still used.
+            let _ = socket.set_nodelay(true);
+        });
+        let server = axum::serve(listener, shared.routes())
+            .with_graceful_shutdown(delivery::stopped(stopped));
+        tokio::spawn(async move { server.await });
+        Ok(Self { address, script, log, checked_on_drop: false, _running: running })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The base URL for OpenAI and for Anthropic: `http://127.0.0.1:<port>/v1/`.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1/", self.address)
+    }
+
+    /// The base URL for Ollama: `http://127.0.0.1:<port>/`.
+    #[must_use]
+    pub fn ollama_url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Expects a request whose messages contain this text; see [`Script::on`].
+    #[track_caller]
+    pub fn on(&self, text: impl Into<String>) -> Rule {
+        self.script.on(text)
+    }
+
+    /// Expects a request that a function recognises; see [`Script::on_request`].
+    #[track_caller]
+    pub fn on_request(&self, expects: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Rule {
+        self.script.on_request(expects)
+    }
+
+    /// The requests so far, in the order they arrived; the newest 500. One that could not be read
+    /// is not among them.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.log.requests()
+    }
+
+    /// The newest request, if any.
+    #[must_use]
+    pub fn last_request(&self) -> Option<Request> {
+        self.log.requests().pop()
+    }
+
+    /// Returns the `number`th request (from 1) once it has arrived.
+    pub async fn request(&self, number: usize) -> Request {
+        self.log.request(number).await
+    }
+
+    /// Takes what was unexpected off the record, to be asserted by a test that expects it.
+    #[must_use]
+    pub fn take_unexpected(&self) -> Vec<String> {
+        self.log.take_unexpected()
+    }
+
+    /// Ends a test: every request was expected, and every rule was used.
+    ///
+    /// # Panics
+    /// With a list of what was not.
+    #[expect(clippy::panic, reason = "it is an assertion of a test")]
+    #[track_caller]
+    pub fn assert_done(&self) {
+        let mut problems = self.take_unexpected();
+        let unused = self.script.unused();
+        problems.extend(unused.into_iter().map(|rule| format!("not used: {rule}")));
+        if !problems.is_empty() {
+            panic!("the scripted model: {}", problems.join("\n"));
+        }
+    }
+}
+
+impl Drop for Scripted {
+    #[expect(clippy::panic, reason = "an unexpected request must fail the test that made it")]
+    fn drop(&mut self) {
+        let unexpected = self.take_unexpected();
+        if self.checked_on_drop && !unexpected.is_empty() && !std::thread::panicking() {
+            panic!("the scripted model: {}", unexpected.join("\n"));
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Shared {
+    script: Script,
+    log: Arc<Log>,
+    stopped: watch::Receiver<()>,
+}
+
+impl Shared {
+    fn routes(self) -> Router {
+        let route = |protocol| {
+            post(move |State(shared): State<Self>, headers: HeaderMap, body: Bytes| async move {
+                shared.answer(protocol, headers, &body).await
+            })
+        };
+        let no_route = |State(shared): State<Self>, method: Method, uri: Uri| async move {
+            shared.no_route(&method, uri.path())
+        };
+        Router::new()
+            .route("/v1/chat/completions", route(Protocol::OpenAi))
+            .route("/v1/messages", route(Protocol::Anthropic))
+            .route("/api/chat", route(Protocol::Ollama))
+            .fallback(no_route)
+            .method_not_allowed_fallback(no_route)
+            .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
+            .with_state(self)
+    }
+
+    async fn answer(
+        self,
+        protocol: Protocol,
+        headers: HeaderMap,
+        body: &Bytes,
+    ) -> axum::http::Response<Body> {
+        let read = self.log.record(|number| {
+            let json =
+                serde_json::from_slice(body).map_err(|_| "its body is no JSON".to_owned())?;
+            Request::new(number, protocol, headers, json, body.len())
+        });
+        let request = match read {
+            Ok(request) => request,
+            Err(why) => return delivery::plain(StatusCode::INTERNAL_SERVER_ERROR, why),
+        };
+        let response = self.decide(&request);
+        delivery::deliver(&request, response, self.stopped).await
+    }
+
+    fn decide(&self, request: &Request) -> Response {
+        let (status, kind, why) = match check::refusal(request) {
+            Some(why) => (400, "invalid_request_error", why),
+            None => match self.script.answer(request) {
+                Ok(response) => return response,
+                Err(why) => (500, "unexpected_request", why),
+            },
+        };
+        let number = request.number();
+        let why = format!("request {number} is unexpected: {why}\n{}", request.transcript());
+        self.log.unexpected(why.clone());
+        Response::default().error(status, kind, Some("unexpected_request"), why)
+    }
+
+    fn no_route(&self, method: &Method, path: &str) -> axum::http::Response<Body> {
+        let why = format!("{method} {path} is no route of a scripted model");
+        self.log.unexpected(why.clone());
+        delivery::plain(StatusCode::NOT_FOUND, why)
+    }
+}

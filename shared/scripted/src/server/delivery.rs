@@ -1,0 +1,116 @@
+//! Sending a response chunk by chunk.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::io;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{self, StatusCode, header};
+use tokio::sync::watch;
+
+use crate::gate::Gate;
+use crate::request::{Delivery, Request};
+use crate::response::{Ending, Response};
+
+/// Returns once the server is gone.
+pub(super) async fn stopped(mut running: watch::Receiver<()>) {
+    while running.changed().await.is_ok() {}
+}
+
+/// A response without a script.
+pub(super) fn plain(status: StatusCode, why: String) -> http::Response<Body> {
+    let mut response = http::Response::new(Body::from(why));
+    *response.status_mut() = status;
+    response
+}
+
+pub(super) async fn deliver(
+    request: &Request,
+    response: Response,
+    running: watch::Receiver<()>,
+) -> http::Response<Body> {
+    let encoded = request.protocol().encode(&response, request);
+    let feed = Feed {
+        chunks: encoded.chunks.into(),
+        gates: response.gates,
+        delay: response.delay,
+        ending: response.ending,
+        position: 0,
+        delivery: request.deliver(),
+        running,
+    };
+    if matches!(feed.ending, Ending::Silent) {
+        stopped(feed.running.clone()).await;
+    }
+    let mut built = http::Response::builder()
+        .status(encoded.status)
+        .header(header::CONTENT_TYPE, encoded.content_type);
+    for (name, value) in response.headers {
+        built = built.header(name, value);
+    }
+    let body = Body::from_stream(futures::stream::unfold(feed, Feed::next));
+    built.body(body).unwrap_or_else(|error| {
+        let why = format!("the script's status or headers are invalid: {error}");
+        plain(StatusCode::INTERNAL_SERVER_ERROR, why)
+    })
+}
+
+/// A body under way.
+struct Feed {
+    chunks: VecDeque<Vec<u8>>,
+    gates: Vec<(usize, Gate)>,
+    delay: Option<Duration>,
+    ending: Ending,
+    /// Chunks handed over so far.
+    position: usize,
+    delivery: Delivery,
+    running: watch::Receiver<()>,
+}
+
+impl Feed {
+    async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
+        // Being pending once makes the HTTP server flush what it has: every chunk leaves alone.
+        tokio::task::yield_now().await;
+        let running = self.running.clone();
+        let chunk = tokio::select! {
+            chunk = self.step() => chunk,
+            () = stopped(running) => Err(broken_off("the server stopped")),
+        };
+        let chunk = chunk.transpose();
+        match &chunk {
+            Some(Ok(bytes)) => {
+                self.position += 1;
+                self.delivery.sent(bytes.len());
+            }
+            Some(Err(_)) | None => self.delivery.over(),
+        }
+        chunk.map(|chunk| (chunk, self))
+    }
+
+    /// The next chunk once it is due, or `None` at the end.
+    async fn step(&mut self) -> io::Result<Option<Bytes>> {
+        match self.ending {
+            Ending::HangAfter(chunks) if chunks <= self.position => pending().await,
+            Ending::CutAfter(chunks) if chunks <= self.position => {
+                return Err(broken_off("the script cuts here"));
+            }
+            Ending::CutAfter(_)
+            | Ending::Fail { .. }
+            | Ending::HangAfter(_)
+            | Ending::Silent
+            | Ending::Whole => {}
+        }
+        for (_, gate) in self.gates.iter().filter(|(at, _)| *at == self.position) {
+            gate.pass().await;
+        }
+        if let (Some(delay), 1..) = (self.delay, self.position) {
+            tokio::time::sleep(delay).await;
+        }
+        Ok(self.chunks.pop_front().map(Bytes::from))
+    }
+}
+
+fn broken_off(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, why)
+}

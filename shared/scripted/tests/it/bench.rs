@@ -1,0 +1,39 @@
+//! The benchmark model.
+
+use djinn_scripted::{Bench, Script, Scripted};
+use genai::adapter::AdapterKind;
+use genai::chat::{ChatMessage, ChatRequest, ContentPart, MessageContent, ToolResponse};
+
+use crate::agent::{Client, tool};
+
+#[tokio::test]
+async fn a_run_has_the_promised_size() {
+    let server = Scripted::start_with(Script::bench(Bench::default())).await.unwrap();
+    let client = Client::new(&server, AdapterKind::OpenAI);
+    let mut messages = vec![ChatMessage::user("work")];
+    let (mut calls, mut deltas) = (Vec::new(), 0);
+    loop {
+        let request = ChatRequest::new(messages.clone()).with_tools(vec![tool("file_tool")]);
+        let reply = client.ask(request).await.unwrap();
+        deltas += reply.deltas;
+        if reply.calls.is_empty() {
+            break;
+        }
+        let mut content = MessageContent::from_text(reply.text);
+        let mut results = Vec::new();
+        for call in reply.calls {
+            calls.push(call.fn_arguments.clone());
+            results.push(ChatMessage::from(ToolResponse::from_tool_call(&call, "done")));
+            content.push(ContentPart::ToolCall(call));
+        }
+        messages.push(ChatMessage::assistant(content));
+        messages.extend(results);
+    }
+    let summary = ChatRequest::from_user("the record … write `$$$` and the files");
+    deltas += client.ask(summary).await.unwrap().deltas;
+
+    assert_eq!((server.requests().len(), calls.len(), deltas), (6, 5, 200));
+    calls.dedup();
+    assert_eq!(calls.len(), 5, "no call repeats another");
+    server.assert_done();
+}

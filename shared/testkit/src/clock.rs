@@ -1,0 +1,119 @@
+//! Clocks that tests move.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use djinn_runtime::port::clock::Clock;
+use tokio::sync::oneshot;
+
+/// 2026-11-21, a Saturday: when the time of tests begins.
+pub const BEGINNING_MS: i64 = 1_795_219_200_000;
+
+/// Tokio's own clock, for runtimes whose time is paused: it jumps to the next moment that anybody
+/// waits for when nobody has anything to do. Only for worlds without sockets.
+#[derive(Debug, Clone)]
+pub struct PausedClock(tokio::time::Instant);
+
+impl PausedClock {
+    /// A clock that starts now, within a paused runtime.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(tokio::time::Instant::now())
+    }
+}
+
+impl Default for PausedClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for PausedClock {
+    fn now_ms(&self) -> i64 {
+        let elapsed = i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX);
+        BEGINNING_MS.saturating_add(elapsed)
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        tokio::time::sleep(duration)
+    }
+
+    fn jitter(&self) -> f64 {
+        0.5
+    }
+}
+
+/// A clock that stands still until it is told to advance, for worlds with real sockets.
+#[derive(Debug, Clone, Default)]
+pub struct ManualClock(Arc<Mutex<Manual>>);
+
+#[derive(Debug, Default)]
+struct Manual {
+    passed_ms: u64,
+    sleepers: BTreeMap<(u64, u64), oneshot::Sender<()>>,
+    nth: u64,
+}
+
+impl ManualClock {
+    /// A clock that stands at [`BEGINNING_MS`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets time pass, and wakes everybody whose moment has come, in order.
+    pub fn advance(&self, duration: Duration) {
+        let woken = {
+            let mut manual = self.manual();
+            manual.passed_ms += u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+            let next = manual.passed_ms + 1;
+            let later = manual.sleepers.split_off(&(next, 0));
+            std::mem::replace(&mut manual.sleepers, later)
+        };
+        for (_, sleeper) in woken {
+            // Whoever waited may have given up.
+            let _ = sleeper.send(());
+        }
+    }
+
+    /// How many wait for some moment.
+    #[must_use]
+    pub fn sleepers(&self) -> usize {
+        self.manual().sleepers.values().filter(|sleeper| !sleeper.is_closed()).count()
+    }
+
+    fn manual(&self) -> MutexGuard<'_, Manual> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ms(&self) -> i64 {
+        BEGINNING_MS.saturating_add(i64::try_from(self.manual().passed_ms).unwrap_or(i64::MAX))
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
+        let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let wait = (duration_ms > 0).then(|| {
+            let mut manual = self.manual();
+            manual.nth += 1;
+            let at = (manual.passed_ms.saturating_add(duration_ms), manual.nth);
+            let (sender, receiver) = oneshot::channel();
+            manual.sleepers.insert(at, sender);
+            receiver
+        });
+        async move {
+            if let Some(wait) = wait {
+                // The clock itself is gone: time stands still.
+                if wait.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        }
+    }
+
+    fn jitter(&self) -> f64 {
+        0.5
+    }
+}

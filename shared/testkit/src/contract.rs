@@ -1,0 +1,87 @@
+//! What every store promises, as tests over the ports: see [`contract_tests`](crate::contract_tests).
+//!
+//! Each test wants an empty store. A broken promise is a failed assertion; an error is one of the
+//! store's.
+
+pub mod file;
+mod fixture;
+pub mod journal;
+pub mod lease;
+pub mod live;
+pub mod mailbox;
+pub mod session;
+
+/// What a contract test returns.
+pub type Checked = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Makes one `#[tokio::test]` of every promise of a store.
+///
+/// Takes an expression that makes an empty store, anew for each test: a pair of whatever has to live
+/// as long as the test, and the store.
+#[macro_export]
+macro_rules! contract_tests {
+    ($store:expr) => {
+        $crate::contract_tests! { @each $store;
+            journal: [
+                a_run_is_created_once,
+                of_concurrent_creations_of_a_run_one_is_new,
+                a_record_is_appended_once,
+                of_concurrent_records_of_one_number_one_is_written,
+                the_last_record_ends_the_run_and_is_written_once,
+                an_ending_that_lost_its_number_changes_nothing,
+                records_are_read_in_order_and_from_any_number_on,
+                long_records_are_read_as_they_were_written,
+                newer_records_are_left_alone,
+                what_does_not_exist_reads_as_nothing,
+                tenants_never_see_each_others_runs,
+            ]
+            session: [
+                a_session_answers_one_run_at_a_time,
+                of_concurrent_runs_of_a_session_one_is_new,
+                an_ended_run_frees_its_session_and_no_other,
+                a_session_left_busy_by_an_ended_run_is_free,
+                history_is_the_newest_ten_exchanges_oldest_first,
+                a_label_names_its_session,
+            ]
+            lease: [
+                a_lease_is_held_until_it_lapses,
+                a_lease_lapses_in_the_millisecond_of_its_end,
+                a_released_lease_is_taken_without_a_lapse,
+                a_run_without_a_lease_waits_for_its_first_driver,
+                of_concurrent_takers_one_holds_the_lease,
+                taking_a_lease_again_gives_the_same_lease,
+                a_lease_is_renewed_and_released_only_by_its_holder,
+                an_ended_run_is_not_driven,
+                a_watcher_is_seen_at_the_next_renewal,
+            ]
+            mailbox: [
+                a_message_is_there_until_it_is_deleted,
+                mail_is_the_runs_own,
+            ]
+            live: [
+                previews_are_read_in_order_and_once,
+                writers_do_not_replace_each_other,
+            ]
+            file: [
+                a_file_is_found_and_read_as_it_was_written,
+                a_file_is_replaced_by_one_of_its_name,
+                a_file_is_read_up_to_a_limit,
+                files_are_listed_in_the_order_they_were_written,
+                files_belong_to_their_session_and_tenant,
+                a_view_holds_the_newest_two_hundred_files,
+            ]
+        }
+    };
+    (@each $store:expr; $($module:ident: [$($name:ident,)*])*) => {
+        $(mod $module {
+            use super::*;
+            $(
+                #[tokio::test]
+                async fn $name() -> $crate::contract::Checked {
+                    let (_alive, store) = $store;
+                    $crate::contract::$module::$name(&store).await
+                }
+            )*
+        })*
+    };
+}

@@ -1,0 +1,155 @@
+//! Runs, records and files to check a store with.
+
+use std::error::Error;
+
+use djinn_core::budget::Usage;
+use djinn_core::conversation::Exchange;
+use djinn_core::entry::{Entry, Event};
+use djinn_core::id::{FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId};
+use djinn_core::input::{Asked, Input, ModelReplied, Reply};
+use djinn_core::journal::{FORMAT, Journal, Record};
+use djinn_core::preview::{Preview, TextKind};
+use djinn_core::settings::RunSettings;
+use djinn_core::status::RunStatus;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::file::NewFile;
+use djinn_runtime::port::journal::{Lease, NewRun, RunEnd, SessionKey};
+
+/// When records may be deleted: in the year 2100.
+pub(super) const EXPIRY: i64 = 4_102_444_800;
+
+type Made<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// A run to be.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) key: RunKey,
+    pub(super) asked: Asked,
+    pub(super) at_ms: i64,
+}
+
+impl Run {
+    /// The run of a request in a session of tenant `t`.
+    pub(super) fn of(session: &str, request: &str) -> Made<Self> {
+        Self::of_tenant("t", session, request)
+    }
+
+    pub(super) fn of_tenant(tenant: &str, session: &str, request: &str) -> Made<Self> {
+        let tenant = TenantId::new(tenant)?;
+        let (session, request) = (SessionId::new(session)?, RequestId::new(request)?);
+        let run = RunId::of(&tenant, &session, &request);
+        let asked = Asked {
+            tenant: tenant.clone(),
+            user: UserId::new("arn:aws:iam::1:user/ann")?,
+            session,
+            body_hash: format!("hash of {request}"),
+            question: format!("What is {request}?\nAnd why? 为什么"),
+            request,
+            output_style: None,
+            base_prompt: String::new(),
+            history: Vec::new(),
+            files: Vec::new(),
+            settings: RunSettings::default(),
+        };
+        Ok(Self { key: RunKey { tenant, run }, asked, at_ms: 1_700_000_000_000 })
+    }
+
+    /// The same run, asked at another time.
+    pub(super) fn at(self, at_ms: i64) -> Self {
+        Self { at_ms, ..self }
+    }
+
+    pub(super) fn session(&self) -> SessionKey {
+        SessionKey { tenant: self.key.tenant.clone(), session: self.asked.session.clone() }
+    }
+
+    /// The run as it is created by the write of this name.
+    pub(super) fn created_by(&self, write: &str, lease: Option<Lease>) -> Made<NewRun> {
+        let epoch = lease.as_ref().map_or(0, |lease| lease.epoch);
+        let (_, record) =
+            Journal::open(self.asked.clone(), epoch, WriteId::new(write)?, self.at_ms);
+        Ok(NewRun { record, lease, expires_at_s: EXPIRY })
+    }
+
+    /// What its end changes.
+    pub(super) fn end(&self) -> RunEnd {
+        RunEnd {
+            status: RunStatus::Finished,
+            session: self.asked.session.clone(),
+            user: self.asked.user.clone(),
+            started_at_ms: self.at_ms,
+            exchange: Exchange {
+                question: self.asked.question.clone(),
+                answer: format!("The answer to {}", self.asked.request),
+            },
+        }
+    }
+}
+
+/// The lease of a holder.
+pub(super) fn lease(holder: &str, until_ms: i64, epoch: u64) -> Lease {
+    Lease { holder: holder.to_owned(), until_ms, epoch }
+}
+
+/// A record that holds a text, as an input and as an entry.
+pub(super) fn record(n: u64, write: &str, text: &str) -> Made<Record> {
+    let message = MessageId::turn(1);
+    let reply = Reply { text: text.to_owned(), ..Reply::default() };
+    let replied =
+        ModelReplied { message: message.clone(), reply, offered: Vec::new(), dropped: None };
+    let at_ms = 1_700_000_000_000 + i64::try_from(n)?;
+    let event = Event::MessageCompleted {
+        message,
+        text: text.to_owned(),
+        reasoning: None,
+        cut: false,
+        usage: Usage::default(),
+    };
+    Ok(Record {
+        v: FORMAT,
+        n,
+        write: WriteId::new(write)?,
+        epoch: 1,
+        at_ms,
+        inputs: vec![Input::ModelReplied(Box::new(replied))],
+        entries: vec![Entry { id: "t1".to_owned(), at_ms, event }],
+    })
+}
+
+/// A text of this many bytes that does not compress to nothing and is not all ASCII.
+pub(super) fn text_of(bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 8);
+    for n in 0_u64.. {
+        if text.len() >= bytes {
+            break;
+        }
+        text.push_str(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_string());
+        text.push_str("界\"\n");
+    }
+    text
+}
+
+pub(super) fn preview(offset: u64, text: &str, at_ms: i64) -> Preview {
+    Preview {
+        message: MessageId::turn(1),
+        attempt: 1,
+        kind: TextKind::Text,
+        offset,
+        text: text.to_owned(),
+        at_ms,
+    }
+}
+
+pub(super) fn file(name: &str) -> Made<NewFile> {
+    Ok(NewFile {
+        name: FileName::new(name)?,
+        description: format!("About {name}"),
+        internal: false,
+        media_type: "text/markdown".to_owned(),
+    })
+}
+
+/// A session of tenant `t`.
+pub(super) fn session(label: &str) -> Made<SessionKey> {
+    Ok(SessionKey { tenant: TenantId::new("t")?, session: SessionId::new(label)? })
+}

@@ -1,0 +1,204 @@
+//! Journals.
+
+use djinn_core::journal::FORMAT;
+use djinn_core::status::RunStatus;
+use djinn_runtime::port::journal::{Appended, Created};
+use djinn_runtime::port::{Store, StoreError};
+use futures::future::try_join_all;
+
+use super::Checked;
+use super::fixture::{EXPIRY, Run, lease, record, text_of};
+
+/// The first creation is new, and so is its repetition; any other one finds the run.
+pub async fn a_run_is_created_once(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    let new = run.created_by("w1", Some(lease("h", 50, 1)))?;
+    assert_eq!(store.create(&run.key, &new).await?, Created::New);
+    assert_eq!(store.create(&run.key, &new).await?, Created::New);
+
+    let meta = store.meta(&run.key).await?.ok_or("no run")?;
+    assert_eq!(meta.status, RunStatus::Running);
+    assert_eq!((&meta.session, &meta.user), (&run.asked.session, &run.asked.user));
+    assert_eq!((&meta.request, &meta.body_hash), (&run.asked.request, &run.asked.body_hash));
+    assert_eq!((meta.lease.clone(), meta.watched_until_ms), (new.lease.clone(), 0));
+
+    let other = run.created_by("w2", Some(lease("other", 99, 1)))?;
+    assert_eq!(store.create(&run.key, &other).await?, Created::Exists(Box::new(meta)));
+    assert_eq!(store.read(&run.key, 0).await?, [new.record]);
+    Ok(())
+}
+
+/// Several clients may ask the same at the same time.
+pub async fn of_concurrent_creations_of_a_run_one_is_new(store: &impl Store) -> Checked {
+    for round in 0..4 {
+        let run = Run::of(&format!("s{round}"), "r")?;
+        let news: Vec<_> =
+            (0..6).map(|n| run.created_by(&format!("w{n}"), None)).collect::<Result<_, _>>()?;
+        let created = try_join_all(news.iter().map(|new| store.create(&run.key, new))).await?;
+        let winners: Vec<_> =
+            created.iter().zip(&news).filter(|(c, _)| **c == Created::New).collect();
+        assert_eq!(winners.len(), 1, "{created:?}");
+        let others = created.iter().filter(|c| matches!(c, Created::Exists(_))).count();
+        assert_eq!(others, 5, "{created:?}");
+        let stored = store.read(&run.key, 0).await?;
+        assert_eq!(stored.first(), winners.first().map(|(_, new)| &new.record));
+    }
+    Ok(())
+}
+
+/// A record is written once; a repeated write finds itself, another one has lost.
+pub async fn a_record_is_appended_once(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", None)?).await?;
+    let first = record(1, "w1", "hello")?;
+    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, Appended::Done);
+    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, Appended::Done);
+    let other = record(1, "w2", "other")?;
+    assert_eq!(store.append(&run.key, &other, EXPIRY).await?, Appended::Lost);
+    assert_eq!(store.append(&run.key, &record(2, "w3", "next")?, EXPIRY).await?, Appended::Done);
+    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, Appended::Done);
+    assert_eq!(store.read(&run.key, 1).await?, [first, record(2, "w3", "next")?]);
+    Ok(())
+}
+
+/// Of several drivers that append at the same time, one wins each number.
+pub async fn of_concurrent_records_of_one_number_one_is_written(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", None)?).await?;
+    for n in 1..6 {
+        let records: Vec<_> = (0..6)
+            .map(|writer| record(n, &format!("w{writer}.{n}"), "text"))
+            .collect::<Result<_, _>>()?;
+        let appends = records.iter().map(|record| store.append(&run.key, record, EXPIRY));
+        let appended = try_join_all(appends).await?;
+        let done = appended.iter().filter(|a| **a == Appended::Done).count();
+        assert_eq!(done, 1, "{appended:?}");
+        let winner = appended.iter().position(|a| *a == Appended::Done).ok_or("nobody won")?;
+        assert_eq!(store.read(&run.key, n).await?.first(), records.get(winner));
+    }
+    Ok(())
+}
+
+/// The ending is written with the status and the released lease, and a repetition finds itself.
+pub async fn the_last_record_ends_the_run_and_is_written_once(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", Some(lease("h", 50, 1)))?).await?;
+    let last = record(1, "w1", "answer")?;
+    assert_eq!(store.end(&run.key, &last, &run.end(), EXPIRY).await?, Appended::Done);
+    assert_eq!(store.end(&run.key, &last, &run.end(), EXPIRY).await?, Appended::Done);
+    let other = record(1, "w2", "other")?;
+    assert_eq!(store.end(&run.key, &other, &run.end(), EXPIRY).await?, Appended::Lost);
+
+    let meta = store.meta(&run.key).await?.ok_or("no run")?;
+    assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));
+    assert_eq!(store.read(&run.key, 1).await?, [last]);
+    // What it still owes is delivered afterwards.
+    let delivered = record(2, "w3", "")?;
+    assert_eq!(store.append(&run.key, &delivered, EXPIRY).await?, Appended::Done);
+    // The run is over, and found by its request for as long as it is kept.
+    let created = store.create(&run.key, &run.created_by("w9", None)?).await?;
+    assert!(matches!(created, Created::Exists(meta) if meta.status == RunStatus::Finished));
+    Ok(())
+}
+
+/// An ending that came too late leaves the run, its lease and its session as they are.
+pub async fn an_ending_that_lost_its_number_changes_nothing(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", Some(lease("h", 50, 1)))?).await?;
+    store.append(&run.key, &record(1, "w1", "first")?, EXPIRY).await?;
+    let late = record(1, "w2", "late")?;
+    assert_eq!(store.end(&run.key, &late, &run.end(), EXPIRY).await?, Appended::Lost);
+    let meta = store.meta(&run.key).await?.ok_or("no run")?;
+    assert_eq!((meta.status, meta.lease), (RunStatus::Running, Some(lease("h", 50, 1))));
+    let view = store.session(&run.session()).await?;
+    assert_eq!((view.active, view.history.len()), (Some(run.key.run), 0));
+    Ok(())
+}
+
+/// A journal longer than what a store reads at once is read whole.
+pub async fn records_are_read_in_order_and_from_any_number_on(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    let new = run.created_by("w0", None)?;
+    store.create(&run.key, &new).await?;
+    let text = text_of(40_000);
+    let mut records = vec![new.record];
+    for n in 1..=60 {
+        let next = record(n, &format!("w{n}"), &text)?;
+        assert_eq!(store.append(&run.key, &next, EXPIRY).await?, Appended::Done);
+        records.push(next);
+    }
+    let read = store.read(&run.key, 0).await?;
+    assert_eq!(read.iter().map(|r| r.n).collect::<Vec<_>>(), (0..=60).collect::<Vec<_>>());
+    assert_eq!(read, records);
+    let read = store.read(&run.key, 57).await?;
+    assert_eq!(read.iter().map(|r| r.n).collect::<Vec<_>>(), [57, 58, 59, 60]);
+    assert!(store.read(&run.key, 61).await?.is_empty());
+    Ok(())
+}
+
+/// Nothing is too long to be kept, wherever it is.
+pub async fn long_records_are_read_as_they_were_written(store: &impl Store) -> Checked {
+    let mut run = Run::of("s", "r")?;
+    run.asked.question = text_of(200_000);
+    let new = run.created_by("w0", None)?;
+    assert_eq!(store.create(&run.key, &new).await?, Created::New);
+    let mut records = vec![new.record];
+    for (n, bytes) in [(1, 51_000), (2, 52_000), (3, 100), (4, 1_000_000), (5, 2_500_000)] {
+        // Twice in a record: as an input and as an entry.
+        let long = record(n, &format!("w{n}"), &text_of(bytes))?;
+        assert_eq!(store.append(&run.key, &long, EXPIRY).await?, Appended::Done);
+        assert_eq!(store.append(&run.key, &long, EXPIRY).await?, Appended::Done);
+        records.push(long);
+    }
+    let last = record(6, "w6", &text_of(300_000))?;
+    assert_eq!(store.end(&run.key, &last, &run.end(), EXPIRY).await?, Appended::Done);
+    records.push(last);
+    assert!(store.read(&run.key, 0).await? == records);
+    let view = store.session(&run.session()).await?;
+    assert!(view.history == [run.end().exchange]);
+    Ok(())
+}
+
+/// Records of a newer version are not misread.
+pub async fn newer_records_are_left_alone(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", None)?).await?;
+    let mut newer = record(1, "w1", "future")?;
+    newer.v = FORMAT + 1;
+    assert_eq!(store.append(&run.key, &newer, EXPIRY).await?, Appended::Done);
+    assert_eq!(store.read(&run.key, 0).await, Err(StoreError::NewerFormat(FORMAT + 1)));
+    // A write to its number is still told from it.
+    let ours = record(1, "w2", "now")?;
+    assert_eq!(store.append(&run.key, &ours, EXPIRY).await?, Appended::Lost);
+    Ok(())
+}
+
+/// A run that was never created is no error.
+pub async fn what_does_not_exist_reads_as_nothing(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    assert_eq!(store.meta(&run.key).await?, None);
+    assert!(store.read(&run.key, 0).await?.is_empty());
+    assert!(store.mail(&run.key).await?.is_empty());
+    assert_eq!(store.read_live(&run.key, "").await?, (Vec::new(), String::new()));
+    assert_eq!(store.session(&run.session()).await?, Default::default());
+    let end = store.end(&run.key, &record(1, "w", "x")?, &run.end(), EXPIRY).await;
+    assert!(matches!(end, Err(StoreError::Unreadable(_))), "{end:?}");
+    assert!(store.read(&run.key, 0).await?.is_empty());
+    Ok(())
+}
+
+/// The same session and request of two tenants are two runs.
+pub async fn tenants_never_see_each_others_runs(store: &impl Store) -> Checked {
+    let (ours, theirs) = (Run::of_tenant("t1", "s", "r")?, Run::of_tenant("t2", "s", "r")?);
+    store.create(&ours.key, &ours.created_by("w0", None)?).await?;
+    let mut stranger = ours.key.clone();
+    stranger.tenant = theirs.key.tenant.clone();
+    assert_eq!(store.meta(&stranger).await?, None);
+    assert!(store.read(&stranger, 0).await?.is_empty());
+    assert_eq!(store.session(&theirs.session()).await?, Default::default());
+    assert_eq!(store.session_of(&theirs.key.tenant, "s").await?, None);
+    assert_eq!(store.session_of(&theirs.key.tenant, "r").await?, None);
+    // Their session is free although ours is busy.
+    assert_eq!(store.create(&theirs.key, &theirs.created_by("w1", None)?).await?, Created::New);
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Live logs.
+
+use djinn_runtime::port::Store;
+
+use super::Checked;
+use super::fixture::{Run, preview};
+
+/// A reader that asks from where it was gets every piece once, in the order of their times.
+pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    let (a, b, c) = (preview(0, "go", 10), preview(2, "ld 金", 20), preview(8, "!", 20));
+    store.write_live(&run.key, "w", 20, &[b.clone(), c.clone()]).await?;
+    store.write_live(&run.key, "w", 10, std::slice::from_ref(&a)).await?;
+    store.write_live(&run.key, "w", 15, &[]).await?;
+    let (pieces, position) = store.read_live(&run.key, "").await?;
+    assert_eq!(pieces, [a, b, c]);
+    assert_eq!(store.read_live(&run.key, &position).await?, (Vec::new(), position.clone()));
+
+    // One write more, which is repeated because its reply was lost.
+    let d = preview(9, "?", 30);
+    for _ in 0..2 {
+        store.write_live(&run.key, "w", 30, std::slice::from_ref(&d)).await?;
+    }
+    let (pieces, next) = store.read_live(&run.key, &position).await?;
+    assert_eq!(pieces, [d]);
+    assert_eq!(store.read_live(&run.key, &next).await?, (Vec::new(), next));
+    Ok(())
+}
+
+/// Two writers, or two writes of one, in the same millisecond are both kept.
+pub async fn writers_do_not_replace_each_other(store: &impl Store) -> Checked {
+    let (run, other) = (Run::of("s", "r")?, Run::of("s", "other")?);
+    let pieces = [preview(0, "a", 5), preview(1, "b", 5), preview(0, "c", 5)];
+    for (piece, writer) in pieces.iter().zip(["w1", "w1", "w2"]) {
+        store.write_live(&run.key, writer, 5, std::slice::from_ref(piece)).await?;
+    }
+    let (read, position) = store.read_live(&run.key, "").await?;
+    assert_eq!(read, pieces);
+    assert!(!position.is_empty());
+    assert!(store.read_live(&other.key, "").await?.0.is_empty());
+    let mut stranger = run.key.clone();
+    stranger.tenant = Run::of_tenant("t2", "s", "r")?.key.tenant;
+    assert!(store.read_live(&stranger, "").await?.0.is_empty());
+    Ok(())
+}

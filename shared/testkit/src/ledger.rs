@@ -1,0 +1,99 @@
+//! Tools that write down what they did to the world.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use djinn_core::settings::Language;
+use djinn_core::tool::{EffectClass, Observation, Risk, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
+use serde_json::{Map, Value, json};
+
+use crate::point::Points;
+
+/// What happened in the world, one line an effect: the tool and its idempotency key.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger(Arc<Mutex<Vec<String>>>);
+
+impl Ledger {
+    /// The lines, in order.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How often this happened.
+    #[must_use]
+    pub fn count(&self, line: &str) -> usize {
+        self.lines().iter().filter(|known| known.as_str() == line).count()
+    }
+
+    fn write(&self, line: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+}
+
+/// A tool that takes its time and writes into a ledger.
+pub struct LedgerTool {
+    /// What it is called.
+    pub name: &'static str,
+    /// What a repeat does.
+    pub effect: EffectClass,
+    /// How long it takes.
+    pub takes: Duration,
+    /// Milliseconds it may take.
+    pub timeout_ms: u64,
+    /// What it answers.
+    pub answer: String,
+    /// Where it writes.
+    pub ledger: Ledger,
+    /// Where it may die.
+    pub points: Points,
+}
+
+impl LedgerTool {
+    /// A tool that answers at once.
+    #[must_use]
+    pub fn new(name: &'static str, effect: EffectClass, ledger: &Ledger, points: &Points) -> Self {
+        Self {
+            name,
+            effect,
+            takes: Duration::ZERO,
+            timeout_ms: 60_000,
+            answer: format!("{name} is done"),
+            ledger: ledger.clone(),
+            points: points.clone(),
+        }
+    }
+}
+
+impl Tool for LedgerTool {
+    fn spec(&self, _language: Language) -> ToolSpec {
+        ToolSpec {
+            name: self.name.to_owned(),
+            description: format!("does {}", self.name),
+            schema: json!({"type": "object"}),
+            effect: self.effect,
+            risk: Risk::Low,
+            timeout_ms: self.timeout_ms,
+            visible: true,
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        _arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+        Box::pin(async move {
+            self.points.pass(format!("before tool {}", context.call)).await;
+            tokio::time::sleep(self.takes).await;
+            self.ledger.write(format!("{} {}", self.name, context.call));
+            self.points.pass(format!("after tool {}", context.call)).await;
+            Ok(Observation::text(self.answer.clone()))
+        })
+    }
+
+    fn check(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+}

@@ -1,0 +1,291 @@
+//! A store in memory, with the promises of the real one, and with faults on demand.
+
+mod port;
+mod run;
+mod session;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use djinn_core::id::{SessionId, TenantId};
+use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::tool::BoxFuture;
+use djinn_runtime::port::{RunKey, StoreError};
+use run::StoredRun;
+use session::StoredSession;
+
+/// A store in memory. Cloning shares what is in it. Every operation is one step: nothing happens
+/// between its beginning and its end, except what a hook does before it.
+///
+/// It keeps JSON, so that what does not survive writing and reading is noticed here too.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    state: Arc<Mutex<State>>,
+    faults: Arc<Mutex<Faults>>,
+}
+
+#[derive(Default)]
+struct State {
+    runs: BTreeMap<RunKey, StoredRun>,
+    sessions: BTreeMap<SessionKey, StoredSession>,
+    requests: BTreeMap<(TenantId, String), SessionId>,
+    /// Counts the files written, for their order.
+    files_written: u64,
+}
+
+type Hook = Arc<dyn Fn(Op) -> BoxFuture<'static, Fault> + Send + Sync>;
+
+#[derive(Default)]
+struct Faults {
+    log: Vec<Op>,
+    hook: Option<Hook>,
+}
+
+/// An operation that a store was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Op {
+    /// Its place in the log, from 0.
+    pub nth: usize,
+    /// Which.
+    pub kind: OpKind,
+    /// The run it is about; `None` for those of sessions.
+    pub run: Option<RunKey>,
+    /// The number of the record it writes, or reads from.
+    pub record: Option<u64>,
+}
+
+/// The operations of a store, by the names of the ports' methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OpKind {
+    /// `Journals::append`
+    Append,
+    /// `Journals::create`
+    Create,
+    /// `Mailbox::delete_mail`
+    DeleteMail,
+    /// `Journals::end`
+    End,
+    /// `Files::find_file`
+    FindFile,
+    /// `Mailbox::mail`
+    Mail,
+    /// `Journals::meta`
+    Meta,
+    /// `Mailbox::put_mail`
+    PutMail,
+    /// `Journals::read`
+    Read,
+    /// `Files::read_file`
+    ReadFile,
+    /// `LiveLog::read_live`
+    ReadLive,
+    /// `Leases::release_lease`
+    ReleaseLease,
+    /// `Leases::renew_lease`
+    RenewLease,
+    /// `Journals::session`
+    Session,
+    /// `Journals::session_of`
+    SessionOf,
+    /// `Leases::take_lease`
+    TakeLease,
+    /// `LiveLog::watch`
+    Watch,
+    /// `Files::write_file`
+    WriteFile,
+    /// `LiveLog::write_live`
+    WriteLive,
+}
+
+impl OpKind {
+    /// Whether it changes anything.
+    #[must_use]
+    pub fn is_write(self) -> bool {
+        match self {
+            Self::Append
+            | Self::Create
+            | Self::DeleteMail
+            | Self::End
+            | Self::PutMail
+            | Self::ReleaseLease
+            | Self::RenewLease
+            | Self::TakeLease
+            | Self::Watch
+            | Self::WriteFile
+            | Self::WriteLive => true,
+            Self::FindFile
+            | Self::Mail
+            | Self::Meta
+            | Self::Read
+            | Self::ReadFile
+            | Self::ReadLive
+            | Self::Session
+            | Self::SessionOf => false,
+        }
+    }
+}
+
+/// What becomes of an operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// It is done and answered.
+    #[default]
+    None,
+    /// It is not done; the caller hears `Unavailable`.
+    NotDone,
+    /// It is done, but the caller hears `Unavailable`.
+    ReplyLost,
+}
+
+impl MemoryStore {
+    /// An empty store without faults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks `hook` before every operation what becomes of it, from now on and for all clones. It may
+    /// wait: other tasks go on meanwhile, and the operation is done after it.
+    pub fn before_each<F>(&self, hook: impl Fn(Op) -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Fault> + Send + 'static,
+    {
+        self.faults().hook = Some(Arc::new(move |op| Box::pin(hook(op))));
+    }
+
+    /// Every operation is done and answered from now on.
+    pub fn without_faults(&self) {
+        self.faults().hook = None;
+    }
+
+    /// The operations so far, those with faults included.
+    #[must_use]
+    pub fn log(&self) -> Vec<Op> {
+        self.faults().log.clone()
+    }
+
+    /// Forgets the operations so far; their numbers start over.
+    pub fn clear_log(&self) {
+        self.faults().log.clear();
+    }
+
+    fn faults(&self) -> MutexGuard<'_, Faults> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Logs an operation, asks the hook and does it.
+    async fn perform<T>(
+        &self,
+        kind: OpKind,
+        run: Option<&RunKey>,
+        record: Option<u64>,
+        act: impl FnOnce(&mut State) -> Result<T, StoreError> + Send,
+    ) -> Result<T, StoreError> {
+        let asked = {
+            let mut faults = self.faults();
+            let op = Op { nth: faults.log.len(), kind, run: run.cloned(), record };
+            faults.log.push(op.clone());
+            faults.hook.clone().map(|hook| hook(op))
+        };
+        let fault = match asked {
+            Some(asked) => asked.await,
+            None => Fault::None,
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match fault {
+            Fault::None => act(&mut state),
+            Fault::NotDone => Err(StoreError::Unavailable(format!("{kind:?}: not done"))),
+            Fault::ReplyLost => {
+                act(&mut state)?;
+                Err(StoreError::Unavailable(format!("{kind:?}: the reply was lost")))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").finish_non_exhaustive()
+    }
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Unreadable(error.to_string()))
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, StoreError> {
+    serde_json::from_str(json).map_err(|error| StoreError::Unreadable(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::id::RunId;
+    use djinn_runtime::port::journal::Journals;
+    use djinn_runtime::port::live::LiveLog;
+    use djinn_runtime::port::mailbox::{Mail, Mailbox};
+
+    fn key() -> RunKey {
+        let run = RunId::new(format!("run_{}", "0".repeat(32))).unwrap();
+        RunKey { tenant: TenantId::new("t").unwrap(), run }
+    }
+
+    fn mail() -> Mail {
+        Mail::Stop { by: djinn_core::id::UserId::new("u").unwrap() }
+    }
+
+    crate::contract_tests!(((), MemoryStore::new()));
+
+    #[tokio::test]
+    async fn a_hook_decides_whether_an_operation_is_done_and_answered() {
+        let store = MemoryStore::new();
+        store.before_each(|op| async move {
+            match op.nth {
+                0 => Fault::NotDone,
+                1 => Fault::ReplyLost,
+                _ => Fault::None,
+            }
+        });
+        assert!(store.put_mail(&key(), &mail(), 0).await.is_err());
+        assert!(store.put_mail(&key(), &mail(), 0).await.is_err());
+        assert_eq!(store.mail(&key()).await, Ok(vec![mail()]));
+
+        store.without_faults();
+        let put = Op { nth: 0, kind: OpKind::PutMail, run: Some(key()), record: None };
+        let log = store.log();
+        assert_eq!(log[0], put);
+        assert_eq!(log[1], Op { nth: 1, ..put });
+        assert_eq!(log[2].kind, OpKind::Mail);
+        store.clear_log();
+        assert!(store.read(&key(), 3).await.unwrap().is_empty());
+        assert_eq!(store.log()[0].record, Some(3));
+    }
+
+    #[tokio::test]
+    async fn another_task_may_come_first_while_a_hook_waits() {
+        let store = MemoryStore::new();
+        let (open, gate) = tokio::sync::watch::channel(false);
+        store.before_each(move |op| {
+            let mut gate = gate.clone();
+            async move {
+                if op.kind == OpKind::PutMail {
+                    let _ = gate.wait_for(|open| *open).await;
+                }
+                Fault::None
+            }
+        });
+        let late = tokio::spawn({
+            let store = store.clone();
+            async move { store.put_mail(&key(), &mail(), 0).await }
+        });
+        while store.log().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(store.mail(&key()).await, Ok(Vec::new()));
+        store.watch(&key(), 1).await.unwrap();
+        open.send(true).unwrap();
+        late.await.unwrap().unwrap();
+        assert_eq!(store.mail(&key()).await, Ok(vec![mail()]));
+    }
+}

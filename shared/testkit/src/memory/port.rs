@@ -1,0 +1,188 @@
+//! The ports, each operation one step on the state.
+
+use djinn_core::file::ProductFile;
+use djinn_core::id::{FileName, SessionId, TenantId};
+use djinn_core::journal::Record;
+use djinn_core::preview::Preview;
+use djinn_runtime::port::file::{Files, NewFile};
+use djinn_runtime::port::journal::{
+    Appended, Created, Journals, Lease, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
+};
+use djinn_runtime::port::lease::{Leases, Renewed, Taken};
+use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::{RunKey, StoreError};
+
+use super::{MemoryStore, OpKind};
+
+impl Journals for MemoryStore {
+    async fn create(&self, key: &RunKey, run: &NewRun) -> Result<Created, StoreError> {
+        let record = Some(run.record.n);
+        self.perform(OpKind::Create, Some(key), record, |state| state.create(key, run)).await
+    }
+
+    async fn append(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        _expires_at_s: i64,
+    ) -> Result<Appended, StoreError> {
+        let n = Some(record.n);
+        self.perform(OpKind::Append, Some(key), n, |state| state.append(key, record)).await
+    }
+
+    async fn end(
+        &self,
+        key: &RunKey,
+        record: &Record,
+        end: &RunEnd,
+        _expires_at_s: i64,
+    ) -> Result<Appended, StoreError> {
+        let n = Some(record.n);
+        self.perform(OpKind::End, Some(key), n, |state| state.end(key, record, end)).await
+    }
+
+    async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
+        self.perform(OpKind::Read, Some(key), Some(from), |state| state.read(key, from)).await
+    }
+
+    async fn meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {
+        self.perform(OpKind::Meta, Some(key), None, |state| Ok(state.meta(key))).await
+    }
+
+    async fn session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
+        self.perform(OpKind::Session, None, None, |state| state.session(key)).await
+    }
+
+    async fn session_of(
+        &self,
+        tenant: &TenantId,
+        label: &str,
+    ) -> Result<Option<SessionId>, StoreError> {
+        self.perform(OpKind::SessionOf, None, None, |state| Ok(state.session_of(tenant, label)))
+            .await
+    }
+}
+
+impl Leases for MemoryStore {
+    async fn take_lease(
+        &self,
+        key: &RunKey,
+        holder: &str,
+        now_ms: i64,
+        until_ms: i64,
+    ) -> Result<Taken, StoreError> {
+        self.perform(OpKind::TakeLease, Some(key), None, |state| {
+            Ok(state.take_lease(key, holder, now_ms, until_ms))
+        })
+        .await
+    }
+
+    async fn renew_lease(
+        &self,
+        key: &RunKey,
+        lease: &Lease,
+        until_ms: i64,
+    ) -> Result<Renewed, StoreError> {
+        self.perform(OpKind::RenewLease, Some(key), None, |state| {
+            Ok(state.renew_lease(key, lease, until_ms))
+        })
+        .await
+    }
+
+    async fn release_lease(&self, key: &RunKey, lease: &Lease) -> Result<(), StoreError> {
+        self.perform(OpKind::ReleaseLease, Some(key), None, |state| {
+            state.release_lease(key, lease);
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Mailbox for MemoryStore {
+    async fn put_mail(
+        &self,
+        key: &RunKey,
+        mail: &Mail,
+        _expires_at_s: i64,
+    ) -> Result<(), StoreError> {
+        self.perform(OpKind::PutMail, Some(key), None, |state| state.put_mail(key, mail)).await
+    }
+
+    async fn mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
+        self.perform(OpKind::Mail, Some(key), None, |state| state.mail(key)).await
+    }
+
+    async fn delete_mail(&self, key: &RunKey, ids: &[String]) -> Result<(), StoreError> {
+        self.perform(OpKind::DeleteMail, Some(key), None, |state| {
+            state.delete_mail(key, ids);
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl LiveLog for MemoryStore {
+    async fn write_live(
+        &self,
+        key: &RunKey,
+        writer: &str,
+        at_ms: i64,
+        pieces: &[Preview],
+    ) -> Result<(), StoreError> {
+        self.perform(OpKind::WriteLive, Some(key), None, |state| {
+            state.write_live(key, writer, at_ms, pieces);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn read_live(
+        &self,
+        key: &RunKey,
+        after: &str,
+    ) -> Result<(Vec<Preview>, String), StoreError> {
+        self.perform(OpKind::ReadLive, Some(key), None, |state| Ok(state.read_live(key, after)))
+            .await
+    }
+
+    async fn watch(&self, key: &RunKey, until_ms: i64) -> Result<(), StoreError> {
+        self.perform(OpKind::Watch, Some(key), None, |state| {
+            state.watch(key, until_ms);
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Files for MemoryStore {
+    async fn write_file(
+        &self,
+        session: &SessionKey,
+        file: &NewFile,
+        bytes: &[u8],
+    ) -> Result<ProductFile, StoreError> {
+        self.perform(OpKind::WriteFile, None, None, |state| {
+            Ok(state.write_file(session, file, bytes))
+        })
+        .await
+    }
+
+    async fn find_file(
+        &self,
+        session: &SessionKey,
+        name: &FileName,
+    ) -> Result<Option<ProductFile>, StoreError> {
+        self.perform(OpKind::FindFile, None, None, |state| Ok(state.find_file(session, name))).await
+    }
+
+    async fn read_file(
+        &self,
+        session: &SessionKey,
+        file: &ProductFile,
+        limit: u64,
+    ) -> Result<Vec<u8>, StoreError> {
+        self.perform(OpKind::ReadFile, None, None, |state| state.read_file(session, file, limit))
+            .await
+    }
+}

@@ -1,0 +1,239 @@
+//! Runs: journals, leases, mail and previews.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use djinn_core::id::WriteId;
+use djinn_core::input::{Asked, Input};
+use djinn_core::journal::{FORMAT, Record};
+use djinn_core::preview::Preview;
+use djinn_core::status::RunStatus;
+use djinn_runtime::port::journal::{Appended, Created, Lease, NewRun, RunEnd, RunMeta, SessionKey};
+use djinn_runtime::port::lease::{Renewed, Taken};
+use djinn_runtime::port::mailbox::Mail;
+use djinn_runtime::port::{RunKey, StoreError};
+
+use super::{State, json, parsed};
+
+/// Everything of one run.
+#[derive(Default)]
+pub(super) struct StoredRun {
+    meta: Option<StoredMeta>,
+    /// Records as JSON.
+    records: BTreeMap<u64, String>,
+    /// Messages as JSON.
+    mail: BTreeMap<String, String>,
+    live: BTreeMap<String, Vec<Preview>>,
+}
+
+struct StoredMeta {
+    meta: RunMeta,
+    /// The write that created the run.
+    write: WriteId,
+    /// Kept when the lease is released.
+    epoch: u64,
+    /// Whether the present lease was taken from one that was not released.
+    lapsed: bool,
+}
+
+impl State {
+    pub(super) fn create(&mut self, key: &RunKey, new: &NewRun) -> Result<Created, StoreError> {
+        let [Input::Asked(asked), ..] = new.record.inputs.as_slice() else {
+            return Err(StoreError::Unreadable("the first record holds no question".to_owned()));
+        };
+        let record = json(&new.record)?;
+        if let Some(stored) = self.stored_meta(key) {
+            return Ok(match stored.write == new.record.write {
+                true => Created::New,
+                false => Created::Exists(Box::new(stored.meta.clone())),
+            });
+        }
+        let session = SessionKey { tenant: key.tenant.clone(), session: asked.session.clone() };
+        let active = self.sessions.get(&session).and_then(|session| session.active.clone());
+        if let Some(active) = active.filter(|active| *active != key.run) {
+            let active_key = RunKey { tenant: key.tenant.clone(), run: active.clone() };
+            if self.meta(&active_key).is_some_and(|meta| !meta.status.has_ended()) {
+                return Ok(Created::SessionBusy(active));
+            }
+        }
+        self.session_mut(&session).start(key.run.clone());
+        let label = (key.tenant.clone(), asked.request.as_str().to_owned());
+        self.requests.insert(label, asked.session.clone());
+        let run = self.runs.entry(key.clone()).or_default();
+        run.meta = Some(StoredMeta {
+            meta: meta_of(asked, new.lease.clone()),
+            write: new.record.write.clone(),
+            epoch: new.lease.as_ref().map_or(0, |lease| lease.epoch),
+            lapsed: false,
+        });
+        run.records.insert(new.record.n, record);
+        Ok(Created::New)
+    }
+
+    pub(super) fn append(&mut self, key: &RunKey, record: &Record) -> Result<Appended, StoreError> {
+        let records = &mut self.runs.entry(key.clone()).or_default().records;
+        if let Some(stored) = records.get(&record.n) {
+            let stored: Record = parsed(stored)?;
+            let is_ours = stored.write == record.write;
+            return Ok(if is_ours { Appended::Done } else { Appended::Lost });
+        }
+        records.insert(record.n, json(record)?);
+        Ok(Appended::Done)
+    }
+
+    pub(super) fn end(
+        &mut self,
+        key: &RunKey,
+        record: &Record,
+        end: &RunEnd,
+    ) -> Result<Appended, StoreError> {
+        let is_new = !self.runs.get(key).is_some_and(|run| run.records.contains_key(&record.n));
+        if is_new && self.stored_meta(key).is_none() {
+            return Err(StoreError::Unreadable(format!("{key} has no metadata")));
+        }
+        let appended = self.append(key, record)?;
+        if is_new {
+            if let Some(stored) = self.meta_mut(key) {
+                stored.meta.status = end.status;
+                stored.meta.lease = None;
+            }
+            let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
+            let exchange = json(&end.exchange)?;
+            self.session_mut(&session).end(&key.run, end.started_at_ms, exchange);
+        }
+        Ok(appended)
+    }
+
+    pub(super) fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
+        let records = self.runs.get(key).into_iter().flat_map(|run| run.records.range(from..));
+        records
+            .map(|(_, json)| {
+                let record: Record = parsed(json)?;
+                match record.v > FORMAT {
+                    true => Err(StoreError::NewerFormat(record.v)),
+                    false => Ok(record),
+                }
+            })
+            .collect()
+    }
+
+    pub(super) fn meta(&self, key: &RunKey) -> Option<RunMeta> {
+        self.stored_meta(key).map(|stored| stored.meta.clone())
+    }
+
+    pub(super) fn take_lease(
+        &mut self,
+        key: &RunKey,
+        holder: &str,
+        now_ms: i64,
+        until_ms: i64,
+    ) -> Taken {
+        let Some(stored) = self.meta_mut(key).filter(|stored| !stored.meta.status.has_ended())
+        else {
+            return Taken::Held;
+        };
+        if let Some(lease) = stored.meta.lease.as_ref().filter(|lease| lease.until_ms > now_ms) {
+            return match lease.holder == holder {
+                true => Taken::Ours { lease: lease.clone(), lapsed: stored.lapsed },
+                false => Taken::Held,
+            };
+        }
+        stored.epoch += 1;
+        stored.lapsed = stored.meta.lease.is_some();
+        stored.meta.status = RunStatus::Running;
+        let lease = Lease { holder: holder.to_owned(), until_ms, epoch: stored.epoch };
+        stored.meta.lease = Some(lease.clone());
+        Taken::Ours { lease, lapsed: stored.lapsed }
+    }
+
+    pub(super) fn renew_lease(&mut self, key: &RunKey, lease: &Lease, until_ms: i64) -> Renewed {
+        let Some(stored) = self.meta_mut(key) else {
+            return Renewed::Lost;
+        };
+        match stored.meta.lease.as_mut().filter(|held| is_same(held, lease)) {
+            Some(held) => {
+                held.until_ms = until_ms;
+                Renewed::Ours { watched_until_ms: stored.meta.watched_until_ms }
+            }
+            None => Renewed::Lost,
+        }
+    }
+
+    pub(super) fn release_lease(&mut self, key: &RunKey, lease: &Lease) {
+        if let Some(stored) = self.meta_mut(key) {
+            stored.meta.lease.take_if(|held| is_same(held, lease));
+        }
+    }
+
+    pub(super) fn put_mail(&mut self, key: &RunKey, mail: &Mail) -> Result<(), StoreError> {
+        let text = json(mail)?;
+        self.runs.entry(key.clone()).or_default().mail.insert(mail.id(), text);
+        Ok(())
+    }
+
+    pub(super) fn mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
+        let mail = self.runs.get(key).into_iter().flat_map(|run| run.mail.values());
+        mail.map(|json| parsed(json)).collect()
+    }
+
+    pub(super) fn delete_mail(&mut self, key: &RunKey, ids: &[String]) {
+        if let Some(run) = self.runs.get_mut(key) {
+            run.mail.retain(|id, _| !ids.contains(id));
+        }
+    }
+
+    pub(super) fn write_live(
+        &mut self,
+        key: &RunKey,
+        writer: &str,
+        at_ms: i64,
+        pieces: &[Preview],
+    ) {
+        if let Some(first) = pieces.first() {
+            let position = format!("{:013}#{writer}#{:010}", at_ms.max(0), first.offset);
+            let live = &mut self.runs.entry(key.clone()).or_default().live;
+            live.insert(position, pieces.to_vec());
+        }
+    }
+
+    pub(super) fn read_live(&self, key: &RunKey, after: &str) -> (Vec<Preview>, String) {
+        let after_it = (Bound::Excluded(after.to_owned()), Bound::Unbounded);
+        let found = self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
+        let (mut pieces, mut position) = (Vec::new(), after.to_owned());
+        for (at, more) in found {
+            pieces.extend(more.iter().cloned());
+            position.clone_from(at);
+        }
+        (pieces, position)
+    }
+
+    pub(super) fn watch(&mut self, key: &RunKey, until_ms: i64) {
+        if let Some(stored) = self.meta_mut(key) {
+            stored.meta.watched_until_ms = stored.meta.watched_until_ms.max(until_ms);
+        }
+    }
+
+    fn stored_meta(&self, key: &RunKey) -> Option<&StoredMeta> {
+        self.runs.get(key)?.meta.as_ref()
+    }
+
+    fn meta_mut(&mut self, key: &RunKey) -> Option<&mut StoredMeta> {
+        self.runs.get_mut(key)?.meta.as_mut()
+    }
+}
+
+fn is_same(held: &Lease, lease: &Lease) -> bool {
+    held.holder == lease.holder && held.epoch == lease.epoch
+}
+
+fn meta_of(asked: &Asked, lease: Option<Lease>) -> RunMeta {
+    RunMeta {
+        status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
+        session: asked.session.clone(),
+        user: asked.user.clone(),
+        request: asked.request.clone(),
+        body_hash: asked.body_hash.clone(),
+        lease,
+        watched_until_ms: 0,
+    }
+}

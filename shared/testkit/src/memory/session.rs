@@ -1,0 +1,111 @@
+//! Sessions: the active run, ended runs and files.
+
+use std::collections::BTreeMap;
+
+use djinn_core::file::ProductFile;
+use djinn_core::id::{FileName, RunId, SessionId, TenantId, sha256};
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::file::NewFile;
+use djinn_runtime::port::journal::{SessionKey, SessionView};
+
+use super::{State, parsed};
+
+/// Ended runs and files that a view shows.
+const EXCHANGES: usize = 10;
+const FILES: usize = 200;
+
+/// Everything of one session.
+#[derive(Default)]
+pub(super) struct StoredSession {
+    pub(super) active: Option<RunId>,
+    /// Whether a run was ever started in it: one that only holds files has no label of its own.
+    started: bool,
+    /// Exchanges as JSON, by their start.
+    exchanges: BTreeMap<(i64, RunId), String>,
+    /// Files by name, with the count of files that were written before.
+    files: BTreeMap<FileName, (u64, ProductFile)>,
+    objects: BTreeMap<String, Vec<u8>>,
+}
+
+impl StoredSession {
+    pub(super) fn start(&mut self, run: RunId) {
+        self.active = Some(run);
+        self.started = true;
+    }
+
+    pub(super) fn end(&mut self, run: &RunId, started_at_ms: i64, exchange: String) {
+        self.active.take_if(|active| active == run);
+        self.exchanges.insert((started_at_ms, run.clone()), exchange);
+    }
+}
+
+impl State {
+    pub(super) fn session_mut(&mut self, key: &SessionKey) -> &mut StoredSession {
+        self.sessions.entry(key.clone()).or_default()
+    }
+
+    pub(super) fn session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
+        let Some(session) = self.sessions.get(key) else {
+            return Ok(SessionView::default());
+        };
+        let skipped = session.exchanges.len().saturating_sub(EXCHANGES);
+        let history = session.exchanges.values().skip(skipped).map(|json| parsed(json));
+        let mut files: Vec<_> = session.files.values().collect();
+        files.sort_by_key(|(written, _)| *written);
+        let skipped = files.len().saturating_sub(FILES);
+        Ok(SessionView {
+            active: session.active.clone(),
+            history: history.collect::<Result<_, _>>()?,
+            files: files.into_iter().skip(skipped).map(|(_, file)| file.clone()).collect(),
+        })
+    }
+
+    pub(super) fn session_of(&self, tenant: &TenantId, label: &str) -> Option<SessionId> {
+        let session = SessionId::new(label).ok()?;
+        let key = SessionKey { tenant: tenant.clone(), session };
+        match self.sessions.get(&key) {
+            Some(session) if session.started => Some(key.session),
+            _ => self.requests.get(&(tenant.clone(), label.to_owned())).cloned(),
+        }
+    }
+
+    pub(super) fn write_file(
+        &mut self,
+        session: &SessionKey,
+        new: &NewFile,
+        bytes: &[u8],
+    ) -> ProductFile {
+        let file = ProductFile {
+            name: new.name.clone(),
+            description: new.description.clone(),
+            size: bytes.len() as u64,
+            internal: new.internal,
+            media_type: new.media_type.clone(),
+            object: format!("files/{}", sha256(bytes)),
+        };
+        self.files_written += 1;
+        let written = self.files_written;
+        let session = self.session_mut(session);
+        session.objects.insert(file.object.clone(), bytes.to_vec());
+        session.files.insert(file.name.clone(), (written, file.clone()));
+        file
+    }
+
+    pub(super) fn find_file(&self, session: &SessionKey, name: &FileName) -> Option<ProductFile> {
+        let (_, file) = self.sessions.get(session)?.files.get(name)?;
+        Some(file.clone())
+    }
+
+    pub(super) fn read_file(
+        &self,
+        session: &SessionKey,
+        file: &ProductFile,
+        limit: u64,
+    ) -> Result<Vec<u8>, StoreError> {
+        let object = self.sessions.get(session).and_then(|s| s.objects.get(&file.object));
+        let bytes = object
+            .ok_or_else(|| StoreError::Unreadable(format!("object {} is gone", file.object)))?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(bytes.iter().take(limit).copied().collect())
+    }
+}

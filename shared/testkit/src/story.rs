@@ -1,0 +1,166 @@
+//! A model in memory that tells a fixed story: for each message of a run, what it says and calls.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use djinn_core::budget::Usage;
+use djinn_core::input::{AskedCall, Reply};
+use djinn_core::preview::TextKind;
+use djinn_core::settings::Role;
+use djinn_core::tool::Arguments;
+use djinn_runtime::port::model::{
+    Delta, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
+};
+use serde_json::Value;
+
+use crate::point::Points;
+
+/// What a story says in one message.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    text: String,
+    calls: Vec<(String, Value)>,
+    takes: Duration,
+    pace: Duration,
+    fails: Vec<Failing>,
+}
+
+/// How one attempt at a line fails.
+#[derive(Debug, Clone)]
+struct Failing {
+    /// How much of the text is sent before.
+    sent: usize,
+    kind: ModelErrorKind,
+}
+
+impl Line {
+    /// Says this, in pieces of four characters.
+    #[must_use]
+    pub fn say(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    /// Calls a tool besides.
+    #[must_use]
+    pub fn call(mut self, tool: &str, arguments: Value) -> Self {
+        self.calls.push((tool.to_owned(), arguments));
+        self
+    }
+
+    /// Takes this long before its first piece.
+    #[must_use]
+    pub fn takes(mut self, duration: Duration) -> Self {
+        self.takes = duration;
+        self
+    }
+
+    /// Takes this long before each further piece.
+    #[must_use]
+    pub fn paced(mut self, pace: Duration) -> Self {
+        self.pace = pace;
+        self
+    }
+
+    /// Fails once, after `sent` bytes of the text; may be said several times.
+    #[must_use]
+    pub fn failing_after(mut self, sent: usize, kind: ModelErrorKind) -> Self {
+        self.fails.push(Failing { sent, kind });
+        self
+    }
+}
+
+/// The model.
+#[derive(Clone)]
+pub struct StoryModel {
+    lines: Arc<BTreeMap<String, Line>>,
+    asked: Arc<Mutex<Vec<ModelRequest>>>,
+    points: Points,
+}
+
+impl StoryModel {
+    /// A model that says `lines`, by the ids of their messages.
+    #[must_use]
+    pub fn new<'a>(lines: impl IntoIterator<Item = (&'a str, Line)>, points: Points) -> Self {
+        let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
+        Self { lines: Arc::new(lines), asked: Arc::default(), points }
+    }
+
+    /// Every request so far.
+    #[must_use]
+    pub fn asked(&self) -> Vec<ModelRequest> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes a request and says how many came for its message before.
+    fn note(&self, request: &ModelRequest, message: &str) -> usize {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = asked.iter().filter(|earlier| message_of(earlier) == message).count();
+        asked.push(request.clone());
+        before
+    }
+}
+
+impl Model for StoryModel {
+    fn limits(&self, _role: Role) -> Result<ModelLimits, ModelError> {
+        let call_timeout = Duration::from_secs(300);
+        Ok(ModelLimits { max_input_tokens: 100_000, call_timeout })
+    }
+
+    fn count_tokens(&self, _role: Role, text: &str) -> u64 {
+        text.len() as u64
+    }
+
+    async fn call(
+        &self,
+        request: &ModelRequest,
+        on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
+    ) -> Result<Reply, ModelError> {
+        let message = message_of(request);
+        let before = self.note(request, &message);
+        self.points.pass(format!("before model {message}")).await;
+        let Some(line) = self.lines.get(&message) else {
+            return Err(error(ModelErrorKind::Refused, &format!("no line for {message}")));
+        };
+        tokio::time::sleep(line.takes).await;
+        let failing = line.fails.get(before);
+        let text = failing.map_or(line.text.as_str(), |failing| {
+            line.text.get(..failing.sent).unwrap_or(&line.text)
+        });
+        for piece in pieces(text) {
+            on_delta(Delta { kind: TextKind::Text, text: piece });
+            tokio::time::sleep(line.pace).await;
+        }
+        self.points.pass(format!("after model {message}")).await;
+        match failing {
+            Some(failing) => Err(error(failing.kind, "as the story says")),
+            None => Ok(line.reply()),
+        }
+    }
+}
+
+impl Line {
+    fn reply(&self) -> Reply {
+        let asked = |(tool, arguments): &(String, Value)| AskedCall {
+            tool: tool.clone(),
+            arguments: Arguments::Parsed(arguments.as_object().cloned().unwrap_or_default()),
+        };
+        let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
+        let calls = self.calls.iter().map(asked).collect();
+        Reply { text: self.text.clone(), calls, usage, ..Reply::default() }
+    }
+}
+
+fn message_of(request: &ModelRequest) -> String {
+    request.call.split('/').nth(1).unwrap_or_default().to_owned()
+}
+
+fn error(kind: ModelErrorKind, detail: &str) -> ModelError {
+    ModelError { kind, detail: detail.to_owned(), retry_after: None, usage: Usage::default() }
+}
+
+fn pieces(text: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = text.char_indices().step_by(4).map(|(at, _)| at).collect();
+    starts.push(text.len());
+    starts.windows(2).filter_map(|ends| text.get(*ends.first()?..*ends.last()?)).collect()
+}
