@@ -1,26 +1,29 @@
 //! The run's machine: what an input makes of it, and what it owes in each state.
 
+mod ended;
+mod summary;
+
 use std::collections::BTreeSet;
+
+pub use ended::Ended;
+use summary::Summary;
+pub use summary::{DELIVERABLES_MARK, Summarizing};
 
 use crate::agent_loop::{AgentLoop, Attempts, MAX_CRASHES, Observed};
 use crate::budget::{Spent, Usage};
 use crate::code::{ErrorCode, Failure};
 use crate::conversation::{Conversation, Item};
-use crate::effect::{Delivery, Effect, Limit, ModelCall, ToolChoice};
+use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Ending, Entry, Event};
 use crate::file::{FileList, ProductFile};
 use crate::id::MessageId;
 use crate::input::{Asked, Input, ModelReplied, Partial};
-use crate::settings::Role;
 use crate::status::RunStatus;
 use crate::tool::Outcome;
 
 /// How often a run may be handed over from one invocation to the next. Lambda itself stops a chain
 /// of about 16 unless the function allows recursion, so we count.
 pub const MAX_HOPS: u32 = 1_000;
-
-/// What separates the summary's text from the names of the files it hands over.
-pub const DELIVERABLES_MARK: &str = "$$$";
 
 /// A run: the fold of its journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,21 +47,6 @@ pub enum Phase {
     Summarizing(Summarizing),
     /// The final entry is written.
     Ended(Ended),
-}
-
-/// The closing model call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Summarizing {
-    attempts: Attempts,
-    /// Why the work was broken off, if it was.
-    because: Option<Failure>,
-}
-
-/// An ended run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    status: RunStatus,
-    undelivered: BTreeSet<Delivery>,
 }
 
 impl Run {
@@ -398,65 +386,5 @@ impl Run {
         let undelivered = BTreeSet::from([Delivery::AlarmRemoval]);
         self.phase = Phase::Ended(Ended { status, undelivered });
         events
-    }
-}
-
-impl Summarizing {
-    fn after(because: Option<Failure>) -> Self {
-        Self { attempts: Attempts::default(), because }
-    }
-
-    fn due(&self) -> Effect {
-        Effect::CallModel(ModelCall {
-            message: MessageId::summary(),
-            role: Role::Summary,
-            attempt: self.attempts.next(),
-            failed: self.attempts.failed,
-            tool_choice: ToolChoice::None,
-        })
-    }
-}
-
-impl Ended {
-    /// An ended run only hears of its deliveries, and of a new driver for them.
-    fn next(&mut self, input: &Input) -> Option<Vec<(String, Event)>> {
-        match input {
-            Input::Delivered { delivery } => self.undelivered.remove(delivery).then(Vec::new),
-            Input::Resumed { .. } => (!self.undelivered.is_empty()).then(Vec::new),
-            Input::Asked(_)
-            | Input::AttemptFailed { .. }
-            | Input::ModelReplied(_)
-            | Input::ModelFailed { .. }
-            | Input::ToolStarted { .. }
-            | Input::ToolReturned { .. }
-            | Input::FileAdded { .. }
-            | Input::StopAsked { .. }
-            | Input::LimitReached { .. } => None,
-        }
-    }
-}
-
-/// A summary as the model wrote it: the answer, then the names of the files it hands over.
-struct Summary {
-    text: String,
-    files: Vec<ProductFile>,
-}
-
-impl Summary {
-    /// Reads `answer$$$name、name`. Names are matched newest file first; without a match, every file
-    /// that a user would be offered is handed over, newest first.
-    fn read(reply: &str, produced: &FileList) -> Self {
-        let (text, names) = reply.split_once(DELIVERABLES_MARK).unwrap_or((reply, ""));
-        let offered = produced.deliverable();
-        let mut files: Vec<ProductFile> = Vec::new();
-        for name in names.split(['、', ',', '，', '\n', '$']).filter(|name| !name.trim().is_empty())
-        {
-            let named = offered.iter().find(|file| name.contains(file.name.as_str()));
-            files.extend(named.filter(|file| !files.contains(file)).cloned());
-        }
-        if files.is_empty() {
-            files = offered;
-        }
-        Self { text: text.trim().to_owned(), files }
     }
 }

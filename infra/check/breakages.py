@@ -1,0 +1,122 @@
+"""Breaks the template on purpose, to show that the checks can fail.
+
+    breakages.py template.yaml
+
+Each breakage replaces a piece of the template's text. The broken template is transformed and shown
+to one checker, cfn-lint or a rule, which must say what is expected of it.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from cfnlint.api import lint
+
+import rules
+from transform import transform
+
+
+def cfn_lint(template: dict) -> list[str]:
+    return [f"{match.rule.id} {match.message}" for match in lint(json.dumps(template))]
+
+
+# By checker: what is replaced, by what, and a part of what must be said.
+BREAKAGES = {
+    cfn_lint: [
+        # `sam validate --lint` passes these two.
+        ("InvokeMode: RESPONSE_STREAM", "InvokeMode: STREAMING", "E3030 'STREAMING'"),
+        ("[arm64]", "[arm]", "E3030 'arm'"),
+        # A function whose environment names itself depends on itself.
+        ("DJINN_EXECUTOR: !Sub", "DJINN_EXECUTOR: !GetAtt Executor.Arn #", "E3004"),
+    ],
+    rules.drivers_run_as_they_must: [
+        ("[arm64]", "[x86_64]", "Architectures"),
+        ("Timeout: 900", "Timeout: 60", "Timeout is 60, not 900"),
+        ("RecursiveLoop: Allow", "RecursiveLoop: Terminate", "RecursiveLoop"),
+        ("LogFormat: JSON", "LogFormat: Text", "LogFormat"),
+    ],
+    rules.drivers_are_told_where_everything_lies: [
+        ("DJINN_TABLE:", "DJINN_TABEL:", "no variable DJINN_TABLE"),
+    ],
+    rules.nothing_is_local: [
+        ("DJINN_LANGUAGE:", 'DJINN_LOCAL: "1"\n        DJINN_LANGUAGE:', "DJINN_LOCAL"),
+    ],
+    rules.the_url_streams_and_is_closed_by_default: [
+        ("InvokeMode: RESPONSE_STREAM", "InvokeMode: BUFFERED", "InvokeMode"),
+        ("Default: AWS_IAM", "Default: NONE", "AWS_IAM"),
+        ("AllowOrigins: !Ref CorsOrigins", 'AllowOrigins: ["*"]', "CORS"),
+        (r"^(https?://[^*,/\s]+)?$", ".*", "whole origins"),
+    ],
+    rules.the_public_has_no_right_unless_asked_for: [
+        ("    Condition: IsPublic\n", "", "lets everybody in"),
+        ("!Equals [!Ref AuthType, NONE]", "!Not [!Equals [!Ref AuthType, AWS]]", "IsPublic"),
+    ],
+    rules.drivers_may_do_what_they_need_and_no_more: [
+        ("Resource: !GetAtt Table.Arn", 'Resource: "*"', "on the resource *"),
+        ("dynamodb:Query", "dynamodb:Scan", "grants dynamodb:Scan"),
+        ("s3:PutObject]", "s3:PutObjectAcl]", "grants s3:PutObjectAcl"),
+        ("iam:PassRole", "iam:*", "grants iam:*"),
+        ("Action: sqs:SendMessage", "NotAction: sqs:SendMessage", "NotAction"),
+        ("Role: !GetAtt AgentRole.Arn", "Role: !GetAtt ScheduleRole.Arn", "Agent: Role"),
+        ("      AssumeRole", "      ManagedPolicyArns: [admin]\n      AssumeRole", "managed"),
+    ],
+    rules.only_the_executor_is_invoked: [
+        ("Resource: !GetAtt Executor.Arn", "Resource: !GetAtt Agent.Arn", "InvokeFunction"),
+        ("PassedToService: scheduler", "PassedToService: lambda", "passes more"),
+    ],
+    rules.schedules_act_for_this_account: [
+        ("aws:SourceAccount: !Ref AWS::AccountId", "aws:SourceOrgID: o-1", "SourceAccount"),
+    ],
+    rules.secrets_and_bedrock_are_asked_for: [
+        ("    Condition: HasBedrock\n", "", "HasBedrock"),
+        ("    Condition: HasSecret\n", "", "HasSecret"),
+    ],
+    rules.lambda_does_not_repeat_the_executor: [
+        ("MaximumRetryAttempts: 0", "MaximumRetryAttempts: 2", "is 2, not 0"),
+        ("EventInvokeConfig:", "Tags:", "no EventInvokeConfig"),
+    ],
+    rules.the_table_is_kept_and_bounded: [
+        ("Enabled: true\n      BillingMode", "Enabled: false\n      BillingMode", "TimeToLive"),
+        ("RecoveryEnabled: true", "RecoveryEnabled: false", "PointInTime"),
+        ("        MaxWriteRequestUnits: !Ref TableWrites\n", "", "MaxWriteRequestUnits"),
+        ("DeletionPolicy: Retain", "DeletionPolicy: Delete", "DeletionPolicy"),
+    ],
+    rules.the_bucket_is_kept_and_private: [
+        ("BlockPublicPolicy: true", "BlockPublicPolicy: false", "BlockPublicPolicy"),
+        ("BucketOwnerEnforced", "ObjectWriter", "OwnershipControls"),
+        ("ExpirationInDays: !Ref ObjectDays", "Prefix: runs/", "ExpirationInDays"),
+        ("Effect: Deny", "Effect: Allow", "without TLS"),
+    ],
+}
+
+
+def missed(source: str) -> list[str]:
+    """A sentence for every breakage that its checker passes, and for every rule without one."""
+    found = []
+    for checker, breakages in BREAKAGES.items():
+        for old, new, expected in breakages:
+            if old not in source:
+                found.append(f"breakages.py: `{old}` is not in the template any more")
+                continue
+            said = list(checker(transform(source.replace(old, new))))
+            if not any(expected in sentence for sentence in said):
+                name = checker.__name__
+                found.append(f"{name} says {said} of `{new}` for `{old}`, not `{expected}`")
+    for rule in rules.RULES:
+        if rule not in BREAKAGES:
+            found.append(f"breakages.py: nothing shows that {rule.__name__} can fail")
+    return found
+
+
+def main(path: str) -> int:
+    found = missed(Path(path).read_text(encoding="utf-8"))
+    for sentence in found:
+        print(sentence)
+    if not found:
+        count = sum(map(len, BREAKAGES.values()))
+        print(f"{len(rules.RULES)} rules, and all of {count} breakages are noticed")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

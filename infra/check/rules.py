@@ -1,0 +1,307 @@
+"""What must be true of the transformed template.
+
+    rules.py target/template.json
+
+Prints a sentence for everything that is not, and fails if there is one. `breakages.py` shows that
+each rule can fail.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+# The functions that drive runs.
+DRIVERS = ("Agent", "Executor")
+
+# All that they may do. A new action belongs into the port's documentation in shared/runtime too.
+DRIVER_ACTIONS = {
+    "bedrock:InvokeModel",
+    "bedrock:InvokeModelWithResponseStream",
+    "dynamodb:DeleteItem",
+    "dynamodb:GetItem",
+    "dynamodb:PutItem",
+    "dynamodb:Query",
+    "dynamodb:UpdateItem",
+    "iam:PassRole",
+    "lambda:InvokeFunction",
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "s3:GetObject",
+    "s3:ListBucket",
+    "s3:PutObject",
+    "scheduler:CreateSchedule",
+    "scheduler:DeleteSchedule",
+    "secretsmanager:GetSecretValue",
+    "sqs:SendMessage",
+    "xray:PutTelemetryRecords",
+    "xray:PutTraceSegments",
+}
+
+# What the functions' settings are read from (`from_vars` in shared/ and functions/).
+NEEDED_VARIABLES = {
+    "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH",
+    "DJINN_BUCKET",
+    "DJINN_EXECUTOR",
+    "DJINN_LANGUAGE",
+    "DJINN_MODELS",
+    "DJINN_RETENTION_DAYS",
+    "DJINN_SCHEDULE_GROUP",
+    "DJINN_SCHEDULE_ROLE_ARN",
+    "DJINN_TABLE",
+}
+
+EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
+SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
+
+
+def complaints(template: dict) -> list[str]:
+    """A sentence for everything that is wrong with a transformed template."""
+    return [complaint for rule in RULES for complaint in rule(template)]
+
+
+def drivers_run_as_they_must(template):
+    for name in DRIVERS:
+        function = properties(template, name)
+        for path, wanted in {
+            "Runtime": "provided.al2023",
+            "Architectures": ["arm64"],
+            "Timeout": 900,
+            "RecursiveLoop": "Allow",
+            "TracingConfig.Mode": "Active",
+            "LoggingConfig.LogFormat": "JSON",
+        }.items():
+            yield from expect(name, function, path, wanted)
+
+
+def drivers_are_told_where_everything_lies(template):
+    for name in DRIVERS:
+        variables = value(properties(template, name), "Environment.Variables") or {}
+        for variable in sorted(NEEDED_VARIABLES - set(variables)):
+            yield f"{name} has no variable {variable}"
+        for variable in sorted(set(variables) - NEEDED_VARIABLES):
+            yield f"{name} has the variable {variable}, which rules.py does not know"
+
+
+def nothing_is_local(template):
+    if "DJINN_LOCAL" in json.dumps(template):
+        yield "DJINN_LOCAL is named: it lets everybody in as one user, and is for laptops"
+
+
+def the_url_streams_and_is_closed_by_default(template):
+    urls = of_type(template, "AWS::Lambda::Url")
+    if len(urls) != 1:
+        yield f"there are {len(urls)} function URLs, not one"
+    for name, url in urls.items():
+        yield from expect(name, url, "InvokeMode", "RESPONSE_STREAM")
+        yield from expect(name, url, "AuthType", {"Ref": "AuthType"})
+        yield from expect(name, url, "TargetFunctionArn", {"Ref": "Agent"})
+        if '"*"' in json.dumps(url.get("Cors")):
+            yield f"{name} answers CORS with a *, which browsers refuse with credentials"
+    parameters = template["Parameters"]
+    yield from expect("parameter AuthType", parameters["AuthType"], "Default", "AWS_IAM")
+    pattern = parameters["CorsOrigins"].get("AllowedPattern", "")
+    if re.fullmatch(pattern, "*") or not re.fullmatch(pattern, "https://chat.example.org"):
+        yield "parameter CorsOrigins must take whole origins and no *"
+
+
+def the_public_has_no_right_unless_asked_for(template):
+    for name, resource in template["Resources"].items():
+        if resource["Type"] != "AWS::Lambda::Permission":
+            continue
+        if resource["Properties"]["Principal"] == "*" and resource.get("Condition") != "IsPublic":
+            yield f"{name} lets everybody in, and not only under the condition IsPublic"
+    is_public = {"Fn::Equals": [{"Ref": "AuthType"}, "NONE"]}
+    yield from expect("condition IsPublic", template["Conditions"], "IsPublic", is_public)
+
+
+def drivers_may_do_what_they_need_and_no_more(template):
+    for where, statement in granted(template):
+        for key in ("NotAction", "NotResource", "NotPrincipal"):
+            if key in statement:
+                yield f"{where} has {key}, which grants what nobody thought of"
+        actions = listed(statement.get("Action"))
+        for action in actions:
+            if action not in DRIVER_ACTIONS:
+                yield f"{where} grants {action}, which no port needs"
+        if "*" in listed(statement.get("Resource")):
+            if not all(action.startswith("xray:") for action in actions):
+                yield f"{where} grants {', '.join(actions)} on the resource *"
+    for name, role in of_type(template, "AWS::IAM::Role").items():
+        if role.get("ManagedPolicyArns"):
+            yield f"{name} has managed policies, whose content is not here to be checked"
+    for name in of_type(template, "AWS::IAM::ManagedPolicy"):
+        yield f"{name} is a managed policy; roles have inline ones"
+    for name in DRIVERS:
+        role = {"Fn::GetAtt": [f"{name}Role", "Arn"]}
+        yield from expect(name, properties(template, name), "Role", role)
+
+
+def only_the_executor_is_invoked(template):
+    for where, statement in granted(template):
+        actions = listed(statement.get("Action"))
+        if "lambda:InvokeFunction" in actions and statement.get("Resource") != EXECUTOR:
+            yield f"{where} grants lambda:InvokeFunction on more than the executor"
+        if "iam:PassRole" in actions:
+            to = value(statement, "Condition.StringEquals.iam:PassedToService")
+            if statement.get("Resource") != SCHEDULE_ROLE or to != "scheduler.amazonaws.com":
+                yield f"{where} passes more than the schedules' role to the scheduler"
+
+
+def schedules_act_for_this_account(template):
+    [trust] = properties(template, "ScheduleRole")["AssumeRolePolicyDocument"]["Statement"]
+    wanted = {"Ref": "AWS::AccountId"}
+    yield from expect("ScheduleRole", trust, "Condition.StringEquals.aws:SourceAccount", wanted)
+
+
+def secrets_and_bedrock_are_asked_for(template):
+    for prefix, condition in {"secretsmanager:": "HasSecret", "bedrock:": "HasBedrock"}.items():
+        for name, resource in template["Resources"].items():
+            grants = any(
+                action.startswith(prefix)
+                for _, statement in statements(name, resource)
+                for action in listed(statement.get("Action"))
+            )
+            if grants and resource.get("Condition") != condition:
+                yield f"{name} grants {prefix}… and not only under the condition {condition}"
+
+
+def lambda_does_not_repeat_the_executor(template):
+    configs = of_type(template, "AWS::Lambda::EventInvokeConfig")
+    ours = [c for c in configs.values() if c["FunctionName"] == {"Ref": "Executor"}]
+    if len(ours) != 1:
+        yield "Executor has no EventInvokeConfig, so that Lambda tries failed invocations again"
+    for config in ours:
+        yield from expect("Executor", config, "MaximumRetryAttempts", 0)
+        if not value(config, "DestinationConfig.OnFailure.Destination"):
+            yield "Executor has no destination for invocations that failed"
+
+
+def the_table_is_kept_and_bounded(template):
+    yield from kept(template, "Table")
+    table = properties(template, "Table")
+    for path, wanted in {
+        "BillingMode": "PAY_PER_REQUEST",
+        "TimeToLiveSpecification.Enabled": True,
+        "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled": True,
+        "SSESpecification.SSEEnabled": True,
+    }.items():
+        yield from expect("Table", table, path, wanted)
+    for limit in ("MaxReadRequestUnits", "MaxWriteRequestUnits"):
+        if not value(table, f"OnDemandThroughput.{limit}"):
+            yield f"Table has no OnDemandThroughput.{limit}, so that nothing bounds its price"
+
+
+def the_bucket_is_kept_and_private(template):
+    yield from kept(template, "Bucket")
+    bucket = properties(template, "Bucket")
+    blocked = {
+        "BlockPublicAcls": True,
+        "BlockPublicPolicy": True,
+        "IgnorePublicAcls": True,
+        "RestrictPublicBuckets": True,
+    }
+    yield from expect("Bucket", bucket, "PublicAccessBlockConfiguration", blocked)
+    ownership = [{"ObjectOwnership": "BucketOwnerEnforced"}]
+    yield from expect("Bucket", bucket, "OwnershipControls.Rules", ownership)
+    if not value(bucket, "BucketEncryption.ServerSideEncryptionConfiguration"):
+        yield "Bucket has no encryption"
+    rules = value(bucket, "LifecycleConfiguration.Rules") or []
+    enabled = [rule for rule in rules if rule["Status"] == "Enabled"]
+    for key in ("ExpirationInDays", "AbortIncompleteMultipartUpload"):
+        if not any(key in rule for rule in enabled):
+            yield f"Bucket has no enabled lifecycle rule with {key}"
+    plain = value(properties(template, "BucketPolicy"), "PolicyDocument.Statement") or []
+    if not any(
+        statement["Effect"] == "Deny"
+        and value(statement, "Condition.Bool.aws:SecureTransport") == "false"
+        for statement in plain
+    ):
+        yield "Bucket may be used without TLS"
+
+
+RULES = (
+    drivers_run_as_they_must,
+    drivers_are_told_where_everything_lies,
+    nothing_is_local,
+    the_url_streams_and_is_closed_by_default,
+    the_public_has_no_right_unless_asked_for,
+    drivers_may_do_what_they_need_and_no_more,
+    only_the_executor_is_invoked,
+    schedules_act_for_this_account,
+    secrets_and_bedrock_are_asked_for,
+    lambda_does_not_repeat_the_executor,
+    the_table_is_kept_and_bounded,
+    the_bucket_is_kept_and_private,
+)
+
+
+def properties(template, name):
+    return template["Resources"].get(name, {}).get("Properties", {})
+
+
+def of_type(template, kind):
+    """The properties of every resource of a type, by name."""
+    return {
+        name: resource.get("Properties", {})
+        for name, resource in template["Resources"].items()
+        if resource["Type"] == kind
+    }
+
+
+def granted(template):
+    """Every statement that allows a function or the scheduler something, and where it stands."""
+    for name, resource in template["Resources"].items():
+        for where, statement in statements(name, resource):
+            if statement["Effect"] == "Allow":
+                yield where, statement
+
+
+def statements(name, resource):
+    """Every statement of a role's or a policy's documents, and where it stands."""
+    documents = []
+    if resource["Type"] == "AWS::IAM::Role":
+        policies = resource["Properties"].get("Policies", [])
+        documents = [(f"{name}/{p['PolicyName']}", p["PolicyDocument"]) for p in policies]
+    elif "PolicyDocument" in resource.get("Properties", {}):
+        documents = [(name, resource["Properties"]["PolicyDocument"])]
+    for where, document in documents:
+        for statement in listed(document["Statement"]):
+            yield where, statement
+
+
+def listed(one_or_many):
+    if one_or_many is None:
+        return []
+    return one_or_many if isinstance(one_or_many, list) else [one_or_many]
+
+
+def value(tree, path):
+    """What lies at `A.B.C`, or None."""
+    for key in path.split("."):
+        if not isinstance(tree, dict):
+            return None
+        tree = tree.get(key)
+    return tree
+
+
+def expect(name, tree, path, wanted):
+    found = value(tree, path)
+    if found != wanted or isinstance(found, bool) != isinstance(wanted, bool):
+        yield f"{name}: {path} is {json.dumps(found)}, not {json.dumps(wanted)}"
+
+
+def kept(template, name):
+    for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
+        yield from expect(name, template["Resources"].get(name, {}), policy, "Retain")
+
+
+def main(path: str) -> int:
+    found = complaints(json.loads(Path(path).read_text(encoding="utf-8")))
+    for complaint in found:
+        print(complaint)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,34 @@
+//! An ended run, which owes nothing but its deliveries.
+
+use std::collections::BTreeSet;
+
+use crate::effect::Delivery;
+use crate::entry::Event;
+use crate::input::Input;
+use crate::status::RunStatus;
+
+/// An ended run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub(super) status: RunStatus,
+    pub(super) undelivered: BTreeSet<Delivery>,
+}
+
+impl Ended {
+    /// An ended run only hears of its deliveries, and of a new driver for them.
+    pub(super) fn next(&mut self, input: &Input) -> Option<Vec<(String, Event)>> {
+        match input {
+            Input::Delivered { delivery } => self.undelivered.remove(delivery).then(Vec::new),
+            Input::Resumed { .. } => (!self.undelivered.is_empty()).then(Vec::new),
+            Input::Asked(_)
+            | Input::AttemptFailed { .. }
+            | Input::ModelReplied(_)
+            | Input::ModelFailed { .. }
+            | Input::ToolStarted { .. }
+            | Input::ToolReturned { .. }
+            | Input::FileAdded { .. }
+            | Input::StopAsked { .. }
+            | Input::LimitReached { .. } => None,
+        }
+    }
+}

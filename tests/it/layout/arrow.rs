@@ -1,0 +1,151 @@
+//! Which crate may depend on which. Only normal dependencies count.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::source::root;
+use super::{none, one};
+
+/// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
+/// each function.
+const ARROWS: [(&str, &[&str]); 12] = [
+    ("djinn-core", &[]),
+    ("djinn-runtime", &["djinn-core"]),
+    ("djinn-aws", &["djinn-core", "djinn-runtime"]),
+    ("djinn-model", &["djinn-core", "djinn-runtime"]),
+    ("djinn-tools", &["djinn-core", "djinn-runtime"]),
+    ("djinn-wiring", &["djinn-aws", "djinn-core", "djinn-model", "djinn-runtime", "djinn-tools"]),
+    (
+        "functions/*",
+        &["djinn-aws", "djinn-core", "djinn-model", "djinn-runtime", "djinn-tools", "djinn-wiring"],
+    ),
+    ("djinn-scripted", &[]),
+    (
+        "djinn-local",
+        &[
+            "djinn-aws",
+            "djinn-core",
+            "djinn-model",
+            "djinn-runtime",
+            "djinn-scripted",
+            "djinn-tools",
+            "djinn-wiring",
+            "functions/*",
+        ],
+    ),
+    (
+        "djinn-testkit",
+        &[
+            "djinn-aws",
+            "djinn-core",
+            "djinn-local",
+            "djinn-model",
+            "djinn-runtime",
+            "djinn-scripted",
+            "djinn-tools",
+            "djinn-wiring",
+            "functions/*",
+        ],
+    ),
+    ("djinn-tests", &[]),
+    ("xtask", &["djinn-core", "djinn-local", "djinn-scripted"]),
+];
+
+/// All that the core may depend on besides.
+const CORE: [&str; 4] = ["serde", "serde_json", "sha2", "thiserror"];
+
+/// Libraries that one crate alone may depend on: the beginnings of their names.
+const VENDORS: [(&str, &str); 4] = [
+    ("aws-config", "djinn-aws"),
+    ("aws-sdk-", "djinn-aws"),
+    ("aws-smithy-", "djinn-aws"),
+    ("genai", "djinn-model"),
+];
+
+#[test]
+fn arrows_point_downwards() {
+    let metadata = metadata();
+    assert!(metadata["packages"].as_array().unwrap().len() >= ARROWS.len() - 1);
+    none(wrong(&metadata));
+}
+
+fn metadata() -> Value {
+    let arguments = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
+    let output = Command::new(env!("CARGO")).current_dir(root()).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A crate as the arrows know it.
+fn known(name: &str, manifest: &str) -> String {
+    if manifest.contains("/functions/") { "functions/*".to_owned() } else { name.to_owned() }
+}
+
+fn wrong(metadata: &Value) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        let place = known(name, package["manifest_path"].as_str().unwrap());
+        let Some((_, below)) = ARROWS.iter().find(|(from, _)| *from == place) else {
+            complaints.push(format!(
+                "{name} has no place among the layers: give it one in ARCHITECTURE.md and in \
+                 tests/it/layout/arrow.rs"
+            ));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().unwrap() {
+            if dependency["kind"].is_null() {
+                complaints
+                    .extend(refused(&place, below, dependency).map(|why| format!("{name} {why}")));
+            }
+        }
+    }
+    complaints
+}
+
+fn refused(from: &str, below: &[&str], dependency: &Value) -> Option<String> {
+    let to = dependency["name"].as_str().unwrap();
+    if let Some(path) = dependency["path"].as_str() {
+        let place = known(to, &format!("{path}/"));
+        let allowed = below.contains(&place.as_str());
+        let may = if below.is_empty() { "none of ours".to_owned() } else { below.join(", ") };
+        return (!allowed).then(|| format!("depends on {to}, but may depend on {may} only"));
+    }
+    if from == "djinn-core" && !CORE.contains(&to) {
+        let may = CORE.join(", ");
+        return Some(format!("depends on {to}: the core is pure and has {may} only"));
+    }
+    let vendor = VENDORS.iter().find(|(library, _)| to.starts_with(library));
+    let (_, home) = vendor.filter(|(_, home)| *home != from)?;
+    Some(format!("depends on {to}, which only {home} may: go through a port of djinn-runtime"))
+}
+
+#[test]
+fn an_arrow_that_points_up_is_noticed() {
+    let package = |name: &str, kind: &Value, to: &str, path: Option<&str>| {
+        let dependency = serde_json::json!({"name": to, "kind": kind, "path": path});
+        let manifest = match name {
+            "agent" => "/w/functions/agent/Cargo.toml".to_owned(),
+            _ => format!("/w/shared/{name}/Cargo.toml"),
+        };
+        let package = serde_json::json!({"name": name, "manifest_path": manifest, "dependencies": [dependency]});
+        wrong(&serde_json::json!({"packages": [package]}))
+    };
+    let normal = Value::Null;
+    let ours = Some("/w/shared/x");
+    none(package("agent", &normal, "djinn-wiring", ours));
+    none(package("djinn-core", &"dev".into(), "djinn-testkit", ours));
+    one(package("djinn-core", &normal, "djinn-runtime", ours), "none of ours");
+    one(
+        package("djinn-tools", &normal, "djinn-aws", ours),
+        "djinn-tools depends on djinn-aws, but",
+    );
+    let function = Some("/w/functions/executor");
+    one(package("agent", &normal, "executor", function), "agent depends on executor, but");
+    none(package("djinn-local", &normal, "executor", function));
+    one(package("djinn-testkit", &normal, "xtask", Some("/w/xtask")), "depends on xtask");
+    one(package("djinn-core", &normal, "rand", None), "the core is pure");
+    one(package("djinn-tools", &normal, "aws-sdk-s3", None), "which only djinn-aws may");
+    one(package("djinn-new", &normal, "djinn-core", ours), "no place among the layers");
+}

@@ -1,0 +1,87 @@
+//! Who may know whom by name: AWS is known to `shared/aws` alone, model providers to `shared/model`,
+//! and a client protocol's words to its one file.
+
+use super::source::{Source, sources};
+use super::word::{Word, words};
+use super::{none, one};
+
+/// Words that only some sources may use.
+struct Term {
+    /// What they are, for people.
+    what: &'static str,
+    is: fn(&Word) -> bool,
+    /// Where they may stand: the beginnings of paths.
+    home: &'static [&'static str],
+}
+
+const TERMS: [Term; 3] = [
+    Term { what: "the AWS SDK", is: is_aws, home: &["shared/aws/"] },
+    Term { what: "the genai crate", is: is_genai, home: &["shared/model/"] },
+    Term {
+        what: "a word of the JoyAgent protocol",
+        is: is_joyagent,
+        home: &["shared/core/src/wire/joyagent", "shared/testkit/"],
+    },
+];
+
+/// Words that no other protocol has.
+const JOYAGENT: [&str; 11] = [
+    "eventData",
+    "messageOrder",
+    "messageTime",
+    "messageType",
+    "multiAgent",
+    "packageType",
+    "plan_thought",
+    "responseAll",
+    "resultMap",
+    "taskOrder",
+    "tool_thought",
+];
+
+#[test]
+fn words_stay_at_home() {
+    none(sources().iter().flat_map(strangers));
+}
+
+fn is_aws(word: &Word) -> bool {
+    let starts =
+        |name: &str| ["aws_config", "aws_sdk_", "aws_smithy_"].iter().any(|p| name.starts_with(p));
+    matches!(word, Word::Name(name) if starts(name))
+}
+
+fn is_genai(word: &Word) -> bool {
+    matches!(word, Word::Name(name) if name == "genai")
+}
+
+fn is_joyagent(word: &Word) -> bool {
+    matches!(word, Word::Literal(text) if JOYAGENT.iter().any(|word| text.contains(word)))
+}
+
+fn strangers(source: &Source) -> Vec<String> {
+    let path = &source.path;
+    let away = |term: &&Term| !term.home.iter().any(|home| path.starts_with(home));
+    let terms: Vec<_> = TERMS.iter().filter(away).collect();
+    let mut complaints = Vec::new();
+    for (word, line) in words(source) {
+        for Term { what, home, .. } in terms.iter().filter(|term| (term.is)(&word)) {
+            let (Word::Name(text) | Word::Literal(text)) = &word else { continue };
+            let home = home.join(", ");
+            complaints.push(format!("{path}:{line} names `{text}`, {what}: only {home} may"));
+        }
+    }
+    complaints
+}
+
+#[test]
+fn a_stranger_is_noticed() {
+    let found = |path, text| strangers(&Source::parse(path, text));
+    let aws = "use aws_sdk_s3::Client;";
+    one(found("shared/tools/src/a.rs", aws), "`aws_sdk_s3`, the AWS SDK: only shared/aws/ may");
+    none(found("shared/aws/src/a.rs", aws));
+    one(found("shared/aws/src/a.rs", "type A = genai::Client;"), "the genai crate");
+    let wire = "const A: &str = \"tool_thought\";";
+    one(found("shared/core/src/entry.rs", wire), "a word of the JoyAgent protocol");
+    none(found("shared/core/src/wire/joyagent_ui.rs", wire));
+    none(found("functions/agent/src/a.rs", "//! tool_thought, aws_sdk_s3\nfn genai_like() {}"));
+}

@@ -1,0 +1,97 @@
+//! What SAM makes of `template.yaml`, as `cargo xtask template` wrote it.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::layout::{files_below, root};
+
+/// The CloudFormation template; it is as new as `template.yaml`.
+pub(crate) fn transformed() -> Value {
+    let remedy = "run `cargo xtask template`";
+    let path = root().join("target/template.json");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| {
+        panic!("target/template.json cannot be read ({error}): {remedy}");
+    });
+    let template: Value = serde_json::from_str(&text).unwrap();
+    let source = Sha256::digest(fs::read(root().join("template.yaml")).unwrap());
+    let hex: String = source.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(template["Metadata"]["Source"], hex.as_str(), "template.yaml changed: {remedy}");
+    template
+}
+
+#[test]
+fn the_drivers_and_the_stores_are_in_the_template() {
+    let template = transformed();
+    for (name, kind) in [
+        ("Agent", "AWS::Lambda::Function"),
+        ("Executor", "AWS::Lambda::Function"),
+        ("Table", "AWS::DynamoDB::Table"),
+        ("Bucket", "AWS::S3::Bucket"),
+    ] {
+        assert_eq!(template["Resources"][name]["Type"], kind, "{name}");
+    }
+}
+
+#[test]
+fn the_functions_may_do_what_the_ports_say_they_need() {
+    let template = transformed();
+    let granted: BTreeSet<_> = ["RunPolicy", "SecretPolicy"]
+        .into_iter()
+        .flat_map(|policy| {
+            let document = &template["Resources"][policy]["Properties"]["PolicyDocument"];
+            document["Statement"].as_array().unwrap().iter().flat_map(actions)
+        })
+        .collect();
+    let ports = files_below("shared/runtime/src/port").into_iter();
+    let needed: BTreeSet<_> =
+        ports.flat_map(|path| needs(&fs::read_to_string(root().join(path)).unwrap())).collect();
+    let wrong: Vec<_> = granted.symmetric_difference(&needed).collect();
+    assert!(
+        wrong.is_empty(),
+        "only template.yaml or only the documentation of a port (`Needs …`) has {wrong:?}: let \
+         both say what shared/aws asks for"
+    );
+}
+
+fn actions(statement: &Value) -> Vec<String> {
+    let text = |action: &Value| action.as_str().unwrap().to_owned();
+    match &statement["Action"] {
+        Value::Array(actions) => actions.iter().map(text).collect(),
+        action => vec![text(action)],
+    }
+}
+
+/// The actions in documentation such as "Needs `s3:GetObject`, `PutObject` on the bucket."
+fn needs(source: &str) -> Vec<String> {
+    let lines = source.lines().filter_map(|line| line.trim().strip_prefix("///"));
+    let documentation: String = lines.collect();
+    let mut found = Vec::new();
+    for sentence in documentation.split("Needs ").skip(1) {
+        let sentence = sentence.split(". ").next().unwrap_or(sentence);
+        let mut service = "";
+        for word in sentence.split('`').skip(1).step_by(2) {
+            match word.split_once(':') {
+                Some((prefix, action)) => {
+                    service = prefix;
+                    found.push(format!("{prefix}:{action}"));
+                }
+                None if word.starts_with(char::is_uppercase) => {
+                    found.push(format!("{service}:{word}"));
+                }
+                None => {}
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn needs_are_read_from_documentation() {
+    let source = "/// Files. Needs `s3:GetObject`, `PutObject` under `files/`, and\n    /// \
+                  `iam:PassRole` on a role. Not `This`.\npub trait Files {}\n";
+    assert_eq!(needs(source), ["s3:GetObject", "s3:PutObject", "iam:PassRole"]);
+    assert_eq!(needs("/// Clocks.\n"), [""; 0]);
+}

@@ -1,0 +1,93 @@
+//! `cargo dev`: the whole system on this machine.
+
+mod arguments;
+mod ask;
+mod client;
+mod running;
+mod show;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use djinn_local::{System, SystemOptions};
+
+use crate::terminal::say;
+use crate::workspace;
+use arguments::Arguments;
+use running::Running;
+
+/// How `cargo dev` is called.
+pub(crate) const USAGE: &str = "\
+cargo dev [--ui DIR] [--port N]
+    runs the whole system on http://127.0.0.1:9000 (or another port; --ui serves a built web UI)
+cargo dev ask \"QUESTION\" [--file F]… [--session S] [--request-id R]
+    asks one question and shows the answer as it comes; the same request id continues a run";
+
+/// Where the local system keeps everything.
+fn home() -> PathBuf {
+    workspace::root().join(".djinn")
+}
+
+/// Runs `cargo dev` with these words.
+///
+/// # Errors
+/// What to do about it, in a sentence.
+pub(crate) fn run(words: &[&str]) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match Arguments::read(words)? {
+        Arguments::Serve { port, ui } => runtime.block_on(serve(port, ui)),
+        Arguments::Ask(ask) => runtime.block_on(ask::ask(ask)),
+    }
+}
+
+async fn serve(port: u16, ui: Option<PathBuf>) -> Result<()> {
+    djinn_runtime_logs();
+    let system = System::start(SystemOptions {
+        listen: SocketAddr::from(([127, 0, 0, 1], port)),
+        ui,
+        ..options()
+    })
+    .await?;
+    let url = format!("http://{}", system.address());
+    let _running = Running::announce(&home(), &url)?;
+    say(&welcome(&url, system.scripted().is_some()));
+    tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
+    say("stopped; `cargo dev` goes on where this left off");
+    Ok(())
+}
+
+/// A system over `.djinn/`, with the environment's models.
+fn options() -> SystemOptions {
+    #[allow(clippy::disallowed_methods, reason = "a command line tool reads its environment")]
+    let var = |name: &str| std::env::var(name).ok();
+    SystemOptions { dir: Some(home()), var: Box::new(var), ..SystemOptions::default() }
+}
+
+fn djinn_runtime_logs() {
+    #[allow(clippy::disallowed_methods, reason = "a command line tool reads its environment")]
+    let level = std::env::var("DJINN_LOG").ok();
+    djinn_local::log_to_stderr(level.as_deref().unwrap_or("warn"));
+}
+
+fn welcome(url: &str, scripted: bool) -> String {
+    let model = match scripted {
+        true => {
+            "The model is SCRIPTED: a demo that only knows questions about the growth of regions in\n\
+             examples/sales.csv and files like it. For a real one, set OPENAI_API_KEY (and\n\
+             OPENAI_BASE_URL, OPENAI_MODEL for any compatible endpoint), ANTHROPIC_API_KEY, or\n\
+             DJINN_MODELS (see README.md), and start again."
+        }
+        false => "The model is the one your environment configures.",
+    };
+    format!(
+        "Djinn listens on {url}\n\n{model}\n\n\
+         Try it from a second terminal:\n\n  \
+         cargo dev ask \"Which region grew fastest? Write the answer to growth.md\" --file examples/sales.csv\n\n\
+         or by hand:\n\n  \
+         curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
+         curl -N {url}/AutoAgent -H 'content-type: application/json' \\\n    \
+         -d '{{\"requestId\":\"r1\",\"sessionId\":\"s1\",\"agentType\":5,\"query\":\"Which region grew fastest? Write the answer to growth.md\"}}'\n\n\
+         Everything is kept in .djinn/. Ctrl-C stops it.\n"
+    )
+}

@@ -1,0 +1,120 @@
+//! The words after `cargo dev`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::USAGE;
+
+/// What is to be done.
+#[derive(Debug, PartialEq)]
+pub(super) enum Arguments {
+    /// Run the system.
+    Serve { port: u16, ui: Option<PathBuf> },
+    /// Ask one question.
+    Ask(Ask),
+}
+
+/// One question.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Ask {
+    pub(super) question: String,
+    pub(super) files: Vec<PathBuf>,
+    pub(super) session: Option<String>,
+    pub(super) request: Option<String>,
+}
+
+/// Where the system listens.
+const PORT: u16 = 9000;
+
+impl Arguments {
+    pub(super) fn read(words: &[&str]) -> Result<Self> {
+        match words {
+            ["ask", rest @ ..] => Ask::read(rest).map(Self::Ask),
+            rest => serve(rest),
+        }
+    }
+}
+
+fn serve(words: &[&str]) -> Result<Arguments> {
+    let (mut port, mut ui) = (PORT, None);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "--port" => {
+                let value = value(&mut words, word)?;
+                port = value.parse().with_context(|| format!("`{value}` is no port"))?;
+            }
+            "--ui" => ui = Some(PathBuf::from(value(&mut words, word)?)),
+            other => bail!("`{other}` is not known here\n\n{USAGE}"),
+        }
+    }
+    if let Some(dir) = ui.as_ref().filter(|dir| !dir.join("index.html").is_file()) {
+        bail!("{} holds no index.html: --ui takes the directory of a built UI", dir.display());
+    }
+    Ok(Arguments::Serve { port, ui })
+}
+
+impl Ask {
+    fn read(words: &[&str]) -> Result<Self> {
+        let mut ask = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--file" => ask.files.push(PathBuf::from(value(&mut words, word)?)),
+                "--session" => ask.session = Some(value(&mut words, word)?.to_owned()),
+                "--request-id" => ask.request = Some(value(&mut words, word)?.to_owned()),
+                option if option.starts_with("--") => {
+                    bail!("`{option}` is not known here\n\n{USAGE}")
+                }
+                question if ask.question.is_empty() => ask.question = question.to_owned(),
+                more => bail!("put the whole question in quotes; `{more}` is one word too many"),
+            }
+        }
+        if ask.question.trim().is_empty() {
+            bail!("what is the question?\n\n{USAGE}");
+        }
+        Ok(ask)
+    }
+}
+
+fn value<'a>(words: &mut std::slice::Iter<'_, &'a str>, option: &str) -> Result<&'a str> {
+    words.next().copied().with_context(|| format!("{option} needs a value\n\n{USAGE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_may_stand_before_or_after_its_options() {
+        let wanted = Ask {
+            question: "why?".into(),
+            files: vec!["a.csv".into(), "b.csv".into()],
+            session: Some("s".into()),
+            request: Some("r".into()),
+        };
+        let options = ["--file", "a.csv", "--session", "s", "--request-id", "r", "--file", "b.csv"];
+        let before = [&["ask", "why?"], options.as_slice()].concat();
+        let after = [&["ask"], options.as_slice(), &["why?"]].concat();
+        for words in [before, after] {
+            let Arguments::Ask(ask) = Arguments::read(&words).unwrap() else { panic!("{words:?}") };
+            assert_eq!(ask, wanted);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        for (words, part) in [
+            (&["ask"][..], "what is the question"),
+            (&["ask", "two", "words"], "in quotes"),
+            (&["ask", "q", "--fiel", "x"], "`--fiel` is not known"),
+            (&["--port", "many"], "`many` is no port"),
+            (&["--port"], "--port needs a value"),
+            (&["--ui", "/nowhere"], "index.html"),
+        ] {
+            let error = Arguments::read(words).unwrap_err().to_string();
+            assert!(error.contains(part), "{words:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The client half of the native protocol: uploads, the event stream, downloads.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use reqwest::header::{ACCEPT, HeaderMap};
+use reqwest::{Client, Response, StatusCode};
+use serde_json::{Value, json};
+
+/// A system to talk to.
+pub(super) struct Server {
+    pub(super) http: Client,
+    pub(super) url: String,
+}
+
+/// A question and its ids.
+pub(super) struct Question<'a> {
+    pub(super) text: &'a str,
+    pub(super) session: &'a str,
+    pub(super) request: &'a str,
+}
+
+impl Server {
+    /// Uploads a file to a session, straight into the object store.
+    pub(super) async fn upload(&self, session: &str, file: &Path) -> Result<()> {
+        let bytes =
+            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let name =
+            file.file_name().and_then(|name| name.to_str()).context("the file has no name")?;
+        let wanted = json!({"requestId": session, "fileName": name, "fileSize": bytes.len()});
+        let place = self.post("/v1/file_tool/upload_url", &wanted).await?;
+        let url = place["uploadUrl"].as_str().context("no upload URL came back")?;
+        let mut put = self.http.put(url).body(bytes);
+        for (name, value) in place["headers"].as_object().into_iter().flatten() {
+            put = put.header(name, value.as_str().unwrap_or_default());
+        }
+        let answer = put.send().await?;
+        if !answer.status().is_success() {
+            bail!("{} was not taken: {}", file.display(), answer.status());
+        }
+        Ok(())
+    }
+
+    /// Asks, or comes back to what was asked: the stream goes on behind `after`.
+    pub(super) async fn stream(
+        &self,
+        question: &Question<'_>,
+        after: Option<&str>,
+    ) -> Result<Events> {
+        let body = json!({
+            "question": question.text, "session_id": question.session,
+            "request_id": question.request,
+        });
+        let mut request = self
+            .http
+            .post(format!("{}/runs", self.url))
+            .header(ACCEPT, "text/event-stream")
+            .json(&body);
+        if let Some(after) = after {
+            request = request.header("last-event-id", after);
+        }
+        let response = refused(request.send().await?).await?;
+        let run = header(response.headers(), "djinn-run-id");
+        Ok(Events { response, run, buffer: String::new(), rest: Vec::new() })
+    }
+
+    /// The bytes behind a link.
+    pub(super) async fn download(&self, url: &str) -> Result<Vec<u8>> {
+        let answer = self.http.get(url).send().await?.error_for_status()?;
+        Ok(answer.bytes().await?.to_vec())
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        let request = self.http.post(format!("{}{path}", self.url)).json(body);
+        Ok(refused(request.send().await?).await?.json().await?)
+    }
+}
+
+/// The server's own sentence, where it refuses.
+async fn refused(response: Response) -> Result<Response> {
+    if response.status() == StatusCode::OK {
+        return Ok(response);
+    }
+    let status = response.status();
+    let body: Value = response.json().await.unwrap_or_default();
+    match body["message"].as_str() {
+        Some(message) => bail!("{message}"),
+        None => bail!("the server answered {status}"),
+    }
+}
+
+fn header(headers: &HeaderMap, name: &str) -> String {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+}
+
+/// One event of the stream.
+pub(super) struct Event {
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) data: Value,
+}
+
+/// The events of a stream, as they come.
+pub(super) struct Events {
+    response: Response,
+    pub(super) run: String,
+    buffer: String,
+    rest: Vec<u8>,
+}
+
+impl Events {
+    /// The next event; `None` when the stream has ended.
+    pub(super) async fn next(&mut self) -> Result<Option<Event>> {
+        loop {
+            if let Some((frame, rest)) = self.buffer.split_once("\n\n") {
+                let event = event(frame);
+                self.buffer = rest.to_owned();
+                if event.is_some() {
+                    return Ok(event);
+                }
+                continue;
+            }
+            let Some(chunk) = self.response.chunk().await? else { return Ok(None) };
+            self.rest.extend_from_slice(&chunk);
+            // A character may be split between two chunks.
+            let whole = match std::str::from_utf8(&self.rest) {
+                Ok(text) => text.len(),
+                Err(error) => error.valid_up_to(),
+            };
+            let rest = self.rest.split_off(whole);
+            self.buffer.push_str(&String::from_utf8_lossy(&self.rest));
+            self.rest = rest;
+        }
+    }
+}
+
+fn event(frame: &str) -> Option<Event> {
+    let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
+    let data = serde_json::from_str(field("data:")?).ok()?;
+    let id = field("id: ").map(str::to_owned);
+    Some(Event { id, name: field("event: ").unwrap_or_default().to_owned(), data })
+}

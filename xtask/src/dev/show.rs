@@ -1,0 +1,135 @@
+//! A run in the terminal: thoughts as they are written, tool calls with their progress, the answer.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal as _, Write as _, stdout};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::client::Event;
+
+/// What is on the screen.
+pub(super) struct Screen {
+    colours: bool,
+    /// How much of each message is shown, in bytes, and of which attempt.
+    shown: BTreeMap<String, (u64, usize)>,
+    calls: BTreeMap<String, (String, Instant)>,
+    at_line_start: bool,
+}
+
+const DIM: &str = "\x1b[2m";
+const BOLD: &str = "\x1b[1m";
+const PLAIN: &str = "\x1b[0m";
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        let colours = stdout().is_terminal();
+        Self { colours, shown: BTreeMap::new(), calls: BTreeMap::new(), at_line_start: true }
+    }
+
+    /// Shows an event.
+    pub(super) fn show(&mut self, event: &Event) {
+        let data = &event.data;
+        match event.name.as_str() {
+            "preview" => self.preview(data),
+            "message.completed" => self.message(data),
+            "item.reset" => self.line(&format!("(broken off: {}; starting over)", failure(data))),
+            "run.resumed" => self.line("(the process that worked on this died; another goes on)"),
+            "call.requested" => self.requested(data),
+            "call.completed" => self.completed(data),
+            "file.added" => self.line(&format!("+ {}", text(&data["file"]["name"]))),
+            _ => {}
+        }
+    }
+
+    /// A line of its own.
+    pub(super) fn line(&mut self, line: &str) {
+        self.new_line();
+        self.write(line);
+        self.new_line();
+    }
+
+    /// A line that stands out.
+    pub(super) fn heading(&mut self, line: &str) {
+        let line = self.in_style(BOLD, line);
+        self.line(&line);
+    }
+
+    fn preview(&mut self, data: &Value) {
+        let kind = text(&data["kind"]);
+        let key = format!("{}/{kind}", text(&data["message"]));
+        let attempt = data["attempt"].as_u64().unwrap_or_default();
+        let offset = usize::try_from(data["offset"].as_u64().unwrap_or_default()).unwrap_or(0);
+        let piece = text(&data["text"]);
+        let (known_attempt, shown) = self.shown.get(&key).copied().unwrap_or_default();
+        let shown = if attempt > known_attempt { 0 } else { shown };
+        if attempt < known_attempt || offset > shown {
+            return;
+        }
+        if shown == 0 {
+            self.new_line();
+        }
+        let added = piece.get(shown - offset..).unwrap_or_default();
+        let styled = if kind == "reasoning" { self.in_style(DIM, added) } else { added.to_owned() };
+        self.write(&styled);
+        self.shown.insert(key, (attempt, shown + added.len()));
+    }
+
+    /// The whole text; what was not shown as it was written is shown now.
+    fn message(&mut self, data: &Value) {
+        let key = format!("{}/text", text(&data["message"]));
+        let whole = text(&data["text"]);
+        let (_, shown) = self.shown.remove(&key).unwrap_or_default();
+        self.write(whole.get(shown..).unwrap_or_default());
+        self.new_line();
+    }
+
+    fn requested(&mut self, data: &Value) {
+        let arguments = &data["arguments"];
+        let about: Vec<&str> = ["command", "filename", "query", "task"]
+            .iter()
+            .filter_map(|name| arguments[*name].as_str())
+            .collect();
+        let title = format!("{} {}", text(&data["tool"]), about.join(" "));
+        self.line(&format!("  … {title}"));
+        self.calls.insert(text(&data["call"]).to_owned(), (title, Instant::now()));
+    }
+
+    fn completed(&mut self, data: &Value) {
+        let Some((title, since)) = self.calls.remove(text(&data["call"])) else { return };
+        let outcome = &data["outcome"];
+        let took = since.elapsed().as_secs_f64();
+        let line = match text(&outcome["is"]) {
+            "done" => format!("  ✓ {title} ({took:.1} s)"),
+            _ => format!("  ✗ {title}: {} {}", text(&outcome["reason"]), text(&outcome["detail"])),
+        };
+        self.line(&line);
+    }
+
+    fn in_style(&self, style: &str, line: &str) -> String {
+        if self.colours { format!("{style}{line}{PLAIN}") } else { line.to_owned() }
+    }
+
+    fn new_line(&mut self) {
+        if !self.at_line_start {
+            self.write("\n");
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if let Some(last) = text.chars().next_back() {
+            self.at_line_start = last == '\n';
+            let mut out = stdout().lock();
+            // A closed terminal is no reason to stop the run.
+            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        }
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn failure(data: &Value) -> &str {
+    text(&data["failure"]["detail"])
+}

@@ -1,0 +1,41 @@
+//! The commands behind the aliases in `.cargo/config.toml`: one module each.
+
+mod dev;
+mod process;
+mod template;
+mod terminal;
+mod venv;
+mod verify;
+mod workspace;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo dev                     the whole system on this machine; see `cargo dev --help`
+cargo verify [--only STEP]…   everything CI runs, or these steps of it; --list names them
+cargo xtask template          checks template.yaml and writes target/template.json";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match command(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::say(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command(words: &[&str]) -> anyhow::Result<()> {
+    match words {
+        ["dev", "--help" | "-h"] => {
+            terminal::say(dev::USAGE);
+            Ok(())
+        }
+        ["dev", arguments @ ..] => dev::run(arguments),
+        ["template"] => template::run(),
+        ["verify", arguments @ ..] => verify::run(arguments),
+        _ => anyhow::bail!("{USAGE}"),
+    }
+}

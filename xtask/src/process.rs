@@ -1,0 +1,95 @@
+//! Other programs, run in the workspace's root.
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workspace;
+
+/// A program and its arguments. Its output goes where ours goes.
+pub(crate) fn program(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    command.current_dir(workspace::root()).args(arguments);
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_ours) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// A cargo command.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    program("cargo", arguments)
+}
+
+/// What cargo tells us of ourselves. Build scripts that look at it (ring's does) would run again
+/// whenever cargo is started by us instead of by a shell.
+fn is_ours(variable: &str) -> bool {
+    ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PRIMARY_"]
+        .iter()
+        .any(|prefix| variable.starts_with(prefix))
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// If it cannot be started, or does not succeed.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let line = line(command);
+    let status = command.status().with_context(|| format!("`{line}` could not be started"))?;
+    if !status.success() {
+        bail!("`{line}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// What a command prints, without the white space around it.
+///
+/// # Errors
+/// If it cannot be started, does not succeed, or prints what is no text.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let line = line(command);
+    let output = command.output().with_context(|| format!("`{line}` could not be started"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`{line}` ended with {}: {}", output.status, said.trim());
+    }
+    let text =
+        String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed no text"))?;
+    Ok(text.trim().to_owned())
+}
+
+/// The command as a person would type it in the workspace's root.
+fn line(command: &Command) -> String {
+    let root = format!("{}/", workspace::root().display());
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy().replace(&root, "")).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command() {
+        let error = run(&mut program("false", &["--well"])).unwrap_err().to_string();
+        assert!(error.starts_with("`false --well` ended with exit"), "{error}");
+        let missing = workspace::target().join("no-such-program");
+        let error = output(&mut program(missing, &[])).unwrap_err().to_string();
+        assert_eq!(error, "`target/no-such-program` could not be started");
+    }
+
+    #[test]
+    fn a_started_cargo_sees_nothing_of_ours() {
+        let started = cargo(&["--version"]);
+        let removed = |name: &str| {
+            started.get_envs().any(|(variable, value)| variable == name && value.is_none())
+        };
+        assert!(removed("CARGO_PKG_NAME") && removed("CARGO_MANIFEST_DIR"));
+        assert!(!removed("CARGO_HOME") && !removed("PATH"));
+        assert!(output(&mut cargo(&["--version"])).unwrap().starts_with("cargo "));
+    }
+}

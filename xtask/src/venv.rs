@@ -1,0 +1,97 @@
+//! The Python tools: aws-sam-cli, cfn-lint and cargo-lambda, in one environment under `target/`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::process::{output, program, run};
+use crate::terminal::say;
+use crate::workspace;
+
+/// The versions of all of them.
+const REQUIREMENTS: &str = "infra/check/requirements.txt";
+
+/// The oldest Python that they run on.
+const OLDEST: (u32, u32) = (3, 11);
+
+/// The environment, complete.
+pub(crate) struct Venv {
+    place: PathBuf,
+}
+
+impl Venv {
+    /// A program of the environment.
+    pub(crate) fn program(&self, name: &str, arguments: &[&str]) -> Result<Command> {
+        self.around(program(self.bin().join(name), arguments))
+    }
+
+    /// A command that finds the environment's programs first, and so do those it starts:
+    /// cargo-lambda looks for zig beside the first `python3` on the `PATH`.
+    pub(crate) fn around(&self, mut command: Command) -> Result<Command> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::iter::once(self.bin()).chain(std::env::split_paths(&path));
+        command
+            .env("PATH", std::env::join_paths(path)?)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("SAM_CLI_TELEMETRY", "0")
+            // sam keeps notes, by default in the home directory.
+            .env("__SAM_CLI_APP_DIR", self.place.join("sam"))
+            // Nobody is asked for credentials or a region: there is no account here.
+            .env("AWS_EC2_METADATA_DISABLED", "true");
+        Ok(command)
+    }
+
+    fn bin(&self) -> PathBuf {
+        self.place.join("bin")
+    }
+}
+
+/// Makes the environment, unless it is there in the versions that are asked for.
+///
+/// # Errors
+/// Without a Python that is new enough, or if the packages cannot be installed.
+pub(crate) fn ready() -> Result<Venv> {
+    let venv = Venv { place: workspace::target().join("venv") };
+    let stamp = venv.place.join("installed");
+    let wanted = fs::read_to_string(workspace::root().join(REQUIREMENTS))
+        .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;
+    // Its scripts name their interpreter by its path, so that it cannot be moved.
+    let place = venv.place.to_str().context("the workspace's path is not UTF-8")?;
+    let wanted = format!("# {place}\n{wanted}");
+    let whole = || output(&mut venv.program("python", &["--version"])?);
+    if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && whole().is_ok() {
+        return Ok(venv);
+    }
+    let version = output(&mut program("python3", &["--version"]))
+        .context("python3 is needed for the template checks and cargo-lambda")?;
+    if !is_new_enough(&version) {
+        bail!("{version} is too old: {}.{} or later is needed", OLDEST.0, OLDEST.1);
+    }
+    say(&format!("    installing {REQUIREMENTS} into target/venv (about a minute)"));
+    run(&mut program("python3", &["-m", "venv", "--clear", place]))?;
+    let pip =
+        ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "-r", REQUIREMENTS];
+    run(&mut venv.program("python", &pip)?)?;
+    fs::write(&stamp, wanted).context("target/venv cannot be written")?;
+    Ok(venv)
+}
+
+/// Whether `Python 3.11.7` is.
+fn is_new_enough(version: &str) -> bool {
+    let numbers = version.trim_start_matches("Python ").split('.').map(str::parse);
+    let numbers: Vec<u32> = numbers.map_while(Result::ok).take(2).collect();
+    matches!(numbers.as_slice(), [major, minor] if (*major, *minor) >= OLDEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(["Python 3.11.7", "Python 3.14.0rc1", "Python 4.0"].into_iter().all(is_new_enough));
+        assert!(!["Python 3.9.2", "Python 2.7", "python", ""].into_iter().any(is_new_enough));
+    }
+}

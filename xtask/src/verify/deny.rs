@@ -1,0 +1,35 @@
+//! cargo-deny, which reads `deny.toml`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::process::{cargo, output, program, run};
+use crate::terminal::say;
+use crate::workspace;
+
+const VERSION: &str = "0.20.2";
+
+/// Checks the dependency tree as it is locked. Advisories are left out: they need the network, and
+/// change without the code.
+pub(super) fn run_checks() -> Result<()> {
+    let deny = installed()?;
+    // The sources of every target's crates, whose licenses are read.
+    run(&mut cargo(&["fetch", "--locked", "--quiet"]))?;
+    run(&mut program(deny, &["--offline", "check", "bans", "licenses", "sources"]))
+}
+
+/// The program, installed under `target/` unless it is there in this version.
+fn installed() -> Result<PathBuf> {
+    let place = workspace::target().join("tools");
+    let deny = place.join("bin/cargo-deny");
+    let found = output(&mut program(&deny, &["--version"]));
+    if found.is_ok_and(|found| found == format!("cargo-deny {VERSION}")) {
+        return Ok(deny);
+    }
+    say(&format!("    installing cargo-deny {VERSION} into target/tools (some minutes)"));
+    let mut install =
+        cargo(&["install", "cargo-deny", "--locked", "--quiet", "--version", VERSION, "--root"]);
+    run(install.arg(place))?;
+    Ok(deny)
+}
