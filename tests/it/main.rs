@@ -8,5 +8,25 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod cors;
+mod cost;
+mod deadline;
+mod failure;
+mod fault;
+mod files;
+mod identity;
+mod join;
 mod layout;
+mod prompts;
+mod race;
+mod refused;
+mod restart;
+mod session;
+mod stop;
+mod story;
+mod table;
 mod template;
+mod tool;
+mod unreachable;
+mod viewer;
+mod world;

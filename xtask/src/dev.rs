@@ -3,14 +3,16 @@
 mod arguments;
 mod ask;
 mod client;
+mod json;
 mod running;
 mod show;
+mod watch;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use djinn_local::{System, SystemOptions};
+use djinn_local::{System, SystemOptions, Var};
 
 use crate::terminal::say;
 use crate::workspace;
@@ -21,6 +23,8 @@ use running::Running;
 pub(crate) const USAGE: &str = "\
 cargo dev [--ui DIR] [--port N]
     runs the whole system on http://127.0.0.1:9000 (or another port; --ui serves a built web UI)
+cargo dev watch [--port N]
+    runs the functions under `cargo lambda watch`, with the stores and the timers around them
 cargo dev ask \"QUESTION\" [--file F]… [--session S] [--request-id R]
     asks one question and shows the answer as it comes; the same request id continues a run";
 
@@ -37,12 +41,13 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match Arguments::read(words)? {
         Arguments::Serve { port, ui } => runtime.block_on(serve(port, ui)),
+        Arguments::Watch { port } => runtime.block_on(watch::watch(port)),
         Arguments::Ask(ask) => runtime.block_on(ask::ask(ask)),
     }
 }
 
 async fn serve(port: u16, ui: Option<PathBuf>) -> Result<()> {
-    djinn_runtime_logs();
+    log();
     let system = System::start(SystemOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], port)),
         ui,
@@ -59,14 +64,17 @@ async fn serve(port: u16, ui: Option<PathBuf>) -> Result<()> {
 
 /// A system over `.djinn/`, with the environment's models.
 fn options() -> SystemOptions {
-    #[allow(clippy::disallowed_methods, reason = "a command line tool reads its environment")]
-    let var = |name: &str| std::env::var(name).ok();
-    SystemOptions { dir: Some(home()), var: Box::new(var), ..SystemOptions::default() }
+    SystemOptions { dir: Some(home()), var: environment(), ..SystemOptions::default() }
 }
 
-fn djinn_runtime_logs() {
+fn environment() -> Var {
     #[allow(clippy::disallowed_methods, reason = "a command line tool reads its environment")]
-    let level = std::env::var("DJINN_LOG").ok();
+    Box::new(|name| std::env::var(name).ok())
+}
+
+/// Logs what is at least a warning, or of the level that `DJINN_LOG` names.
+fn log() {
+    let level = environment()("DJINN_LOG");
     djinn_local::log_to_stderr(level.as_deref().unwrap_or("warn"));
 }
 

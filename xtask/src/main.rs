@@ -1,5 +1,6 @@
 //! The commands behind the aliases in `.cargo/config.toml`: one module each.
 
+mod bench;
 mod dev;
 mod process;
 mod template;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo dev                     the whole system on this machine; see `cargo dev --help`
 cargo verify [--only STEP]…   everything CI runs, or these steps of it; --list names them
+cargo bench-run [--json]      how fast and how small it is, beside what it has to reach
 cargo xtask template          checks template.yaml and writes target/template.json";
 
 fn main() -> ExitCode {
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
 
 fn command(words: &[&str]) -> anyhow::Result<()> {
     match words {
+        ["bench-run", arguments @ ..] => bench::bench(arguments),
         ["dev", "--help" | "-h"] => {
             terminal::say(dev::USAGE);
             Ok(())

@@ -62,6 +62,12 @@ const STEPS: &[Step] = &[
         run: rust::tests,
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
     },
+    Step {
+        name: "watch",
+        what: "questions to the functions under cargo lambda watch",
+        run: rust::watch,
+        remedy: "try it by hand: cargo dev watch",
+    },
 ];
 
 /// What was asked for.

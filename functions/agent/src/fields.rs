@@ -18,10 +18,10 @@ impl Fields {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let value: Value = serde_json::from_slice(text)
             .map_err(|error| Failure::new(ErrorCode::InvalidJson, error.to_string()))?;
-        match value {
-            Value::Object(members) => Ok(Self(members)),
-            _ => Err(Failure::new(ErrorCode::InvalidJson, "it must be an object").into()),
-        }
+        let Value::Object(members) = value else {
+            return Err(Failure::new(ErrorCode::InvalidJson, "it must be an object").into());
+        };
+        Ok(Self(members))
     }
 
     /// A text; absent, null and empty are the same.

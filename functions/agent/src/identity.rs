@@ -62,7 +62,7 @@ mod tests {
         lambda_http::Request::from(request).extensions().clone()
     }
 
-    fn v1(identity: Value) -> Extensions {
+    fn v1(identity: &Value) -> Extensions {
         context(json!({
             "resource": "/", "path": "/AutoAgent", "httpMethod": "POST", "headers": {},
             "multiValueHeaders": {}, "queryStringParameters": null, "pathParameters": null,
@@ -72,7 +72,7 @@ mod tests {
         }))
     }
 
-    fn v2(authorizer: Value) -> Extensions {
+    fn v2(authorizer: &Value) -> Extensions {
         context(json!({
             "version": "2.0", "routeKey": "$default", "rawPath": "/AutoAgent",
             "rawQueryString": "", "headers": {}, "body": "{}", "isBase64Encoded": false,
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn both_kinds_of_event_name_the_same_caller_without_the_session() {
-        let old = v1(json!({"accountId": "123456789012", "userArn": ARN, "sourceIp": "1.1.1.1"}));
-        let new = v2(json!({"iam": {"accountId": "123456789012", "userArn": ARN,
+        let old = v1(&json!({"accountId": "123456789012", "userArn": ARN, "sourceIp": "1.1.1.1"}));
+        let new = v2(&json!({"iam": {"accountId": "123456789012", "userArn": ARN,
             "accessKey": "A", "callerId": "c", "userId": "u"}}));
         let old = Caller::of(&old, false).unwrap();
         assert_eq!(old, Caller::of(&new, false).unwrap());
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn nobody_is_nobody_unless_this_is_a_laptop() {
-        let nobody = v2(Value::Null);
+        let nobody = v2(&Value::Null);
         assert_eq!(Caller::of(&nobody, false).unwrap_err().code, ErrorCode::NoIdentity);
         assert_eq!(Caller::of(&nobody, true).unwrap().tenant.as_str(), "local");
-        let nobody = v1(json!({"sourceIp": "1.1.1.1", "accountId": null, "userArn": null}));
+        let nobody = v1(&json!({"sourceIp": "1.1.1.1", "accountId": null, "userArn": null}));
         assert_eq!(Caller::of(&nobody, false).unwrap_err().code, ErrorCode::NoIdentity);
     }
 }

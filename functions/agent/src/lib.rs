@@ -42,7 +42,10 @@ pub fn router<P: Ports<Store = AwsStore>>(agent: Agent<P>) -> Router {
     let local = agent.settings.local;
     let router = Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))
-        .route("/web/api/v1/gpt/queryAgentStreamIncr", post(route::query_agent::<P>))
+        .route(
+            "/web/api/v1/gpt/queryAgentStreamIncr",
+            post(route::query_agent::<P>).fallback(route::query_not_posted::<P>),
+        )
         .route("/web/health", get(route::health))
         .route("/data/allModels", get(route::all_models))
         .route("/runs", post(route::start_run::<P>))

@@ -54,14 +54,23 @@ impl Refusal {
             "detail": self.failure.detail,
             "retryable": self.failure.code.is_retryable(),
         });
-        (self.status(), axum::Json(body)).into_response()
+        self.naming_active_run((self.status(), axum::Json(body)).into_response())
     }
 
     /// What JoyAgent's UI needs: the true status, and one event that unlocks its input.
     pub(crate) fn ui_event(&self, request: &str, language: Language, at_ms: i64) -> Response {
         let body = joyagent_ui::refusal(request, &self.failure, language, at_ms);
         let stream = HeaderValue::from_static("text/event-stream");
-        (self.status(), [(CONTENT_TYPE, stream)], body).into_response()
+        self.naming_active_run((self.status(), [(CONTENT_TYPE, stream)], body).into_response())
+    }
+
+    /// A busy session's run is the one to follow or to stop; the refused question has none.
+    fn naming_active_run(&self, mut response: Response) -> Response {
+        if self.failure.code == ErrorCode::SessionBusy {
+            let active = RunId::new(self.failure.detail.as_str()).ok();
+            name(response.headers_mut(), active.as_ref(), None);
+        }
+        response
     }
 }
 

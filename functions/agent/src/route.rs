@@ -4,7 +4,7 @@ mod ask;
 mod file;
 mod run;
 
-pub(crate) use ask::{auto_agent, query_agent, start_run};
+pub(crate) use ask::{auto_agent, query_agent, query_not_posted, start_run};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
 };

@@ -1,14 +1,16 @@
 //! The whole system in one process for a laptop: [`System`].
 
+mod backing;
 mod demo;
 mod dispatch;
 mod resume;
 mod store;
 mod system;
 
+pub use backing::{Backing, BackingOptions};
 pub use dispatch::{ALARM_EVERY, Dispatch};
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
-pub use system::{LocalWorld, System, SystemError, SystemOptions};
+pub use system::{LocalWorld, System, SystemError, SystemOptions, Var};
 
 /// Starts logging to standard error at `level`.
 pub fn log_to_stderr(level: &str) {

@@ -1,5 +1,6 @@
 //! The whole system in one process: stores, agent, executor, alarms, and a model.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +27,9 @@ use crate::store::{Stores, StoresError, StoresOptions};
 /// The world of the local system.
 pub type LocalWorld = Wired<Dispatch, Dispatch>;
 
+/// Looks an environment variable up.
+pub type Var = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// How the local system is started.
 pub struct SystemOptions {
     /// Where it keeps everything; `None` keeps nothing.
@@ -35,7 +39,7 @@ pub struct SystemOptions {
     /// A built web UI to be served from the same origin.
     pub ui: Option<PathBuf>,
     /// Looks a variable up: models, language, limits.
-    pub var: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub var: Var,
     /// How long things may take, where tests want it otherwise.
     pub settings: Option<Settings>,
     /// How often a run's alarm fires.
@@ -71,6 +75,9 @@ pub enum SystemError {
     /// A variable of the agent's.
     #[error(transparent)]
     Setting(#[from] BadSetting),
+    /// The demo model.
+    #[error("the scripted demo model cannot start: {0}")]
+    Demo(std::io::Error),
     /// The address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -98,16 +105,9 @@ impl System {
     /// [`SystemError`], whose text says what to do.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
         let stores = Stores::start(StoresOptions { dir: options.dir })?;
-        let scripted = match demo::is_needed(&options.var) {
-            true => Some(demo::start().await.map_err(|error| listen_error(options.listen, error))?),
-            false => None,
-        };
-        let base_url = scripted.as_ref().map(Scripted::base_url);
-        let var = move |name: &str| match &base_url {
-            Some(base_url) => demo::variable(name, base_url).or_else(|| (options.var)(name)),
-            None => (options.var)(name),
-        };
-        let var = local(&var);
+        let scripted = demo::if_needed(&options.var).await?;
+        let ours = ours(scripted.as_ref());
+        let var = |name: &str| ours.get(name).cloned().or_else(|| (options.var)(name));
         let aws = Aws::new(stores.settings().clone());
         let (dispatch, invocations) = Dispatch::new(options.alarm_every);
         let mut ports = world(&var, &aws, dispatch.clone(), dispatch)?;
@@ -152,7 +152,7 @@ impl System {
     }
 
     async fn take_over(&self, continue_runs: bool) {
-        let runs = take_over_dead_runs(&self.ports).await.unwrap_or_else(|error| {
+        let runs = take_over_dead_runs(&self.ports.store).await.unwrap_or_else(|error| {
             tracing::error!(%error, "unfinished runs were not looked for");
             Vec::new()
         });
@@ -176,10 +176,10 @@ impl Drop for System {
 }
 
 /// What only a laptop says of itself.
-fn local<'a>(
-    var: &'a (dyn Fn(&str) -> Option<String> + 'a),
-) -> impl Fn(&str) -> Option<String> + 'a {
-    move |name| if name == "DJINN_LOCAL" { Some("1".to_owned()) } else { var(name) }
+fn ours(scripted: Option<&Scripted>) -> BTreeMap<&'static str, String> {
+    let demo = scripted.map(|scripted| demo::variables(&scripted.base_url()));
+    let demo = demo.into_iter().flatten();
+    demo.chain([("DJINN_LOCAL", "1".to_owned())]).collect()
 }
 
 async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), SystemError> {

@@ -6,6 +6,7 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use tokio::sync::OnceCell;
 
 use crate::alarm::SchedulerAlarms;
@@ -26,6 +27,12 @@ impl Aws {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { clients: Arc::new(Clients::new(settings)) }
+    }
+
+    /// Where everything lies.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.clients.settings
     }
 
     /// Journals, leases, mailboxes, live logs and files.
@@ -58,6 +65,10 @@ impl Aws {
         &self.clients.counter
     }
 }
+
+/// Unused connections that are kept to a local service: there many runs share a process, and what
+/// a burst of them opened would stay for 90 s, at 30 KB each.
+const IDLE: usize = 32;
 
 /// The clients of one process.
 #[derive(Debug)]
@@ -172,6 +183,12 @@ impl Clients {
             .region(Region::new(LOCAL_REGION))
             .credentials_provider(SharedCredentialsProvider::new(credentials))
             .retry_config(self.retries())
+            .http_client(
+                aws_smithy_http_client::Builder::new()
+                    .pool_max_idle_per_host(IDLE)
+                    .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
+                    .build_https(),
+            )
             .endpoint_url(url)
             .build()
     }

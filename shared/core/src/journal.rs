@@ -1,5 +1,7 @@
 //! How a run is kept: numbered records of inputs and the entries they made.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::entry::Entry;
@@ -47,7 +49,8 @@ pub enum FoldError {
 /// A run and its place in the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journal {
-    run: Run,
+    /// Shared with whoever works for the run, until it changes.
+    run: Arc<Run>,
     next: u64,
     epoch: u64,
 }
@@ -59,7 +62,7 @@ impl Journal {
         let (run, entries) = Run::start(asked.clone(), at_ms);
         let inputs = vec![Input::Asked(Box::new(asked))];
         let record = Record { v: FORMAT, n: 0, write, epoch, at_ms, inputs, entries };
-        (Self { run, next: 1, epoch }, record)
+        (Self { run: Arc::new(run), next: 1, epoch }, record)
     }
 
     /// Folds a journal from its first record on.
@@ -74,7 +77,7 @@ impl Journal {
             return Err(FoldError::NoQuestion);
         };
         let (run, _) = Run::start(asked.as_ref().clone(), first.at_ms);
-        let mut journal = Self { run, next: first.n + 1, epoch: first.epoch };
+        let mut journal = Self { run: Arc::new(run), next: first.n + 1, epoch: first.epoch };
         for record in rest {
             journal.apply(record)?;
         }
@@ -90,8 +93,9 @@ impl Journal {
         if record.n != self.next {
             return Err(FoldError::Gap(self.next));
         }
+        let run = Arc::make_mut(&mut self.run);
         for input in &record.inputs {
-            self.run.next(input, record.at_ms);
+            run.next(input, record.at_ms);
         }
         self.next += 1;
         self.epoch = self.epoch.max(record.epoch);
@@ -113,7 +117,8 @@ impl Journal {
         inputs.sort_by_key(mail_order);
         let mut decided = self.clone();
         let mut entries = Vec::new();
-        inputs.retain(|input| match decided.run.next(input, at_ms) {
+        let run = Arc::make_mut(&mut decided.run);
+        inputs.retain(|input| match run.next(input, at_ms) {
             Some(more) => {
                 entries.extend(more);
                 true
@@ -133,6 +138,12 @@ impl Journal {
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
+    }
+
+    /// The run, to be kept as it is now.
+    #[must_use]
+    pub fn shared_run(&self) -> Arc<Run> {
+        Arc::clone(&self.run)
     }
 
     /// The number of the record that comes next.

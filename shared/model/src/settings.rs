@@ -1,6 +1,6 @@
 //! Which models there are and which role has which.
 //!
-//! `SETTINGS.md` beside this crate holds the same as a table; a test compares the two.
+//! README.md holds the same as a table; a test compares the two.
 
 mod fields;
 mod provider;

@@ -44,6 +44,8 @@ pub(crate) fn close(span: &Span, outcome: &Result<Reply, ModelError>) {
                 (Finish::Filtered, _) => "content_filter",
             };
             span.record("gen_ai.response.finish_reasons", reason);
+            // A log of lines shows a span only with something that happened in it.
+            span.in_scope(|| tracing::info!("model replied"));
         }
         Err(error) => {
             span.record("error.type", error.kind.code().as_str());

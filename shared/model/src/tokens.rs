@@ -1,15 +1,18 @@
 //! Tokens of a text, counted with OpenAI's own tables.
 
-use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
+mod table;
+
+use table::{CL100K, O200K};
+use tiktoken_rs::CoreBPE;
 
 /// Bytes that are counted at once. A run without any break costs the square of its length, so a
 /// long text is counted in pieces, each of which may count one token too many.
 const PIECE: usize = 4 * 1024;
 
 /// Models of the older encoding, by the beginning of their names.
-const CL100K: &[&str] = &["gpt-4", "gpt-3.5", "gpt-35"];
+const OLDER: &[&str] = &["gpt-4", "gpt-3.5", "gpt-35"];
 /// Those among them that have the newer one.
-const NOT_CL100K: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-4.5"];
+const NEWER: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-4.5"];
 
 /// Exact for OpenAI's models, but for one token a piece of 4 KB; close to others'. Special tokens
 /// count as the text they are. The tables are built on the first call.
@@ -20,20 +23,17 @@ pub(crate) fn count(model: &str, text: &str) -> u64 {
     while !rest.is_empty() {
         let (piece, behind) =
             rest.split_at_checked(rest.floor_char_boundary(PIECE)).unwrap_or((rest, ""));
-        tokens += encoding.count_ordinary(piece) as u64;
+        // Tokens never exceed bytes.
+        tokens += encoding.map_or(piece.len(), |encoding| encoding.count_ordinary(piece)) as u64;
         rest = behind;
     }
     tokens
 }
 
-fn encoding(model: &str) -> &'static CoreBPE {
+fn encoding(model: &str) -> Option<&'static CoreBPE> {
     let name = model.rsplit('/').next().unwrap_or(model);
     let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-    if starts(CL100K) && !starts(NOT_CL100K) {
-        cl100k_base_singleton()
-    } else {
-        o200k_base_singleton()
-    }
+    if starts(OLDER) && !starts(NEWER) { CL100K.as_ref() } else { O200K.as_ref() }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! A client's stream: what a driver or viewer sends, and the body that carries it.
 //!
-//! Nobody waits for a slow client: when more than the buffer is unread, its stream ends after what
-//! is buffered, and the cursor on its last frame says where to go on.
+//! No driver waits for a slow client: when more than the buffer is unread, its stream ends after
+//! what is buffered, and the cursor on its last frame says where to go on. A record is sent whole,
+//! however large it is: else a client would come back to the same place for ever.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -45,6 +46,12 @@ impl ClientStream {
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
+    }
+
+    /// Whether more can be sent without closing the stream.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.buffered.load(Ordering::Relaxed) <= self.buffer_size
     }
 
     /// What the client has and needs.
@@ -100,11 +107,13 @@ impl ClientStream {
     }
 
     fn send(&mut self, frames: Vec<String>, now_ms: i64) {
+        if !self.has_room() {
+            self.sender = None;
+        }
         for frame in frames {
             let Some(sender) = &self.sender else { return };
-            let size = frame.len();
-            let waiting = self.buffered.fetch_add(size, Ordering::Relaxed) + size;
-            if waiting > self.buffer_size || sender.send(frame).is_err() {
+            self.buffered.fetch_add(frame.len(), Ordering::Relaxed);
+            if sender.send(frame).is_err() {
                 self.sender = None;
                 return;
             }

@@ -86,7 +86,8 @@ pub async fn drive<P: Ports>(ports: &P, drive: Drive) -> DriveEnd {
         hops = drive.hops,
     );
     async {
-        let end = Driver::new(ports, drive).run().await;
+        // In a box, since every future around it would hold room for it, and one that moves it twice.
+        let end = Box::pin(Driver::new(ports, drive).run()).await;
         tracing::info!(outcome = end.name(), "driver stopped");
         end
     }
@@ -232,6 +233,8 @@ impl<P: Ports> Driver<P> {
                     Ok(Renewed::Ours { watched_until_ms }) => {
                         self.live.watched_until(watched_until_ms);
                     }
+                    // Its end took the lease off the run; what it still owes needs none.
+                    Ok(Renewed::Lost) if self.has_ended() => {}
                     Ok(Renewed::Lost) => {
                         return Err(DriveEnd::Superseded(self.client.take()));
                     }

@@ -7,7 +7,7 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::{Delivery, Effect};
 use djinn_core::id::{RunId, UserId};
 use djinn_core::input::Input;
-use djinn_core::journal::Journal;
+use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
 
@@ -101,7 +101,7 @@ pub async fn continue_run<P: Ports>(ports: &P, serving: Serving) -> Result<(), S
     if meta.status.has_ended() {
         return deliver(ports, key).await;
     }
-    if let Some(driving) = take_over(ports, &serving).await? {
+    if let Some((driving, _)) = take_over(ports, &serving).await? {
         let Driving { lease, lapsed, journal } = *driving;
         let (key, deadline, hops) = (key.clone(), *deadline, *hops);
         let client = None;
@@ -132,7 +132,7 @@ pub async fn known<P: Ports>(ports: &P, key: &RunKey) -> Result<RunMeta, Failure
 }
 
 /// Prepares a client for a run that exists: replays what it missed since `cursor`, everything
-/// without one.
+/// without one. What its buffer does not hold, [`serve`] sends as it reads.
 ///
 /// # Errors
 /// `bad_cursor` for a cursor of another run or ahead of this one, or `store_unavailable`.
@@ -156,6 +156,9 @@ pub async fn replay<P: Ports>(
     }
     let now_ms = ports.clock().now_ms();
     for record in missed {
+        if !client.has_room() {
+            break;
+        }
         client.record(record, now_ms);
     }
     Ok(())
@@ -170,7 +173,7 @@ fn bad_cursor(run: &RunId, records: usize) -> Failure {
 async fn take_over<P: Ports>(
     ports: &P,
     serving: &Serving,
-) -> Result<Option<Box<Driving>>, StoreError> {
+) -> Result<Option<(Box<Driving>, Vec<Record>)>, StoreError> {
     let now_ms = ports.clock().now_ms();
     let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
     let key = &serving.key;
@@ -178,30 +181,34 @@ async fn take_over<P: Ports>(
     let Taken::Ours { lease, lapsed } = taken else {
         return Ok(None);
     };
-    let journal = match read_journal(ports, key).await {
-        Ok(journal) => journal,
+    let (journal, records) = match read_journal(ports, key).await {
+        Ok(read) => read,
         Err(error) => {
             // Left alone, it would be locked until the lease lapses.
             ports.store().release_lease(key, &lease).await?;
             return Err(error);
         }
     };
-    Ok(Some(Box::new(Driving { lease, lapsed, journal })))
+    Ok(Some((Box::new(Driving { lease, lapsed, journal }), records)))
 }
 
-async fn read_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Journal, StoreError> {
+async fn read_journal<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+) -> Result<(Journal, Vec<Record>), StoreError> {
     use djinn_core::journal::FoldError;
     let records = ports.store().read(key, 0).await?;
-    Journal::fold(&records).map_err(|error| match error {
+    let journal = Journal::fold(&records).map_err(|error| match error {
         FoldError::NewerFormat(format) => StoreError::NewerFormat(format),
         FoldError::NoQuestion | FoldError::Gap(_) => StoreError::Unreadable(error.to_string()),
-    })
+    })?;
+    Ok((journal, records))
 }
 
 /// Makes the deliveries that an ended run still owes. Needs no lease: each is idempotent, and so is
 /// its record.
 async fn deliver<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
-    let journal = read_journal(ports, key).await?;
+    let (journal, _) = read_journal(ports, key).await?;
     let mut inputs = Vec::new();
     for effect in journal.run().due() {
         if let Effect::Deliver(delivery) = effect {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::gate::Gate;
 use crate::request::{Request, Role};
 use crate::response::Response;
 
@@ -20,6 +21,8 @@ pub struct Bench {
     pub tool: String,
     /// The arguments of the nth call of a run, from 1; no two alike, or they count as repeats.
     pub arguments: fn(usize) -> Value,
+    /// Holds the answer of every run before this chunk.
+    pub gate: Option<(usize, Gate)>,
 }
 
 impl Default for Bench {
@@ -37,6 +40,7 @@ impl Default for Bench {
                     "content": format!("# Part {nth}\n\nA line of text.\n"),
                 })
             },
+            gate: None,
         }
     }
 }
@@ -52,9 +56,12 @@ pub(crate) fn respond(bench: &Bench, request: &Request) -> Response {
     let rest = bench.deltas % bench.model_calls.max(1);
     let deltas = share + usize::from(turn < rest);
     let words = (0..deltas).map(|n| format!("word {n} "));
-    let response = Response::default().deltas(words).delta_chars(usize::MAX);
+    let response = Response::default().deltas(words).delta_chars(usize::MAX).at_once();
     if turn >= calling {
-        return response;
+        return match &bench.gate {
+            Some((chunk, gate)) if turn == calling => response.gated(*chunk, gate.clone()),
+            Some(_) | None => response,
+        };
     }
     let extra = bench.tool_calls.saturating_sub(calling);
     let calls = match turn {

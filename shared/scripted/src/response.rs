@@ -23,6 +23,7 @@ pub struct Response {
     pub(crate) gates: Vec<(usize, Gate)>,
     pub(crate) delay: Option<Duration>,
     pub(crate) ending: Ending,
+    pub(crate) at_once: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -282,6 +283,14 @@ impl Response {
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = Some(delay);
+        self
+    }
+
+    /// Does not flush each chunk on its own: what leaves together is up to the socket, as it is
+    /// when a provider writes faster than its client reads. For benchmarks.
+    #[must_use]
+    pub fn at_once(mut self) -> Self {
+        self.at_once = true;
         self
     }
 

@@ -32,7 +32,7 @@ struct Answers {
 
 #[derive(Clone)]
 enum Answer {
-    Fixed(Response),
+    Fixed(Box<Response>),
     Computed(Arc<dyn Fn(&Request) -> Response + Send + Sync>),
 }
 
@@ -46,7 +46,7 @@ impl Rule {
                 label,
                 expects: Box::new(expects),
                 answers: Mutex::new(Answers {
-                    queue: VecDeque::from([Answer::Fixed(Response::default())]),
+                    queue: VecDeque::from([Answer::Fixed(Box::default())]),
                     always: false,
                 }),
             }),
@@ -56,7 +56,7 @@ impl Rule {
     /// Starts the answer to the next request that matches.
     #[must_use]
     pub fn then(self) -> Self {
-        let next = Answer::Fixed(Response::default());
+        let next = Answer::Fixed(Box::default());
         locked(&self.core.answers).queue.push_back(next);
         self
     }
@@ -96,7 +96,7 @@ impl Rule {
             }
         };
         Some(match answer? {
-            Answer::Fixed(response) => response,
+            Answer::Fixed(response) => *response,
             Answer::Computed(respond) => respond(request),
         })
     }
@@ -109,8 +109,10 @@ impl Rule {
 
     fn write(self, change: impl FnOnce(Response) -> Response) -> Self {
         self.replace(|newest| match newest {
-            Some(Answer::Fixed(response)) => Answer::Fixed(change(response)),
-            Some(Answer::Computed(_)) | None => Answer::Fixed(change(Response::default())),
+            Some(Answer::Fixed(response)) => Answer::Fixed(Box::new(change(*response))),
+            Some(Answer::Computed(_)) | None => {
+                Answer::Fixed(Box::new(change(Response::default())))
+            }
         })
     }
 

@@ -111,8 +111,8 @@ impl Scripted {
         self.script.on_request(expects)
     }
 
-    /// The requests so far, in the order they arrived; the newest 500. One that could not be read
-    /// is not among them.
+    /// The requests so far, in the order they arrived; the newest 500, or the newest 32 MB of them.
+    /// One that could not be read is not among them.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.log.requests()

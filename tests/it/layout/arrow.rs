@@ -9,7 +9,7 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("djinn-core", &[]),
     ("djinn-runtime", &["djinn-core"]),
     ("djinn-aws", &["djinn-core", "djinn-runtime"]),
@@ -44,6 +44,18 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "djinn-runtime",
             "djinn-scripted",
             "djinn-tools",
+            "djinn-wiring",
+            "functions/*",
+        ],
+    ),
+    (
+        "djinn-bench",
+        &[
+            "djinn-aws",
+            "djinn-core",
+            "djinn-local",
+            "djinn-runtime",
+            "djinn-scripted",
             "djinn-wiring",
             "functions/*",
         ],

@@ -11,6 +11,8 @@ use super::USAGE;
 pub(super) enum Arguments {
     /// Run the system.
     Serve { port: u16, ui: Option<PathBuf> },
+    /// Run the functions under `cargo lambda watch`.
+    Watch { port: u16 },
     /// Ask one question.
     Ask(Ask),
 }
@@ -24,27 +26,25 @@ pub(super) struct Ask {
     pub(super) request: Option<String>,
 }
 
-/// Where the system listens.
-const PORT: u16 = 9000;
+/// Where the system listens, unless it is told otherwise.
+pub(super) const PORT: u16 = 9000;
 
 impl Arguments {
     pub(super) fn read(words: &[&str]) -> Result<Self> {
         match words {
             ["ask", rest @ ..] => Ask::read(rest).map(Self::Ask),
+            ["watch", rest @ ..] => watch(rest),
             rest => serve(rest),
         }
     }
 }
 
 fn serve(words: &[&str]) -> Result<Arguments> {
-    let (mut port, mut ui) = (PORT, None);
+    let (mut at, mut ui) = (PORT, None);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
-            "--port" => {
-                let value = value(&mut words, word)?;
-                port = value.parse().with_context(|| format!("`{value}` is no port"))?;
-            }
+            "--port" => at = port(value(&mut words, word)?)?,
             "--ui" => ui = Some(PathBuf::from(value(&mut words, word)?)),
             other => bail!("`{other}` is not known here\n\n{USAGE}"),
         }
@@ -52,7 +52,19 @@ fn serve(words: &[&str]) -> Result<Arguments> {
     if let Some(dir) = ui.as_ref().filter(|dir| !dir.join("index.html").is_file()) {
         bail!("{} holds no index.html: --ui takes the directory of a built UI", dir.display());
     }
-    Ok(Arguments::Serve { port, ui })
+    Ok(Arguments::Serve { port: at, ui })
+}
+
+fn watch(words: &[&str]) -> Result<Arguments> {
+    match words {
+        [] => Ok(Arguments::Watch { port: PORT }),
+        ["--port", value] => Ok(Arguments::Watch { port: port(value)? }),
+        _ => bail!("`cargo dev watch` takes nothing but --port\n\n{USAGE}"),
+    }
+}
+
+fn port(value: &str) -> Result<u16> {
+    value.parse().with_context(|| format!("`{value}` is no port"))
 }
 
 impl Ask {
@@ -111,6 +123,7 @@ mod tests {
             (&["ask", "q", "--fiel", "x"], "`--fiel` is not known"),
             (&["--port", "many"], "`many` is no port"),
             (&["--port"], "--port needs a value"),
+            (&["watch", "--ui", "dist"], "nothing but --port"),
             (&["--ui", "/nowhere"], "index.html"),
         ] {
             let error = Arguments::read(words).unwrap_err().to_string();

@@ -3,22 +3,26 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
+use djinn_core::code::Failure;
+use djinn_core::settings::Language;
 use djinn_local::{System, SystemOptions};
+use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::arguments::Ask;
+use super::arguments::{Ask, PORT};
 use super::client::{Question, Server};
+use super::json::{list, number, text};
 use super::running::Running;
 use super::show::Screen;
-use super::{djinn_runtime_logs, home, options};
+use super::{home, log, options};
 
 /// How often a stream that broke off is taken up again without any news.
 const MAX_RECONNECTS: u32 = 5;
 
 /// Asks, shows the run, keeps copies of its files, and fails if the run did.
 pub(super) async fn ask(ask: Ask) -> Result<()> {
-    djinn_runtime_logs();
+    log();
     let http = reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(5))
         .tcp_nodelay(true)
@@ -51,25 +55,23 @@ async fn answer(server: &Server, ask: &Ask, screen: &mut Screen, stays: bool) ->
     }
     let question = Question { text: &ask.question, session, request: &request };
     let (run, ending) = follow(server, &question, screen).await?;
-    screen.line("");
-    let failure = ending["failure"].as_object();
-    screen.heading(
-        ending["answer"].as_str().filter(|text| !text.is_empty()).unwrap_or("(no answer)"),
-    );
-    for file in ending["files"].as_array().into_iter().flatten() {
+    screen.answer(match text(&ending, "/answer") {
+        "" => "(no answer)",
+        answer => answer,
+    });
+    for file in list(&ending, "/files") {
         show_file(server, file, &run, screen, stays).await?;
     }
-    let spent = &ending["spent"];
+    let spent = |of| number(&ending, &format!("/spent/{of}"));
     screen.line(&format!(
         "\nrun {run}\nrequest {request}\n{} model calls, {} tool calls, {} tokens, {:.1} s",
-        spent["model_calls"],
-        spent["tool_calls"],
-        spent["usage"]["input_tokens"].as_u64().unwrap_or_default()
-            + spent["usage"]["output_tokens"].as_u64().unwrap_or_default(),
-        ending["took_ms"].as_f64().unwrap_or_default() / 1000.0,
+        spent("model_calls"),
+        spent("tool_calls"),
+        spent("usage/input_tokens") + spent("usage/output_tokens"),
+        Duration::from_millis(number(&ending, "/took_ms")).as_secs_f64(),
     ));
-    match failure {
-        None => Ok(()),
+    match ending.get("failure") {
+        None | Some(Value::Null) => Ok(()),
         Some(failure) => bail!("{}", sentence(failure)),
     }
 }
@@ -106,15 +108,24 @@ async fn show_file(
     screen: &mut Screen,
     stays: bool,
 ) -> Result<()> {
-    let name = file["name"].as_str().context("a file without a name")?;
-    let url = file["preview_url"].as_str().context("a file without a link")?;
+    let (name, url) = (text(file, "/name"), text(file, "/preview_url"));
     let dir = home().join("files").join(run);
     std::fs::create_dir_all(&dir)?;
     let copy = dir.join(name);
     std::fs::write(&copy, server.download(url).await?)?;
-    let opens = if stays { "" } else { " (opens while `cargo dev` runs)" };
-    screen.line(&format!("\n{name}\n  {url}{opens}\n  {}", shown(&copy).display()));
+    let link = match stays {
+        true => url.to_owned(),
+        false => {
+            format!("{} (opens while `cargo dev` runs)", url.replace(&server.url, &usual_url()))
+        }
+    };
+    screen.line(&format!("\n{name}\n  {link}\n  {}", shown(&copy).display()));
     Ok(())
+}
+
+/// Where `cargo dev` listens.
+fn usual_url() -> String {
+    format!("http://127.0.0.1:{PORT}")
 }
 
 /// The path as it is shorter to type.
@@ -124,12 +135,9 @@ fn shown(path: &Path) -> &Path {
 }
 
 /// Why the run failed, in the server's words.
-fn sentence(failure: &serde_json::Map<String, Value>) -> String {
-    let failure = serde_json::from_value(Value::Object(failure.clone()));
-    failure.map_or_else(
-        |_| "the run failed".to_owned(),
-        |failure: djinn_core::code::Failure| failure.sentence(djinn_core::settings::Language::En),
-    )
+fn sentence(failure: &Value) -> String {
+    Failure::deserialize(failure)
+        .map_or_else(|_| "the run failed".to_owned(), |failure| failure.sentence(Language::En))
 }
 
 fn new_request_id() -> String {

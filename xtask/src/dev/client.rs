@@ -7,6 +7,8 @@ use reqwest::header::{ACCEPT, HeaderMap};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 
+use super::json::text;
+
 /// A system to talk to.
 pub(super) struct Server {
     pub(super) http: Client,
@@ -29,9 +31,8 @@ impl Server {
             file.file_name().and_then(|name| name.to_str()).context("the file has no name")?;
         let wanted = json!({"requestId": session, "fileName": name, "fileSize": bytes.len()});
         let place = self.post("/v1/file_tool/upload_url", &wanted).await?;
-        let url = place["uploadUrl"].as_str().context("no upload URL came back")?;
-        let mut put = self.http.put(url).body(bytes);
-        for (name, value) in place["headers"].as_object().into_iter().flatten() {
+        let mut put = self.http.put(text(&place, "/uploadUrl")).body(bytes);
+        for (name, value) in place.get("headers").and_then(Value::as_object).into_iter().flatten() {
             put = put.header(name, value.as_str().unwrap_or_default());
         }
         let answer = put.send().await?;
@@ -83,9 +84,9 @@ async fn refused(response: Response) -> Result<Response> {
     }
     let status = response.status();
     let body: Value = response.json().await.unwrap_or_default();
-    match body["message"].as_str() {
-        Some(message) => bail!("{message}"),
-        None => bail!("the server answered {status}"),
+    match text(&body, "/message") {
+        "" => bail!("the server answered {status}"),
+        message => bail!("{message}"),
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::client::Event;
+use super::json::{number, text};
 
 /// What is on the screen.
 pub(super) struct Screen {
@@ -15,6 +16,8 @@ pub(super) struct Screen {
     shown: BTreeMap<String, (u64, usize)>,
     calls: BTreeMap<String, (String, Instant)>,
     at_line_start: bool,
+    /// The text of the last message.
+    said: String,
 }
 
 const DIM: &str = "\x1b[2m";
@@ -24,7 +27,13 @@ const PLAIN: &str = "\x1b[0m";
 impl Screen {
     pub(super) fn new() -> Self {
         let colours = stdout().is_terminal();
-        Self { colours, shown: BTreeMap::new(), calls: BTreeMap::new(), at_line_start: true }
+        Self {
+            colours,
+            shown: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            at_line_start: true,
+            said: String::new(),
+        }
     }
 
     /// Shows an event.
@@ -37,7 +46,7 @@ impl Screen {
             "run.resumed" => self.line("(the process that worked on this died; another goes on)"),
             "call.requested" => self.requested(data),
             "call.completed" => self.completed(data),
-            "file.added" => self.line(&format!("+ {}", text(&data["file"]["name"]))),
+            "file.added" => self.line(&format!("+ {}", text(data, "/file/name"))),
             _ => {}
         }
     }
@@ -49,18 +58,20 @@ impl Screen {
         self.new_line();
     }
 
-    /// A line that stands out.
-    pub(super) fn heading(&mut self, line: &str) {
-        let line = self.in_style(BOLD, line);
-        self.line(&line);
+    /// The answer, unless it is the last thing that was said.
+    pub(super) fn answer(&mut self, answer: &str) {
+        if answer.trim() != self.said.trim() {
+            let answer = self.in_style(BOLD, answer);
+            self.line(&answer);
+        }
     }
 
     fn preview(&mut self, data: &Value) {
-        let kind = text(&data["kind"]);
-        let key = format!("{}/{kind}", text(&data["message"]));
-        let attempt = data["attempt"].as_u64().unwrap_or_default();
-        let offset = usize::try_from(data["offset"].as_u64().unwrap_or_default()).unwrap_or(0);
-        let piece = text(&data["text"]);
+        let kind = text(data, "/kind");
+        let key = format!("{}/{kind}", text(data, "/message"));
+        let attempt = number(data, "/attempt");
+        let offset = usize::try_from(number(data, "/offset")).unwrap_or(0);
+        let piece = text(data, "/text");
         let (known_attempt, shown) = self.shown.get(&key).copied().unwrap_or_default();
         let shown = if attempt > known_attempt { 0 } else { shown };
         if attempt < known_attempt || offset > shown {
@@ -77,31 +88,32 @@ impl Screen {
 
     /// The whole text; what was not shown as it was written is shown now.
     fn message(&mut self, data: &Value) {
-        let key = format!("{}/text", text(&data["message"]));
-        let whole = text(&data["text"]);
+        let key = format!("{}/text", text(data, "/message"));
+        let whole = text(data, "/text");
         let (_, shown) = self.shown.remove(&key).unwrap_or_default();
         self.write(whole.get(shown..).unwrap_or_default());
         self.new_line();
+        whole.clone_into(&mut self.said);
     }
 
     fn requested(&mut self, data: &Value) {
-        let arguments = &data["arguments"];
-        let about: Vec<&str> = ["command", "filename", "query", "task"]
-            .iter()
-            .filter_map(|name| arguments[*name].as_str())
-            .collect();
-        let title = format!("{} {}", text(&data["tool"]), about.join(" "));
+        let about = ["/arguments/command", "/arguments/filename", "/arguments/query"];
+        let about = about.map(|pointer| text(data, pointer));
+        let title = format!("{} {}", text(data, "/tool"), about.join(" ").trim());
         self.line(&format!("  … {title}"));
-        self.calls.insert(text(&data["call"]).to_owned(), (title, Instant::now()));
+        self.calls.insert(text(data, "/call").to_owned(), (title, Instant::now()));
     }
 
     fn completed(&mut self, data: &Value) {
-        let Some((title, since)) = self.calls.remove(text(&data["call"])) else { return };
-        let outcome = &data["outcome"];
+        let Some((title, since)) = self.calls.remove(text(data, "/call")) else { return };
         let took = since.elapsed().as_secs_f64();
-        let line = match text(&outcome["is"]) {
+        let line = match text(data, "/outcome/is") {
             "done" => format!("  ✓ {title} ({took:.1} s)"),
-            _ => format!("  ✗ {title}: {} {}", text(&outcome["reason"]), text(&outcome["detail"])),
+            _ => format!(
+                "  ✗ {title}: {} {}",
+                text(data, "/outcome/reason"),
+                text(data, "/outcome/detail")
+            ),
         };
         self.line(&line);
     }
@@ -126,10 +138,6 @@ impl Screen {
     }
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
 fn failure(data: &Value) -> &str {
-    text(&data["failure"]["detail"])
+    text(data, "/failure/detail")
 }

@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use anyhow::Result;
 
 use crate::process::{cargo, run};
+use crate::venv;
 
 pub(super) fn fmt() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))
@@ -30,4 +31,11 @@ pub(super) fn tests() -> Result<()> {
     // A snapshot that differs fails and leaves nothing in the tree.
     command.env("INSTA_UPDATE", "no");
     run(&mut command)
+}
+
+/// The tests that need cargo-lambda, one at a time: each has a host of its own.
+pub(super) fn watch() -> Result<()> {
+    let test = ["test", "--package", "djinn-tests", "--test", "watch", "--", "--ignored"];
+    let command = cargo(&[&test[..], &["--test-threads", "1"]].concat());
+    run(&mut venv::ready()?.around(command)?)
 }

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::answer::{Ask, Protocol, stream};
 use crate::fields::Fields;
 use crate::identity::Caller;
-use crate::refusal::{Refusal, name};
+use crate::refusal::{REQUEST_ID, RUN_ID, Refusal, name};
 use crate::{Agent, Shared};
 
 /// Bytes of a question.
@@ -71,6 +71,12 @@ pub(crate) async fn query_agent<P: Ports>(
         let label = asking.request.as_ref().map_or("", RequestId::as_str);
         refusal.ui_event(label, agent.settings.run.language, agent.ports.clock().now_ms())
     }))
+}
+
+/// The same path with another method: this client reads nothing but events.
+pub(crate) async fn query_not_posted<P: Ports>(State(agent): State<Shared<P>>) -> Response {
+    let refusal = Refusal::from(ErrorCode::MethodNotAllowed);
+    refusal.ui_event("", agent.settings.run.language, agent.ports.clock().now_ms())
 }
 
 /// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
@@ -201,9 +207,10 @@ impl Asking {
 
     /// Names what is known of the question in an answer that does not name it yet.
     fn named(&self, mut response: Response) -> Response {
-        if !response.headers().contains_key(crate::refusal::REQUEST_ID) {
-            name(response.headers_mut(), self.run.as_ref(), self.request.as_ref());
-        }
+        let unnamed = |header| !response.headers().contains_key(header);
+        let run = self.run.as_ref().filter(|_| unnamed(RUN_ID));
+        let request = self.request.as_ref().filter(|_| unnamed(REQUEST_ID));
+        name(response.headers_mut(), run, request);
         response
     }
 }

@@ -165,6 +165,7 @@ fn located(links: &Links, fields: &Fields, file: &ProductFile) -> Value {
     })
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn stored(error: StoreError) -> Refusal {
     unavailable(&error).into()
 }

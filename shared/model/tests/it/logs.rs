@@ -45,6 +45,9 @@ async fn log_of(answers: &[(&str, Script)]) -> String {
         .with_ansi(false)
         .with_writer(log.clone())
         .finish();
+    // While there is only one dispatcher, tracing asks the thread that meets a place first whether
+    // anybody listens there: other tests' threads would answer for ours.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(subscriber);
     let (server, address) = Server::start().await;
     for (provider, script) in answers {

@@ -50,6 +50,8 @@ impl InFlight {
         performance: impl Future<Output = Vec<Input>> + Send + 'static,
     ) {
         let performed = id.clone();
+        // In a box, since a future that awaits what it was given holds room for it twice.
+        let performance = Box::pin(performance);
         let task = async move { Happening::Performed { id: performed, inputs: performance.await } };
         let abort = self.tasks.spawn(task.in_current_span());
         self.performing.insert(id, Performance { class, abort });

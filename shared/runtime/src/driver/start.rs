@@ -70,7 +70,7 @@ impl<P: Ports> Driver<P> {
         let call = perform::model::Call {
             ports: self.ports.clone(),
             key: self.key.clone(),
-            run: self.writer.run().clone(),
+            run: self.writer.journal().shared_run(),
             call,
             deadline: self.deadline,
             previews: self.preview_sender.clone(),

@@ -1,5 +1,7 @@
 //! A model call: rendered, fitted, tried, retried.
 
+use std::sync::Arc;
+
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
@@ -22,7 +24,7 @@ pub struct Call<P: Ports> {
     /// The run.
     pub key: RunKey,
     /// Its state.
-    pub run: Run,
+    pub run: Arc<Run>,
     /// What it owes.
     pub call: ModelCall,
     /// Until when.
@@ -56,10 +58,8 @@ impl<P: Ports> Call<P> {
                 Ok(reply) => return vec![replied(&self.call.message, reply, &rendered)],
                 Err(failed_attempt) => failed_attempt,
             };
-            tracing::warn!(
-                message = %self.call.message, kind = ?error.kind, attempt = failed + 1,
-                "model call failed"
-            );
+            let call = &rendered.request.call;
+            tracing::warn!(%call, kind = ?error.kind, attempt = failed + 1, "model call failed");
             failed += 1;
             if sent_text {
                 return self.broke_off(&error, failed);

@@ -1,5 +1,7 @@
 //! Following a run that somebody else drives: the journal, and previews from the live log.
 
+use djinn_core::journal::Record;
+
 use super::{Driving, Serving, take_over};
 use crate::client::ClientStream;
 use crate::port::Ports;
@@ -49,7 +51,7 @@ pub(super) async fn follow<P: Ports>(
             }
             Ok(None) => follower.failures = 0,
             Err(error) => {
-                tracing::warn!(%error, "run not followed");
+                tracing::warn!(%error, run_id = %serving.key.run, "run not followed");
                 follower.failures += 1;
             }
         }
@@ -70,8 +72,8 @@ struct Follower<'a, P: Ports> {
 impl<P: Ports> Follower<'_, P> {
     /// One look at the run. Returns it if nobody drives it.
     async fn look(&mut self) -> Result<Option<Box<Driving>>, crate::port::StoreError> {
-        let (key, store) = (&self.serving.key, self.ports.store());
-        let settings = self.ports.settings();
+        let (ports, serving) = (self.ports.clone(), self.serving);
+        let (key, store, settings) = (&serving.key, ports.store(), ports.settings());
         let now_ms = self.ports.clock().now_ms();
         if self.watched_until_ms.saturating_sub(now_ms) < milliseconds(settings.watch_for) / 2 {
             self.watched_until_ms = now_ms.saturating_add(milliseconds(settings.watch_for));
@@ -82,23 +84,42 @@ impl<P: Ports> Follower<'_, P> {
         self.live_after = after;
         let records = store.read(key, self.client.connection().wants()).await?;
         for piece in &pieces {
-            self.client.preview(piece, now_ms);
+            if self.client.has_room() {
+                self.client.preview(piece, now_ms);
+            }
         }
-        for record in &records {
-            self.client.record(record, now_ms);
-        }
+        let is_behind = !self.show(&records, now_ms);
         if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
             self.client.heartbeat(now_ms);
         }
-        if self.client.connection().has_ended() || now_ms < self.look_at_lease_ms {
+        if is_behind || self.client.connection().has_ended() || now_ms < self.look_at_lease_ms {
             return Ok(None);
         }
         self.look_at_lease_ms = now_ms.saturating_add(milliseconds(settings.mailbox_every));
         match store.meta(key).await? {
             Some(meta) if !meta.status.has_ended() && !meta.is_driven(now_ms) => {
-                take_over(&self.ports, self.serving).await
+                let Some((driving, records)) = take_over(&ports, serving).await? else {
+                    return Ok(None);
+                };
+                // The last driver may have written more before it left.
+                for record in &records {
+                    self.client.record(record, now_ms);
+                }
+                Ok(Some(driving))
             }
             Some(_) | None => Ok(None),
         }
+    }
+
+    /// Shows records, as far as the client has room for them: a viewer can wait for it to read.
+    /// Returns whether that was all of them.
+    fn show(&mut self, records: &[Record], now_ms: i64) -> bool {
+        for record in records {
+            if !self.client.has_room() {
+                return false;
+            }
+            self.client.record(record, now_ms);
+        }
+        true
     }
 }

@@ -1,14 +1,19 @@
 //! Runs that outlive their invocations.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_core::journal::Journal;
 use djinn_core::settings::RunSettings;
+use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
+use djinn_testkit::memory::{Fault, OpKind};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{Line, StoryModel};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::crash::sorted;
 use crate::story::{TOLD, sim, told, tools, visible};
@@ -87,4 +92,29 @@ async fn the_wall_time_ends_a_run_across_invocations() {
     let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
     let last = visible(&entries).pop().unwrap();
     assert!(last.starts_with("end failed:") && last.contains("time_used_up"), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_went_with_the_runs_end_keeps_nobody_from_delivering() {
+    // A renewal is under way while the run ends, and is answered after that.
+    let mut sim = sim(Points::new(), &Ledger::default());
+    let renew_every = Duration::from_millis(100);
+    sim.ports.settings = Settings { renew_every, ..Settings::default() }.into();
+    let ended = Arc::new(Semaphore::new(0));
+    sim.ports.store.before_each(move |op| {
+        let ended = ended.clone();
+        async move {
+            match op.kind {
+                OpKind::End => ended.add_permits(1),
+                OpKind::RenewLease => drop(ended.acquire().await),
+                _ => {}
+            }
+            Fault::None
+        }
+    });
+    told(&mut sim).await;
+    let key = sim.question(RunSettings::default()).run_key();
+    let records = sim.ports.store.read(&key, 0).await.unwrap();
+    let owed = Journal::fold(&records).unwrap().run().due();
+    assert!(owed.is_empty(), "the run's driver left without {owed:?}");
 }

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use djinn_core::settings::RunSettings;
+use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::{Frames, Sim};
 use djinn_testkit::story::{Line, StoryModel};
+use tokio::sync::Semaphore;
 
 use crate::story::{sim, told, visible};
 
@@ -73,7 +76,6 @@ async fn a_viewer_takes_over_when_the_driver_dies_and_the_old_driver_stops_when_
     let (frozen, clock) = (std::sync::OnceLock::new(), sim.ports.clock.clone());
     let frozen = std::sync::Arc::new(frozen);
     sim.ports.store.before_each(move |op| {
-        use djinn_runtime::port::clock::Clock;
         let (clock, frozen) = (clock.clone(), frozen.clone());
         async move {
             let freezes = op.kind == OpKind::Append && op.record == Some(3);
@@ -89,4 +91,42 @@ async fn a_viewer_takes_over_when_the_driver_dies_and_the_old_driver_stops_when_
     let seen = visible(&entries);
     assert_eq!(crate::crash::sorted(&seen), crate::crash::sorted(&crate::story::TOLD));
     assert_eq!(ledger.count("send t2.c1"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_viewer_that_takes_over_is_shown_what_the_last_driver_wrote_before_it_left() {
+    // The first driver hands over after one step. The viewer has read the journal before that step
+    // was written, and looks at the lease after it was released.
+    let mut sim = sim(Points::new(), &Ledger::default());
+    let hand_over_margin = Duration::from_secs(1);
+    sim.ports.settings = Settings { hand_over_margin, ..Settings::default() }.into();
+    sim.kick_copies = 0;
+    let (released, clock) = (std::sync::Arc::new(Semaphore::new(0)), sim.ports.clock.clone());
+    sim.ports.store.before_each(move |op| {
+        let (released, clock) = (released.clone(), clock.clone());
+        async move {
+            match op.kind {
+                OpKind::ReleaseLease => released.add_permits(1),
+                OpKind::Meta => {
+                    let _released = released.acquire().await;
+                    clock.sleep(Duration::from_millis(1)).await;
+                }
+                _ => {}
+            }
+            Fault::None
+        }
+    });
+    sim.invocation = Some(Duration::from_secs(3));
+    let question = sim.question(RunSettings::default());
+    sim.ask(question.clone());
+    sim.invocation = None;
+    let entries = sim.run_to_end(&question).await.unwrap();
+    let ids = |frames: &[(i64, String)]| -> Vec<String> {
+        let data = frames.iter().filter_map(|(_, frame)| frame.split_once("data:{\"id\":\""));
+        data.map(|(_, rest)| rest.split('"').next().unwrap().to_owned()).collect()
+    };
+    let driver = ids(&sent(&sim.clients[0]));
+    assert_eq!(driver.last().map(String::as_str), Some("t1.c2"), "it left after one step");
+    let expected: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
+    assert_eq!(ids(&sent(&sim.clients[1])), expected);
 }

@@ -36,6 +36,7 @@ pub(super) async fn deliver(
         gates: response.gates,
         delay: response.delay,
         ending: response.ending,
+        at_once: response.at_once,
         position: 0,
         delivery: request.deliver(),
         running,
@@ -62,6 +63,7 @@ struct Feed {
     gates: Vec<(usize, Gate)>,
     delay: Option<Duration>,
     ending: Ending,
+    at_once: bool,
     /// Chunks handed over so far.
     position: usize,
     delivery: Delivery,
@@ -70,8 +72,10 @@ struct Feed {
 
 impl Feed {
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
-        // Being pending once makes the HTTP server flush what it has: every chunk leaves alone.
-        tokio::task::yield_now().await;
+        if !self.at_once {
+            // Being pending once makes the HTTP server flush what it has: every chunk leaves alone.
+            tokio::task::yield_now().await;
+        }
         let running = self.running.clone();
         let chunk = tokio::select! {
             chunk = self.step() => chunk,

@@ -11,6 +11,9 @@ use crate::request::Request;
 /// Requests, and unexpected ones, that are kept: a demo may run for days.
 const KEPT: usize = 500;
 
+/// Bytes of requests that are kept, beside the newest one.
+const KEPT_BYTES: usize = 32 * 1024 * 1024;
+
 #[derive(Debug, Default)]
 pub(super) struct Log {
     requests: Mutex<VecDeque<Request>>,
@@ -29,6 +32,9 @@ impl Log {
         match read(number) {
             Ok(request) => {
                 push(&mut requests, request.clone());
+                while requests.len() > 1 && bytes(&requests) > KEPT_BYTES {
+                    requests.pop_front();
+                }
                 self.arrived.send_replace(number);
                 Ok(request)
             }
@@ -63,6 +69,10 @@ impl Log {
             let _ = arrived.changed().await;
         }
     }
+}
+
+fn bytes(requests: &VecDeque<Request>) -> usize {
+    requests.iter().map(Request::body_bytes).sum()
 }
 
 fn push<T>(kept: &mut VecDeque<T>, new: T) {

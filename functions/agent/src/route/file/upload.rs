@@ -18,7 +18,7 @@ use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::sleep::wake;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::{answered, links, read, session_key, stored};
 use crate::fields::{Fields, bytes, id_of};
@@ -49,13 +49,15 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
         })?;
         let store = agent.ports.store();
         let put = store.presign_put(&session, &file, size, UPLOAD_LIFE).await.map_err(stored)?;
-        let headers: serde_json::Map<String, Value> =
+        let headers: Map<String, Value> =
             put.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
         let mut body = place(&links(&agent, &parts, &session), &file.name, size);
-        body["uploadUrl"] = put.url.into();
-        body["method"] = "PUT".into();
-        body["headers"] = headers.into();
-        body["expiresInSeconds"] = UPLOAD_LIFE.as_secs().into();
+        body.extend([
+            ("uploadUrl".to_owned(), put.url.into()),
+            ("method".to_owned(), "PUT".into()),
+            ("headers".to_owned(), headers.into()),
+            ("expiresInSeconds".to_owned(), UPLOAD_LIFE.as_secs().into()),
+        ]);
         Ok(axum::Json(body).into_response())
     };
     answered(&agent, answer.await)
@@ -137,12 +139,15 @@ fn described(name: FileName, description: &str, internal: bool) -> NewFile {
 }
 
 /// Where a new file is, or will be.
-fn place(links: &Links, name: &FileName, size: u64) -> Value {
+fn place(links: &Links, name: &FileName, size: u64) -> Map<String, Value> {
     let download = links.download(name);
-    json!({
-        "ossUrl": download, "downloadUrl": download, "domainUrl": links.preview(name),
-        "fileName": name, "fileSize": size,
-    })
+    Map::from_iter([
+        ("ossUrl".to_owned(), download.clone().into()),
+        ("downloadUrl".to_owned(), download.into()),
+        ("domainUrl".to_owned(), links.preview(name).into()),
+        ("fileName".to_owned(), name.as_str().into()),
+        ("fileSize".to_owned(), size.into()),
+    ])
 }
 
 /// The parts of an upload form.

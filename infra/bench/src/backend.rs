@@ -1,0 +1,98 @@
+//! What an agent talks to: the stores and the scripted model.
+
+use std::io;
+
+use anyhow::{Context as _, Result};
+use djinn_aws::{Endpoints, Settings};
+use djinn_local::{BUCKET, Stores, StoresOptions, TABLE};
+use djinn_scripted::{Bench, Gate, Script, Scripted};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::terminal;
+
+/// The word that makes this program a process of its own that holds a backend.
+pub(crate) const PROCESS: &str = "stores";
+
+/// A running backend. It keeps everything in memory, but for the objects of its bucket.
+pub(crate) struct Backend {
+    stores: Stores,
+    model: Scripted,
+}
+
+/// Where a backend is.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) store: Settings,
+    /// The model's base URL.
+    pub(crate) model: String,
+}
+
+impl Backend {
+    /// Starts one whose model answers by this script.
+    pub(crate) async fn start(script: Script) -> Result<Self> {
+        let stores = Stores::start(StoresOptions::default())?;
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        Ok(Self { stores, model: Scripted::serve(listener, script)? })
+    }
+
+    /// Where it is.
+    pub(crate) fn place(&self) -> Place {
+        Place { store: self.stores.settings().clone(), model: self.model.base_url() }
+    }
+
+    /// Whether the model was asked for what it does not expect.
+    pub(crate) fn check(&self) -> Result<()> {
+        let unexpected = self.model.take_unexpected();
+        anyhow::ensure!(unexpected.is_empty(), "the model: {}", unexpected.join("\n"));
+        Ok(())
+    }
+}
+
+impl Place {
+    /// The stores and the model behind these URLs.
+    pub(crate) fn at([dynamodb, s3, model]: [String; 3]) -> Self {
+        let endpoints =
+            Endpoints { dynamodb: Some(dynamodb), s3: Some(s3), ..Endpoints::default() };
+        Self { store: Settings { endpoints, ..Settings::new(TABLE, BUCKET) }, model }
+    }
+
+    fn urls(&self) -> Result<[String; 3]> {
+        let Endpoints { dynamodb, s3, .. } = self.store.endpoints.clone();
+        Ok([dynamodb.context("no table")?, s3.context("no bucket")?, self.model.clone()])
+    }
+
+    /// What makes an agent use this model: no conversation is too long for it.
+    pub(crate) fn models(&self) -> String {
+        let model = json!({
+            "provider": "openai", "model": "scripted", "base_url": self.model,
+            "max_input_tokens": 10_000_000,
+        });
+        json!({"models": {"scripted": model}}).to_string()
+    }
+}
+
+/// The runs of the table.
+pub(crate) fn bench() -> Bench {
+    Bench::default()
+}
+
+/// A backend in a process of its own: prints its URLs, holds every answer in the middle until it
+/// reads a line, and lives until its input ends.
+pub(crate) async fn be_a_process() -> Result<()> {
+    let gate = Gate::default();
+    let script = Script::bench(Bench { gate: Some((HELD_AT, gate.clone())), ..bench() });
+    let backend = Backend::start(script).await?;
+    terminal::say(&backend.place().urls()?.join(" "));
+    let waits = tokio::task::spawn_blocking(move || {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        gate.open();
+        io::stdin().read_line(&mut line)
+    });
+    waits.await??;
+    backend.check()
+}
+
+/// The chunk of an answer that [`be_a_process`] holds back.
+pub(crate) const HELD_AT: usize = 17;

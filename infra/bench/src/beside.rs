@@ -1,0 +1,88 @@
+//! What a driver does while a model writes: its lease, its mail, and previews for those who watch.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use djinn_core::id::{RunId, TenantId};
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::live::LiveLog as _;
+use djinn_scripted::{Bench, Script};
+
+use crate::backend::{Backend, Place};
+use crate::client::{Client, Stream};
+use crate::figure::{Figure, Reach};
+use crate::front::{Changes, Front};
+
+/// Between two deltas.
+const PACE: Duration = Duration::from_millis(20);
+
+/// Deltas of one reply: it is still being written when all is counted.
+const DELTAS: usize = 2_000;
+
+/// When counting starts: a lease is renewed every 5 s, and its driver hears then that somebody
+/// watches. Between two renewals, so that it does not matter when exactly.
+const FROM: Duration = Duration::from_millis(7_500);
+
+/// How long is counted.
+const COUNTED: Duration = Duration::from_secs(10);
+
+pub(crate) async fn figures() -> Result<Vec<Figure>> {
+    let bench = Bench { model_calls: 3, tool_calls: 1, deltas: 3 * DELTAS, ..Bench::default() };
+    let backend = Backend::start(Script::bench(bench).paced(PACE)).await?;
+    let (alone, watched) =
+        (Held::start(&backend.place()).await?, Held::start(&backend.place()).await?);
+    watched.watch().await?;
+    tokio::time::sleep(FROM).await;
+    let began = Instant::now();
+    let counters = [&alone, &watched].map(|held| held.front.aws().requests());
+    drop(counters.map(|counter| counter.take()));
+    tokio::time::sleep(COUNTED).await;
+    let [alone, watched] = counters.map(|counter| counter.take());
+    let seconds = began.elapsed().as_secs_f64();
+    backend.check()?;
+    let rate = |requests: &BTreeMap<String, u64>, operation| {
+        requests.get(operation).copied().unwrap_or_default() as f64 / seconds
+    };
+    let figure = |name, most, measured, about: String| Figure {
+        name,
+        reach: Reach::AtMost(most),
+        unit: "/s",
+        measured,
+        about,
+    };
+    let counted = format!("counted for {seconds:.0} s of a reply");
+    let unwatched = rate(&alone, "PutItem");
+    Ok(vec![
+        figure("lease writes while driven", 0.2, rate(&alone, "UpdateItem"), counted.clone()),
+        figure("mailbox queries while driven", 1.0, rate(&alone, "Query"), counted),
+        figure("previews, nobody watching", 0.0, unwatched, "of 50 deltas a second".to_owned()),
+        figure(
+            "previews, somebody watching",
+            4.0,
+            rate(&watched, "PutItem"),
+            "of 50 deltas a second".to_owned(),
+        ),
+    ])
+}
+
+/// A run in the middle of a reply.
+struct Held {
+    front: Front,
+    stream: Stream,
+}
+
+impl Held {
+    async fn start(place: &Place) -> Result<Self> {
+        let front = Front::start(place, Changes::default()).await?;
+        let mut stream = Client::new(front.url())?.open().await?;
+        stream.read_previews(1).await?;
+        Ok(Self { front, stream })
+    }
+
+    /// Says that somebody watches, as whoever follows the run does.
+    async fn watch(&self) -> Result<()> {
+        let key = RunKey { tenant: TenantId::new("local")?, run: RunId::new(self.stream.run()?)? };
+        Ok(self.front.ports().store.watch(&key, i64::MAX / 2).await?)
+    }
+}

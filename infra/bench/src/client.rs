@@ -1,0 +1,115 @@
+//! A client that asks, and checks that its run ends well.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use reqwest::Response;
+use reqwest::header::ACCEPT;
+use serde_json::{Value, json};
+
+/// Longest silence of a stream; a driver sends a heartbeat every 9 s.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Numbers the requests of this process: each is a run and a session of its own.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+/// A client of one agent.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    url: String,
+}
+
+/// How long a run took from the client's side.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Took {
+    pub(crate) first_byte: Duration,
+    pub(crate) whole: Duration,
+}
+
+/// A run's stream.
+pub(crate) struct Stream {
+    response: Response,
+    asked: Instant,
+    first_byte: Option<Duration>,
+    unread: String,
+    previews: usize,
+    /// The final entry.
+    end: Option<Value>,
+}
+
+impl Client {
+    pub(crate) fn new(url: String) -> Result<Self> {
+        let http = reqwest::Client::builder()
+            .connect_timeout(SILENCE)
+            .read_timeout(SILENCE)
+            .tcp_nodelay(true)
+            .build()?;
+        Ok(Self { http, url })
+    }
+
+    /// Asks, and reads the stream to its end.
+    pub(crate) async fn ask(&self) -> Result<Took> {
+        self.open().await?.finish().await
+    }
+
+    /// Asks.
+    pub(crate) async fn open(&self) -> Result<Stream> {
+        let request = format!("bench-{}", ASKED.fetch_add(1, Ordering::Relaxed));
+        let question = json!({"question": "Write the report.", "request_id": request});
+        let asked = Instant::now();
+        let asking = self.http.post(format!("{}/runs", self.url));
+        let asking = asking.header(ACCEPT, "text/event-stream").json(&question);
+        let response = asking.send().await?;
+        ensure!(response.status().is_success(), "refused: {}", response.text().await?);
+        let (unread, end) = (String::new(), None);
+        Ok(Stream { response, asked, first_byte: None, unread, previews: 0, end })
+    }
+}
+
+impl Stream {
+    /// The run's id.
+    pub(crate) fn run(&self) -> Result<&str> {
+        let run = self.response.headers().get("djinn-run-id").context("no run is named")?;
+        Ok(run.to_str()?)
+    }
+
+    /// Reads until so many previews are there.
+    pub(crate) async fn read_previews(&mut self, previews: usize) -> Result<()> {
+        while self.previews < previews {
+            ensure!(self.read().await?, "the stream ended after {} previews", self.previews);
+        }
+        Ok(())
+    }
+
+    /// Reads to the end.
+    ///
+    /// # Errors
+    /// If the run did not finish with an answer.
+    pub(crate) async fn finish(mut self) -> Result<Took> {
+        while self.read().await? {}
+        let whole = self.asked.elapsed();
+        let Some(end) = self.end else { bail!("the stream has no end: {}", self.unread) };
+        let status = end.get("status").and_then(Value::as_str);
+        ensure!(status == Some("finished"), "the run ended as {end}");
+        Ok(Took { first_byte: self.first_byte.context("nothing was sent")?, whole })
+    }
+
+    /// Reads a piece. False at the end.
+    async fn read(&mut self) -> Result<bool> {
+        let Some(piece) = self.response.chunk().await? else { return Ok(false) };
+        self.first_byte.get_or_insert_with(|| self.asked.elapsed());
+        self.unread.push_str(std::str::from_utf8(&piece).context("cut in a character")?);
+        while let Some((frame, rest)) = self.unread.split_once("\n\n") {
+            if frame.contains("event: preview\n") {
+                self.previews += 1;
+            } else if frame.contains("event: run.ended\n") {
+                let data = frame.lines().find_map(|line| line.strip_prefix("data:"));
+                self.end = Some(serde_json::from_str(data.unwrap_or_default())?);
+            }
+            self.unread = rest.to_owned();
+        }
+        Ok(true)
+    }
+}

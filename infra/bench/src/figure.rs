@@ -1,0 +1,171 @@
+//! Figures, and how they are shown.
+
+use serde_json::{Value, json};
+
+/// What was measured of one thing, and what it had to reach.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Figure {
+    /// What it is, in the words of the README.
+    pub(crate) name: &'static str,
+    /// What it has to be.
+    pub(crate) reach: Reach,
+    /// `ms`, `MB`, `1/s`; empty for a number of things.
+    pub(crate) unit: &'static str,
+    /// What it is.
+    pub(crate) measured: f64,
+    /// What else was seen, and what is inside of the figure.
+    pub(crate) about: String,
+}
+
+/// A bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Reach {
+    /// So much or less.
+    AtMost(f64),
+    /// So much or more.
+    AtLeast(f64),
+}
+
+impl Figure {
+    /// Whether the bound is kept, as precisely as it is written.
+    pub(crate) fn is_reached(&self) -> bool {
+        // Two measured requests in ten seconds and a bit are 0.2 a second.
+        let measured = (self.measured * 100.0).round() / 100.0;
+        match self.reach {
+            Reach::AtMost(most) => measured <= most,
+            Reach::AtLeast(least) => measured >= least,
+        }
+    }
+
+    fn row(&self) -> [String; 4] {
+        let unit = match self.unit {
+            "" => String::new(),
+            unit => format!(" {unit}"),
+        };
+        let verdict = if self.is_reached() { "ok" } else { "MISSED" };
+        let measured = format!("{}{unit}", number(self.measured));
+        [self.name.to_owned(), self.reach.to_string() + &unit, measured, verdict.to_owned()]
+    }
+
+    fn json(&self) -> Value {
+        let (bound, reach) = match self.reach {
+            Reach::AtMost(reach) => ("at_most", reach),
+            Reach::AtLeast(reach) => ("at_least", reach),
+        };
+        json!({
+            "figure": self.name, bound: reach, "unit": self.unit,
+            "measured": (self.measured * 1_000.0).round() / 1_000.0,
+            "ok": self.is_reached(), "about": self.about,
+        })
+    }
+}
+
+impl std::fmt::Display for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::AtMost(most) => write!(f, "≤ {most}"),
+            Self::AtLeast(least) => write!(f, "≥ {least}"),
+        }
+    }
+}
+
+/// Three digits or so; no decimals where none are needed.
+fn number(number: f64) -> String {
+    if (number - number.round()).abs() < 0.005 || number >= 100.0 {
+        format!("{number:.0}")
+    } else if number >= 10.0 {
+        format!("{number:.1}")
+    } else {
+        format!("{number:.2}")
+    }
+}
+
+/// All figures of one machine.
+#[derive(Debug)]
+pub(crate) struct Report {
+    figures: Vec<Figure>,
+    cores: usize,
+    /// What the parts of a run take on this machine.
+    parts: String,
+}
+
+impl Report {
+    pub(crate) fn new(figures: Vec<Figure>, parts: String) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { figures, cores, parts }
+    }
+
+    fn missed(&self) -> Vec<&'static str> {
+        let missed = self.figures.iter().filter(|figure| !figure.is_reached());
+        missed.map(|figure| figure.name).collect()
+    }
+
+    /// For people.
+    pub(crate) fn table(&self) -> String {
+        let title = ["figure", "reach", "measured", ""].map(str::to_owned);
+        let rows: Vec<_> = self.figures.iter().map(Figure::row).collect();
+        let all = || std::iter::once(&title).chain(&rows);
+        let widths = [0, 1, 2, 3].map(|column| {
+            let cell = |row: &[String; 4]| row.get(column).map_or(0, |cell| cell.chars().count());
+            all().map(cell).max().unwrap_or_default()
+        });
+        let line = |row: &[String; 4]| {
+            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        let mut lines = vec![format!("{} cores, {}; {}\n", self.cores, system(), self.parts)];
+        lines.push(line(&title));
+        for (row, figure) in rows.iter().zip(&self.figures) {
+            lines.push(line(row));
+            lines.push(format!("    {}", figure.about));
+        }
+        let missed = self.missed();
+        lines.push(match missed.as_slice() {
+            [] => "\nevery figure is reached".to_owned(),
+            missed => format!("\nMISSED, {}: {}", missed.len(), missed.join("; ")),
+        });
+        lines.join("\n")
+    }
+
+    /// For programs.
+    pub(crate) fn json(&self) -> Value {
+        let figures: Vec<_> = self.figures.iter().map(Figure::json).collect();
+        json!({
+            "cores": self.cores, "system": system(), "parts": self.parts, "figures": figures,
+            "missed": self.missed(),
+        })
+    }
+}
+
+fn system() -> String {
+    format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(reach: Reach, measured: f64) -> Figure {
+        Figure { name: "a run", reach, unit: "ms", measured, about: "p95 14 ms".to_owned() }
+    }
+
+    #[test]
+    fn a_missed_figure_is_said_so_in_both_forms() {
+        let report = Report {
+            figures: vec![
+                figure(Reach::AtMost(12.0), 12.004),
+                figure(Reach::AtLeast(150.0), 149.9),
+            ],
+            cores: 2,
+            parts: String::new(),
+        };
+        let table = report.table();
+        assert!(table.contains("a run   ≤ 12 ms   12 ms     ok\n    p95 14 ms\n"), "{table}");
+        assert!(table.contains("a run   ≥ 150 ms  150 ms    MISSED\n"), "{table}");
+        assert!(table.ends_with("MISSED, 1: a run"), "{table}");
+        let json = report.json();
+        assert_eq!(json["missed"], json!(["a run"]));
+        assert_eq!(json["figures"][0]["at_most"], json!(12.0));
+        assert_eq!(json["figures"][1]["ok"], json!(false));
+    }
+}

@@ -1,0 +1,107 @@
+//! The agent function's handles behind axum, as `cargo dev` runs them, over a backend elsewhere.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use agent::{Agent, router};
+use anyhow::Result;
+use axum::serve::ListenerExt as _;
+use djinn_aws::{Aws, Continue};
+use djinn_local::{ALARM_EVERY, Dispatch, LocalWorld};
+use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::settings::Settings;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+
+use crate::backend::Place;
+use crate::terminal;
+
+/// The word that makes this program a process of its own that holds a front.
+pub(crate) const PROCESS: &str = "agent";
+
+/// A running agent. It stops when this is dropped.
+pub(crate) struct Front {
+    address: SocketAddr,
+    aws: Aws,
+    ports: LocalWorld,
+    server: JoinHandle<()>,
+    // Nobody continues a run here; each of them ends under its first driver.
+    _invocations: UnboundedReceiver<Continue>,
+}
+
+/// What a front does otherwise than the product.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// Its tools.
+    pub(crate) tools: Option<Toolbox>,
+    /// How long it waits for what.
+    pub(crate) settings: Option<Settings>,
+}
+
+impl Front {
+    /// Starts one over this backend.
+    pub(crate) async fn start(place: &Place, changes: Changes) -> Result<Self> {
+        let models = place.models();
+        let var = |name: &str| match name {
+            "DJINN_LOCAL" => Some("1".to_owned()),
+            "DJINN_MAX_STEPS" => Some("1000".to_owned()),
+            "DJINN_MODELS" => Some(models.clone()),
+            _ => None,
+        };
+        let aws = Aws::new(place.store.clone());
+        let (dispatch, invocations) = Dispatch::new(ALARM_EVERY);
+        let mut ports = djinn_wiring::world(&var, &aws, dispatch.clone(), dispatch)?;
+        if let Some(tools) = changes.tools {
+            ports.tools = tools;
+        }
+        if let Some(settings) = changes.settings {
+            ports.settings = Arc::new(settings);
+        }
+        let settings = agent::Settings::from_vars(&var)?;
+        let settings = settings.with_models(ports.model.settings().names());
+        let app = router(Agent { ports: ports.clone(), settings });
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let listener = listener.tap_io(|socket| {
+            // Or each small frame waits for the last one's receipt.
+            let _ = socket.set_nodelay(true);
+        });
+        let server = tokio::spawn(async move {
+            // It returns only if the listener breaks; then the client's requests fail.
+            let _ = axum::serve(listener, app).await;
+        });
+        Ok(Self { address, aws, ports, server, _invocations: invocations })
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Its clients, which count their requests.
+    pub(crate) fn aws(&self) -> &Aws {
+        &self.aws
+    }
+
+    /// The world it drives runs in.
+    pub(crate) fn ports(&self) -> &LocalWorld {
+        &self.ports
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// An agent in a process of its own: prints its URL, and lives until its input ends.
+pub(crate) async fn be_a_process(urls: [String; 3]) -> Result<()> {
+    let front = Front::start(&Place::at(urls), Changes::default()).await?;
+    terminal::say(&front.url());
+    let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
+    waits.await??;
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! What a long run costs in requests, and how long it takes to load.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use djinn_core::id::{RunId, TenantId};
+use djinn_core::journal::Journal;
+use djinn_core::tool::EffectClass;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::settings::Settings;
+use djinn_scripted::{Bench, Script};
+
+use crate::backend::Backend;
+use crate::client::Client;
+use crate::figure::{Figure, Reach};
+use crate::front::{Changes, Front};
+use crate::note::{self, Note};
+use crate::sample::Sample;
+
+/// Turns of the run that is loaded: two records each, and four around them.
+const TURNS: usize = 498;
+
+/// Turns of the run that others are compared with.
+const FEW: usize = 8;
+
+/// How often it is loaded.
+const LOADS: usize = 30;
+
+/// Longer than any of this takes: nothing is done because time has passed.
+const NEVER: Duration = Duration::from_secs(60 * 60);
+
+/// The requests of a turn, and how long a run of 1 000 records takes to load.
+pub(crate) async fn figures() -> Result<(Vec<Figure>, Figure)> {
+    let few = Costs::of(FEW, EffectClass::Idempotent).await?;
+    let long = Costs::of(TURNS, EffectClass::Idempotent).await?;
+    let once = Costs::of(4 * FEW, EffectClass::Once).await?;
+    let few_once = Costs::of(FEW, EffectClass::Once).await?;
+    let turn = |name, most, measured, about| {
+        let reach = Reach::AtMost(most);
+        Figure { name, reach, unit: "", measured, about }
+    };
+    let how = format!("writes of any kind, counted as HTTP requests over {} turns", TURNS - FEW);
+    let turns = vec![
+        turn("journal puts a turn", 2.0, long.writes_a_turn(&few), how),
+        turn(
+            "journal puts a turn, `once` call",
+            3.0,
+            once.writes_a_turn(&few_once),
+            "the call's start is one".to_owned(),
+        ),
+        turn(
+            "journal reads a turn",
+            0.0,
+            long.reads_a_turn(&few),
+            "reads of any kind, mailbox and lease set aside".to_owned(),
+        ),
+    ];
+    Ok((turns, long.loading()?))
+}
+
+/// What a run of so many turns took.
+struct Costs {
+    turns: usize,
+    requests: BTreeMap<String, u64>,
+    records: usize,
+    loads: Sample,
+}
+
+impl Costs {
+    async fn of(turns: usize, class: EffectClass) -> Result<Self> {
+        let bench = Bench {
+            model_calls: turns + 2,
+            tool_calls: turns,
+            deltas: 4 * (turns + 2),
+            tool: note::NAME.to_owned(),
+            arguments: note::arguments,
+            ..Bench::default()
+        };
+        let backend = Backend::start(Script::bench(bench)).await?;
+        let tools = Some(Toolbox::default().with(Note(class)));
+        let settings = Settings {
+            lease: 2 * NEVER,
+            renew_every: NEVER,
+            mailbox_every: NEVER,
+            ..Settings::default()
+        };
+        let changes = Changes { tools, settings: Some(settings) };
+        let front = Front::start(&backend.place(), changes).await?;
+        let stream = Client::new(front.url())?.open().await?;
+        let run = RunId::new(stream.run()?)?;
+        stream.finish().await?;
+        backend.check()?;
+        let requests = front.aws().requests().take();
+        let key = RunKey { tenant: TenantId::new("local")?, run };
+        let (records, loads) = load(&front, &key).await?;
+        Ok(Self { turns, requests, records, loads })
+    }
+
+    fn writes_a_turn(&self, fewer: &Self) -> f64 {
+        let writes = ["DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"];
+        self.a_turn(fewer, &writes)
+    }
+
+    fn reads_a_turn(&self, fewer: &Self) -> f64 {
+        self.a_turn(fewer, &["BatchGetItem", "GetItem", "Query", "Scan"])
+    }
+
+    /// The requests that a run of more turns makes beyond those of fewer, by turn.
+    fn a_turn(&self, fewer: &Self, operations: &[&str]) -> f64 {
+        let count = |costs: &Self| -> u64 {
+            operations.iter().filter_map(|operation| costs.requests.get(*operation)).sum()
+        };
+        (count(self) as f64 - count(fewer) as f64) / (self.turns - fewer.turns) as f64
+    }
+
+    fn loading(&self) -> Result<Figure> {
+        let records = self.records;
+        ensure!(records >= 1_000, "the long run has {records} records only");
+        Ok(Figure {
+            name: "loading a run of 1 000 records",
+            reach: Reach::AtMost(50.0),
+            unit: "ms",
+            measured: self.loads.median(),
+            about: format!(
+                "p95 {:.1} ms of {LOADS}; {records} records, read from the embedded table and folded",
+                self.loads.p95()
+            ),
+        })
+    }
+}
+
+/// Loads a run as a driver does that takes it over.
+async fn load(front: &Front, key: &RunKey) -> Result<(usize, Sample)> {
+    let (mut records, mut loads) = (0, Sample::default());
+    for _ in 0..LOADS {
+        let began = Instant::now();
+        let read = front.ports().store.read(key, 0).await?;
+        let journal = Journal::fold(&read)?;
+        loads.add(began.elapsed());
+        ensure!(journal.run().status().has_ended(), "the long run has not ended");
+        records = read.len();
+    }
+    Ok((records, loads))
+}

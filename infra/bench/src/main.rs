@@ -1,0 +1,85 @@
+//! Measures how fast and how small the product is: what `cargo bench-run` starts.
+//!
+//! `djinn-bench --agent PATH [--json]` prints every figure beside what it has to reach; PATH is the
+//! agent function as it ships. With `--speed` or `--memory` it is for a profiler. `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
+//! processes that [`memory`] measures apart.
+
+mod backend;
+mod beside;
+mod child;
+mod client;
+mod figure;
+mod front;
+mod journal;
+mod memory;
+mod note;
+mod parts;
+mod sample;
+mod size;
+mod speed;
+mod start;
+mod terminal;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use figure::Report;
+
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --memory";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    djinn_local::log_to_stderr("warn");
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match command(&words).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::note(&format!("the benchmark broke: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn command(words: &[&str]) -> Result<()> {
+    match words {
+        ["--agent", agent] => terminal::say(&measure(Path::new(agent)).await?.table()),
+        ["--agent", agent, "--json"] => {
+            terminal::say(&measure(Path::new(agent)).await?.json().to_string());
+        }
+        [backend::PROCESS] => backend::be_a_process().await?,
+        [front::PROCESS, dynamodb, s3, model] => {
+            front::be_a_process([dynamodb, s3, model].map(|url| (*url).to_owned())).await?;
+        }
+        ["--speed"] => {
+            terminal::say(&Report::new(speed::figures().await?, parts::in_words().await?).table());
+        }
+        ["--memory"] => {
+            terminal::say(&Report::new(vec![memory::figure().await?], String::new()).table());
+        }
+        _ => bail!("{USAGE}"),
+    }
+    Ok(())
+}
+
+/// Every figure. Quiet ones first, so that none is taken while another one still tidies up.
+async fn measure(agent: &Path) -> Result<Report> {
+    let mut figures = Vec::new();
+    terminal::note("1/6 one run at a time, then 16 at once");
+    figures.extend(speed::figures().await.context("speed")?);
+    let parts = parts::in_words().await.context("parts")?;
+    terminal::note("2/6 500 open streams");
+    figures.push(memory::figure().await.context("memory")?);
+    terminal::note("3/6 starts of the agent function");
+    figures.push(start::figure(agent).context("start")?);
+    terminal::note("4/6 the agent function's archive");
+    figures.push(size::figure(agent).context("size")?);
+    terminal::note("5/6 a run of 1 000 records");
+    let (turns, loading) = journal::figures().await.context("journal")?;
+    figures.extend(turns);
+    terminal::note("6/6 what a driver does while a model writes (20 s)");
+    figures.extend(beside::figures().await.context("beside")?);
+    figures.push(loading);
+    Ok(Report::new(figures, parts))
+}

@@ -1,0 +1,95 @@
+//! The parts of a run alone: what a machine makes of them tells how far its figures can be compared
+//! with another one's.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use djinn_core::effect::ToolChoice;
+use djinn_core::id::{RunId, TenantId, UserId};
+use djinn_core::settings::{Language, Role};
+use djinn_local::LocalWorld;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::mailbox::{Mail, Mailbox as _};
+use djinn_runtime::port::model::{Message, Model as _, ModelRequest};
+use djinn_scripted::{Bench, Script};
+use futures::future::try_join_all;
+
+use crate::backend::{Backend, bench};
+use crate::front::{Changes, Front};
+use crate::sample::Sample;
+
+/// How often each part is done, alone and by all at once.
+const TIMES: usize = 400;
+const AT_ONCE: usize = 16;
+
+/// Says what a put and a stream of 200 deltas take here.
+pub(crate) async fn in_words() -> Result<String> {
+    let all = Bench { model_calls: 1, deltas: bench().deltas, ..bench() };
+    let backend = Backend::start(Script::bench(all)).await?;
+    let front = Front::start(&backend.place(), Changes::default()).await?;
+    let (put_ms, puts) = Part::Put.measure(front.ports()).await?;
+    let (stream_ms, streams) = Part::Stream.measure(front.ports()).await?;
+    backend.check()?;
+    Ok(format!(
+        "a put {put_ms:.2} ms ({puts:.0}/s at {AT_ONCE}), a model's stream of 200 deltas \
+         {stream_ms:.1} ms ({streams:.0}/s at {AT_ONCE})"
+    ))
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Put,
+    Stream,
+}
+
+impl Part {
+    /// Milliseconds alone, and how many a second at once.
+    async fn measure(self, world: &LocalWorld) -> Result<(f64, f64)> {
+        let mut sample = Sample::default();
+        for took in self.repeat(world.clone()).await? {
+            sample.add(took);
+        }
+        let began = Instant::now();
+        let all = (0..AT_ONCE).map(|_| {
+            let world = world.clone();
+            async move { tokio::spawn(self.repeat(world)).await? }
+        });
+        try_join_all(all).await?;
+        let rate = (TIMES * AT_ONCE) as f64 / began.elapsed().as_secs_f64();
+        Ok((sample.median(), rate))
+    }
+
+    async fn repeat(self, world: LocalWorld) -> Result<Vec<Duration>> {
+        let mut took = Vec::new();
+        for _ in 0..TIMES {
+            let began = Instant::now();
+            match self {
+                Self::Put => put(&world).await?,
+                Self::Stream => stream(&world).await?,
+            }
+            took.push(began.elapsed());
+        }
+        Ok(took)
+    }
+}
+
+async fn put(world: &LocalWorld) -> Result<()> {
+    let key =
+        RunKey { tenant: TenantId::new("local")?, run: RunId::new(format!("run_{:032x}", 0))? };
+    Ok(world.store.put_mail(&key, &Mail::Stop { by: UserId::new("you")? }, 4_102_444_800).await?)
+}
+
+async fn stream(world: &LocalWorld) -> Result<()> {
+    let request = ModelRequest {
+        role: Role::Summary,
+        call: "parts".to_owned(),
+        language: Language::En,
+        system: "You write reports.".to_owned(),
+        // What the benchmark's model takes for the call for a summary.
+        messages: vec![Message::User("$$$".to_owned())],
+        tools: Vec::new(),
+        tool_choice: ToolChoice::None,
+    };
+    let reply = world.model.call(&request, &mut |_| ()).await;
+    reply.map(drop).map_err(|error| anyhow!("the model: {}", error.detail))
+}

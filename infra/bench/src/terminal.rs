@@ -1,0 +1,13 @@
+//! What the program says.
+
+/// Prints a result.
+#[allow(clippy::print_stdout, reason = "a command line tool speaks to its terminal, here alone")]
+pub(crate) fn say(line: &str) {
+    println!("{line}");
+}
+
+/// Says what goes on, beside the results.
+#[allow(clippy::print_stderr, reason = "a command line tool speaks to its terminal, here alone")]
+pub(crate) fn note(line: &str) {
+    eprintln!("{line}");
+}

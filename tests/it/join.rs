@@ -1,0 +1,301 @@
+//! Coming to a run that exists: the same request again, `continue`, and `Last-Event-ID`.
+
+use djinn_scripted::Gate;
+use futures::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::world::{
+    Answer, Frame, NativeState, Protocol, QUESTION, Question, SALES, UiState, World, script,
+};
+
+/// A run whose first reply waits in its middle.
+async fn waiting(world: &World, question: &Question) -> (crate::world::Stream, Gate) {
+    let rule = world.model.on(question.text.as_str());
+    let gate = rule.clone().reply("First half, second half.").delta_chars(12).gate(2);
+    let mut stream = world.ask(Protocol::Native, question).await;
+    stream.until(|frame| frame.event() == "preview").await;
+    gate.reached().await;
+    (stream, gate)
+}
+
+fn ids(frames: &[Frame]) -> Vec<Value> {
+    let entries = frames.iter().filter(|frame| !matches!(frame.event(), "" | "preview"));
+    entries.map(|frame| frame.json()["id"].clone()).collect()
+}
+
+#[tokio::test]
+async fn the_same_request_again_joins_the_same_run() {
+    let world = World::start().await;
+    let question = Question::of("What comes twice?", "s1");
+    let (first, gate) = waiting(&world, &question).await;
+    let mut second = world.ask(Protocol::Native, &question).await;
+    assert_eq!(first.run(), second.run());
+    let mut seen = second.until(|frame| frame.event() == "run.started").await;
+    gate.open();
+    let first = first.rest().await;
+    seen.extend(second.rest().await);
+    assert_eq!(ids(&seen), ["start", "t1", "end"]);
+    assert_eq!(seen.last(), first.last());
+    assert_eq!(world.model.requests().len(), 1);
+
+    let later = world.told(&question).await;
+    assert_eq!(ids(&later), ["start", "t1", "end"]);
+    assert_eq!(world.model.requests().len(), 1, "an ended run is told again, not run again");
+}
+
+#[tokio::test]
+async fn a_request_that_comes_many_times_at_once_is_one_run() {
+    let world = World::start().await;
+    world.model.on("Who is first?").reply("Everyone.");
+    let question = Question::of("Who is first?", "s1");
+    let streams = join_all((0..16).map(|nth| {
+        let (world, question) = (&world, &question);
+        async move { world.ask(Protocol::ALL[nth % 3], question).await }
+    }));
+    let streams = streams.await;
+    let runs: std::collections::BTreeSet<_> = streams.iter().map(|stream| stream.run()).collect();
+    assert_eq!(runs.len(), 1);
+    let told = join_all(streams.into_iter().map(|stream| stream.rest())).await;
+    assert!(told.iter().all(|frames| frames.last().unwrap().is_final()));
+    world.model.assert_done();
+    assert_eq!(world.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn the_same_id_with_another_question_is_refused() {
+    let world = World::start().await;
+    world.model.on("What is one?").reply("One.");
+    let run = world.ask(Protocol::Native, &Question::of("What is one?", "s1")).await;
+    let (run, _) = (run.run(), run.rest().await);
+    for protocol in Protocol::ALL {
+        let stream = world.ask(protocol, &Question::of("What is two?", "s1")).await;
+        assert_eq!((stream.status, stream.run()), (409, run.clone()));
+        let text = told_refusal(stream, protocol).await;
+        assert_eq!(text, ("request_id_reused".to_owned(), "".to_owned()), "{protocol:?}");
+    }
+    assert_eq!(world.model.requests().len(), 1);
+}
+
+/// The code and the detail of a refusal.
+async fn told_refusal(stream: crate::world::Stream, protocol: Protocol) -> (String, String) {
+    if protocol != Protocol::Ui {
+        let body = stream.body().await;
+        let text = |name: &str| body[name].as_str().unwrap().to_owned();
+        return (text("code"), text("detail"));
+    }
+    let frames = stream.rest().await;
+    assert!(frames.len() == 1 && frames[0].is_final(), "{frames:?}");
+    let envelope = frames[0].json();
+    assert_eq!(envelope["finished"], true);
+    let sentence = envelope["response"].as_str().unwrap();
+    let detail = sentence.split(['(', ')']).nth(1).unwrap_or_default().to_owned();
+    (envelope["errorMsg"].as_str().unwrap().to_owned(), detail)
+}
+
+#[tokio::test]
+async fn a_second_question_waits_for_the_first() {
+    let world = World::start().await;
+    let first = Question::of("What takes long?", "s1");
+    let (stream, gate) = waiting(&world, &first).await;
+    for protocol in Protocol::ALL {
+        let second = Question::new("And then?").session("s1").request("r2");
+        let refused = world.ask(protocol, &second).await;
+        assert_eq!(refused.status, 409);
+        assert_eq!(refused.run(), stream.run(), "it names the run that is active");
+        assert_eq!(refused.header("djinn-request-id"), "r2");
+        let told = told_refusal(refused, protocol).await;
+        assert_eq!(told, ("session_busy".to_owned(), stream.run()), "{protocol:?}");
+    }
+    gate.open();
+    stream.rest().await;
+    world.model.on("And then?").reply("Then this.");
+    let ending = world.ending(&Question::new("And then?").session("s1").request("r2")).await;
+    assert_eq!(ending["answer"], "Then this.");
+}
+
+#[tokio::test]
+async fn of_many_questions_at_once_a_session_takes_one() {
+    let world = World::start().await;
+    world.model.on("Which one?").reply("This one.").hang_after(1);
+    let asked = join_all((0..8).map(|nth| {
+        let question = Question::new("Which one?").session("s1").request(&format!("r{nth}"));
+        let world = &world;
+        async move { world.ask(Protocol::ALL[nth % 3], &question).await }
+    }));
+    let asked = asked.await;
+    let runs: Vec<_> = asked.iter().filter(|stream| stream.status == 200).collect();
+    assert_eq!(runs.len(), 1);
+    for refused in asked.iter().filter(|stream| stream.status != 200) {
+        assert_eq!((refused.status, refused.run()), (409, runs[0].run()));
+    }
+    assert_eq!(world.stop(&runs[0].run()).await.status, 202);
+}
+
+#[tokio::test]
+async fn ids_that_are_missing_are_made_and_returned() {
+    let world = World::start().await;
+    world.model.on("Who am I?").reply("You.").always();
+    for protocol in Protocol::ALL {
+        let stream = world.ask(protocol, &Question::new("Who am I?")).await;
+        let (run, request) = (stream.run(), stream.header("djinn-request-id").to_owned());
+        assert!(run.starts_with("run_") && request.starts_with("req-"), "{run} {request}");
+        stream.rest().await;
+        // Its session is the request's own, and the same request joins its run.
+        let again = world.ask(protocol, &Question::new("Who am I?").request(&request)).await;
+        assert_eq!(again.run(), run);
+        let own = Question::new("Who am I?").request(&request).session(&request);
+        assert_eq!(world.ask(protocol, &own).await.run(), run);
+    }
+    assert_eq!(world.model.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn continue_tells_the_active_run_from_its_start_and_follows_it() {
+    let world = World::start().await;
+    for (nth, word) in ["continue", "继续", " Continue\n"].into_iter().enumerate() {
+        for protocol in Protocol::ALL {
+            let session = format!("{nth}-{protocol:?}");
+            let first = Question::of(&format!("What takes long {session}?"), &session);
+            let (stream, gate) = waiting(&world, &first).await;
+            let again = Question::new(word).session(&session).request("r2");
+            let mut following = world.ask(protocol, &again).await;
+            assert_eq!((following.status, following.run()), (200, stream.run()));
+            let mut seen = following.until(|frame| frame.received().is_some()).await;
+            gate.open();
+            seen.extend(following.rest().await);
+            let last = seen.last().unwrap();
+            assert!(last.is_final(), "{seen:?}");
+            assert!(last.json().to_string().contains("First half, second half."));
+        }
+    }
+}
+
+#[tokio::test]
+async fn continue_with_a_cursor_goes_on_behind_it() {
+    let world = World::start().await;
+    let question = Question::of("What takes long?", "s1");
+    let (stream, gate) = waiting(&world, &question).await;
+    let cursor = format!("{}:0", stream.run());
+    let again = Question::new("continue").session("s1").request("r2").after(&cursor);
+    let following = world.ask(Protocol::Native, &again).await;
+    assert_eq!((following.status, following.run()), (200, stream.run()));
+    gate.open();
+    assert_eq!(ids(&following.rest().await), ["t1", "end"]);
+}
+
+#[tokio::test]
+async fn continue_is_a_question_where_nothing_is_under_way() {
+    let world = World::start().await;
+    world.model.on("continue").reply("With what?");
+    let ending = world.ending(&Question::of("continue", "s1")).await;
+    assert_eq!(ending["answer"], "With what?");
+}
+
+/// A client that keeps its state over two connections.
+fn folded(protocol: Protocol, connections: &[&[Frame]]) -> Value {
+    let (mut native, mut ui) = (NativeState::default(), UiState::default());
+    for frame in connections.iter().copied().flatten() {
+        let Frame::Data(received) = frame else { continue };
+        match protocol {
+            Protocol::Native => native.take(received),
+            Protocol::Raw => ui.raw(&frame.json()),
+            Protocol::Ui => ui.take(received),
+        }
+    }
+    json!({"entries": native.entries, "open": native.open, "items": ui.items})
+}
+
+#[tokio::test]
+async fn a_stream_cut_after_any_frame_goes_on_where_it_was() {
+    for protocol in Protocol::ALL {
+        let world = World::start().await;
+        script(&world.model, QUESTION);
+        world.upload("s1", "sales.csv", SALES).await;
+        let question = Question::of(QUESTION, "s1");
+        let whole = world.ask(protocol, &question).await.rest().await;
+        let expected = folded(protocol, &[whole.as_slice()]);
+        for cut in 1..=whole.len() {
+            let had = &whole[..cut];
+            let cursor = had.last().unwrap().id();
+            let again = cursor.map_or(question.clone(), |cursor| question.clone().after(cursor));
+            let missed = world.ask(protocol, &again).await.rest().await;
+            let seen = folded(protocol, &[had, missed.as_slice()]);
+            assert_eq!(seen, expected, "{protocol:?} cut after {cut}");
+            let record =
+                |frame: &Frame| -> Option<u64> { frame.id()?.rsplit_once(':')?.1.parse().ok() };
+            let known = cursor.and_then(|_| record(had.last().unwrap()));
+            let old = missed.iter().filter_map(record).find(|n| Some(*n) < known);
+            assert_eq!(old, None, "{protocol:?} cut after {cut} was told what it had");
+        }
+        assert_eq!(world.model.requests().len(), 4);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_cut_while_the_run_is_at_work_goes_on_where_it_was() {
+    for protocol in Protocol::ALL {
+        let world = World::start().await;
+        let rule = world.model.on("What takes long?");
+        let gate = rule.clone().reply("First half, second half.").delta_chars(12).gate(2);
+        let question = Question::of("What takes long?", "s1");
+        let mut stream = world.ask(protocol, &question).await;
+        let had = stream.until(|frame| frame.received().is_some()).await;
+        drop(stream);
+        let cursor = had.last().unwrap().id().unwrap().to_owned();
+        let again = world.ask(protocol, &question.clone().after(&cursor)).await;
+        gate.open();
+        let missed = again.rest().await;
+        let seen = folded(protocol, &[&had, &missed]);
+        let whole = world.ask(protocol, &question).await.rest().await;
+        assert_eq!(seen, folded(protocol, &[whole.as_slice()]), "{protocol:?}");
+    }
+}
+
+#[tokio::test]
+async fn cursors_of_other_runs_and_of_none_are_refused() {
+    let world = World::start().await;
+    world.model.on("Where are we?").reply("Here.");
+    let question = Question::of("Where are we?", "s1");
+    let run = world.ask(Protocol::Native, &question).await;
+    let (run, _) = (run.run(), run.rest().await);
+    let other = format!("run_{}:0", "0".repeat(32));
+    for cursor in ["17", "x", &other, &format!("{run}:99"), &format!("{run}:01")] {
+        for protocol in Protocol::ALL {
+            let stream = world.ask(protocol, &question.clone().after(cursor)).await;
+            assert_eq!(stream.status, 400, "{cursor}");
+            assert_eq!(told_refusal(stream, protocol).await.0, "bad_cursor", "{cursor}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_stops_nothing_and_can_come_back() {
+    let world = World::start().await;
+    let question = Question::of("Shall I wait?", "s1");
+    let (stream, gate) = waiting(&world, &question).await;
+    drop(stream);
+    gate.open();
+    let request = world.model.request(1).await;
+    request.ended().await;
+    assert!(!request.closed_early(), "the run went on");
+    let frames = world.told(&question).await;
+    assert_eq!(frames.last().unwrap().json()["answer"], "First half, second half.");
+    assert_eq!(world.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn without_a_stream_the_run_is_accepted_and_told_later() {
+    let world = World::start().await;
+    world.model.on("Do it later?").reply("Done.");
+    let question = Question::of("Do it later?", "s1");
+    let body = Protocol::Native.body(&question);
+    let sent = world.request(Method::POST, "/runs").json(&body).send().await.unwrap();
+    let accepted = Answer::of(sent).await;
+    assert_eq!(accepted.status, 202);
+    let run = accepted.json()["run"].as_str().unwrap().to_owned();
+    assert_eq!(accepted.header("djinn-run-id"), run);
+    assert_eq!(accepted.json(), json!({"run": run, "session": "s1", "request": "r1"}));
+    assert_eq!(world.ending(&question).await["answer"], "Done.");
+    world.model.assert_done();
+}

@@ -1,0 +1,73 @@
+//! A process that dies in the middle of a run, and the next one.
+
+use djinn_local::{System, SystemOptions};
+use djinn_scripted::Scripted;
+use serde_json::json;
+
+use crate::world::{Client, Protocol, Question};
+
+/// Both processes keep their data there.
+fn options(dir: &std::path::Path, model: &Scripted, continue_runs: bool) -> SystemOptions {
+    let base_url = model.base_url();
+    SystemOptions {
+        dir: Some(dir.to_owned()),
+        continue_runs,
+        var: Box::new(move |name| match name {
+            "OPENAI_API_KEY" => Some("key".to_owned()),
+            "OPENAI_BASE_URL" => Some(base_url.clone()),
+            _ => None,
+        }),
+        settings: Some(crate::world::quick()),
+        ..SystemOptions::default()
+    }
+}
+
+/// Asks in a process of its own, which dies while the model writes its second reply.
+async fn killed(dir: &std::path::Path, model: &Scripted, question: &Question) {
+    let upload = json!({"command": "upload", "filename": "a.md", "content": "A"});
+    let rule = model.on("What survives?").say("I write it down.").call("file_tool", upload);
+    let rule = rule.then().reply("Half of the answer").hang_after(2);
+    rule.then().reply("Everything survives.").then().reply("Everything survives.$$$a.md");
+    let mut process = tokio::runtime::Builder::new_multi_thread();
+    let process = process.worker_threads(1).enable_all().build().unwrap();
+    let options = options(dir, model, false);
+    let system = process.spawn(async { System::start(options).await.unwrap() }).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    let mut stream = client.ask(Protocol::Native, question).await;
+    stream.until(|frame| frame.json()["message"] == "t2").await;
+    process.shutdown_background();
+    drop(system);
+    assert!(!stream.rest().await.iter().any(|frame| frame.is_final()));
+}
+
+#[tokio::test]
+async fn the_same_request_in_the_next_process_goes_on_where_the_last_one_died() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Scripted::start().await.unwrap();
+    let question = Question::of("What survives?", "s1");
+    killed(dir.path(), &model, &question).await;
+    let system = System::start(options(dir.path(), &model, false)).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    let told = client.told(&question).await;
+    let entries = told.iter().filter(|frame| !matches!(frame.event(), "" | "preview"));
+    let ids: Vec<_> = entries.map(|frame| frame.json()["id"].clone()).collect();
+    let expected = ["start", "t1", "t1.c1", "t1.c1.result", "resumed.2", "t2", "summary", "end"];
+    assert_eq!(ids, expected);
+    assert_eq!(told.last().unwrap().json()["answer"], "Everything survives.");
+    assert_eq!(told.last().unwrap().json()["files"][0]["name"], "a.md");
+    model.assert_done();
+}
+
+#[tokio::test]
+async fn the_next_process_finishes_what_nobody_asks_for_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Scripted::start().await.unwrap();
+    let question = Question::of("What survives?", "s1");
+    killed(dir.path(), &model, &question).await;
+    let system = System::start(options(dir.path(), &model, true)).await.unwrap();
+    // The summary: nobody but the new process has asked for it.
+    model.request(4).await.ended().await;
+    let client = Client::new(format!("http://{}", system.address()));
+    assert_eq!(client.ending(&question).await["answer"], "Everything survives.");
+    model.assert_done();
+}

@@ -1,0 +1,151 @@
+//! Stopping a run: at once, with a proper end, and the session goes on.
+
+use std::time::{Duration, Instant};
+
+use djinn_scripted::Scripted;
+use serde_json::json;
+
+use crate::world::{Client, Door, Protocol, Question, Slow, World};
+
+/// Everything must be still this long after a stop was answered.
+const STILL_AFTER: Duration = Duration::from_secs(2);
+
+fn ended(frames: &[crate::world::Frame], protocol: Protocol) {
+    let last = frames.last().unwrap();
+    assert!(last.is_final(), "{frames:?}");
+    let json = last.json();
+    match protocol {
+        Protocol::Native => {
+            assert_eq!(json["status"], "stopped");
+            assert_eq!(json["failure"]["code"], "stopped");
+        }
+        Protocol::Raw => assert!(json["result"].as_str().unwrap().contains("Stopped.")),
+        Protocol::Ui => {
+            assert_eq!(json["finished"], true);
+            assert!(json["response"].as_str().unwrap().contains("Stopped."));
+        }
+    }
+}
+
+async fn the_next_question_is_answered(client: &Client, model: &Scripted, session: &str) {
+    model.on("And now?").reply("Now this.").always();
+    let next = Question::new("And now?").session(session).request("next");
+    assert_eq!(client.ending(&next).await["answer"], "Now this.");
+}
+
+#[tokio::test]
+async fn a_stop_in_the_middle_of_a_reply_closes_the_models_connection() {
+    for protocol in Protocol::ALL {
+        let world = World::start().await;
+        let rule = world.model.on("What takes long?").reply("First half, second half.");
+        let gate = rule.delta_chars(12).gate(2);
+        let question = Question::of("What takes long?", "s1");
+        let mut stream = world.ask(protocol, &question).await;
+        stream.until(|frame| frame.received().is_some_and(|f| f.data.contains("First"))).await;
+        gate.reached().await;
+        let answer = world.stop(&stream.run()).await;
+        let stopped_at = Instant::now();
+        assert_eq!(answer.status, 202);
+        assert_eq!(answer.json(), json!({"run": stream.run(), "status": "running"}));
+        let request = world.model.request(1).await;
+        request.ended().await;
+        assert!(request.closed_early());
+        let frames = stream.rest().await;
+        assert!(stopped_at.elapsed() < STILL_AFTER);
+        ended(&frames, protocol);
+        let said = frames[0].json().to_string();
+        assert!(said.contains("First half, ") && !said.contains("second"), "{said}");
+        assert_eq!(world.model.requests().len(), 1);
+        the_next_question_is_answered(&world, &world.model, "s1").await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_ended_is_left_as_it_is() {
+    let world = World::start().await;
+    world.model.on("Are we done?").reply("Yes.");
+    let question = Question::of("Are we done?", "s1");
+    let stream = world.ask(Protocol::Native, &question).await;
+    let run = stream.run();
+    let told = stream.rest().await;
+    for _ in 0..2 {
+        let answer = world.stop(&run).await;
+        assert_eq!(
+            (answer.status, answer.json()),
+            (200, json!({"run": run, "status": "finished"}))
+        );
+    }
+    assert_eq!(world.told(&question).await.last(), told.last());
+}
+
+#[tokio::test]
+async fn a_stop_that_comes_many_times_is_one() {
+    let world = World::start().await;
+    world.model.on("What takes long?").reply("First half, second half.").hang_after(2);
+    let question = Question::of("What takes long?", "s1");
+    let mut stream = world.ask(Protocol::Native, &question).await;
+    stream.until(|frame| frame.event() == "preview").await;
+    let run = stream.run();
+    let stops = (0..8).map(|_| world.stop(&run));
+    for answer in futures::future::join_all(stops).await {
+        assert!(matches!(answer.status, 200 | 202), "{}", answer.text);
+    }
+    let frames = stream.rest().await;
+    assert_eq!(frames.iter().filter(|frame| frame.is_final()).count(), 1);
+    let again = world.told(&question).await;
+    assert_eq!(again.iter().filter(|frame| frame.is_final()).count(), 1);
+    the_next_question_is_answered(&world, &world.model, "s1").await;
+}
+
+#[tokio::test]
+async fn a_stop_in_the_middle_of_a_tool_starts_no_other() {
+    for protocol in Protocol::ALL {
+        let model = Scripted::start().await.unwrap();
+        let slow = Slow::new();
+        let mut door = Door::open(
+            &model,
+            |_| {},
+            |parts| {
+                parts.ports.tools = parts.ports.tools.clone().with(slow.clone());
+                parts.settings.run.max_parallel_tool_calls = 1;
+            },
+        );
+        let client = door.listen().await;
+        let calls = (1..=3).map(|nth| ("slow", json!({"nth": nth})));
+        model.on("Do three things?").say("I do three things.").calls(calls);
+        let stream = client.ask(protocol, &Question::of("Do three things?", "s1")).await;
+        slow.started.acquire().await.unwrap().forget();
+        assert_eq!(client.stop(&stream.run()).await.status, 202);
+        let stopped_at = Instant::now();
+        let frames = stream.rest().await;
+        assert!(stopped_at.elapsed() < STILL_AFTER);
+        ended(&frames, protocol);
+        slow.go_on.add_permits(3);
+        the_next_question_is_answered(&client, &model, "s1").await;
+        assert_eq!(slow.started.available_permits(), 0, "another call was started");
+        assert_eq!(model.requests().len(), 2, "the model was asked again");
+    }
+}
+
+#[tokio::test]
+async fn a_stop_before_the_tools_of_a_reply_starts_none() {
+    let model = Scripted::start().await.unwrap();
+    let slow = Slow::new();
+    let with_tool = |parts: &mut crate::world::Parts| {
+        parts.ports.tools = parts.ports.tools.clone().with(slow.clone());
+    };
+    let mut door = Door::open(&model, |_| {}, with_tool);
+    let client = door.listen().await;
+    // The reply has told all of its call, but has not ended.
+    let rule = model.on("Do it?").say("I do it.").call("slow", json!({})).delta_chars(100);
+    let gate = rule.gate(4);
+    let stream = client.ask(Protocol::Native, &Question::of("Do it?", "s1")).await;
+    gate.reached().await;
+    assert_eq!(client.stop(&stream.run()).await.status, 202);
+    let frames = stream.rest().await;
+    gate.open();
+    ended(&frames, Protocol::Native);
+    assert!(frames.iter().all(|frame| frame.event() != "call.requested"), "{frames:?}");
+    the_next_question_is_answered(&client, &model, "s1").await;
+    assert_eq!(slow.started.available_permits(), 0);
+}

@@ -1,0 +1,107 @@
+//! A whole system and a model that a test scripts, spoken to over HTTP.
+
+mod client;
+mod door;
+#[path = "../../shared/core/tests/it/client.rs"]
+mod fold;
+mod growth;
+mod shown;
+mod slow;
+mod stream;
+
+use std::ops::Deref;
+use std::time::Duration;
+
+use djinn_local::{System, SystemOptions};
+use djinn_runtime::settings::{RetryPolicy, Settings};
+use djinn_scripted::Scripted;
+
+pub(crate) use client::{Answer, Client, Protocol, Question};
+pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};
+pub(crate) use fold::{NativeState, Received, UiState, received};
+pub(crate) use growth::{QUESTION, SALES, script};
+pub(crate) use shown::{model_sees, shown};
+pub(crate) use slow::Slow;
+pub(crate) use stream::{Frame, Stream};
+
+/// A key that must never be seen anywhere.
+pub(crate) const KEY: &str = "sk-scripted-0123456789";
+
+/// A system, and its model.
+pub(crate) struct World {
+    pub(crate) client: Client,
+    pub(crate) system: System,
+    pub(crate) model: Scripted,
+}
+
+/// What differs from how a system is started.
+pub(crate) struct Options {
+    pub(crate) vars: Vec<(&'static str, String)>,
+    pub(crate) settings: Settings,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { vars: Vec::new(), settings: quick() }
+    }
+}
+
+impl World {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_, _| {}).await
+    }
+
+    /// `change` is told where the model listens.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Options, &Scripted)) -> Self {
+        let model = Scripted::start().await.unwrap();
+        let mut options = Options::default();
+        change(&mut options, &model);
+        let vars = vars(options.vars, &model);
+        let system = SystemOptions {
+            var: Box::new(move |name| found(&vars, name)),
+            settings: Some(options.settings),
+            ..SystemOptions::default()
+        };
+        let system = System::start(system).await.unwrap();
+        let client = Client::new(format!("http://{}", system.address()));
+        Self { client, system, model }
+    }
+}
+
+impl Deref for World {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+/// Settings with which nothing that a test waits for takes long.
+pub(crate) fn quick() -> Settings {
+    let soon = Duration::from_millis(2);
+    let retries = |policy| RetryPolicy { base: soon, cap: soon, ..policy };
+    Settings {
+        mailbox_every: Duration::from_millis(20),
+        follow_every: Duration::from_millis(5),
+        live_every: Duration::from_millis(5),
+        renew_every: Duration::from_millis(50),
+        model_retries: retries(RetryPolicy::MODEL),
+        store_retries: retries(RetryPolicy::STORE),
+        ..Settings::default()
+    }
+}
+
+/// Variables that lead to the scripted model, unless a test's own say otherwise.
+fn vars(own: Vec<(&'static str, String)>, model: &Scripted) -> Vec<(&'static str, String)> {
+    let models = own.iter().any(|(name, _)| *name == "DJINN_MODELS");
+    let scripted = [
+        ("OPENAI_API_KEY", KEY.to_owned()),
+        ("OPENAI_BASE_URL", model.base_url()),
+        ("OPENAI_MODEL", "scripted".to_owned()),
+    ];
+    own.into_iter().chain(scripted.into_iter().filter(|_| !models)).collect()
+}
+
+fn found(vars: &[(&'static str, String)], name: &str) -> Option<String> {
+    vars.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+}

@@ -1,0 +1,180 @@
+//! What a client does: it asks, stops, and keeps files.
+
+use reqwest::header::{ACCEPT, HeaderMap};
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+
+use super::stream::Stream;
+
+/// Speaks to one origin.
+#[derive(Clone)]
+pub(crate) struct Client {
+    pub(crate) http: reqwest::Client,
+    pub(crate) url: String,
+}
+
+/// How a question is asked and answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Native,
+    Raw,
+    Ui,
+}
+
+/// A question and its ids; the ids may be missing.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) text: String,
+    pub(crate) session: Option<String>,
+    pub(crate) request: Option<String>,
+    pub(crate) last_event_id: Option<String>,
+}
+
+/// An answer that is no stream.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Protocol {
+    pub(crate) const ALL: [Self; 3] = [Self::Native, Self::Raw, Self::Ui];
+
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Native => "/runs",
+            Self::Raw => "/AutoAgent",
+            Self::Ui => "/web/api/v1/gpt/queryAgentStreamIncr",
+        }
+    }
+
+    /// The name of a question's member, which is JoyAgent's in all but one.
+    pub(crate) fn member(self, name: &'static str) -> &'static str {
+        match (self, name) {
+            (Self::Native, "query") => "question",
+            (Self::Native, "sessionId") => "session_id",
+            (Self::Native, "requestId") => "request_id",
+            (Self::Native, "outputStyle") => "output_style",
+            (_, name) => name,
+        }
+    }
+
+    pub(crate) fn body(self, question: &Question) -> Value {
+        let mut body = json!({self.member("query"): question.text});
+        match self {
+            Self::Native => {}
+            Self::Raw => body["agentType"] = 5.into(),
+            Self::Ui => body["deepThink"] = 0.into(),
+        }
+        for (name, id) in [("sessionId", &question.session), ("requestId", &question.request)] {
+            if let Some(id) = id {
+                body[self.member(name)] = id.as_str().into();
+            }
+        }
+        body
+    }
+}
+
+impl Question {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), session: None, request: None, last_event_id: None }
+    }
+
+    /// In this session, as its request `r1`.
+    pub(crate) fn of(text: &str, session: &str) -> Self {
+        Self::new(text).session(session).request("r1")
+    }
+
+    pub(crate) fn session(self, session: &str) -> Self {
+        Self { session: Some(session.to_owned()), ..self }
+    }
+
+    pub(crate) fn request(self, request: &str) -> Self {
+        Self { request: Some(request.to_owned()), ..self }
+    }
+
+    pub(crate) fn after(self, cursor: &str) -> Self {
+        Self { last_event_id: Some(cursor.to_owned()), ..self }
+    }
+}
+
+impl Client {
+    pub(crate) fn new(url: String) -> Self {
+        let http = reqwest::Client::builder().tcp_nodelay(true);
+        let http = http.redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        Self { http, url }
+    }
+
+    /// Asks, and gets the stream or the refusal.
+    pub(crate) async fn ask(&self, protocol: Protocol, question: &Question) -> Stream {
+        let mut request = self.request(Method::POST, protocol.path());
+        if let Some(cursor) = &question.last_event_id {
+            request = request.header("last-event-id", cursor);
+        }
+        self.ask_with(request.json(&protocol.body(question))).await
+    }
+
+    /// Asks in the native protocol and waits for the end.
+    pub(crate) async fn told(&self, question: &Question) -> Vec<super::Frame> {
+        self.ask(Protocol::Native, question).await.rest().await
+    }
+
+    /// The final entry of a question asked in the native protocol.
+    pub(crate) async fn ending(&self, question: &Question) -> Value {
+        self.told(question).await.last().unwrap().json()
+    }
+
+    pub(crate) async fn ask_with(&self, request: RequestBuilder) -> Stream {
+        Stream::of(request.header(ACCEPT, "text/event-stream").send().await.unwrap())
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url))
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        Answer::of(self.request(Method::POST, path).json(body).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        Answer::of(self.request(Method::GET, path).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn stop(&self, run: &str) -> Answer {
+        self.post(&format!("/runs/{run}/stop"), &json!({})).await
+    }
+
+    pub(crate) async fn upload(&self, session: &str, name: &str, content: &str) -> Answer {
+        let file = json!({
+            "requestId": session, "fileName": name, "description": "", "content": content,
+        });
+        let answer = self.post("/v1/file_tool/upload_file", &file).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer
+    }
+
+    /// The bytes that a link leads to, through our redirect.
+    pub(crate) async fn follow(&self, url: &str) -> Answer {
+        let sent = self.http.get(url).send().await.unwrap();
+        assert_eq!(sent.status(), 302, "{url}");
+        let location = sent.headers()["location"].to_str().unwrap().to_owned();
+        Answer::of(self.http.get(location).send().await.unwrap()).await
+    }
+}
+
+impl Answer {
+    pub(crate) async fn of(response: Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Self { status, headers, text: response.text().await.unwrap() }
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {}", self.text))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}

@@ -1,0 +1,148 @@
+//! The agent's routes without an HTTP server: requests are the events that AWS sends.
+
+use std::sync::Arc;
+
+use agent::{Agent, router};
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, Response};
+use djinn_aws::Aws;
+use djinn_local::{Dispatch, LocalWorld, Stores, StoresOptions};
+use djinn_scripted::Scripted;
+use executor::Executor;
+use lambda_http::request::LambdaRequest;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tower::ServiceExt as _;
+
+use super::{Client, found, quick, vars};
+
+/// The parts of a system, put together otherwise than on a laptop.
+pub(crate) struct Door {
+    pub(crate) router: Router,
+    pub(crate) ports: LocalWorld,
+    pub(crate) aws: Aws,
+    tasks: Vec<JoinHandle<()>>,
+    _stores: Stores,
+}
+
+/// What a door is made of, to be changed before it opens.
+pub(crate) struct Parts {
+    pub(crate) ports: LocalWorld,
+    pub(crate) settings: agent::Settings,
+}
+
+impl Door {
+    /// Without a model none is configured.
+    pub(crate) fn open<'a>(
+        model: impl Into<Option<&'a Scripted>>,
+        change_aws: impl FnOnce(&mut djinn_aws::Settings),
+        change: impl FnOnce(&mut Parts),
+    ) -> Self {
+        let stores = Stores::start(StoresOptions::default()).unwrap();
+        let mut aws = stores.settings().clone();
+        change_aws(&mut aws);
+        let aws = Aws::new(aws);
+        let local = vec![("DJINN_LOCAL", "1".to_owned())];
+        let vars = match model.into() {
+            Some(model) => vars(local, model),
+            None => local,
+        };
+        let var = |name: &str| found(&vars, name);
+        let (dispatch, mut invocations) = Dispatch::new(djinn_local::ALARM_EVERY);
+        let mut ports = djinn_wiring::world(&var, &aws, dispatch.clone(), dispatch).unwrap();
+        ports.settings = Arc::new(quick());
+        let settings = agent::Settings::from_vars(&var).unwrap();
+        let mut parts = Parts { ports, settings };
+        change(&mut parts);
+        let Parts { ports, settings } = parts;
+        let executor = Arc::new(Executor { ports: ports.clone() });
+        let executing = tokio::spawn(async move {
+            while let Some(invocation) = invocations.recv().await {
+                let executor = Arc::clone(&executor);
+                tokio::spawn(async move { executor.handle(json!(invocation), None).await });
+            }
+        });
+        let router = router(Agent { ports: ports.clone(), settings });
+        Self { router, ports, aws, tasks: vec![executing], _stores: stores }
+    }
+
+    /// Answers an event of AWS's.
+    pub(crate) async fn answer(&self, event: Value) -> Response<Body> {
+        let event: LambdaRequest = serde_json::from_value(event).unwrap();
+        let request = lambda_http::Request::from(event);
+        let mut request: Request<Body> = request.map(|body| Body::from(body.as_ref().to_vec()));
+        // On Lambda `AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH` has the same effect.
+        let path = request.uri().path();
+        *request.uri_mut() = path.strip_prefix("/dev").unwrap_or(path).parse().unwrap();
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    /// The status and the JSON that answer an event.
+    pub(crate) async fn status_and_json(&self, event: Value) -> (u16, Value) {
+        let (parts, body) = self.answer(event).await.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        (parts.status.as_u16(), serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    /// Serves the routes to clients.
+    pub(crate) async fn listen(&mut self) -> Client {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let router = self.router.clone();
+        self.tasks.push(tokio::spawn(async move { axum::serve(listener, router).await.unwrap() }));
+        Client::new(url)
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// A deployment on AWS: nobody is anybody without a signature.
+pub(crate) fn not_local(parts: &mut Parts) {
+    parts.settings.local = false;
+}
+
+/// What a REST API sends.
+pub(crate) fn caller_v1(arn: Option<&str>, method: &str, path: &str, body: &Value) -> Value {
+    json!({
+        "resource": "/{proxy+}", "path": path, "httpMethod": method,
+        "headers": {"accept": "text/event-stream"}, "multiValueHeaders": {},
+        "queryStringParameters": null, "pathParameters": null, "stageVariables": null,
+        "body": body.to_string(), "isBase64Encoded": false,
+        "requestContext": {
+            "resourceId": "r", "resourcePath": "/{proxy+}", "httpMethod": method, "stage": "dev",
+            "requestId": "1", "apiId": "a", "domainName": "a.execute-api.eu-west-1.amazonaws.com",
+            "identity": {"accountId": arn.map(account), "userArn": arn, "sourceIp": "1.1.1.1"},
+        },
+    })
+}
+
+/// What a function URL sends.
+pub(crate) fn caller_v2(arn: Option<&str>, method: &str, path: &str, body: &Value) -> Value {
+    let iam = arn.map(|arn| {
+        json!({"iam": {"accountId": account(arn), "userArn": arn, "accessKey": "A",
+            "callerId": "c", "userId": "u"}})
+    });
+    json!({
+        "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": "",
+        "headers": {"accept": "text/event-stream"},
+        "body": body.to_string(), "isBase64Encoded": false,
+        "requestContext": {
+            "accountId": "anonymous", "apiId": "a", "domainPrefix": "d", "requestId": "1",
+            "domainName": "d.lambda-url.eu-west-1.on.aws", "routeKey": "$default",
+            "stage": "$default", "time": "t", "timeEpoch": 1, "authorizer": iam,
+            "http": {"method": method, "path": path, "protocol": "HTTP/1.1",
+                "sourceIp": "1.1.1.1", "userAgent": "x"},
+        },
+    })
+}
+
+/// `arn:aws:sts::123456789012:…` is of account 123456789012.
+fn account(arn: &str) -> &str {
+    arn.split(':').nth(4).unwrap()
+}

@@ -1,0 +1,189 @@
+//! What a run writes into the log: ids and counts, and nothing that was said. A process of its own,
+//! because a process has one log.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on has failed"
+)]
+
+#[allow(dead_code, unused_imports, reason = "other tests use the rest")]
+#[path = "../it"]
+mod it {
+    pub(crate) mod world;
+}
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use it::world::{KEY, Protocol, QUESTION, Question, SALES, World, script};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+#[derive(Clone, Default)]
+struct Log {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    grew: Arc<Notify>,
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes.lock().unwrap().extend_from_slice(bytes);
+        self.grew.notify_one();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    /// Keeps what this process logs.
+    fn start() -> Self {
+        let log = Self::default();
+        let writer = log.clone();
+        djinn_runtime::telemetry::init(Some("debug"), move || writer.clone());
+        log
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let text = String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Every line, once so many drivers have stopped: they outlive what they stream.
+    async fn of_drivers(&self, drivers: usize) -> Vec<Value> {
+        loop {
+            let lines = self.lines();
+            let stopped = lines.iter().filter(|line| line["message"] == "driver stopped").count();
+            if stopped >= drivers {
+                return lines;
+            }
+            self.grew.notified().await;
+        }
+    }
+}
+
+/// Words of the question, the file, the answers and the calls, and the key.
+const SAID: [&str; 12] = [
+    "region",
+    "grew",
+    "1284000",
+    "North",
+    "I read",
+    "East",
+    "55.9",
+    "# Growth",
+    "Growth by",
+    "You are Djinn",
+    "sales.csv",
+    KEY,
+];
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+/// The spans around a line, outermost first.
+fn spans(line: &Value) -> &[Value] {
+    line["spans"].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn span<'a>(line: &'a Value, name: &str) -> Option<&'a Value> {
+    spans(line).iter().find(|span| span["name"] == name)
+}
+
+/// A line with what stays the same from run to run.
+fn shown(line: &Value) -> String {
+    let mut line = line.clone();
+    for value in line["spans"].as_array_mut().into_iter().flatten() {
+        normalise(value);
+    }
+    normalise(&mut line);
+    line.to_string()
+}
+
+fn normalise(value: &mut Value) {
+    let members = value.as_object_mut().unwrap();
+    members.shift_remove("timestamp");
+    for name in ["took_ms", "run_id", "call"] {
+        if let Some(member) = members.get_mut(name) {
+            *member = match member.as_str().and_then(|text| text.split_once('/')) {
+                Some((_, call)) => format!("run_…/{call}").into(),
+                None => "…".into(),
+            };
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_logged_by_ids_and_counts_and_nothing_that_was_said() {
+    let log = Log::start();
+    let world = World::start().await;
+    world.upload("s1", "sales.csv", SALES).await;
+    script(&world.model, QUESTION);
+    world.told(&Question::of(QUESTION, "s1")).await;
+    let lines = log.of_drivers(1).await;
+    let lines: Vec<String> = lines.iter().filter(|line| is_above_debug(line)).map(shown).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+
+    what_goes_wrong(&world).await;
+    let lines = log.of_drivers(3).await;
+    assert!(lines.iter().any(|line| line["level"] == "DEBUG"));
+    let mut seen = BTreeSet::new();
+    for line in lines.iter().filter(|line| is_above_debug(line)) {
+        check(line);
+        seen.insert(text(line, "message").to_owned());
+    }
+    let wanted =
+        ["driver stopped", "model call failed", "model replied", "tool failed", "tool returned"];
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), wanted);
+}
+
+fn is_above_debug(line: &Value) -> bool {
+    line["level"] != "DEBUG"
+}
+
+/// A line names its run, and its call where there is one, and quotes nobody.
+fn check(line: &Value) {
+    let written = line.to_string();
+    let quoted = SAID.iter().find(|words| written.contains(*words));
+    assert_eq!(quoted, None, "{line}");
+    let names = |id: &str| spans(line).iter().chain([line]).any(|it| it[id].is_string());
+    assert!(names("run_id"), "it names no run: {line}");
+    if let Some(tool) = span(line, "execute_tool") {
+        assert!(text(tool, "gen_ai.tool.call.id").starts_with('t'), "{line}");
+        assert_eq!(tool["gen_ai.operation.name"], "execute_tool");
+    }
+    if let Some(chat) = span(line, "gen_ai.chat") {
+        assert_eq!(chat["gen_ai.provider.name"], "openai");
+        assert!(chat["gen_ai.usage.output_tokens"].is_number(), "{line}");
+    }
+    if text(line, "message").starts_with("model") {
+        assert!(names("call"), "it names no call: {line}");
+    }
+}
+
+/// Faults, refusals, failing calls, and a stop.
+async fn what_goes_wrong(world: &World) {
+    let get = |name: &str| json!({"command": "get", "filename": name});
+    let rule = world.model.on("Which region grew slowest?").status(500).then();
+    let rule = rule.reply("North grew slowest.").cut_after(2).then();
+    let rule = rule.say("I read North.").call("file_tool", get("North.csv")).then();
+    let rule = rule.call_text("file_tool", "East").call_unknown("East", json!({})).then();
+    rule.error(400, "invalid_request_error", None, format!("North region {KEY}"));
+    let question = Question::new("Which region grew slowest?").session("s1").request("r2");
+    for protocol in [Protocol::Ui, Protocol::Raw] {
+        world.ask(protocol, &question).await.rest().await;
+    }
+    world.model.on("Which region grew at all?").reply("East grew.").hang_after(2);
+    let question = Question::new("Which region grew at all?").session("s1").request("r3");
+    let mut stream = world.ask(Protocol::Native, &question).await;
+    stream.until(|frame| frame.event() == "preview").await;
+    world.stop(&stream.run()).await;
+    stream.rest().await;
+}

@@ -1,0 +1,43 @@
+//! `cargo bench-run`: how fast and how small the product is.
+//!
+//! The measuring itself is the program of `infra/bench`; here it and the agent function are built,
+//! each in its profile.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::process::{cargo, program, run};
+use crate::workspace;
+
+/// What times runs: optimised, and built within minutes.
+const PROFILE: &str = "bench-run";
+
+/// Streams that are open at once need more open files than many shells allow.
+const WITH_FILES: &str = "ulimit -n 4096 2>/dev/null; exec \"$0\" \"$@\"";
+
+/// A file system in memory, on Linux.
+const MEMORY: &str = "/dev/shm";
+
+/// Builds what is measured, and measures it.
+///
+/// # Errors
+/// If something does not build or breaks. A figure that is missed is no error.
+pub(crate) fn bench(arguments: &[&str]) -> Result<()> {
+    let json = match arguments {
+        [] => None,
+        ["--json"] => Some("--json"),
+        _ => bail!("cargo bench-run takes nothing but --json"),
+    };
+    run(&mut cargo(&["build", "--release", "--package", "agent"]))?;
+    run(&mut cargo(&["build", "--profile", PROFILE, "--package", "djinn-bench"]))?;
+    let built = |profile: &str, name: &str| workspace::target().join(profile).join(name);
+    let (bench, agent) = (built(PROFILE, "djinn-bench"), built("release", "agent"));
+    let mut command = program("sh", &["-c", WITH_FILES]);
+    // Objects are files here. In memory they cost what they cost S3's clients, not what they cost
+    // this machine's disk.
+    if Path::new(MEMORY).is_dir() {
+        command.env("TMPDIR", MEMORY);
+    }
+    run(command.arg(bench).arg("--agent").arg(agent).args(json))
+}

@@ -1,0 +1,80 @@
+//! `cargo dev watch`: the functions under `cargo lambda watch`, which rebuilds them when the code
+//! changes, with the stores, the demo model and the timers around them.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use djinn_local::{Backing, BackingOptions};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+
+use super::running::Running;
+use super::{environment, home, log, welcome};
+use crate::terminal::say;
+use crate::venv;
+
+/// How many instances of a function there are at most.
+const INSTANCES: &str = "4";
+
+/// How often it is looked whether the host listens.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Runs until Ctrl-C, or until the host ends.
+pub(super) async fn watch(port: u16) -> Result<()> {
+    log();
+    let host = format!("http://127.0.0.1:{port}");
+    let options = BackingOptions {
+        dir: Some(home()),
+        var: environment(),
+        ..BackingOptions::new(host.clone())
+    };
+    let backing = Backing::start(options).await?;
+    let mut child = start(port, &backing)?;
+    listening(port, &mut child).await?;
+    let _running = Running::announce(&home(), &backing.agent_url())?;
+    say(&welcome(&backing.agent_url(), backing.scripted().is_some()));
+    say(&by_event(&host));
+    if let Err(error) = backing.continue_runs().await {
+        say(&format!("unfinished runs were not continued: {error}"));
+    }
+    tokio::select! {
+        ended = child.wait() => bail!("cargo lambda watch ended with {}", ended?),
+        pressed = tokio::signal::ctrl_c() => pressed.context("cannot wait for Ctrl-C")?,
+    }
+    // Ctrl-C reached the host too: the two are in one process group.
+    child.wait().await?;
+    Ok(())
+}
+
+/// Starts the host in the environment's venv.
+fn start(port: u16, backing: &Backing) -> Result<Child> {
+    let port = port.to_string();
+    let arguments = ["lambda", "watch", "--disable-cors", "--invoke-address", "127.0.0.1"];
+    let arguments = [&arguments[..], &["--invoke-port", &port, "--concurrency", INSTANCES]];
+    let mut host = venv::ready()?.program("cargo-lambda", &arguments.concat())?;
+    host.envs(backing.variables());
+    let child = Command::from(host).kill_on_drop(true).spawn();
+    child.context("cargo lambda watch could not be started")
+}
+
+/// Waits until the host listens.
+async fn listening(port: u16, child: &mut Child) -> Result<()> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            bail!("cargo lambda watch ended with {status}; is port {port} taken?");
+        }
+        if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// How to send the event of a REST API, for which the host has no route.
+fn by_event(host: &str) -> String {
+    format!(
+        "As the event that a REST API (v1) makes of a request; the function URL above makes v2:\n\n  \
+         curl -N {host}/2015-03-31/functions/agent/invocations -d @examples/event-v1.json\n\n\
+         The first request builds the functions.\n"
+    )
+}
