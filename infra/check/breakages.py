@@ -37,6 +37,7 @@ BREAKAGES = {
     ],
     rules.drivers_are_told_where_everything_lies: [
         ("DJINN_TABLE:", "DJINN_TABEL:", "no variable DJINN_TABLE"),
+        ("        DJINN_MAX_STEPS: !Ref MaxSteps\n", "", "no variable DJINN_MAX_STEPS"),
     ],
     rules.nothing_is_local: [
         ("DJINN_LANGUAGE:", 'DJINN_LOCAL: "1"\n        DJINN_LANGUAGE:', "DJINN_LOCAL"),
@@ -46,6 +47,16 @@ BREAKAGES = {
         ("Default: AWS_IAM", "Default: NONE", "AWS_IAM"),
         ("AllowOrigins: !Ref CorsOrigins", 'AllowOrigins: ["*"]', "CORS"),
         (r"^(https?://[^*,/\s]+)?$", ".*", "whole origins"),
+    ],
+    rules.pages_may_ask_and_load_files: [
+        ("              - cache-control\n", "", "may not send cache-control"),
+        ("AllowCredentials: true", "AllowCredentials: false", "AllowCredentials"),
+        ("[GET, HEAD]", "[GET, HEAD, PUT]", "PUT is open to"),
+        ('AllowedOrigins: ["*"]', "AllowedOrigins: !Ref CorsOrigins", "GET is open to"),
+    ],
+    rules.objects_outlive_what_names_them: [
+        ("ExpirationInDays: !Ref ObjectDays", "ExpirationInDays: 7", "ObjectDays"),
+        ("DJINN_OBJECT_DAYS: !Ref ObjectDays", "DJINN_OBJECT_DAYS: 800", "DJINN_OBJECT_DAYS"),
     ],
     rules.the_public_has_no_right_unless_asked_for: [
         ("    Condition: IsPublic\n", "", "lets everybody in"),

@@ -41,15 +41,26 @@ DRIVER_ACTIONS = {
 # What the functions' settings are read from (`from_vars` in shared/ and functions/).
 NEEDED_VARIABLES = {
     "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH",
+    "DJINN_BASE_PROMPT",
     "DJINN_BUCKET",
     "DJINN_EXECUTOR",
+    "DJINN_HAND_OVER_MARGIN_SECONDS",
     "DJINN_LANGUAGE",
+    "DJINN_MAX_OBSERVE",
+    "DJINN_MAX_PARALLEL_TOOL_CALLS",
+    "DJINN_MAX_SECONDS",
+    "DJINN_MAX_STEPS",
     "DJINN_MODELS",
+    "DJINN_OBJECT_DAYS",
+    "DJINN_PUBLIC_URL",
     "DJINN_RETENTION_DAYS",
     "DJINN_SCHEDULE_GROUP",
     "DJINN_SCHEDULE_ROLE_ARN",
     "DJINN_TABLE",
 }
+
+# What JoyAgent's page asks for in a preflight, besides what a request signed by a page needs.
+NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-id"}
 
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
@@ -103,6 +114,33 @@ def the_url_streams_and_is_closed_by_default(template):
     pattern = parameters["CorsOrigins"].get("AllowedPattern", "")
     if re.fullmatch(pattern, "*") or not re.fullmatch(pattern, "https://chat.example.org"):
         yield "parameter CorsOrigins must take whole origins and no *"
+
+
+def pages_may_ask_and_load_files(template):
+    origins = {"Ref": "CorsOrigins"}
+    for name, url in of_type(template, "AWS::Lambda::Url").items():
+        cors = given(url.get("Cors"), "HasOrigins") or {}
+        yield from expect(f"{name}: Cors", cors, "AllowOrigins", origins)
+        yield from expect(f"{name}: Cors", cors, "AllowCredentials", True)
+        for header in sorted(NEEDED_HEADERS - set(cors.get("AllowHeaders", []))):
+            yield f"{name}: a page may not send {header}"
+    bucket = properties(template, "Bucket").get("CorsConfiguration")
+    rules = (given(bucket, "HasOrigins") or {}).get("CorsRules", [])
+    # A browser that was redirected here by the agent comes from the origin `null`.
+    for method, wanted in {"GET": ["*"], "HEAD": ["*"], "PUT": origins}.items():
+        found = [rule["AllowedOrigins"] for rule in rules if method in rule["AllowedMethods"]]
+        if found != [wanted]:
+            yield f"Bucket: {method} is open to {json.dumps(found)}, not {json.dumps(wanted)}"
+
+
+def objects_outlive_what_names_them(template):
+    object_days = {"Ref": "ObjectDays"}
+    rules = value(properties(template, "Bucket"), "LifecycleConfiguration.Rules") or []
+    if object_days not in [rule.get("ExpirationInDays") for rule in rules]:
+        yield "Bucket does not expire objects after the parameter ObjectDays"
+    for name in DRIVERS:
+        function = properties(template, name)
+        yield from expect(name, function, "Environment.Variables.DJINN_OBJECT_DAYS", object_days)
 
 
 def the_public_has_no_right_unless_asked_for(template):
@@ -225,6 +263,8 @@ RULES = (
     drivers_are_told_where_everything_lies,
     nothing_is_local,
     the_url_streams_and_is_closed_by_default,
+    pages_may_ask_and_load_files,
+    objects_outlive_what_names_them,
     the_public_has_no_right_unless_asked_for,
     drivers_may_do_what_they_need_and_no_more,
     only_the_executor_is_invoked,
@@ -274,6 +314,12 @@ def listed(one_or_many):
     if one_or_many is None:
         return []
     return one_or_many if isinstance(one_or_many, list) else [one_or_many]
+
+
+def given(tree, condition):
+    """What a property is where the condition holds, if it depends on that and on nothing else."""
+    branches = value(tree, "Fn::If") or [None, None]
+    return branches[1] if branches[0] == condition else None
 
 
 def value(tree, path):

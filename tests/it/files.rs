@@ -206,3 +206,26 @@ async fn the_agent_knows_what_was_handed_in_before_and_meanwhile() {
     assert!(read[0].contains("Early.") && read[1].contains("Late."), "{read:?}");
     world.model.assert_done();
 }
+
+#[tokio::test]
+async fn the_agent_knows_a_file_once_all_of_it_was_put_to_its_upload_url() {
+    let world = World::start().await;
+    let rule = world.model.on("Is it there?").say("I look.");
+    let gate = rule.call("file_tool", json!({"command": "get", "filename": "late.md"})).gate(1);
+    let rule = world.model.on("Is it there?").then();
+    rule.reply("It is.").then().reply("It is there.");
+    let question = Question::of("Is it there?", "s1");
+    let mut stream = world.ask(Protocol::Native, &question).await;
+    gate.reached().await;
+    let wanted = json!({"requestId": "s1", "fileName": "late.md", "fileSize": 5});
+    let place = world.post("/v1/file_tool/upload_url", &wanted).await.json();
+    // It is announced, but not there: nobody is told of it.
+    let put = world.http.put(place["uploadUrl"].as_str().unwrap());
+    let put = put.header("content-type", "text/markdown").header("if-none-match", "*");
+    assert_eq!(put.body("Late.").send().await.unwrap().status(), 200);
+    let seen = stream.until(|frame| frame.event() == "file.added").await;
+    assert_eq!(seen.last().unwrap().json()["file"]["name"], "late.md");
+    gate.open();
+    assert_eq!(stream.rest().await.last().unwrap().json()["status"], "finished");
+    assert!(world.model.requests()[1].system().contains("- late.md (5 bytes)"));
+}

@@ -299,3 +299,16 @@ async fn without_a_stream_the_run_is_accepted_and_told_later() {
     assert_eq!(world.ending(&question).await["answer"], "Done.");
     world.model.assert_done();
 }
+
+#[tokio::test]
+async fn without_a_stream_continue_names_the_run_that_is_at_work() {
+    let world = World::start().await;
+    let (stream, gate) = waiting(&world, &Question::of("What takes long?", "s1")).await;
+    let body = Protocol::Native.body(&Question::new("continue").session("s1").request("r2"));
+    let sent = world.request(Method::POST, "/runs").json(&body).send().await.unwrap();
+    let accepted = Answer::of(sent).await;
+    assert_eq!(accepted.json()["run"], stream.run());
+    assert_eq!(accepted.header("djinn-run-id"), stream.run());
+    gate.open();
+    stream.rest().await;
+}

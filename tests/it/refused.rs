@@ -118,8 +118,13 @@ async fn agents_modes_and_styles_that_do_not_exist() {
         (Protocol::Ui, "deepThink", json!(-1), "unknown_agent", "deepThink 0 (ReAct)"),
         (Protocol::Ui, "deepThink", json!(true), "invalid_field", "whole number"),
         (Protocol::Native, "output_style", json!("poem"), "unknown_style", "html, docs"),
-        (Protocol::Raw, "outputStyle", json!("poem"), "unknown_style", "html, docs"),
-        (Protocol::Ui, "outputStyle", json!("poem"), "unknown_style", "html, docs"),
+        (
+            Protocol::Native,
+            "base_prompt",
+            json!("x".repeat(20_001)),
+            "invalid_field",
+            "20000 characters",
+        ),
     ];
     for (protocol, field, value, code, says) in rows {
         let body = json!({protocol.member("query"): "Hello?", field: value}).to_string();
@@ -135,7 +140,7 @@ async fn what_may_be_left_out_or_written_otherwise_is_accepted() {
     world.model.on("Hello?").reply("Hello.").always();
     let rows = [
         (Protocol::Raw, json!({})),
-        (Protocol::Raw, json!({"agentType": null, "isStream": null, "outputStyle": null})),
+        (Protocol::Raw, json!({"agentType": null, "isStream": null, "outputStyle": "dataAgent"})),
         (Protocol::Raw, json!({"agentType": "5", "erp": "x", "messages": [], "sopPrompt": ""})),
         (Protocol::Ui, json!({})),
         (Protocol::Ui, json!({"deepThink": null, "outputStyle": "", "traceId": "x", "user": "x"})),
@@ -175,8 +180,8 @@ async fn ids_that_are_no_labels() {
         let answer = sent(&world, Method::POST, path, "{}").await;
         check(path, &answer, (400, "invalid_field", Some("requestId")), "no requestId");
     }
-    let answer = world.stop("run_x").await;
-    check("/runs/{run}/stop", &answer, (400, "bad_id", Some("run")), "run_x");
+    let answer = world.stop("run@x").await;
+    check("/runs/{run}/stop", &answer, (400, "bad_id", Some("run")), "run@x");
 }
 
 #[tokio::test]
@@ -236,8 +241,10 @@ async fn sizes_that_are_none() {
 #[tokio::test]
 async fn runs_and_files_that_do_not_exist() {
     let world = World::start().await;
-    let answer = world.stop(&format!("run_{}", "0".repeat(32))).await;
-    check("/runs/{run}/stop", &answer, (404, "run_not_found", None), "unknown run");
+    for run in [format!("run_{}", "0".repeat(32)), "run_x".to_owned(), "7".to_owned()] {
+        let answer = world.stop(&run).await;
+        check("/runs/{run}/stop", &answer, (404, "run_not_found", None), &run);
+    }
     let path = "/v1/file_tool/get_file";
     let answer = world.post(path, &json!({"requestId": "s1", "fileName": "a.md"})).await;
     check(path, &answer, (404, "file_not_found", None), "unknown file");
@@ -245,7 +252,10 @@ async fn runs_and_files_that_do_not_exist() {
         let answer = world.get(&format!("/v1/file_tool/{verb}/s1/a.md")).await;
         check(verb, &answer, (404, "file_not_found", None), "unknown file");
     }
+    // An answer about no question names the request that it answers.
+    assert!(world.get("/web/health").await.header("djinn-request-id").starts_with("req-"));
     let answer = world.get("/v1/file_tool/nothing").await;
+    assert!(answer.header("djinn-request-id").starts_with("req-"));
     check("/v1/file_tool/nothing", &answer, (404, "route_not_found", None), "unknown route");
 }
 
@@ -262,6 +272,16 @@ async fn methods_that_a_route_does_not_take() {
     }
     let answer = sent(&world, Method::POST, "/v1/file_tool/preview/s1/a.md", "").await;
     check("preview", &answer, (405, "method_not_allowed", None), "POST");
+}
+
+#[tokio::test]
+async fn a_wrong_path_or_method_is_refused_in_the_deployments_language() {
+    let chinese = ("DJINN_LANGUAGE", "zh".to_owned());
+    let world = World::start_with(|options, _| options.vars.push(chinese)).await;
+    for path in ["/nothing", "/AutoAgent"] {
+        let sentence = world.get(path).await.json()["message"].to_string();
+        assert!(sentence.ends_with("。\""), "{path}: {sentence}");
+    }
 }
 
 #[tokio::test]

@@ -95,7 +95,7 @@ fn welcome(url: &str, scripted: bool) -> String {
          or by hand:\n\n  \
          curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
          curl -N {url}/AutoAgent -H 'content-type: application/json' \\\n    \
-         -d '{{\"requestId\":\"r1\",\"sessionId\":\"s1\",\"agentType\":5,\"query\":\"Which region grew fastest? Write the answer to growth.md\"}}'\n\n\
+         -d '{{\"requestId\":\"r1\",\"sessionId\":\"s1\",\"agentType\":5,\"isStream\":true,\"query\":\"Which region grew fastest? Write the answer to growth.md\"}}'\n\n\
          Everything is kept in .djinn/. Ctrl-C stops it.\n"
     )
 }

@@ -3,6 +3,7 @@
 use axum::body::{Body, to_bytes};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::BadId;
+use http_body_util::LengthLimitError;
 use serde_json::{Map, Value};
 
 use crate::MAX_BODY;
@@ -78,10 +79,14 @@ impl Fields {
 
 /// The bytes of a body.
 pub(crate) async fn bytes(body: Body) -> Result<axum::body::Bytes, Refusal> {
-    let limit = MAX_BODY.to_string();
-    to_bytes(body, MAX_BODY)
-        .await
-        .map_err(|_| Refusal::from(Failure::new(ErrorCode::BodyTooLarge, limit)))
+    to_bytes(body, MAX_BODY).await.map_err(|error| {
+        let error = error.into_inner();
+        let failure = match error.is::<LengthLimitError>() {
+            true => Failure::new(ErrorCode::BodyTooLarge, MAX_BODY.to_string()),
+            false => Failure::new(ErrorCode::InvalidField, format!("the body broke off: {error}")),
+        };
+        failure.into()
+    })
 }
 
 /// An id from a path or a member.
@@ -99,4 +104,21 @@ where
 fn wrong(name: &'static str, wanted: &str) -> Refusal {
     let sentence = format!("`{name}` must be {wanted}");
     Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::stream;
+    use std::io::{Error, ErrorKind};
+
+    #[tokio::test]
+    async fn only_a_body_that_is_too_large_is_called_so() {
+        let refused = |body| async move {
+            Refusal::json(&bytes(body).await.unwrap_err(), Default::default()).status().as_u16()
+        };
+        assert_eq!(refused(Body::from(vec![0; MAX_BODY + 1])).await, 413);
+        let broken = [Ok("{\"query\":"), Err(Error::from(ErrorKind::ConnectionReset))];
+        assert_eq!(refused(Body::from_stream(stream::iter(broken))).await, 400);
+    }
 }

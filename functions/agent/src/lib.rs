@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::map_response;
 use axum::routing::{get, post};
 use djinn_aws::AwsStore;
 use djinn_runtime::port::Ports;
@@ -57,10 +58,11 @@ pub fn router<P: Ports<Store = AwsStore>>(agent: Agent<P>) -> Router {
         .route("/v1/file_tool/get_file_list", post(route::get_file_list::<P>))
         .route("/v1/file_tool/preview/{label}/{name}", get(route::preview_file::<P>))
         .route("/v1/file_tool/download/{label}/{name}", get(route::download_file::<P>))
-        .fallback(route::not_found)
-        .method_not_allowed_fallback(route::method_not_allowed)
+        .fallback(route::not_found::<P>)
+        .method_not_allowed_fallback(route::method_not_allowed::<P>)
         // Bodies are read with a limit of their own, so that one too large gets our answer.
         .layer(DefaultBodyLimit::disable())
+        .layer(map_response(refusal::named))
         .with_state(Arc::new(agent));
     if local { cors::answered(router) } else { router }
 }

@@ -74,6 +74,15 @@ impl Refusal {
     }
 }
 
+/// Names the request in an answer that is about no question.
+pub(crate) async fn named(mut response: Response) -> Response {
+    if !response.headers().contains_key(REQUEST_ID) {
+        let request = RequestId::new(format!("req-{:016x}", fastrand::u64(..))).ok();
+        name(response.headers_mut(), None, request.as_ref());
+    }
+    response
+}
+
 /// Names the run and the request in an answer's headers.
 pub(crate) fn name(headers: &mut HeaderMap, run: Option<&RunId>, request: Option<&RequestId>) {
     let run = run.and_then(|run| HeaderValue::from_str(run.as_str()).ok());

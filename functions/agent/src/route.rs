@@ -10,11 +10,13 @@ pub(crate) use file::{
 };
 pub(crate) use run::stop_run;
 
-use axum::response::{IntoResponse, Response};
+use axum::extract::State;
+use axum::response::Response;
 use djinn_core::code::ErrorCode;
-use djinn_core::settings::Language;
+use djinn_runtime::port::Ports;
 use serde_json::{Value, json};
 
+use crate::Shared;
 use crate::refusal::Refusal;
 
 /// `GET /web/health`.
@@ -28,11 +30,11 @@ pub(crate) async fn all_models() -> axum::Json<Value> {
 }
 
 /// Every other path.
-pub(crate) async fn not_found() -> Response {
-    Refusal::from(ErrorCode::RouteNotFound).json(Language::En)
+pub(crate) async fn not_found<P: Ports>(State(agent): State<Shared<P>>) -> Response {
+    Refusal::from(ErrorCode::RouteNotFound).json(agent.settings.run.language)
 }
 
 /// A known path with another method; axum adds `Allow`.
-pub(crate) async fn method_not_allowed() -> Response {
-    Refusal::from(ErrorCode::MethodNotAllowed).json(Language::En).into_response()
+pub(crate) async fn method_not_allowed<P: Ports>(State(agent): State<Shared<P>>) -> Response {
+    Refusal::from(ErrorCode::MethodNotAllowed).json(agent.settings.run.language)
 }

@@ -8,6 +8,7 @@ use agent::{Agent, router};
 use anyhow::Result;
 use axum::serve::ListenerExt as _;
 use djinn_aws::{Aws, Continue};
+use djinn_core::tool::EffectClass;
 use djinn_local::{ALARM_EVERY, Dispatch, LocalWorld};
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::settings::Settings;
@@ -16,6 +17,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 
 use crate::backend::Place;
+use crate::note::Note;
 use crate::terminal;
 
 /// The word that makes this program a process of its own that holds a front.
@@ -32,12 +34,17 @@ pub(crate) struct Front {
 }
 
 /// What a front does otherwise than the product.
-#[derive(Default)]
 pub(crate) struct Changes {
     /// Its tools.
-    pub(crate) tools: Option<Toolbox>,
+    pub(crate) tools: Toolbox,
     /// How long it waits for what.
     pub(crate) settings: Option<Settings>,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self { tools: Toolbox::default().with(Note(EffectClass::Read)), settings: None }
+    }
 }
 
 impl Front {
@@ -53,9 +60,7 @@ impl Front {
         let aws = Aws::new(place.store.clone());
         let (dispatch, invocations) = Dispatch::new(ALARM_EVERY);
         let mut ports = djinn_wiring::world(&var, &aws, dispatch.clone(), dispatch)?;
-        if let Some(tools) = changes.tools {
-            ports.tools = tools;
-        }
+        ports.tools = changes.tools;
         if let Some(settings) = changes.settings {
             ports.settings = Arc::new(settings);
         }

@@ -80,7 +80,7 @@ impl Costs {
             ..Bench::default()
         };
         let backend = Backend::start(Script::bench(bench)).await?;
-        let tools = Some(Toolbox::default().with(Note(class)));
+        let tools = Toolbox::default().with(Note(class));
         let settings = Settings {
             lease: 2 * NEVER,
             renew_every: NEVER,

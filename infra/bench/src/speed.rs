@@ -3,14 +3,13 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use djinn_local::{System, SystemOptions};
-use djinn_scripted::{Script, Scripted};
+use djinn_scripted::Script;
 use futures::future::try_join_all;
-use tokio::net::TcpListener;
 
-use crate::backend::bench;
+use crate::backend::{Backend, bench};
 use crate::client::Client;
 use crate::figure::{Figure, Reach};
+use crate::front::{Changes, Front};
 use crate::sample::Sample;
 
 /// Runs that are not counted: connections are made, and caches filled.
@@ -24,17 +23,9 @@ const CLIENTS: usize = 16;
 const EACH: usize = 100;
 
 pub(crate) async fn figures() -> Result<Vec<Figure>> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-    let model = Scripted::serve(listener, Script::bench(bench()))?;
-    let base_url = model.base_url();
-    let var = move |name: &str| match name {
-        "OPENAI_API_KEY" | "OPENAI_MODEL" => Some("scripted".to_owned()),
-        "OPENAI_BASE_URL" => Some(base_url.clone()),
-        _ => None,
-    };
-    let options = SystemOptions { var: Box::new(var), ..SystemOptions::default() };
-    let system = System::start(options).await?;
-    let client = Client::new(format!("http://{}", system.address()))?;
+    let backend = Backend::start(Script::bench(bench())).await?;
+    let front = Front::start(&backend.place(), Changes::default()).await?;
+    let client = Client::new(front.url())?;
     for _ in 0..WARM_UP {
         client.ask().await?;
     }
@@ -47,8 +38,7 @@ pub(crate) async fn figures() -> Result<Vec<Figure>> {
     let began = Instant::now();
     try_join_all((0..CLIENTS).map(|_| run_in_a_row(client.clone()))).await?;
     let rate = (CLIENTS * EACH) as f64 / began.elapsed().as_secs_f64();
-    let unexpected = model.take_unexpected();
-    anyhow::ensure!(unexpected.is_empty(), "the model: {}", unexpected.join("\n"));
+    backend.check()?;
     Ok(vec![
         Figure {
             name: "a run, one at a time, median",
@@ -56,8 +46,9 @@ pub(crate) async fn figures() -> Result<Vec<Figure>> {
             unit: "ms",
             measured: whole.median(),
             about: format!(
-                "p95 {:.1} ms of {ALONE}; 6 model calls, 5 file writes and 200 deltas, from the \
-                 request to the last byte; client, agent, stores and model in one process",
+                "p95 {:.1} ms of {ALONE}; 6 model calls, 5 tool calls and 200 deltas, from the \
+                 request to the last byte; client, agent, stores and a model that writes each \
+                 reply at once, in one process",
                 whole.p95()
             ),
         },

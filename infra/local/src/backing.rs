@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use djinn_aws::{Aws, AwsStore};
-use djinn_runtime::port::StoreError;
 use djinn_runtime::port::alarm::Invoker;
+use djinn_runtime::port::{RunKey, StoreError};
 use djinn_scripted::Scripted;
 use tokio::task::JoinHandle;
 
@@ -105,9 +105,11 @@ impl Backing {
     /// driven is not disturbed.
     ///
     /// # Errors
-    /// [`StoreError`] when the runs cannot be listed or the host does not take an invocation.
+    /// [`StoreError`] when the runs cannot be listed or the host does not take an invocation; the
+    /// others are brought to it all the same.
     pub async fn continue_runs(&self) -> Result<(), StoreError> {
-        invoke_all(&self.aws.store(), &self.aws.invoker()).await
+        let keys = unfinished_runs(&self.aws.store()).await?;
+        kick_all(&keys, &self.aws.invoker()).await
     }
 }
 
@@ -122,15 +124,56 @@ impl Drop for Backing {
 async fn ring(store: AwsStore, invoker: impl Invoker, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
-        if let Err(error) = invoke_all(&store, &invoker).await {
+        let rung = match unfinished_runs(&store).await {
+            Ok(keys) => kick_all(&keys, &invoker).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = rung {
             tracing::error!(%error, "alarm without effect");
         }
     }
 }
 
-async fn invoke_all(store: &AwsStore, invoker: &impl Invoker) -> Result<(), StoreError> {
-    for key in unfinished_runs(store).await? {
-        invoker.kick(&key, 0).await?;
+/// Kicks every run, also those behind one that cannot be; the last error is told.
+async fn kick_all(keys: &[RunKey], invoker: &impl Invoker) -> Result<(), StoreError> {
+    let mut outcome = Ok(());
+    for key in keys {
+        if let Err(error) = invoker.kick(key, 0).await {
+            tracing::warn!(%error, run_id = %key.run, "run not kicked");
+            outcome = Err(error);
+        }
     }
-    Ok(())
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::id::{RequestId, RunId, SessionId, TenantId};
+    use std::sync::Mutex;
+
+    /// A host that does not take the first run that it is brought.
+    #[derive(Default)]
+    struct Host(Mutex<Vec<RunKey>>);
+
+    impl Invoker for Host {
+        async fn kick(&self, key: &RunKey, _hops: u32) -> Result<(), StoreError> {
+            let mut kicked = self.0.lock().unwrap();
+            kicked.push(key.clone());
+            let refused = || StoreError::Unavailable("the first one".to_owned());
+            if kicked.len() == 1 { Err(refused()) } else { Ok(()) }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_that_cannot_be_kicked_is_reported_and_starves_no_other() {
+        let (tenant, session) = (TenantId::new("t").unwrap(), SessionId::new("s").unwrap());
+        let keys = ["r1", "r2", "r3"].map(|request| {
+            let run = RunId::of(&tenant, &session, &RequestId::new(request).unwrap());
+            RunKey { tenant: tenant.clone(), run }
+        });
+        let host = Host::default();
+        assert!(kick_all(&keys, &host).await.is_err());
+        assert_eq!(*host.0.lock().unwrap(), keys);
+    }
 }

@@ -12,6 +12,7 @@ use djinn_core::id::{FileName, sha256};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::settings::milliseconds;
 
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
@@ -38,8 +39,8 @@ impl Files for AwsStore {
     ) -> Result<ProductFile, StoreError> {
         let object = format!("{WRITTEN}{}", sha256(bytes));
         let key = object_key(session, &object)?;
-        self.put_object(&key, Bytes::copy_from_slice(bytes), &file.media_type).await?;
         let item = self.file_item(file, object, bytes.len() as u64);
+        self.put_object(&key, Bytes::copy_from_slice(bytes), &file.media_type).await?;
         self.put(item.to_item(session)?).await?;
         Ok(item.into_file())
     }
@@ -82,7 +83,9 @@ impl AwsStore {
         self.settled_files(session, self.query(query).await?).await
     }
 
+    /// A file that is written now.
     fn file_item(&self, file: &NewFile, object: String, size: u64) -> FileItem {
+        let now_ms = self.now_ms();
         FileItem {
             name: file.name.clone(),
             description: file.description.clone(),
@@ -90,8 +93,16 @@ impl AwsStore {
             internal: file.internal,
             media_type: file.media_type.clone(),
             object,
-            written_at_ms: self.now_ms(),
+            written_at_ms: now_ms,
+            expires: self.file_expiry(now_ms),
         }
+    }
+
+    /// When a file expires whose bytes were written then, Unix seconds: before them, by as much as a
+    /// URL to it may still be used.
+    fn file_expiry(&self, written_at_ms: i64) -> i64 {
+        let life = self.clients.settings.object_life.saturating_sub(MAX_URL_LIFE * 2);
+        written_at_ms.saturating_add(milliseconds(life)).div_euclid(1000)
     }
 }
 

@@ -49,6 +49,10 @@ impl Journals for AwsStore {
         self.end_run(key, record, end, expires_at_s).await
     }
 
+    async fn give_up(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
+        self.give_up_run(key, at_ms).await
+    }
+
     async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         self.read_records(key, from).await
     }

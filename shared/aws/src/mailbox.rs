@@ -29,7 +29,8 @@ impl Mailbox for AwsStore {
         for item in self.query(Query::family(run_partition(key), MAIL)).await? {
             match MailItem::from_item(item)?.mail()? {
                 Some(mail) => messages.push(mail),
-                None => tracing::warn!(run_id = %key.run, "mail is newer than this code"),
+                // It waits for newer code, and is met again every second until then.
+                None => tracing::debug!(run_id = %key.run, "mail is newer than this code"),
             }
         }
         Ok(messages)

@@ -1,9 +1,6 @@
-//! Objects in the bucket: contents by their hash, written once.
-
-use std::time::Duration;
+//! Objects in the bucket: contents by their hash.
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_s3::operation::put_object::{PutObjectError, PutObjectOutput};
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::ChecksumAlgorithm;
 use bytes::Bytes;
@@ -13,9 +10,6 @@ use djinn_runtime::port::{RunKey, StoreError};
 use crate::body::{Body, MAX_INLINE, Pointer};
 use crate::error::{Request, unavailable};
 use crate::store::AwsStore;
-
-/// How often a write is tried again that met another write of the same object.
-const CONFLICT_RETRIES: u32 = 4;
 
 impl AwsStore {
     /// A body that may be stored: long ones are in the bucket when this returns.
@@ -43,50 +37,20 @@ impl AwsStore {
         String::from_utf8(bytes).map_err(|_| unreadable(&pointer.object, "is not UTF-8"))
     }
 
-    /// Writes an object under a key that names its content. One that is there already is the same:
-    /// S3 checked its bytes against their hash when it took them.
+    /// Writes an object under a key that names its content. One that is there already is written
+    /// again: that is the same bytes, and its life in the bucket starts over.
     pub(crate) async fn put_object(
         &self,
         key: &str,
         bytes: Bytes,
         media_type: &str,
     ) -> Result<(), StoreError> {
-        let mut tried = 0;
-        loop {
-            let Err(error) = self.send_object(key, bytes.clone(), media_type).await else {
-                return Ok(());
-            };
-            match error.raw_response().map(|response| response.status().as_u16()) {
-                Some(412) => return Ok(()),
-                // Somebody else is writing it at this moment.
-                Some(409) if tried < CONFLICT_RETRIES => {
-                    tried += 1;
-                    tokio::time::sleep(Duration::from_millis(50 << tried)).await;
-                }
-                answered => {
-                    let failed = unavailable(self.on_bucket("PutObject"), &error);
-                    // The connection also breaks when S3 refuses it before it has read all of it.
-                    let is_there = answered.is_none()
-                        && matches!(self.head_object(key).await, Ok(Some(head)) if head.size == bytes.len() as u64);
-                    return if is_there { Ok(()) } else { Err(failed) };
-                }
-            }
+        let put = self.clients.s3().await.put_object().bucket(self.bucket()).key(key);
+        let put = put.content_type(media_type).checksum_algorithm(ChecksumAlgorithm::Sha256);
+        match put.body(ByteStream::from(bytes)).send().await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(unavailable(self.on_bucket("PutObject"), &error)),
         }
-    }
-
-    async fn send_object(
-        &self,
-        key: &str,
-        bytes: Bytes,
-        media_type: &str,
-    ) -> Result<PutObjectOutput, SdkError<PutObjectError>> {
-        let client = self.clients.s3().await;
-        let put = client.put_object().bucket(self.bucket()).key(key).if_none_match("*");
-        put.content_type(media_type)
-            .checksum_algorithm(ChecksumAlgorithm::Sha256)
-            .body(ByteStream::from(bytes))
-            .send()
-            .await
     }
 
     /// An object's bytes; with a limit, its first ones.

@@ -1,30 +1,29 @@
-//! Secrets, fetched when they are first asked for.
+//! Secrets.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aws_sdk_secretsmanager::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
 use djinn_runtime::port::secret::{self, Secret, SecretError};
-use tokio::sync::{Mutex, OnceCell};
 
 use crate::clients::Clients;
 use crate::error::{Request, unavailable};
 
-/// Secrets of Secrets Manager, by name or ARN, kept for the life of this object once they were
-/// read. Asking again, also at the same time, makes no further request.
+/// Secrets of Secrets Manager, by name or ARN. Each question is a request: whoever asks keeps the
+/// answer, and knows when it is of no use any more.
 #[derive(Debug, Clone)]
 pub struct Secrets {
     clients: Arc<Clients>,
-    known: Arc<Mutex<BTreeMap<String, Arc<OnceCell<Secret>>>>>,
 }
 
 impl Secrets {
     pub(crate) fn new(clients: Arc<Clients>) -> Self {
-        Self { clients, known: Arc::default() }
+        Self { clients }
     }
+}
 
-    async fn fetch(&self, name: &str) -> Result<Secret, SecretError> {
+impl secret::Secrets for Secrets {
+    async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
         let request = self.clients.secrets().await.get_secret_value().secret_id(name);
         match request.send().await {
             Ok(secret) => match secret.secret_string() {
@@ -33,13 +32,6 @@ impl Secrets {
             },
             Err(error) => Err(classified(name, &error)),
         }
-    }
-}
-
-impl secret::Secrets for Secrets {
-    async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
-        let cell = Arc::clone(self.known.lock().await.entry(name.to_owned()).or_default());
-        cell.get_or_try_init(|| self.fetch(name)).await.cloned()
     }
 }
 
@@ -68,13 +60,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_is_fetched_once_and_never_shown() {
-        let secrets = secrets(&[(200, r#"{"Name":"djinn/key","SecretString":"sk-1\n"}"#)]);
-        let both = tokio::join!(secrets.secret("djinn/key"), secrets.secret("djinn/key"));
-        assert_eq!(both, (Ok(Secret::new("sk-1")), Ok(Secret::new("sk-1"))));
-        assert_eq!(secrets.secret("djinn/key").await.unwrap().reveal(), "sk-1");
-        assert_eq!(secrets.clients.counter.counts().get("GetSecretValue"), Some(&1));
-        assert!(!format!("{secrets:?}").contains("sk-1"));
+    async fn a_secret_is_what_is_stored_now() {
+        let answer = |key| format!(r#"{{"Name":"djinn/key","SecretString":"{key}\n"}}"#);
+        let secrets = secrets(&[(200, &answer("sk-1")), (200, &answer("sk-2"))]);
+        for key in ["sk-1", "sk-2"] {
+            assert_eq!(secrets.secret("djinn/key").await, Ok(Secret::new(key)));
+        }
     }
 
     #[tokio::test]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use djinn_runtime::settings::number;
+
 /// The access key, secret key and region that the local stores take.
 pub const LOCAL_ACCESS_KEY: &str = "djinn";
 /// See [`LOCAL_ACCESS_KEY`].
@@ -31,6 +33,9 @@ pub struct Settings {
     pub executor: Option<String>,
     /// Where alarms are made. `None`: there are none.
     pub schedules: Option<ScheduleSettings>,
+    /// How long the bucket keeps an object after it was written (`DJINN_OBJECT_DAYS`, 750-36500,
+    /// default 800).
+    pub object_life: Duration,
     /// Services that are not AWS's own.
     pub endpoints: Endpoints,
     /// How long things may take.
@@ -88,6 +93,11 @@ impl Default for Timeouts {
     }
 }
 
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The default of `ObjectDays` in `template.yaml`.
+const OBJECT_DAYS: u32 = 800;
+
 impl Settings {
     /// Settings for one table and one bucket, with no executor and no schedules.
     #[must_use]
@@ -97,6 +107,7 @@ impl Settings {
             bucket: bucket.into(),
             executor: None,
             schedules: None,
+            object_life: DAY * OBJECT_DAYS,
             endpoints: Endpoints::default(),
             timeouts: Timeouts::default(),
         }
@@ -106,7 +117,7 @@ impl Settings {
     ///
     /// `DJINN_TABLE`, `DJINN_BUCKET` and `DJINN_EXECUTOR` are needed; `DJINN_SCHEDULE_GROUP` and
     /// `DJINN_SCHEDULE_ROLE_ARN` too, unless `DJINN_LAMBDA_URL` is set. An empty variable counts as
-    /// missing.
+    /// missing. `DJINN_OBJECT_DAYS` may be.
     ///
     /// # Errors
     /// [`SettingsError`] for the first variable that is missing or unusable.
@@ -136,13 +147,19 @@ impl Settings {
                 executor_arn: arn(&executor)?,
             }),
         };
-        Ok(Self {
-            executor: Some(executor),
-            schedules,
-            endpoints,
-            ..Self::new(need("DJINN_TABLE")?, need("DJINN_BUCKET")?)
-        })
+        let defaults = Self::new(need("DJINN_TABLE")?, need("DJINN_BUCKET")?);
+        let object_life = object_life(&find)?.unwrap_or(defaults.object_life);
+        Ok(Self { executor: Some(executor), schedules, object_life, endpoints, ..defaults })
     }
+}
+
+/// The bucket's lifecycle, if it is told.
+fn object_life(var: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>, SettingsError> {
+    let days = number(var, "DJINN_OBJECT_DAYS", 750..=36_500).map_err(|bad| {
+        let problem = format!("must be {}, got `{}`", bad.wanted, bad.got);
+        SettingsError { variable: bad.name, problem }
+    })?;
+    Ok(days.and_then(|days| u32::try_from(days).ok()).map(|days| DAY * days))
 }
 
 /// The executor as a schedule's target.
@@ -212,5 +229,9 @@ mod tests {
             "DJINN_S3_URL must be a URL that starts with http://, got `127.0.0.1:9000`"
         );
         assert!(refused("DJINN_EXECUTOR", "executor").contains("must be the ARN"));
+        assert_eq!(
+            refused("DJINN_OBJECT_DAYS", "30"),
+            "DJINN_OBJECT_DAYS must be a whole number from 750 to 36500, got `30`"
+        );
     }
 }

@@ -14,7 +14,7 @@ use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use djinn_runtime::prompt::Prompts;
 use genai::Client;
 use reqwest::redirect;
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 use tracing::Instrument as _;
 
 use crate::attempt::Attempt;
@@ -33,17 +33,19 @@ const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 pub struct Models<S> {
     settings: Settings,
     secrets: S,
-    stored: BTreeMap<String, OnceCell<Secret>>,
+    /// By secret, its key once it was read, until a provider refuses it.
+    stored: BTreeMap<String, Mutex<Option<Secret>>>,
     prompts: Prompts,
     client: OnceLock<Result<Client, String>>,
 }
 
 impl<S: Secrets> Models<S> {
-    /// Models by these settings. Nothing is connected or read before the first call; each stored
-    /// key is read once, until that succeeds.
+    /// Models by these settings. Nothing is connected or read before the first call. Each stored
+    /// key is read until that succeeds, and again after a provider refused it: it may have been
+    /// replaced.
     pub fn new(settings: Settings, secrets: S) -> Self {
         let stored =
-            settings.stored_keys().map(|name| (name.to_owned(), OnceCell::new())).collect();
+            settings.stored_keys().map(|name| (name.to_owned(), Mutex::default())).collect();
         Self { settings, secrets, stored, prompts: Prompts::default(), client: OnceLock::new() }
     }
 
@@ -59,26 +61,39 @@ impl<S: Secrets> Models<S> {
         })
     }
 
-    async fn key<'a>(&'a self, model: &'a ModelSettings) -> Result<Option<&'a Secret>, ModelError> {
+    async fn key(&self, model: &ModelSettings) -> Result<Option<Secret>, ModelError> {
         let name = match &model.key {
             Key::None => return Ok(None),
-            Key::Given(secret) => return Ok(Some(secret)),
+            Key::Given(secret) => return Ok(Some(secret.clone())),
             Key::Stored(name) => name,
         };
-        let cell = self.stored.get(name).ok_or_else(|| {
+        let stored = self.stored.get(name).ok_or_else(|| {
             failed(
                 ModelErrorKind::NotConfigured,
                 format!("the secret `{name}` was never asked for"),
             )
         })?;
-        cell.get_or_try_init(|| self.secrets.secret(name)).await.map(Some).map_err(|error| {
-            match &error {
-                SecretError::Missing(why) => failed(ModelErrorKind::KeyMissing, why.as_str()),
+        // Locked while it is read: calls at the same time ask once.
+        let mut known = stored.lock().await;
+        if known.is_none() {
+            let read = self.secrets.secret(name).await;
+            *known = Some(read.map_err(|error| match error {
+                SecretError::Missing(why) => failed(ModelErrorKind::KeyMissing, why),
                 SecretError::Unavailable(why) => {
                     failed(ModelErrorKind::Unreachable, format!("its key cannot be read: {why}"))
                 }
-            }
-        })
+            })?);
+        }
+        Ok(known.clone())
+    }
+
+    /// Forgets a stored key that was refused, unless another was read meanwhile.
+    async fn forget(&self, model: &ModelSettings, refused: Option<&Secret>) {
+        if let Key::Stored(name) = &model.key
+            && let Some(stored) = self.stored.get(name)
+        {
+            stored.lock().await.take_if(|known| Some(&*known) == refused);
+        }
     }
 
     fn client(&self) -> Result<&Client, ModelError> {
@@ -94,13 +109,14 @@ impl<S: Secrets> Models<S> {
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<Reply, ModelError> {
-        let attempt = Attempt {
-            client: self.client()?,
-            model,
-            key: self.key(model).await?,
-            prompts: &self.prompts,
-        };
-        attempt.run(request, on_delta).await
+        let client = self.client()?;
+        let key = self.key(model).await?;
+        let attempt = Attempt { client, model, key: key.as_ref(), prompts: &self.prompts };
+        let outcome = attempt.run(request, on_delta).await;
+        if outcome.as_ref().is_err_and(|error| error.kind == ModelErrorKind::KeyRefused) {
+            self.forget(model, key.as_ref()).await;
+        }
+        outcome
     }
 }
 

@@ -123,10 +123,20 @@ fn finish(reason: &str, draft: &mut Draft) {
 
 /// The text of a member, if it has one.
 fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
+    at(value, path).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A member that is there and says something.
 fn member<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    value.pointer(path).filter(|member| !member.is_null())
+    at(value, path).filter(|member| !member.is_null())
+}
+
+/// What is at `/a/0/b`. `Value::pointer` does the same and more, at two allocations a step, which
+/// every piece of every reply would pay a dozen times.
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('/').skip(1).try_fold(value, |value, step| match value {
+        Value::Object(members) => members.get(step),
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    })
 }

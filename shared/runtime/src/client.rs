@@ -85,10 +85,12 @@ impl ClientStream {
         self.send(frames, now_ms);
     }
 
-    /// When the next heartbeat is due if nothing else is sent, Unix milliseconds.
+    /// When the next heartbeat is due if nothing else is sent, Unix milliseconds. Never for a client
+    /// that is gone, or that was sent the final entry: nothing follows that.
     #[must_use]
     pub fn heartbeat_at_ms(&self, every_ms: i64) -> i64 {
-        self.last_sent_ms.saturating_add(every_ms)
+        let listens = self.is_open() && !self.connection.has_ended();
+        if listens { self.last_sent_ms.saturating_add(every_ms) } else { i64::MAX }
     }
 
     /// Sends the frame that keeps the connection open.

@@ -26,11 +26,11 @@ use crate::deadline::Deadline;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::Renewed;
-use crate::port::mailbox::Mailbox;
 use crate::port::{Ports, RunKey};
 use crate::settings::milliseconds;
 use happening::{Happening, InFlight};
 use live::LivePreviews;
+use moment::renewal;
 use writer::{JournalWriter, Written};
 
 /// A run to be driven: its journal as it was read under the lease.
@@ -43,6 +43,8 @@ pub struct Drive {
     pub lease: Lease,
     /// Whether the earlier driver died: `Resumed` is recorded first then.
     pub lapsed: bool,
+    /// Whether this invocation has just created it: nobody can have written to it yet.
+    pub fresh: bool,
     /// The client that the response streams to, if there is one.
     pub client: Option<ClientStream>,
     /// Until when.
@@ -104,6 +106,7 @@ struct Driver<P: Ports> {
     writer: JournalWriter<P>,
     lease: Lease,
     lapsed: bool,
+    fresh: bool,
     client: Option<ClientStream>,
     deadline: Deadline,
     hops: u32,
@@ -130,7 +133,7 @@ enum Alarm {
 
 impl<P: Ports> Driver<P> {
     fn new(ports: &P, drive: Drive) -> Self {
-        let Drive { key, journal, lease, lapsed, client, deadline, hops } = drive;
+        let Drive { key, journal, lease, lapsed, fresh, client, deadline, hops } = drive;
         let settings = ports.settings();
         let now_ms = ports.clock().now_ms();
         let (preview_sender, previews) = mpsc::unbounded_channel();
@@ -144,6 +147,7 @@ impl<P: Ports> Driver<P> {
             key,
             lease,
             lapsed,
+            fresh,
             client,
             deadline,
             hops,
@@ -167,13 +171,13 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// A run that was driven before may have mail, and a dead driver to be reported.
+    /// A run that was not created here may have mail, and a dead driver to be reported.
     async fn begin(&mut self) -> Pass {
         if self.lapsed || self.finds_started_once_calls() {
             self.record(vec![Input::Resumed { epoch: self.lease.epoch }]).await?;
         }
-        if self.writer.journal().next() > 1 && !self.has_ended() {
-            let mail = self.ports.store().mail(&self.key).await;
+        if !self.fresh && !self.has_ended() {
+            let mail = self.mailbox().await;
             let inputs = self.read_mail(mail);
             self.record(inputs).await?;
         }
@@ -200,10 +204,16 @@ impl<P: Ports> Driver<P> {
                 Ok(Vec::new())
             }
             Some(happening) = self.in_flight.next() => {
-                let mut inputs = self.happened(happening)?;
+                let mut inputs = Vec::new();
                 // What happened at the same moment goes into the same record.
-                while let Some(happening) = self.in_flight.already() {
-                    inputs.extend(self.happened(happening)?);
+                let mut happening = Some(happening);
+                while let Some(happened) = happening {
+                    match self.happened(happened) {
+                        Ok(more) => inputs.extend(more),
+                        // What was done is kept: the journal decides who may write, not the lease.
+                        Err(end) => return self.record(inputs).await.and(Err(end)),
+                    }
+                    happening = self.in_flight.already();
                 }
                 Ok(inputs)
             }
@@ -256,7 +266,7 @@ impl<P: Ports> Driver<P> {
         if inputs.is_empty() {
             return Ok(());
         }
-        let Written { records, outcome } = self.writer.record(inputs).await;
+        let Written { records, outcome } = self.write(inputs).await;
         for record in &records {
             self.show_record(record);
         }
@@ -271,6 +281,34 @@ impl<P: Ports> Driver<P> {
         let due = self.writer.run().due();
         self.in_flight.cancel_all_but(|id, _| due.iter().any(|effect| effect.id() == *id));
         Ok(())
+    }
+
+    /// Appends, and keeps the client and the lease alive while the store takes its time.
+    async fn write(&mut self, inputs: Vec<Input>) -> Written {
+        let heartbeat_every = milliseconds(self.ports.settings().heartbeat_every);
+        let renew_every = milliseconds(self.ports.settings().renew_every);
+        let clock = self.ports.clock();
+        let mut renew_at_ms = self.now_ms().saturating_add(renew_every);
+        let mut writing = std::pin::pin!(self.writer.record(inputs));
+        loop {
+            let client = self.client.as_mut();
+            let beat_at_ms =
+                client.as_ref().map_or(i64::MAX, |client| client.heartbeat_at_ms(heartbeat_every));
+            tokio::select! {
+                biased;
+                written = &mut writing => return written,
+                () = clock.sleep_until(beat_at_ms.min(renew_at_ms)) => {
+                    let now_ms = clock.now_ms();
+                    if let Some(client) = client.filter(|_| beat_at_ms <= now_ms) {
+                        client.heartbeat(now_ms);
+                    }
+                    if renew_at_ms <= now_ms {
+                        renew_at_ms = now_ms.saturating_add(renew_every);
+                        self.in_flight.beside(renewal(&self.ports, &self.key, &self.lease));
+                    }
+                }
+            }
+        }
     }
 
     fn show_record(&mut self, record: &Record) {

@@ -153,15 +153,18 @@ struct Group {
     label: String,
     messages: Vec<Message>,
     pinned: bool,
+    /// The arguments of the calls in them, as they are sent.
+    arguments: Vec<String>,
 }
 
 impl Group {
     fn loose(label: impl Into<String>, messages: Vec<Message>) -> Self {
-        Self { label: label.into(), messages, pinned: false }
+        let arguments = messages.iter().flat_map(arguments_of).collect();
+        Self { label: label.into(), messages, pinned: false, arguments }
     }
 
     fn pinned(label: impl Into<String>, messages: Vec<Message>) -> Self {
-        Self { label: label.into(), messages, pinned: true }
+        Self { pinned: true, ..Self::loose(label, messages) }
     }
 
     fn ends_with_user(&self) -> bool {
@@ -169,7 +172,8 @@ impl Group {
     }
 
     fn piece(&self) -> Piece<'_> {
-        let texts = self.messages.iter().flat_map(texts_of).collect();
+        let arguments = self.arguments.iter().map(String::as_str);
+        let texts = self.messages.iter().flat_map(texts_of).chain(arguments).collect();
         Piece { label: &self.label, texts, pinned: self.pinned }
     }
 }
@@ -180,17 +184,20 @@ fn texts_of(message: &Message) -> Vec<&str> {
         Message::Assistant { text, reasoning, calls } => {
             let thoughts = reasoning.iter().map(|reasoning| reasoning.text.as_str());
             let names = calls.iter().map(|call| call.tool.as_str());
-            let arguments = calls.iter().flat_map(|call| call.arguments.values());
-            [text.as_str()]
-                .into_iter()
-                .chain(thoughts)
-                .chain(names)
-                .chain(arguments.filter_map(|value| value.as_str()))
-                .collect()
+            [text.as_str()].into_iter().chain(thoughts).chain(names).collect()
         }
         Message::ToolResults(results) => {
             results.iter().map(|result| result.text.as_str()).collect()
         }
+    }
+}
+
+fn arguments_of(message: &Message) -> Vec<String> {
+    match message {
+        Message::Assistant { calls, .. } => {
+            calls.iter().map(|call| json!(call.arguments).to_string()).collect()
+        }
+        Message::User(_) | Message::ToolResults(_) => Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@ mod question;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::{Delivery, Effect};
+use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{RunId, UserId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
@@ -41,6 +42,7 @@ pub struct Serving {
 pub struct Driving {
     lease: Lease,
     lapsed: bool,
+    fresh: bool,
     journal: Journal,
 }
 
@@ -57,13 +59,16 @@ pub async fn serve<P: Ports>(
     loop {
         let end = match driving.take() {
             Some(driving) => {
-                let Driving { lease, lapsed, journal } = *driving;
+                let Driving { lease, lapsed, fresh, journal } = *driving;
                 let Serving { key, deadline, hops, .. } = &serving;
                 let (key, deadline, hops) = (key.clone(), *deadline, *hops);
                 let client = Some(client);
-                drive(ports, Drive { key, journal, lease, lapsed, client, deadline, hops }).await
+                let drive = Drive { key, journal, lease, lapsed, fresh, client, deadline, hops };
+                // In boxes: many responses are served at once, and one that drives needs no room
+                // for following.
+                Box::pin(crate::driver::drive(ports, drive)).await
             }
-            None => match follow(ports, &serving, client).await {
+            None => match Box::pin(follow(ports, &serving, client)).await {
                 Followed::Takes { client: following, driving: taken } => {
                     (client, driving) = (following, Some(taken));
                     continue;
@@ -94,32 +99,46 @@ pub async fn serve<P: Ports>(
 /// [`StoreError`] when the store cannot be reached; the run's alarm tries again.
 pub async fn continue_run<P: Ports>(ports: &P, serving: Serving) -> Result<(), StoreError> {
     let Serving { key, deadline, hops, .. } = &serving;
-    let Some(meta) = ports.store().meta(key).await? else {
-        tracing::warn!(run_id = %key.run, "no such run");
-        return Ok(());
-    };
-    if meta.status.has_ended() {
+    let meta = ports.store().meta(key).await?;
+    if meta.is_none_or(|meta| meta.status.has_ended()) {
+        // Whatever its journal says: an alarm that was made late would ring for ever.
+        ports.alarms().remove_alarm(key).await?;
         return deliver(ports, key).await;
     }
     if let Some((driving, _)) = take_over(ports, &serving).await? {
-        let Driving { lease, lapsed, journal } = *driving;
+        let Driving { lease, lapsed, fresh, journal } = *driving;
         let (key, deadline, hops) = (key.clone(), *deadline, *hops);
         let client = None;
-        drive(ports, Drive { key, journal, lease, lapsed, client, deadline, hops }).await;
+        drive(ports, Drive { key, journal, lease, lapsed, fresh, client, deadline, hops }).await;
     }
     Ok(())
 }
 
-/// Asks a run to stop. Returns its status as it was seen: one that has ended is left as it is.
+/// Asks a run to stop. Returns its status as it was seen: one that has ended is left as it is. One
+/// that nobody can drive any more, since its journal cannot be read, has failed when this returns.
 ///
 /// # Errors
 /// `run_not_found`, or `store_unavailable`.
 pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunStatus, Failure> {
     let meta = known(ports, key).await?;
-    if !meta.status.has_ended() {
-        wake(ports, key, &Mail::Stop { by }).await.map_err(|error| unavailable(&error))?;
+    if meta.status.has_ended() {
+        return Ok(meta.status);
     }
+    if !meta.is_driven(ports.clock().now_ms())
+        && let Err(StoreError::Unreadable(problem)) = read_journal(ports, key).await
+    {
+        tracing::error!(problem, run_id = %key.run, "given up: its journal cannot be read");
+        give_up(ports, key).await.map_err(|error| unavailable(&error))?;
+        return Ok(RunStatus::Failed);
+    }
+    wake(ports, key, &Mail::Stop { by }).await.map_err(|error| unavailable(&error))?;
     Ok(meta.status)
+}
+
+/// Ends a run from outside its journal. The alarm goes first: what has ended is not stopped again.
+async fn give_up<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+    ports.alarms().remove_alarm(key).await?;
+    ports.store().give_up(key, ports.clock().now_ms()).await
 }
 
 /// What is known of a run.
@@ -135,18 +154,21 @@ pub async fn known<P: Ports>(ports: &P, key: &RunKey) -> Result<RunMeta, Failure
 /// without one. What its buffer does not hold, [`serve`] sends as it reads.
 ///
 /// # Errors
-/// `bad_cursor` for a cursor of another run or ahead of this one, or `store_unavailable`.
+/// `bad_cursor` for a cursor of another run or ahead of this one, `run_expired` when its journal is
+/// gone, or `store_unavailable`.
 pub async fn replay<P: Ports>(
     ports: &P,
     key: &RunKey,
     client: &mut ClientStream,
     cursor: Option<&Cursor>,
 ) -> Result<(), Failure> {
+    let has_ended = known(ports, key).await?.status.has_ended();
     let records = ports.store().read(key, 0).await.map_err(|error| unavailable(&error))?;
-    let had = match cursor {
-        None => 0,
-        Some(cursor) => usize::try_from(cursor.record).map_or(usize::MAX, |record| record + 1),
-    };
+    if !is_whole(&records) || (has_ended && !holds_the_end(&records)) {
+        return Err(ErrorCode::RunExpired.into());
+    }
+    let had = cursor.map_or(0, |cursor| cursor.record.saturating_add(1));
+    let had = usize::try_from(had).unwrap_or(usize::MAX);
     if had > records.len() || cursor.is_some_and(|cursor| cursor.run != key.run) {
         return Err(bad_cursor(&key.run, records.len()));
     }
@@ -189,26 +211,45 @@ async fn take_over<P: Ports>(
             return Err(error);
         }
     };
-    Ok(Some((Box::new(Driving { lease, lapsed, journal }), records)))
+    Ok(Some((Box::new(Driving { lease, lapsed, fresh: false, journal }), records)))
 }
 
 async fn read_journal<P: Ports>(
     ports: &P,
     key: &RunKey,
 ) -> Result<(Journal, Vec<Record>), StoreError> {
-    use djinn_core::journal::FoldError;
     let records = ports.store().read(key, 0).await?;
-    let journal = Journal::fold(&records).map_err(|error| match error {
+    Ok((fold(&records)?, records))
+}
+
+fn fold(records: &[Record]) -> Result<Journal, StoreError> {
+    use djinn_core::journal::FoldError;
+    Journal::fold(records).map_err(|error| match error {
         FoldError::NewerFormat(format) => StoreError::NewerFormat(format),
         FoldError::NoQuestion | FoldError::Gap(_) => StoreError::Unreadable(error.to_string()),
-    })?;
-    Ok((journal, records))
+    })
+}
+
+/// Whether the records are a journal from its beginning on: expired ones go one by one, in no order.
+fn is_whole(records: &[Record]) -> bool {
+    !records.is_empty() && (0..).zip(records).all(|(n, record)| record.n == n)
+}
+
+/// Whether the final entry is among them.
+fn holds_the_end(records: &[Record]) -> bool {
+    let is_end = |entry: &Entry| matches!(entry.event, Event::RunEnded(_));
+    records.iter().rev().any(|record| record.entries.iter().any(is_end))
 }
 
 /// Makes the deliveries that an ended run still owes. Needs no lease: each is idempotent, and so is
 /// its record.
 async fn deliver<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
-    let (journal, _) = read_journal(ports, key).await?;
+    let records = ports.store().read(key, 0).await?;
+    if !is_whole(&records) {
+        tracing::info!(run_id = %key.run, "the journal has expired");
+        return Ok(());
+    }
+    let journal = fold(&records)?;
     let mut inputs = Vec::new();
     for effect in journal.run().due() {
         if let Effect::Deliver(delivery) = effect {

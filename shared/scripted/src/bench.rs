@@ -21,6 +21,9 @@ pub struct Bench {
     pub tool: String,
     /// The arguments of the nth call of a run, from 1; no two alike, or they count as repeats.
     pub arguments: fn(usize) -> Value,
+    /// Whether a reply is written at once, as by a model without latency; else each delta leaves
+    /// alone.
+    pub at_once: bool,
     /// Holds the answer of every run before this chunk.
     pub gate: Option<(usize, Gate)>,
 }
@@ -40,6 +43,7 @@ impl Default for Bench {
                     "content": format!("# Part {nth}\n\nA line of text.\n"),
                 })
             },
+            at_once: true,
             gate: None,
         }
     }
@@ -56,7 +60,10 @@ pub(crate) fn respond(bench: &Bench, request: &Request) -> Response {
     let rest = bench.deltas % bench.model_calls.max(1);
     let deltas = share + usize::from(turn < rest);
     let words = (0..deltas).map(|n| format!("word {n} "));
-    let response = Response::default().deltas(words).delta_chars(usize::MAX).at_once();
+    let mut response = Response::default().deltas(words).delta_chars(usize::MAX);
+    if bench.at_once {
+        response = response.at_once();
+    }
     if turn >= calling {
         return match &bench.gate {
             Some((chunk, gate)) if turn == calling => response.gated(*chunk, gate.clone()),

@@ -40,6 +40,7 @@ macro_rules! contract_tests {
                 of_concurrent_runs_of_a_session_one_is_new,
                 an_ended_run_frees_its_session_and_no_other,
                 a_session_left_busy_by_an_ended_run_is_free,
+                a_run_that_is_given_up_has_failed_and_frees_its_session,
                 history_is_the_newest_ten_exchanges_oldest_first,
                 a_label_names_its_session,
             ]

@@ -68,6 +68,8 @@ pub enum OpKind {
     End,
     /// `Files::find_file`
     FindFile,
+    /// `Journals::give_up`
+    GiveUp,
     /// `Mailbox::mail`
     Mail,
     /// `Journals::meta`
@@ -107,6 +109,7 @@ impl OpKind {
             | Self::Create
             | Self::DeleteMail
             | Self::End
+            | Self::GiveUp
             | Self::PutMail
             | Self::ReleaseLease
             | Self::RenewLease
@@ -159,6 +162,12 @@ impl MemoryStore {
         self.faults().hook = None;
     }
 
+    /// Loses what a record holds, as if its object in the bucket was gone: it cannot be read any
+    /// more.
+    pub fn lose(&self, key: &RunKey, n: u64) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).lose(key, n);
+    }
+
     /// The operations so far, those with faults included.
     #[must_use]
     pub fn log(&self) -> Vec<Op> {
@@ -168,6 +177,11 @@ impl MemoryStore {
     /// Forgets the operations so far; their numbers start over.
     pub fn clear_log(&self) {
         self.faults().log.clear();
+    }
+
+    /// Deletes records whose time has come, as DynamoDB does: one by one, in no order.
+    pub fn expire(&self, key: &RunKey, expired: impl Fn(u64) -> bool) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).expire(key, expired);
     }
 
     fn faults(&self) -> MutexGuard<'_, Faults> {

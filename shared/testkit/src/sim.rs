@@ -2,7 +2,7 @@
 //! asks again. Time is paused and jumps.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use djinn_core::code::Failure;
@@ -42,6 +42,7 @@ const ALARM_EVERY: Duration = Duration::from_secs(120);
 pub struct SimHost {
     kicks: mpsc::UnboundedSender<(RunKey, u32)>,
     alarms: Arc<Mutex<BTreeSet<RunKey>>>,
+    removal_takes: Arc<OnceLock<Duration>>,
     points: Points,
 }
 
@@ -70,6 +71,7 @@ impl Alarms for SimHost {
 
     async fn remove_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
         self.points.pass("before alarm is removed").await;
+        tokio::time::sleep(self.removal_takes.get().copied().unwrap_or_default()).await;
         self.alarms().remove(key);
         self.points.pass("after alarm is removed").await;
         Ok(())
@@ -105,7 +107,8 @@ impl Sim {
     #[must_use]
     pub fn new(model: StoryModel, tools: Toolbox, points: Points) -> Self {
         let (sender, kicks) = mpsc::unbounded_channel();
-        let host = SimHost { kicks: sender, alarms: Arc::default(), points: points.clone() };
+        let (alarms, removal_takes) = (Arc::default(), Arc::default());
+        let host = SimHost { kicks: sender, alarms, removal_takes, points: points.clone() };
         let store = MemoryStore::new();
         let ports = World {
             store: Arc::new(store.clone()),
@@ -234,6 +237,12 @@ impl Sim {
     #[must_use]
     pub fn has_alarm(&self) -> bool {
         !self.host.alarms().is_empty()
+    }
+
+    /// Lets the removal of an alarm take this long.
+    pub fn remove_alarms_within(&self, takes: Duration) {
+        // Said twice, the first counts.
+        let _ = self.host.removal_takes.set(takes);
     }
 
     /// A client asks, in an invocation of its own.

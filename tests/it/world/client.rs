@@ -64,7 +64,10 @@ impl Protocol {
         let mut body = json!({self.member("query"): question.text});
         match self {
             Self::Native => {}
-            Self::Raw => body["agentType"] = 5.into(),
+            Self::Raw => {
+                body["agentType"] = 5.into();
+                body["isStream"] = true.into();
+            }
             Self::Ui => body["deepThink"] = 0.into(),
         }
         for (name, id) in [("sessionId", &question.session), ("requestId", &question.request)] {

@@ -14,11 +14,8 @@ use super::arguments::{Ask, PORT};
 use super::client::{Question, Server};
 use super::json::{list, number, text};
 use super::running::Running;
-use super::show::Screen;
+use super::show::{Screen, printable};
 use super::{home, log, options};
-
-/// How often a stream that broke off is taken up again without any news.
-const MAX_RECONNECTS: u32 = 5;
 
 /// Asks, shows the run, keeps copies of its files, and fails if the run did.
 pub(super) async fn ask(ask: Ask) -> Result<()> {
@@ -82,22 +79,50 @@ async fn follow(
     question: &Question<'_>,
     screen: &mut Screen,
 ) -> Result<(String, Value)> {
-    let mut after: Option<String> = None;
-    let mut reconnects = 0;
+    let mut place = Place::default();
     loop {
-        let mut events = server.stream(question, after.as_deref()).await?;
+        let mut events = server.stream(question, place.after.as_deref()).await?;
         while let Ok(Some(event)) = events.next().await {
-            reconnects = 0;
-            after = event.id.clone().or(after);
+            place.is_now(event.id.as_deref());
             screen.show(&event);
             if event.name == "run.ended" {
                 return Ok((events.run, event.data));
             }
         }
-        reconnects += 1;
-        if reconnects > MAX_RECONNECTS {
-            bail!("the stream broke off; the same --request-id goes on with the run");
+        match place.wait_before_next() {
+            Some(wait) => tokio::time::sleep(wait).await,
+            None => bail!("the stream broke off; the same --request-id goes on with the run"),
         }
+    }
+}
+
+/// How far a stream was read, across its connections, and how many of them brought nothing.
+#[derive(Default)]
+struct Place {
+    after: Option<String>,
+    idle: u32,
+}
+
+impl Place {
+    /// How often a stream is taken up again without news. The waits in between are 21 s in all, more
+    /// than it takes the lease of a driver that died to lapse.
+    const MAX_IDLE: u32 = 8;
+    const FIRST_WAIT: Duration = Duration::from_millis(200);
+    const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+    /// Takes an event's cursor. Only one that moved is news: previews and hand-overs repeat it.
+    fn is_now(&mut self, cursor: Option<&str>) {
+        if cursor.is_some() && cursor != self.after.as_deref() {
+            self.after = cursor.map(str::to_owned);
+            self.idle = 0;
+        }
+    }
+
+    /// How long to wait before the stream that ended is taken up again, if it is to be.
+    fn wait_before_next(&mut self) -> Option<Duration> {
+        let wait = Self::FIRST_WAIT.saturating_mul(1 << self.idle.min(16)).min(Self::LONGEST_WAIT);
+        self.idle += 1;
+        (self.idle <= Self::MAX_IDLE).then_some(wait)
     }
 }
 
@@ -137,7 +162,7 @@ fn shown(path: &Path) -> &Path {
 /// Why the run failed, in the server's words.
 fn sentence(failure: &Value) -> String {
     Failure::deserialize(failure)
-        .map_or_else(|_| "the run failed".to_owned(), |failure| failure.sentence(Language::En))
+        .map_or_else(|_| "the run failed".to_owned(), |f| printable(&f.sentence(Language::En)))
 }
 
 fn new_request_id() -> String {
@@ -145,4 +170,27 @@ fn new_request_id() -> String {
     #[allow(clippy::disallowed_methods, reason = "a command line tool may look at the clock")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("ask-{}-{:04x}", since.as_millis(), std::process::id() & 0xffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_without_news_is_taken_up_ever_later_and_given_up() {
+        let mut place = Place::default();
+        place.is_now(Some("run_1:3"));
+        let mut waits = Vec::new();
+        while let Some(wait) = place.wait_before_next() {
+            waits.push(wait.as_millis());
+            // What a driver that only hands over says, and a preview before the first record.
+            place.is_now(Some("run_1:3"));
+            place.is_now(None);
+        }
+        assert_eq!(waits, [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]);
+
+        place.is_now(Some("run_1:4"));
+        assert_eq!(place.wait_before_next(), Some(Place::FIRST_WAIT));
+        assert_eq!(place.after.as_deref(), Some("run_1:4"));
+    }
 }

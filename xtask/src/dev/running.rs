@@ -1,8 +1,12 @@
 //! Which `cargo dev` is running, so that `cargo dev ask` uses it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+
+/// How long a system may take to say that it is there.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 /// An announced system; the announcement goes with it.
 pub(super) struct Running(PathBuf);
@@ -18,7 +22,8 @@ impl Running {
     /// The URL of a system that runs over `home`, if one answers there.
     pub(super) async fn find(home: &Path, http: &reqwest::Client) -> Option<String> {
         let url = std::fs::read_to_string(home.join("running")).ok()?;
-        let answer = http.get(format!("{url}/web/health")).send().await.ok()?;
+        let health = http.get(format!("{url}/web/health")).timeout(ANSWERS_WITHIN);
+        let answer = health.send().await.ok()?;
         answer.status().is_success().then_some(url)
     }
 }
@@ -27,5 +32,22 @@ impl Drop for Running {
     fn drop(&mut self) {
         // A stale announcement is noticed when nobody answers.
         let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_takes_connections_and_says_nothing_is_no_running_system() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let home = tempfile::tempdir().unwrap();
+        let _running = Running::announce(home.path(), &url).unwrap();
+        let http = reqwest::Client::builder().build().unwrap();
+        let found =
+            tokio::time::timeout(ANSWERS_WITHIN * 2, Running::find(home.path(), &http)).await;
+        assert_eq!(found, Ok(None));
     }
 }

@@ -61,8 +61,9 @@ impl Screen {
     /// The answer, unless it is the last thing that was said.
     pub(super) fn answer(&mut self, answer: &str) {
         if answer.trim() != self.said.trim() {
-            let answer = self.in_style(BOLD, answer);
-            self.line(&answer);
+            self.new_line();
+            self.write_in(Some(BOLD), answer);
+            self.new_line();
         }
     }
 
@@ -81,8 +82,7 @@ impl Screen {
             self.new_line();
         }
         let added = piece.get(shown - offset..).unwrap_or_default();
-        let styled = if kind == "reasoning" { self.in_style(DIM, added) } else { added.to_owned() };
-        self.write(&styled);
+        self.write_in((kind == "reasoning").then_some(DIM), added);
         self.shown.insert(key, (attempt, shown + added.len()));
     }
 
@@ -118,10 +118,6 @@ impl Screen {
         self.line(&line);
     }
 
-    fn in_style(&self, style: &str, line: &str) -> String {
-        if self.colours { format!("{style}{line}{PLAIN}") } else { line.to_owned() }
-    }
-
     fn new_line(&mut self) {
         if !self.at_line_start {
             self.write("\n");
@@ -129,15 +125,39 @@ impl Screen {
     }
 
     fn write(&mut self, text: &str) {
-        if let Some(last) = text.chars().next_back() {
-            self.at_line_start = last == '\n';
-            let mut out = stdout().lock();
-            // A closed terminal is no reason to stop the run.
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        }
+        self.write_in(None, text);
     }
+
+    fn write_in(&mut self, style: Option<&str>, text: &str) {
+        let text = printable(text);
+        let Some(last) = text.chars().next_back() else { return };
+        self.at_line_start = last == '\n';
+        let text = match style.filter(|_| self.colours) {
+            Some(style) => format!("{style}{text}{PLAIN}"),
+            None => text,
+        };
+        let mut out = stdout().lock();
+        // A closed terminal is no reason to stop the run.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// A text without the control characters by which models, tools and files could command a terminal.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
 }
 
 fn failure(data: &Value) -> &str {
     text(data, "/failure/detail")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_command_the_terminal() {
+        let text = "a\tb\r\n\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{7f}界 é";
+        assert_eq!(printable(text), "a\tb\n]0;owned[2J31m界 é");
+    }
 }

@@ -25,12 +25,17 @@ use crate::{Agent, Shared};
 /// Bytes of a question.
 const MAX_QUESTION: usize = 64 * 1024;
 
+/// Characters of a question's own instructions.
+const MAX_BASE_PROMPT: usize = 20_000;
+
 /// How one endpoint names the members of a question.
 struct Names {
     question: &'static str,
     session: &'static str,
     request: &'static str,
     style: &'static str,
+    /// Whether its clients name styles of their own, which add nothing.
+    own_styles: bool,
     base_prompt: &'static str,
 }
 
@@ -39,6 +44,7 @@ const JOYAGENT: Names = Names {
     session: "sessionId",
     request: "requestId",
     style: "outputStyle",
+    own_styles: true,
     base_prompt: "basePrompt",
 };
 
@@ -47,6 +53,7 @@ const NATIVE: Names = Names {
     session: "session_id",
     request: "request_id",
     style: "output_style",
+    own_styles: false,
     base_prompt: "base_prompt",
 };
 
@@ -111,7 +118,7 @@ impl Asking {
                 Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_is)).about("agentType")
             );
         }
-        let previews = fields.flag("isStream")?.unwrap_or(true);
+        let previews = fields.flag("isStream")?.unwrap_or(false);
         let ask = Ask { question, protocol: Protocol::JoyAgent, previews };
         stream(agent, &parts, ask).await
     }
@@ -146,6 +153,7 @@ impl Asking {
         }
         let session = question.session.clone();
         let key = accept(&agent.ports, question).await?;
+        self.run = Some(key.run.clone());
         if let Err(error) = agent.ports.invoker().kick(&key, 0).await {
             tracing::error!(%error, run_id = %key.run, "run not kicked");
             return Err(ErrorCode::StoreUnavailable.into());
@@ -185,12 +193,20 @@ impl Asking {
         }
         let output_style = match fields.text(names.style)? {
             None => None,
-            Some(word) => Some(
-                OutputStyle::parse(word)
-                    .ok_or_else(|| Refusal::from(ErrorCode::UnknownStyle).about(names.style))?,
-            ),
+            Some(word) => match OutputStyle::parse(word) {
+                None if !names.own_styles => {
+                    return Err(Refusal::from(ErrorCode::UnknownStyle).about(names.style));
+                }
+                style => style,
+            },
         };
         let own = fields.text(names.base_prompt)?.unwrap_or_default();
+        if own.chars().count() > MAX_BASE_PROMPT {
+            let sentence =
+                format!("`{}` has at most {MAX_BASE_PROMPT} characters", names.base_prompt);
+            let failure = Failure::new(ErrorCode::InvalidField, sentence);
+            return Err(Refusal::from(failure).about(names.base_prompt));
+        }
         let question = Question {
             tenant: caller.tenant,
             user: caller.user,

@@ -4,9 +4,10 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{Extensions, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use djinn_core::id::RunId;
+use djinn_core::code::ErrorCode;
+use djinn_core::id::{RequestId, RunId};
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::stop;
+use djinn_runtime::serve::{known, stop};
 use serde_json::json;
 
 use crate::identity::Caller;
@@ -30,12 +31,15 @@ async fn stopped<P: Ports>(
     extensions: Extensions,
 ) -> Result<Response, Refusal> {
     let caller = Caller::of(&extensions, agent.settings.local)?;
-    let run: RunId = crate::fields::id_of("run", run)?;
+    // Every label could be a run's id; ours have a form of their own.
+    let label: RequestId = crate::fields::id_of("run", run)?;
+    let run = RunId::new(label.as_str()).map_err(|_| Refusal::from(ErrorCode::RunNotFound))?;
     let key = RunKey { tenant: caller.tenant, run };
+    let request = known(&agent.ports, &key).await?.request;
     let status = stop(&agent.ports, &key, caller.user).await?;
     let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
     let body = json!({"run": key.run, "status": status});
     let mut response = (code, axum::Json(body)).into_response();
-    name(response.headers_mut(), Some(&key.run), None);
+    name(response.headers_mut(), Some(&key.run), Some(&request));
     Ok(response)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use djinn_aws::{LOCAL_ACCESS_KEY, LOCAL_SECRET_KEY};
+use http::Method;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
@@ -34,11 +35,13 @@ pub(super) fn open(root: &Path) -> Result<S3Service, StoresError> {
 }
 
 /// Serves the bucket until the runtime stops. s3s does not know preflights, so they are answered in
-/// front of it.
+/// front of it: as `template.yaml` says for `GET` and `HEAD`, which are open to every origin (the
+/// signature in a URL is what lets somebody in). `PUT` is too on a laptop, and to named origins on
+/// AWS.
 pub(super) async fn serve(listener: tokio::net::TcpListener, service: S3Service) {
     let cors = CorsLayer::new()
         .allow_origin(Any)
-        .allow_methods(Any)
+        .allow_methods([Method::GET, Method::HEAD, Method::PUT])
         .allow_headers(Any)
         .expose_headers(EXPOSED)
         .max_age(Duration::from_secs(24 * 60 * 60));

@@ -22,17 +22,18 @@ const AT_ONCE: usize = 10;
 
 impl AwsStore {
     /// The files among these items of a session, and the expected ones whose bytes have arrived, in
-    /// the order they were last written, oldest first.
+    /// the order they were last written, oldest first. Those that have expired are none.
     pub(crate) async fn settled_files(
         &self,
         session: &SessionKey,
         items: Vec<Attributes>,
     ) -> Result<Vec<ProductFile>, StoreError> {
+        let now_s = self.now_ms().div_euclid(1000);
         let (mut files, mut expected) = (Vec::new(), Vec::new());
         for item in items {
             match Item::from_item(item)? {
-                Some(Item::File(file)) => files.push(file),
-                Some(Item::ExpectedFile(file)) => expected.push(file),
+                Some(Item::File(file)) if file.expires > now_s => files.push(file),
+                Some(Item::ExpectedFile(file)) if file.expires > now_s => expected.push(file),
                 _ => {}
             }
         }
@@ -60,6 +61,7 @@ impl AwsStore {
             _ => return Ok(None),
         };
         file.written_at_ms = file.written_at_ms.max(head.written_at_ms);
+        file.expires = self.file_expiry(head.written_at_ms);
         let forget = Change {
             key: ExpectedFileItem::key(session, &file.name),
             expression: "",
@@ -75,5 +77,70 @@ impl AwsStore {
                 stored.map(FileItem::from_item).transpose()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::tests::{made, over};
+    use crate::item::sample;
+    use crate::settings::Settings;
+    use aws_sdk_s3::primitives::SdkBody;
+    use aws_smithy_http_client::test_util::{ReplayEvent, StaticReplayClient};
+    use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+    use djinn_core::id::{FileName, sha256};
+
+    const DAY_S: i64 = 24 * 60 * 60;
+
+    /// A file of the year 2100 that has so many days left.
+    fn file(name: &str, days_left: i64, store: &AwsStore) -> FileItem {
+        FileItem {
+            name: FileName::new(name).unwrap(),
+            description: String::new(),
+            size: 3,
+            internal: false,
+            media_type: "text/plain".into(),
+            object: format!("uploads/{}", sha256(name.as_bytes())),
+            written_at_ms: 4_102_444_800_000,
+            expires: store.now_ms() / 1000 + days_left * DAY_S,
+        }
+    }
+
+    fn store(http: &StaticReplayClient) -> AwsStore {
+        AwsStore::new(over(Settings::new("t", "b"), http.clone()))
+    }
+
+    #[tokio::test]
+    async fn a_file_whose_bytes_may_be_gone_is_none() {
+        let http = StaticReplayClient::new(Vec::new());
+        let (store, session) = (store(&http), sample::session());
+        let late = ExpectedFileItem { expires: 1, file: file("late.md", 1, &store) };
+        let items = vec![
+            file("old.md", -1, &store).to_item(&session).unwrap(),
+            file("new.md", 1, &store).to_item(&session).unwrap(),
+            late.to_item(&session).unwrap(),
+        ];
+        let files = store.settled_files(&session, items).await.unwrap();
+        let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["new.md"]);
+    }
+
+    #[tokio::test]
+    async fn an_uploaded_file_expires_a_day_before_its_bytes() {
+        let mut head = HttpResponse::new(200.try_into().unwrap(), SdkBody::empty());
+        head.headers_mut().insert("content-length", "3");
+        head.headers_mut().insert("last-modified", "Thu, 01 Jan 1970 00:00:00 GMT");
+        let written = HttpResponse::new(200.try_into().unwrap(), SdkBody::from("{}"));
+        let answers = [head, written]
+            .map(|answer| ReplayEvent::new(HttpRequest::new(SdkBody::empty()), answer));
+        let http = StaticReplayClient::new(answers.into());
+        let (store, session) = (store(&http), sample::session());
+        let expected = ExpectedFileItem { expires: i64::MAX, file: file("a.md", 9_999, &store) };
+        let items = vec![expected.to_item(&session).unwrap()];
+        assert_eq!(store.settled_files(&session, items).await.unwrap().len(), 1);
+        let put = made(&http).pop().unwrap();
+        let expires = format!("\"expires\":{{\"N\":\"{}\"}}", 799 * DAY_S);
+        assert!(put.contains(&expires), "{put}");
     }
 }

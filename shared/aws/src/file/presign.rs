@@ -24,6 +24,8 @@ pub struct PresignedPut {
     pub url: String,
     /// Headers that the request must have; a browser adds `content-length` itself.
     pub headers: Vec<(String, String)>,
+    /// The file as it will be.
+    pub file: ProductFile,
 }
 
 impl AwsStore {
@@ -97,6 +99,7 @@ impl AwsStore {
         Ok(PresignedPut {
             url: presigned.uri().to_owned(),
             headers: presigned.headers().map(own).collect(),
+            file: expected.file.into_file(),
         })
     }
 }

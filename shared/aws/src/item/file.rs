@@ -21,6 +21,8 @@ pub(crate) struct FileItem {
     pub(crate) object: String,
     /// When it was written, Unix milliseconds: the order of a session's files.
     pub(crate) written_at_ms: i64,
+    /// When it is a file no more, Unix seconds: before its bytes are gone.
+    pub(crate) expires: i64,
 }
 
 impl FileItem {
@@ -58,16 +60,17 @@ pub(crate) mod tests {
 
     /// Any file.
     pub(crate) fn files() -> impl Strategy<Value = FileItem> {
-        ("[a-z界 ()#]{1,20}", ".{0,40}", any::<u64>(), any::<bool>(), any::<i64>())
+        ("[a-z界 ()#]{1,20}", ".{0,40}", any::<u64>(), any::<bool>(), any::<(i64, i64)>())
             .prop_filter("file name", |(name, ..)| FileName::new(name.as_str()).is_ok())
-            .prop_map(|(name, description, size, internal, written_at_ms)| FileItem {
+            .prop_map(|(name, description, size, internal, times)| FileItem {
                 name: FileName::new(name).unwrap(),
                 description,
                 size,
                 internal,
                 media_type: "text/plain".into(),
                 object: "files/x".into(),
-                written_at_ms,
+                written_at_ms: times.0,
+                expires: times.1,
             })
     }
 

@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use djinn_core::journal::Record;
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{Appended, RunEnd, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
@@ -49,6 +50,39 @@ impl AwsStore {
         }
     }
 
+    /// Changes item by item, the run last: whoever is interrupted can do it all again.
+    pub(super) async fn give_up_run(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
+        let Some(item) = self.get(RunItem::key(key)).await? else { return Ok(()) };
+        let run = RunItem::from_item(item)?;
+        if run.status.has_ended() {
+            return Ok(());
+        }
+        let session = SessionKey { tenant: key.tenant.clone(), session: run.session };
+        let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
+        let failed = text(RunStatus::Failed.as_str());
+        let failed = || values([(":status", failed.clone()), (":ended", number(&at_ms))]);
+        let changes = [
+            free(key, &session),
+            Change {
+                key: listed,
+                expression: "SET #status = :status, #ended_at_ms = :ended",
+                condition: "attribute_exists(#run)",
+                values: failed(),
+            },
+            Change {
+                key: RunItem::key(key),
+                expression: "SET #status = :status, #ended_at_ms = :ended REMOVE #holder, #until_ms",
+                condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
+                values: failed(),
+            },
+        ];
+        for change in changes {
+            // What is refused is so already, or another run's by now.
+            self.change(change).await?;
+        }
+        Ok(())
+    }
+
     /// What ends the run, whatever else is the case.
     async fn certain_items(
         &self,
@@ -91,12 +125,7 @@ impl AwsStore {
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
         Ok(vec![
-            self.update(Change {
-                key: SessionItem::key(&session),
-                expression: "REMOVE #active",
-                condition: "#active = :run",
-                values: values([(":run", text(&key.run))]),
-            })?,
+            self.update(free(key, &session))?,
             self.update(Change {
                 key: UserRunItem::key(&key.tenant, &end.user, end.started_at_ms, &key.run),
                 expression: "SET #status = :status, #ended_at_ms = :ended",
@@ -107,5 +136,15 @@ impl AwsStore {
                 ]),
             })?,
         ])
+    }
+}
+
+/// The session does not answer this run any more.
+fn free(key: &RunKey, session: &SessionKey) -> Change<'static> {
+    Change {
+        key: SessionItem::key(session),
+        expression: "REMOVE #active",
+        condition: "#active = :run",
+        values: values([(":run", text(&key.run))]),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{finish, member, text};
+use super::{at, finish, member, text};
 use crate::draft::{CallPiece, Draft, Listener, json_text};
 use crate::fault::Fault;
 
@@ -19,7 +19,7 @@ pub(super) fn read(chunk: &Value, draft: &mut Draft, out: Listener<'_>) {
             draft.counted.openai(usage);
         }
     }
-    let choice = chunk.pointer("/choices/0");
+    let choice = at(chunk, "/choices/0");
     if let Some(choice) = choice {
         for (path, form) in [("/delta", Form::Delta), ("/message", Form::Whole)] {
             if let Some(said) = member(choice, path) {

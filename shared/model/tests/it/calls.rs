@@ -587,3 +587,40 @@ async fn a_stored_key_is_read_on_the_first_call_and_once() {
     let error = with_key("missing").call(&request(CALL), &mut |_| {}).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::KeyMissing);
 }
+
+#[tokio::test]
+async fn a_key_that_was_replaced_is_read_after_the_old_one_is_refused() {
+    /// A store whose key changes each time.
+    #[derive(Default)]
+    struct Rotating(Mutex<u32>);
+
+    impl Secrets for Rotating {
+        async fn secret(&self, _name: &str) -> Result<Secret, SecretError> {
+            let mut asked = self.0.lock().unwrap();
+            *asked += 1;
+            Ok(Secret::new(&format!("sk-{asked}")))
+        }
+    }
+
+    let (server, address) = Server::start().await;
+    let key = Key::Stored("djinn/key".to_owned());
+    let settings = ModelSettings { key, ..model("openai", address) };
+    let models = Models::new(Settings::single("main", settings), Rotating::default());
+    let mut sent = Vec::new();
+    for (status, kind) in [
+        (500, ModelErrorKind::Overloaded),
+        (401, ModelErrorKind::KeyRefused),
+        (403, ModelErrorKind::KeyRefused),
+    ] {
+        server.on(CALL, Script::status(status, "{}"));
+        let error = models.call(&request(CALL), &mut |_| {}).await.unwrap_err();
+        assert_eq!(error.kind, kind, "{error:?}");
+        sent.push(server.received(CALL).headers["authorization"].clone());
+    }
+    server.on(CALL, reply_of("openai"));
+    for _ in 0..2 {
+        models.call(&request(CALL), &mut |_| {}).await.unwrap();
+        sent.push(server.received(CALL).headers["authorization"].clone());
+    }
+    assert_eq!(sent, ["sk-1", "sk-1", "sk-2", "sk-3", "sk-3"].map(|key| format!("Bearer {key}")));
+}

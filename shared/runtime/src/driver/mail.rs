@@ -4,10 +4,40 @@ use djinn_core::input::Input;
 
 use super::Driver;
 use super::happening::Happening;
+use crate::port::file::Files;
+use crate::port::journal::SessionKey;
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{Ports, StoreError};
+use crate::port::{Ports, RunKey, StoreError};
+
+/// Every message that the run can be told now. A file that is announced and has not arrived is left
+/// in the mailbox.
+pub(super) async fn read_mailbox<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    session: &SessionKey,
+) -> Result<Vec<Mail>, StoreError> {
+    let mut told = Vec::new();
+    for mail in ports.store().mail(key).await? {
+        if let Mail::FileAnnounced { file } = &mail {
+            let found = ports.store().find_file(session, &file.name).await?;
+            if found.is_none_or(|found| found.object != file.object) {
+                continue;
+            }
+        }
+        told.push(mail);
+    }
+    Ok(told)
+}
 
 impl<P: Ports> Driver<P> {
+    /// The mailbox, read beside the loop or while it waits.
+    pub(super) fn mailbox(&self) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + use<P> {
+        let (ports, key) = (self.ports.clone(), self.key.clone());
+        let session = self.writer.run().asked().session.clone();
+        let session = SessionKey { tenant: key.tenant.clone(), session };
+        async move { read_mailbox(&ports, &key, &session).await }
+    }
+
     /// What the run is to be told of its mail. The mail is deleted after the next record: then it
     /// is in the journal, or was had already.
     pub(super) fn read_mail(&mut self, mail: Result<Vec<Mail>, StoreError>) -> Vec<Input> {

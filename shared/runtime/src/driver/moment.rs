@@ -5,18 +5,19 @@ use djinn_core::input::Input;
 
 use super::Driver;
 use super::happening::Happening;
-use crate::port::Ports;
+use crate::port::clock::Clock;
+use crate::port::journal::Lease;
 use crate::port::lease::Leases;
 use crate::port::live::LiveLog;
-use crate::port::mailbox::Mailbox;
+use crate::port::{Ports, RunKey};
 use crate::settings::milliseconds;
 
 impl<P: Ports> Driver<P> {
     /// When the loop has to look around even if nothing happens.
     pub(super) fn next_moment_ms(&self) -> i64 {
         let heartbeat_every_ms = milliseconds(self.ports.settings().heartbeat_every);
-        let heartbeat = self.client.as_ref().filter(|client| client.is_open());
-        let heartbeat = heartbeat.map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
+        let heartbeat =
+            self.client.as_ref().map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
         let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > self.now_ms());
         let tended = (!self.has_ended()).then(|| {
             let wall = self.writer.run().wall_time_ends_at_ms();
@@ -51,24 +52,30 @@ impl<P: Ports> Driver<P> {
         }
         if self.mail_at_ms <= now_ms {
             self.mail_at_ms = i64::MAX;
-            let (ports, key) = (self.ports.clone(), self.key.clone());
-            self.in_flight.beside(async move { Happening::Mail(ports.store().mail(&key).await) });
+            let mailbox = self.mailbox();
+            self.in_flight.beside(async move { Happening::Mail(mailbox.await) });
         }
         if self.renew_at_ms <= now_ms {
             self.renew_at_ms = i64::MAX;
-            self.renew(now_ms);
+            self.in_flight.beside(renewal(&self.ports, &self.key, &self.lease));
         }
         match self.writer.run().wall_time_ends_at_ms() <= now_ms {
             true => vec![Input::LimitReached { limit: Limit::WallTime }],
             false => Vec::new(),
         }
     }
+}
 
-    fn renew(&mut self, now_ms: i64) {
-        let (ports, key, lease) = (self.ports.clone(), self.key.clone(), self.lease.clone());
+/// Renews a lease, beside the loop.
+pub(super) fn renewal<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    lease: &Lease,
+) -> impl Future<Output = Happening> + use<P> {
+    let (ports, key, lease) = (ports.clone(), key.clone(), lease.clone());
+    async move {
+        let now_ms = ports.clock().now_ms();
         let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
-        self.in_flight.beside(async move {
-            Happening::Renewed(ports.store().renew_lease(&key, &lease, until_ms).await)
-        });
+        Happening::Renewed(ports.store().renew_lease(&key, &lease, until_ms).await)
     }
 }

@@ -145,6 +145,15 @@ pub trait Journals {
         expires_at_s: i64,
     ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
 
+    /// Ends a run whose journal cannot be read, without a record: its status is `failed`, its lease
+    /// released, and the session free again, if this run is its active one. A run that has ended or
+    /// does not exist stays as it is.
+    fn give_up(
+        &self,
+        key: &RunKey,
+        at_ms: i64,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
     /// The records from number `from` on, in order. Strongly consistent. Records are deleted one by
     /// one, in no order, once they have expired.
     ///

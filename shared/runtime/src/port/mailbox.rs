@@ -23,6 +23,11 @@ pub enum Mail {
         /// The file.
         file: ProductFile,
     },
+    /// A file is being uploaded to the session. The message stays until the file's bytes are there.
+    FileAnnounced {
+        /// The file as it will be.
+        file: ProductFile,
+    },
 }
 
 impl Mail {
@@ -32,6 +37,7 @@ impl Mail {
         match self {
             Self::Stop { .. } => "stop#".to_owned(),
             Self::FileAdded { id, .. } => format!("file#{id}"),
+            Self::FileAnnounced { file } => format!("announced#{}", file.object),
         }
     }
 
@@ -41,6 +47,7 @@ impl Mail {
         match self {
             Self::Stop { by } => Input::StopAsked { by, partial },
             Self::FileAdded { id, file } => Input::FileAdded { id, file },
+            Self::FileAnnounced { file } => Input::FileAdded { id: file.object.clone(), file },
         }
     }
 }

@@ -37,7 +37,8 @@ pub enum SecretError {
     Unavailable(String),
 }
 
-/// A store of secrets, asked once for each model whose `key` is `secret:NAME`.
+/// A store of secrets, asked for the key of each model whose `key` is `secret:NAME`: on its first call,
+/// and again after a provider refused it.
 ///
 /// Needs `secretsmanager:GetSecretValue` on the secrets that the settings name.
 pub trait Secrets: Send + Sync {

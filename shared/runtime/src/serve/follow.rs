@@ -2,9 +2,10 @@
 
 use djinn_core::journal::Record;
 
-use super::{Driving, Serving, take_over};
+use super::{Driving, Serving, holds_the_end, take_over};
 use crate::client::ClientStream;
 use crate::port::Ports;
+use crate::port::StoreError;
 use crate::port::clock::Clock;
 use crate::port::journal::Journals;
 use crate::port::live::LiveLog;
@@ -71,7 +72,7 @@ struct Follower<'a, P: Ports> {
 
 impl<P: Ports> Follower<'_, P> {
     /// One look at the run. Returns it if nobody drives it.
-    async fn look(&mut self) -> Result<Option<Box<Driving>>, crate::port::StoreError> {
+    async fn look(&mut self) -> Result<Option<Box<Driving>>, StoreError> {
         let (ports, serving) = (self.ports.clone(), self.serving);
         let (key, store, settings) = (&serving.key, ports.store(), ports.settings());
         let now_ms = self.ports.clock().now_ms();
@@ -107,8 +108,24 @@ impl<P: Ports> Follower<'_, P> {
                 }
                 Ok(Some(driving))
             }
+            Some(meta) if meta.status.has_ended() => {
+                self.see_the_end().await?;
+                Ok(None)
+            }
             Some(_) | None => Ok(None),
         }
+    }
+
+    /// The run has ended, so its final entry is in the journal, unless that has expired meanwhile.
+    async fn see_the_end(&mut self) -> Result<(), StoreError> {
+        let wanted = self.client.connection().wants();
+        let records = self.ports.store().read(&self.serving.key, wanted).await?;
+        let now_ms = self.ports.clock().now_ms();
+        if !holds_the_end(&records) {
+            self.client.hand_over(now_ms);
+        }
+        self.show(&records, now_ms);
+        Ok(())
     }
 
     /// Shows records, as far as the client has room for them: a viewer can wait for it to read.

@@ -82,7 +82,7 @@ pub async fn open<P: Ports>(
         Made::Existing { key, continued } => Ok(Opened::Existing { key, continued }),
         Made::New(made) => Ok(match *made {
             (journal, first, Some(lease)) => {
-                let driving = Box::new(Driving { lease, lapsed: false, journal });
+                let driving = Box::new(Driving { lease, lapsed: false, fresh: true, journal });
                 Opened::New { key, driving, first }
             }
             (_, _, None) => Opened::Existing { key, continued: false },

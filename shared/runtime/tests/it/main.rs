@@ -11,7 +11,9 @@
 )]
 
 mod crash;
+mod expiry;
 mod fault;
+mod give_up;
 mod hand_over;
 mod sleep;
 mod stop;

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use djinn_core::settings::RunSettings;
+use djinn_core::status::RunStatus;
 use djinn_core::tool::EffectClass;
+use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::serve::{Serving, accept, continue_run, stop};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
@@ -72,4 +75,21 @@ async fn a_stop_that_comes_twice_is_one_stop_and_one_that_comes_late_is_none() {
     let mut sim = crate::story::sim(Points::new(), &Ledger::default());
     let (seen, _) = stopped(&mut sim, Duration::from_secs(15), 2).await;
     assert!(seen.last().unwrap().starts_with("end finished:"), "{seen:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_before_anybody_drove_it_asks_no_model() {
+    let points = Points::new();
+    let model = StoryModel::new([("t1", Line::say("Never said."))], points.clone());
+    let sim = Sim::new(model.clone(), Toolbox::default(), points);
+    let question = sim.question(RunSettings::default());
+    let by = question.user.clone();
+    let key = accept(&sim.ports, question).await.unwrap();
+    assert_eq!(stop(&sim.ports, &key, by).await, Ok(RunStatus::Queued));
+    let holder = "first.1".to_owned();
+    let serving = Serving { key: key.clone(), holder, deadline: Deadline::none(), hops: 0 };
+    continue_run(&sim.ports, serving).await.unwrap();
+    let seen = visible(&sim.history(&key).await.unwrap());
+    assert!(seen.last().unwrap().starts_with("end stopped:"), "{seen:?}");
+    assert_eq!(model.asked().len(), 0);
 }

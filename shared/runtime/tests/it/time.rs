@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use djinn_core::settings::RunSettings;
 use djinn_core::tool::EffectClass;
+use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::model::ModelErrorKind;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::memory::{Fault, OpKind};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{Line, StoryModel};
 use serde_json::json;
 
-use crate::story::visible;
+use crate::story::{sim, told, visible};
 
 /// A run whose first turn calls `calls` tools of `takes` each.
 fn calling(calls: u32, takes: Duration, timeout_ms: u64) -> Sim {
@@ -148,4 +150,29 @@ async fn a_context_that_is_too_long_is_tried_once_more_with_half_the_limit() {
     let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
     assert_eq!(model.asked().len(), 2);
     assert!(visible(&entries).last().unwrap().contains("context_too_long"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_hears_something_while_the_store_takes_its_time_and_nothing_after_the_end() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    let clock = sim.ports.clock.clone();
+    sim.ports.store.before_each(move |op| {
+        let clock = clock.clone();
+        async move {
+            if op.kind == OpKind::Append {
+                clock.sleep(Duration::from_secs(35)).await;
+            }
+            Fault::None
+        }
+    });
+    sim.remove_alarms_within(Duration::from_secs(60));
+    let entries = told(&mut sim).await;
+    // It was renewed meanwhile, so that nobody took the run over.
+    assert!(entries.iter().all(|entry| !entry.id.starts_with("resumed")), "{entries:?}");
+    let frames = sim.clients[0].lock().unwrap().clone();
+    let moments: Vec<i64> = frames.iter().map(|(at_ms, _)| *at_ms).collect();
+    let longest = moments.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+    assert!(longest <= 10_000, "silent for {longest} ms");
+    let (_, last) = frames.last().unwrap();
+    assert!(last.contains("event: run.ended"), "{last}");
 }

@@ -2,12 +2,14 @@
 
 use djinn_core::conversation::Exchange;
 use djinn_core::id::SessionId;
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
 use djinn_runtime::port::journal::Created;
+use djinn_runtime::port::lease::Taken;
 use futures::future::try_join_all;
 
 use super::Checked;
-use super::fixture::{EXPIRY, Run, record};
+use super::fixture::{EXPIRY, Run, lease, record};
 
 /// While a run is answered, a session takes no other one.
 pub async fn a_session_answers_one_run_at_a_time(store: &impl Store) -> Checked {
@@ -77,6 +79,35 @@ pub async fn a_session_left_busy_by_an_ended_run_is_free(store: &impl Store) -> 
     assert_eq!(store.session(&first.session()).await?.active, Some(first.key.run));
     assert_eq!(store.create(&second.key, &second.created_by("w3", None)?).await?, Created::New);
     assert_eq!(store.session(&second.session()).await?.active, Some(second.key.run));
+    Ok(())
+}
+
+/// Nobody can record the end of a run whose journal cannot be read; it ends nevertheless.
+pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
+    store: &impl Store,
+) -> Checked {
+    let (first, second) = (Run::of("s", "r1")?, Run::of("s", "r2")?);
+    let held = Some(lease("h", first.at_ms + 15_000, 1));
+    store.create(&first.key, &first.created_by("w1", held)?).await?;
+    store.give_up(&second.key, first.at_ms).await?;
+    assert_eq!(store.meta(&second.key).await?, None);
+
+    store.give_up(&first.key, first.at_ms + 1).await?;
+    let meta = store.meta(&first.key).await?.ok_or("no such run")?;
+    assert_eq!((meta.status, meta.lease), (RunStatus::Failed, None));
+    let taken = store.take_lease(&first.key, "late", first.at_ms, first.at_ms + 1).await?;
+    assert_eq!(taken, Taken::Held);
+    let view = store.session(&first.session()).await?;
+    assert_eq!((view.active, view.history), (None, Vec::new()));
+
+    // Another time it changes nothing, neither for a later run nor for one that ended otherwise.
+    assert_eq!(store.create(&second.key, &second.created_by("w2", None)?).await?, Created::New);
+    store.give_up(&first.key, first.at_ms + 2).await?;
+    assert_eq!(store.session(&second.session()).await?.active, Some(second.key.run.clone()));
+    store.end(&second.key, &record(1, "w3", "done")?, &second.end(), EXPIRY).await?;
+    store.give_up(&second.key, first.at_ms + 3).await?;
+    let meta = store.meta(&second.key).await?.ok_or("no such run")?;
+    assert_eq!(meta.status, RunStatus::Finished);
     Ok(())
 }
 

@@ -42,6 +42,14 @@ impl Journals for MemoryStore {
         self.perform(OpKind::End, Some(key), n, |state| state.end(key, record, end)).await
     }
 
+    async fn give_up(&self, key: &RunKey, _at_ms: i64) -> Result<(), StoreError> {
+        self.perform(OpKind::GiveUp, Some(key), None, |state| {
+            state.give_up(key);
+            Ok(())
+        })
+        .await
+    }
+
     async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         self.perform(OpKind::Read, Some(key), Some(from), |state| state.read(key, from)).await
     }

@@ -104,6 +104,24 @@ impl State {
         Ok(appended)
     }
 
+    pub(super) fn give_up(&mut self, key: &RunKey) {
+        let Some(stored) = self.meta_mut(key).filter(|stored| !stored.meta.status.has_ended())
+        else {
+            return;
+        };
+        stored.meta.status = RunStatus::Failed;
+        stored.meta.lease = None;
+        let session = stored.meta.session.clone();
+        let session = SessionKey { tenant: key.tenant.clone(), session };
+        self.session_mut(&session).free(&key.run);
+    }
+
+    pub(super) fn lose(&mut self, key: &RunKey, n: u64) {
+        if let Some(record) = self.runs.get_mut(key).and_then(|run| run.records.get_mut(&n)) {
+            record.clear();
+        }
+    }
+
     pub(super) fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         let records = self.runs.get(key).into_iter().flat_map(|run| run.records.range(from..));
         records
@@ -115,6 +133,12 @@ impl State {
                 }
             })
             .collect()
+    }
+
+    pub(super) fn expire(&mut self, key: &RunKey, expired: impl Fn(u64) -> bool) {
+        if let Some(run) = self.runs.get_mut(key) {
+            run.records.retain(|n, _| !expired(*n));
+        }
     }
 
     pub(super) fn meta(&self, key: &RunKey) -> Option<RunMeta> {

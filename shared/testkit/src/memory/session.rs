@@ -33,8 +33,12 @@ impl StoredSession {
         self.started = true;
     }
 
-    pub(super) fn end(&mut self, run: &RunId, started_at_ms: i64, exchange: String) {
+    pub(super) fn free(&mut self, run: &RunId) {
         self.active.take_if(|active| active == run);
+    }
+
+    pub(super) fn end(&mut self, run: &RunId, started_at_ms: i64, exchange: String) {
+        self.free(run);
         self.exchanges.insert((started_at_ms, run.clone()), exchange);
     }
 }

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::file::media_type_of;
 use djinn_core::id::FileName;
 use djinn_core::wire::link::Links;
 use djinn_runtime::port::clock::Clock;
@@ -49,6 +49,7 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
         })?;
         let store = agent.ports.store();
         let put = store.presign_put(&session, &file, size, UPLOAD_LIFE).await.map_err(stored)?;
+        tell_active_run(&agent, &session, Mail::FileAnnounced { file: put.file }).await?;
         let headers: Map<String, Value> =
             put.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
         let mut body = place(&links(&agent, &parts, &session), &file.name, size);
@@ -105,7 +106,9 @@ async fn keep<P: Ports<Store = AwsStore>>(
 ) -> Result<Response, Refusal> {
     let store = agent.ports.store();
     let written = store.write_file(session, file, content).await.map_err(stored)?;
-    tell_active_run(agent, session, &written).await?;
+    let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
+    let mail = Mail::FileAdded { id, file: written.clone() };
+    tell_active_run(agent, session, mail).await?;
     let body = place(&links(agent, parts, session), &written.name, written.size);
     Ok(axum::Json(body).into_response())
 }
@@ -113,13 +116,11 @@ async fn keep<P: Ports<Store = AwsStore>>(
 async fn tell_active_run<P: Ports>(
     agent: &Agent<P>,
     session: &SessionKey,
-    file: &ProductFile,
+    mail: Mail,
 ) -> Result<(), Refusal> {
     let view = agent.ports.store().session(session).await.map_err(stored)?;
     let Some(run) = view.active else { return Ok(()) };
     let key = RunKey { tenant: session.tenant.clone(), run };
-    let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
-    let mail = Mail::FileAdded { id, file: file.clone() };
     wake(&agent.ports, &key, &mail).await.map_err(stored)
 }
 

@@ -248,7 +248,7 @@ async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written()
     }
 }
 
-fn objects_under(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub(crate) fn objects_under(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { objects_under(&path) } else { vec![path] }).collect()
 }

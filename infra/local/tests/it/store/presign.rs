@@ -136,6 +136,27 @@ async fn a_browser_may_upload_from_another_origin() {
 }
 
 #[tokio::test]
+async fn a_browser_may_load_a_file_that_another_origin_redirected_it_to() {
+    let (_stores, store) = fresh();
+    let session = session("s");
+    let file = store.write_file(&session, &file("a.md"), b"x").await.unwrap();
+    let url = store.presign_get(&session, &file, Disposition::Inline, MINUTE).await.unwrap();
+    let response = client().get(&url).header("origin", "null").send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(header(&response, "access-control-allow-origin"), "*");
+    assert_eq!(header(&response, "access-control-allow-credentials"), "");
+    let asked = |method: &str| {
+        client()
+            .request(reqwest::Method::OPTIONS, &url)
+            .header("origin", "null")
+            .header("access-control-request-method", method)
+            .send()
+    };
+    let allowed = asked("GET").await.unwrap();
+    assert_eq!(header(&allowed, "access-control-allow-methods"), "GET,HEAD,PUT");
+}
+
+#[tokio::test]
 async fn a_url_expires() {
     let (_stores, store) = fresh();
     let session = session("s");

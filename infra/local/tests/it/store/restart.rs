@@ -1,14 +1,17 @@
 //! What the local stores keep.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use djinn_aws::{Aws, AwsStore};
 use djinn_local::{Stores, StoresError, StoresOptions};
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Created, Journals};
 
+use super::fault::objects_under;
 use super::sample::{EXPIRY, file, key, new_run, record, session};
 
 fn at(dir: &Path) -> Result<(Stores, AwsStore), StoresError> {
@@ -109,4 +112,25 @@ fn what_cannot_be_used_is_said_with_what_to_do() {
     let file = dir.path().join("a-file");
     std::fs::write(&file, "").unwrap();
     assert!(said(&file).contains("cannot be used"));
+}
+
+#[tokio::test]
+async fn writing_a_file_again_keeps_its_bytes_for_another_life() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_stores, store) = at(dir.path()).unwrap();
+    let old = store.write_file(&session("s"), &file("a.md"), b"the same").await.unwrap();
+    let name = old.object.trim_start_matches("files/");
+    let objects = objects_under(&dir.path().join("objects/djinn"));
+    let object = objects.iter().find(|object| object.ends_with(name)).unwrap();
+    let written_at = || std::fs::metadata(object).unwrap().modified().unwrap();
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    File::options().write(true).open(object).unwrap().set_modified(long_ago).unwrap();
+    assert_eq!(written_at(), long_ago);
+
+    assert_eq!(
+        store.write_file(&session("s"), &file("b.md"), b"the same").await.unwrap().object,
+        old.object
+    );
+    assert!(written_at() > long_ago, "the bucket would delete it");
+    assert_eq!(store.read_file(&session("s"), &old, 99).await.unwrap(), b"the same");
 }

@@ -1,0 +1,97 @@
+//! Runs whose journal has expired, and alarms that outlive their run.
+
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::settings::RunSettings;
+use djinn_core::wire::Connection;
+use djinn_core::wire::cursor::Cursor;
+use djinn_core::wire::link::Links;
+use djinn_core::wire::native::Native;
+use djinn_runtime::client::{ClientBody, ClientStream};
+use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::alarm::Alarms;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::serve::{Serving, continue_run, replay, serve};
+use djinn_testkit::ledger::Ledger;
+use djinn_testkit::point::Points;
+use djinn_testkit::sim::Sim;
+
+use crate::story::{sim, told};
+
+/// The story, told to its end.
+async fn ended() -> (Sim, RunKey) {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    told(&mut sim).await;
+    let key = sim.question(RunSettings::default()).run_key();
+    (sim, key)
+}
+
+fn client(sim: &Sim, key: &RunKey) -> (ClientStream, ClientBody) {
+    let session = sim.question(RunSettings::default()).session;
+    let projection = Box::new(Native::new(Links::new("http://sim", session)));
+    let connection = Connection::new(key.run.clone(), projection, true);
+    ClientStream::open(connection, usize::MAX, sim.ports.clock.now_ms())
+}
+
+async fn come_back(sim: &Sim, key: &RunKey, cursor: Option<u64>) -> Result<(), Failure> {
+    let cursor = cursor.map(|record| Cursor { run: key.run.clone(), record });
+    replay(&sim.ports, key, &mut client(sim, key).0, cursor.as_ref()).await
+}
+
+fn serving(key: &RunKey) -> Serving {
+    let holder = "late.1".to_owned();
+    Serving { key: key.clone(), holder, deadline: Deadline::none(), hops: 0 }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_run_is_gone_whichever_records_went_first() {
+    let (sim, key) = ended().await;
+    assert_eq!(come_back(&sim, &key, None).await, Ok(()));
+    let last = sim.history(&key).await.unwrap().len() as u64;
+    for expired in [|n| n > 3, |n| n == 2 || n > 3, |n| n == 0 || n == 2 || n > 3, |_| true] {
+        sim.ports.store.expire(&key, expired);
+        for cursor in [None, Some(1), Some(last)] {
+            let refused = come_back(&sim, &key, cursor).await.unwrap_err();
+            assert_eq!(refused.code, ErrorCode::RunExpired, "{cursor:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cursor_that_no_journal_reaches_is_refused() {
+    let (sim, key) = ended().await;
+    for record in [u64::MAX, u64::MAX - 1, 1_000] {
+        let refused = come_back(&sim, &key, Some(record)).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::BadCursor, "{record}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_viewer_of_a_run_that_expires_meanwhile_is_told_instead_of_kept() {
+    let (sim, key) = ended().await;
+    let (mut viewer, mut body) = client(&sim, &key);
+    replay(&sim.ports, &key, &mut viewer, None).await.unwrap();
+    // What it was replayed is unread; another connection begins where the records are gone.
+    let (late, mut late_body) = client(&sim, &key);
+    sim.ports.store.expire(&key, |n| n > 2);
+    serve(&sim.ports, serving(&key), late, None).await;
+    let mut last = String::new();
+    while let Some(frame) = late_body.next_frame().await {
+        last = frame;
+    }
+    assert!(last.contains("event: run.handed_over"), "{last}");
+    drop(viewer);
+    assert!(body.next_frame().await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_alarm_that_was_made_late_rings_once() {
+    let (sim, key) = ended().await;
+    for expired in [|_| false, |n| n == 0, |_| true] {
+        sim.ports.store.expire(&key, expired);
+        sim.ports.alarms.set_alarm(&key).await.unwrap();
+        assert!(sim.has_alarm());
+        continue_run(&sim.ports, serving(&key)).await.unwrap();
+        assert!(!sim.has_alarm());
+    }
+}
