@@ -31,8 +31,8 @@ pub(crate) fn bench(arguments: &[&str]) -> Result<()> {
     };
     run(&mut cargo(&["build", "--release", "--package", "agent"]))?;
     run(&mut cargo(&["build", "--profile", PROFILE, "--package", "djinn-bench"]))?;
-    let built = |profile: &str, name: &str| workspace::target().join(profile).join(name);
-    let (bench, agent) = (built(PROFILE, "djinn-bench"), built("release", "agent"));
+    let bench = workspace::built(PROFILE).join("djinn-bench");
+    let agent = workspace::built("release").join("agent");
     let mut command = program("sh", &["-c", WITH_FILES]);
     // Objects are files here. In memory they cost what they cost S3's clients, not what they cost
     // this machine's disk.

@@ -8,7 +8,14 @@ pub(crate) fn root() -> &'static Path {
     xtask.parent().unwrap_or(xtask)
 }
 
-/// Where everything that is made lies.
+/// Where cargo puts what it builds in a profile.
+pub(crate) fn built(profile: &str) -> PathBuf {
+    #[allow(clippy::disallowed_methods, reason = "it is how cargo is told, and so are we")]
+    let elsewhere = std::env::var_os("CARGO_TARGET_DIR");
+    elsewhere.map_or_else(target, |dir| root().join(dir)).join(profile)
+}
+
+/// Where everything else that is made lies.
 pub(crate) fn target() -> PathBuf {
     root().join("target")
 }
