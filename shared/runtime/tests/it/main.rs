@@ -15,6 +15,7 @@ mod expiry;
 mod fault;
 mod give_up;
 mod hand_over;
+mod mail;
 mod sleep;
 mod stop;
 mod story;
