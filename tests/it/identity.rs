@@ -45,7 +45,7 @@ async fn both_kinds_of_event_are_the_same_caller_and_the_same_run() {
     }
     model.assert_done();
     let tenant = TenantId::new("123456789012").unwrap();
-    let key = RunKey { tenant, run: RunId::new(first).unwrap() };
+    let key = RunKey::new(tenant, RunId::new(first).unwrap());
     let meta = door.ports.store.meta(&key).await.unwrap().unwrap();
     assert_eq!(meta.user.as_str(), "arn:aws:sts::123456789012:assumed-role/Analyst");
 }

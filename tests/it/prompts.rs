@@ -68,8 +68,10 @@ fn uses(template: &str) -> Fills {
         if !tag.starts_with('%') && !template.contains(&format!("{{{{{tag}}}}}")) {
             continue;
         }
+        // What a filter is given is no variable.
+        let value = tag.split(" | ").next().unwrap_or(tag);
         let mut code = String::new();
-        for (nth, piece) in tag.split('"').enumerate() {
+        for (nth, piece) in value.split('"').enumerate() {
             match nth % 2 {
                 0 => code.push_str(piece),
                 _ => drop(uses.words.insert(piece.to_owned())),
@@ -131,7 +133,7 @@ fn the_readme_lists_what_each_template_uses_and_nothing_else() {
 fn values(row: &Row, text: &str, items: usize) -> Value {
     let says = row.says();
     let item: Value = says.members.iter().map(|member| (member.clone(), json!(text))).collect();
-    let lists = ["files", "history", "tools"];
+    let lists = ["before", "files", "history", "reports", "tools"];
     let value = |name: &String| match lists.contains(&name.as_str()) && !says.members.is_empty() {
         true => json!(vec![item.clone(); items]),
         false => json!(text),
@@ -176,8 +178,17 @@ fn every_system_prompt_says_when_to_stop_how_to_use_files_and_which_language() {
             ["# 何时停止", "不再调用工具", "`get`", "`upload`", "用用户提问所用的语言回答"],
         ),
     ];
+    // The planner calls no tool but its own, and names files for others.
+    let planner = [
+        (
+            Language::En,
+            ["# When to stop", "`finish`", "Name the files", "language of the user's question", ""],
+        ),
+        (Language::Zh, ["# 何时停止", "`finish`", "需要哪些文件", "用用户提问所用的语言", ""]),
+    ];
     let systems = ALL.iter().filter(|fragment| fragment.name.ends_with("/system"));
     for system in systems {
+        let wanted = if system.name == "plan/system" { planner } else { wanted };
         for (language, wanted) in wanted {
             for words in wanted {
                 let template = system.template(language);

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::world::{Client, Door, Frame, Parts, Protocol, Question, World, quick};
 
 fn key(run: &str) -> RunKey {
-    RunKey { tenant: TenantId::new("local").unwrap(), run: RunId::new(run).unwrap() }
+    RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap())
 }
 
 /// Entries by id and what is said or done in them.

@@ -70,7 +70,7 @@ pub(crate) async fn stream<P: Ports>(
     let (mut client, body) = ClientStream::open(connection, buffer, now_ms);
     client.greet(now_ms);
     match &first {
-        Some(first) => client.record(first, now_ms),
+        Some(first) => client.record(first, &[], now_ms),
         None => replay(&agent.ports, &key, &mut client, cursor.as_ref()).await?,
     }
     let run = key.run.clone();

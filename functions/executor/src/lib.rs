@@ -6,7 +6,7 @@
 use djinn_aws::Continue;
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::port::{Ports, RunKey, StoreError};
+use djinn_runtime::port::{Ports, StoreError};
 use djinn_runtime::serve::{Serving, continue_run};
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ impl<P: Ports> Executor<P> {
     pub async fn handle(&self, payload: Value, deadline_ms: Option<i64>) -> Result<(), StoreError> {
         let payload = serde_json::from_value(payload).ok();
         let ours = payload.filter(|payload: &Continue| payload.v <= Continue::FORMAT);
-        let Some(Continue { tenant, run, hops, .. }) = ours else {
+        let Some(invocation) = ours else {
             tracing::error!("invoked with a payload that is none of ours");
             return Ok(());
         };
@@ -34,11 +34,11 @@ impl<P: Ports> Executor<P> {
         let now_ms = clock.now_ms();
         let margin = self.ports.settings().hand_over_margin;
         let serving = Serving {
-            key: RunKey { tenant, run },
+            key: invocation.key(),
             holder: format!("executor.{now_ms:x}.{:x}", fastrand::u64(..)),
             deadline: deadline_ms
                 .map_or_else(Deadline::none, |at_ms| Deadline::announced(at_ms, now_ms, margin)),
-            hops,
+            hops: invocation.hops,
         };
         continue_run(&self.ports, serving).await
     }

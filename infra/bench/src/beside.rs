@@ -82,7 +82,7 @@ impl Held {
 
     /// Says that somebody watches, as whoever follows the run does.
     async fn watch(&self) -> Result<()> {
-        let key = RunKey { tenant: TenantId::new("local")?, run: RunId::new(self.stream.run()?)? };
+        let key = RunKey::new(TenantId::new("local")?, RunId::new(self.stream.run()?)?);
         Ok(self.front.ports().store.watch(&key, i64::MAX / 2).await?)
     }
 }

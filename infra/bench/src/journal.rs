@@ -94,7 +94,7 @@ impl Costs {
         stream.finish().await?;
         backend.check()?;
         let requests = front.aws().requests().take();
-        let key = RunKey { tenant: TenantId::new("local")?, run };
+        let key = RunKey::new(TenantId::new("local")?, run);
         let (records, loads) = load(&front, &key).await?;
         Ok(Self { turns, requests, records, loads })
     }

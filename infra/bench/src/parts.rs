@@ -74,8 +74,7 @@ impl Part {
 }
 
 async fn put(world: &LocalWorld) -> Result<()> {
-    let key =
-        RunKey { tenant: TenantId::new("local")?, run: RunId::new(format!("run_{:032x}", 0))? };
+    let key = RunKey::new(TenantId::new("local")?, RunId::new(format!("run_{:032x}", 0))?);
     Ok(world.store.put_mail(&key, &Mail::Stop { by: UserId::new("you")? }, 4_102_444_800).await?)
 }
 

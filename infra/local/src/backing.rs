@@ -170,7 +170,7 @@ mod tests {
         let (tenant, session) = (TenantId::new("t").unwrap(), SessionId::new("s").unwrap());
         let keys = ["r1", "r2", "r3"].map(|request| {
             let run = RunId::of(&tenant, &session, &RequestId::new(request).unwrap());
-            RunKey { tenant: tenant.clone(), run }
+            RunKey::new(tenant.clone(), run)
         });
         let host = Host::default();
         assert!(kick_all(&keys, &host).await.is_err());

@@ -17,7 +17,7 @@ pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, Sto
     let user = UserId::new("you").map_err(unusable)?;
     let unfinished = [RunStatus::Queued, RunStatus::Running, RunStatus::Paused];
     let runs = store.runs(&tenant, &user, &unfinished, MAX_RUNS).await?;
-    Ok(runs.into_iter().map(|run| RunKey { tenant: tenant.clone(), run: run.run }).collect())
+    Ok(runs.into_iter().map(|run| RunKey::new(tenant.clone(), run.run)).collect())
 }
 
 /// Ends the leases of processes that are gone, and returns the runs they drove. Only one process

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::InvocationType;
-use djinn_core::id::{RunId, TenantId};
+use djinn_core::id::{RunId, TaskId, TenantId};
 use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub struct Continue {
     pub tenant: TenantId,
     /// The run to continue.
     pub run: RunId,
+    /// The task of it, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
     /// How often the run was handed over so far. An alarm does not know and says 0.
     pub hops: u32,
 }
@@ -33,13 +36,15 @@ impl Continue {
     /// The payload that continues a run.
     #[must_use]
     pub fn new(key: &RunKey, hops: u32) -> Self {
-        Self { v: Self::FORMAT, tenant: key.tenant.clone(), run: key.run.clone(), hops }
+        let RunKey { tenant, run, task } = key.clone();
+        Self { v: Self::FORMAT, tenant, run, task, hops }
     }
 
-    /// The run.
+    /// The run or task.
     #[must_use]
     pub fn key(&self) -> RunKey {
-        RunKey { tenant: self.tenant.clone(), run: self.run.clone() }
+        let Self { tenant, run, task, .. } = self.clone();
+        RunKey { tenant, run, task }
     }
 
     pub(crate) fn json(&self) -> Result<String, StoreError> {
@@ -124,6 +129,10 @@ mod tests {
         let run = sample::run().run;
         assert_eq!(json, format!(r#"{{"v":1,"tenant":"t","run":"{run}","hops":3}}"#));
         assert_eq!(serde_json::from_str::<Continue>(&json).unwrap().key(), sample::run());
+        let task = sample::run().with_task(TaskId::of(2, 1));
+        let json = Continue::new(&task, 0).json().unwrap();
+        assert!(json.ends_with(r#","task":"s2.1","hops":0}"#), "{json}");
+        assert_eq!(serde_json::from_str::<Continue>(&json).unwrap().key(), task);
         let bad = r#"{"v":1,"tenant":"t","run":"x","hops":0}"#;
         assert!(serde_json::from_str::<Continue>(bad).is_err());
     }

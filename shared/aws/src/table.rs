@@ -115,9 +115,12 @@ impl Key {
     }
 }
 
-/// The partition of a run: its META, journal and mailbox.
+/// The partition of a run or a task: its META, journal and mailbox.
 pub(crate) fn run_partition(run: &RunKey) -> String {
-    format!("{}#RUN#{}", run.tenant, run.run)
+    match &run.task {
+        None => format!("{}#RUN#{}", run.tenant, run.run),
+        Some(task) => format!("{}#TASK#{}#{task}", run.tenant, run.run),
+    }
 }
 
 /// The partition of a session: its META, exchanges and files.

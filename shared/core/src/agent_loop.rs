@@ -41,6 +41,7 @@ impl Attempts {
 /// The loop's state between two inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentLoop {
+    role: Role,
     turn: u32,
     stage: Stage,
     last_call: Option<RepeatedCall>,
@@ -94,20 +95,21 @@ impl Observed {
     }
 }
 
-impl Default for AgentLoop {
-    fn default() -> Self {
-        Self { turn: 1, stage: Stage::Thinking(Attempts::default()), last_call: None, nudges: 0 }
-    }
-}
-
 impl AgentLoop {
+    /// A loop that has not begun.
+    #[must_use]
+    pub fn new(role: Role) -> Self {
+        let stage = Stage::Thinking(Attempts::default());
+        Self { role, turn: 1, stage, last_call: None, nudges: 0 }
+    }
+
     /// What the loop owes: the model's next reply, or the calls of the open turn.
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
         match &self.stage {
             Stage::Thinking(attempts) => vec![Effect::CallModel(ModelCall {
                 message: MessageId::turn(self.turn),
-                role: Role::React,
+                role: self.role,
                 attempt: attempts.next(),
                 failed: attempts.failed,
                 tool_choice: ToolChoice::Auto,
@@ -124,8 +126,14 @@ impl AgentLoop {
         }
     }
 
-    /// Takes a reply; the caller has checked that it is the one being waited for.
-    pub fn replied(&mut self, replied: &ModelReplied, settings: &RunSettings) -> Observed {
+    /// Takes a reply; the caller has checked that it is the one being waited for. `answer` has the
+    /// outcome of a call that touches nothing but the run's own state; such a call is never owed.
+    pub fn replied(
+        &mut self,
+        replied: &ModelReplied,
+        settings: &RunSettings,
+        mut answer: impl FnMut(&Call) -> Option<Outcome>,
+    ) -> Observed {
         let reply = &replied.reply;
         let message = replied.message.clone();
         let mut observed = Observed::nothing();
@@ -148,8 +156,9 @@ impl AgentLoop {
             };
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
             let refused = self.refuse(index, asked, &replied.offered, settings);
+            let outcome = refused.or_else(|| answer(&call));
             observed.events.push((call.id.to_string(), requested(&call, tool)));
-            if let Some(outcome) = &refused {
+            if let Some(outcome) = &outcome {
                 observed.events.push(completed(&call, outcome));
             }
             calls.push(OpenCall {
@@ -158,7 +167,7 @@ impl AgentLoop {
                 timeout_ms: tool.map_or(0, |tool| tool.timeout_ms),
                 crashes: 0,
                 started: false,
-                outcome: refused,
+                outcome,
             });
         }
         self.stage = Stage::Acting(OpenTurn {

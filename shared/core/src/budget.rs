@@ -54,6 +54,16 @@ impl Spent {
         self.usage.took_ms += usage.took_ms;
     }
 
+    /// Counts what a task used up; its turns are its own.
+    pub fn add_task(&mut self, task: &Self) {
+        self.model_calls += task.model_calls;
+        self.tool_calls += task.tool_calls;
+        self.usage.input_tokens += task.usage.input_tokens;
+        self.usage.output_tokens += task.usage.output_tokens;
+        self.usage.cached_tokens += task.usage.cached_tokens;
+        self.usage.took_ms += task.usage.took_ms;
+    }
+
     /// Tokens read and written.
     #[must_use]
     pub fn tokens(&self) -> u64 {

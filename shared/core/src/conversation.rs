@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::MessageId;
+use crate::input::TaskReport;
+use crate::plan::Plan;
 use crate::tool::{Call, Outcome};
 
 /// A question and its answer from an earlier run of the session.
@@ -46,6 +48,8 @@ pub enum Note {
     CutOff,
     /// The reply held neither text nor calls: say something.
     Empty,
+    /// The planner made no plan: make one, or answer if none is needed.
+    NoPlan,
 }
 
 /// A piece of the conversation.
@@ -55,6 +59,13 @@ pub enum Item {
     Turn(Turn),
     /// A word of the loop's.
     Note(Note),
+    /// What came of a round of tasks, in the plan's order, and the plan after it.
+    Round {
+        /// The tasks.
+        reports: Vec<TaskReport>,
+        /// The plan.
+        plan: Plan,
+    },
 }
 
 /// What the run's model is shown beside its instructions, oldest first.
@@ -77,7 +88,7 @@ impl Conversation {
             .rev()
             .find_map(|item| match item {
                 Item::Turn(turn) if !turn.text.trim().is_empty() => Some(turn.text.as_str()),
-                Item::Turn(_) | Item::Note(_) => None,
+                Item::Turn(_) | Item::Note(_) | Item::Round { .. } => None,
             })
             .unwrap_or_default()
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{CallId, MessageId};
+use crate::id::{CallId, MessageId, TaskId};
 use crate::settings::Role;
 use crate::tool::{Call, EffectClass};
 
@@ -22,8 +22,20 @@ pub enum Effect {
         /// When, Unix milliseconds.
         until_ms: i64,
     },
+    /// Have a task worked on, here or in another invocation. Answered by `TaskEnded`; until then a
+    /// task that nobody drives is dispatched again.
+    Dispatch(Dispatch),
     /// Deliver what an ended run still owes. Answered by `Delivered`.
     Deliver(Delivery),
+}
+
+/// A task that is owed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dispatch {
+    /// The task.
+    pub task: TaskId,
+    /// Whether it is the only one: it may be driven where the run is.
+    pub alone: bool,
 }
 
 /// A model call that is owed.
@@ -87,6 +99,8 @@ pub enum Limit {
 pub enum Delivery {
     /// Its recurring alarm is to be removed.
     AlarmRemoval,
+    /// The task's outcome is to be put into its run's mailbox.
+    Outcome,
 }
 
 /// Names an effect; the attempt is no part of it.
@@ -96,6 +110,8 @@ pub enum EffectId {
     Model(MessageId),
     /// This tool call.
     Tool(CallId),
+    /// This task.
+    Task(TaskId),
     /// Waiting for this limit.
     Wait(Limit),
     /// This delivery.
@@ -110,6 +126,7 @@ impl Effect {
             Self::CallModel(call) => EffectId::Model(call.message.clone()),
             Self::RunTool(run) => EffectId::Tool(run.call.id.clone()),
             Self::Wait { limit, .. } => EffectId::Wait(*limit),
+            Self::Dispatch(dispatch) => EffectId::Task(dispatch.task.clone()),
             Self::Deliver(delivery) => EffectId::Deliver(*delivery),
         }
     }
@@ -120,9 +137,11 @@ impl fmt::Display for EffectId {
         match self {
             Self::Model(message) => write!(f, "model:{message}"),
             Self::Tool(call) => write!(f, "tool:{call}"),
+            Self::Task(task) => write!(f, "task:{task}"),
             Self::Wait(Limit::WallTime) => f.write_str("wait:wall_time"),
             Self::Wait(Limit::Hops) => f.write_str("wait:hops"),
             Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
+            Self::Deliver(Delivery::Outcome) => f.write_str("deliver:outcome"),
         }
     }
 }

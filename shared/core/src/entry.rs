@@ -6,7 +6,9 @@ use serde_json::Value;
 use crate::budget::{Spent, Usage};
 use crate::code::Failure;
 use crate::file::ProductFile;
-use crate::id::{CallId, MessageId, RequestId, SessionId};
+use crate::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::plan::Plan;
+use crate::preview::MessageKey;
 use crate::settings::Mode;
 use crate::status::RunStatus;
 use crate::tool::Outcome;
@@ -15,8 +17,11 @@ use crate::tool::Outcome;
 /// that record; its id names it across viewers and retries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`.
+    /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a task.
     pub id: String,
+    /// The task it happened in; the ids in its event are that task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<TaskId>,
     /// When it was recorded, Unix milliseconds. Informative: order is the journal's.
     pub at_ms: i64,
     /// What happened.
@@ -98,6 +103,37 @@ pub enum Event {
         /// The file.
         file: ProductFile,
     },
+    /// The planner made a plan, or changed it, or a step moved on.
+    #[serde(rename = "plan.changed")]
+    PlanChanged {
+        /// The plan as it is now.
+        plan: Plan,
+    },
+    /// A step is being worked on.
+    #[serde(rename = "task.started")]
+    TaskStarted {
+        /// The task.
+        task: TaskId,
+        /// The step's words.
+        words: String,
+    },
+    /// A task came to its end.
+    #[serde(rename = "task.ended")]
+    TaskEnded {
+        /// The task.
+        task: TaskId,
+        /// How: `finished`, `failed` or `stopped`.
+        status: RunStatus,
+        /// What came of it.
+        text: String,
+        /// The files it wrote, newest first, internal ones left out.
+        files: Vec<ProductFile>,
+        /// Why it did not finish.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<Failure>,
+        /// What it used up.
+        spent: Spent,
+    },
     /// The run ended. Always the last entry, and exactly one.
     #[serde(rename = "run.ended")]
     RunEnded(Ending),
@@ -121,6 +157,20 @@ pub struct Ending {
     pub took_ms: u64,
 }
 
+impl Entry {
+    /// A message that its event speaks of.
+    #[must_use]
+    pub fn key(&self, message: &MessageId) -> MessageKey {
+        MessageKey { within: self.within.clone(), message: message.clone() }
+    }
+
+    /// An entry of a task's journal as it stands in the history of its run.
+    #[must_use]
+    pub fn within(self, task: &TaskId) -> Self {
+        Self { id: format!("{task}.{}", self.id), within: Some(task.clone()), ..self }
+    }
+}
+
 impl Event {
     /// The event's name on the wire.
     #[must_use]
@@ -133,6 +183,9 @@ impl Event {
             Self::CallRequested { .. } => "call.requested",
             Self::CallCompleted { .. } => "call.completed",
             Self::FileAdded { .. } => "file.added",
+            Self::PlanChanged { .. } => "plan.changed",
+            Self::TaskStarted { .. } => "task.started",
+            Self::TaskEnded { .. } => "task.ended",
             Self::RunEnded(_) => "run.ended",
         }
     }

@@ -94,6 +94,11 @@ text_id!(
     CallId, "call id", "a message id, .c and a number", is_call_id
 );
 text_id!(
+    /// One attempt at a step of a plan: `s3.1` is the first at step 3. A new attempt is a new task,
+    /// with a journal of its own.
+    TaskId, "task id", "s and a number, a dot and a number", is_task_id
+);
+text_id!(
     /// The name of a product file within its session.
     FileName,
     "file name",
@@ -139,6 +144,14 @@ impl MessageId {
     #[must_use]
     pub fn is_summary(&self) -> bool {
         self.0 == "summary"
+    }
+}
+
+impl TaskId {
+    /// Attempt `attempt` (from 1) at step `step` (from 1).
+    #[must_use]
+    pub fn of(step: u32, attempt: u32) -> Self {
+        Self(format!("s{step}.{attempt}"))
     }
 }
 
@@ -195,6 +208,12 @@ fn is_message_id(text: &str) -> bool {
 
 fn is_call_id(text: &str) -> bool {
     text.rsplit_once(".c").is_some_and(|(message, n)| is_message_id(message) && is_count(n))
+}
+
+fn is_task_id(text: &str) -> bool {
+    text.strip_prefix('s')
+        .and_then(|rest| rest.split_once('.'))
+        .is_some_and(|(step, attempt)| is_count(step) && is_count(attempt))
 }
 
 fn is_count(text: &str) -> bool {
@@ -259,6 +278,7 @@ mod tests {
     fn ids_we_make_are_read_back_and_others_are_refused() {
         assert!(MessageId::new("t12").is_ok() && MessageId::new("summary").is_ok());
         assert!(CallId::new("t12.c3").is_ok());
+        assert_eq!(TaskId::new("s3.1"), Ok(TaskId::of(3, 1)));
         for bad in ["t0", "t", "t-1", "t01", "x1", "t1.c1"] {
             assert!(MessageId::new(bad).is_err(), "{bad}");
         }

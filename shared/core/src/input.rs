@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Usage;
+use crate::budget::{Spent, Usage};
 use crate::code::Failure;
 use crate::conversation::{Exchange, Reasoning};
 use crate::effect::{Delivery, Limit};
 use crate::file::ProductFile;
-use crate::id::{CallId, MessageId, RequestId, SessionId, TenantId, UserId};
+use crate::id::{CallId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId};
 use crate::settings::{OutputStyle, RunSettings};
+use crate::status::RunStatus;
 use crate::tool::{Arguments, OfferedTool, Outcome};
 
 /// Something a run is told.
@@ -86,6 +87,9 @@ pub enum Input {
         /// Which.
         limit: Limit,
     },
+    /// A task came to its end.
+    #[serde(rename = "task.ended")]
+    TaskEnded(Box<TaskEnded>),
     /// Something the ended run owed was delivered.
     #[serde(rename = "delivered")]
     Delivered {
@@ -109,6 +113,7 @@ impl Input {
             Self::FileAdded { .. } => "file.added",
             Self::StopAsked { .. } => "stop.asked",
             Self::LimitReached { .. } => "limit.reached",
+            Self::TaskEnded(_) => "task.ended",
             Self::Delivered { .. } => "delivered",
         }
     }
@@ -143,7 +148,58 @@ pub struct Asked {
     pub files: Vec<ProductFile>,
     /// What holds until the run ends.
     pub settings: RunSettings,
+    /// The step that this is about, when it is a task and no run of a user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskAsked>,
 }
+
+/// What a task is to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskAsked {
+    /// The task.
+    pub task: TaskId,
+    /// The step's words.
+    pub words: String,
+    /// What came of the steps it depends on, and of earlier rounds, in the plan's order.
+    pub before: Vec<TaskReport>,
+    /// Why the attempt before this one failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_before: Option<String>,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskEnded {
+    /// What joins the run's conversation.
+    pub report: TaskReport,
+    /// Its status; `finished` or not.
+    pub status: RunStatus,
+    /// Why it did not finish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// The files it wrote, oldest first.
+    pub files: Vec<ProductFile>,
+    /// What it used up.
+    pub spent: Spent,
+}
+
+/// What the planner and later tasks are told of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskReport {
+    /// The task.
+    pub task: TaskId,
+    /// The step's words.
+    pub words: String,
+    /// What came of it, at most [`MAX_REPORT`] bytes; for a failed task, why.
+    pub text: String,
+    /// The names of its files.
+    pub files: Vec<FileName>,
+    /// Whether it did what it was to do.
+    pub done: bool,
+}
+
+/// Bytes of a task's text in its run's conversation; the whole stays in the task's journal.
+pub const MAX_REPORT: usize = 4 * 1024;
 
 /// A complete reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

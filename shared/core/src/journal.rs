@@ -171,6 +171,7 @@ fn mail_order(input: &Input) -> u8 {
         | Input::ToolStarted { .. }
         | Input::ToolReturned { .. }
         | Input::LimitReached { .. }
+        | Input::TaskEnded(_)
         | Input::Delivered { .. } => 0,
     }
 }

@@ -15,6 +15,7 @@ pub mod file;
 pub mod id;
 pub mod input;
 pub mod journal;
+pub mod plan;
 pub mod preview;
 pub mod run;
 pub mod settings;

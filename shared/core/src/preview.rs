@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::MessageId;
+use crate::id::{MessageId, TaskId};
 
 /// What kind of text a preview is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub enum TextKind {
 /// so far extends it, one that starts behind its end is ignored, and a higher attempt starts over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preview {
+    /// The task that writes it, if it is not the run itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<TaskId>,
     /// The message being written.
     pub message: MessageId,
     /// Which attempt at it, from 1.
@@ -30,6 +33,23 @@ pub struct Preview {
     pub text: String,
     /// When it was written, Unix milliseconds.
     pub at_ms: i64,
+}
+
+/// A message among those of a run and its tasks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MessageKey {
+    /// The task that writes it, if it is not the run itself.
+    pub within: Option<TaskId>,
+    /// The message.
+    pub message: MessageId,
+}
+
+impl Preview {
+    /// The message it is a piece of.
+    #[must_use]
+    pub fn key(&self) -> MessageKey {
+        MessageKey { within: self.within.clone(), message: self.message.clone() }
+    }
 }
 
 /// The text of one unfinished message as far as one reader knows it.
@@ -101,6 +121,7 @@ mod tests {
 
     fn piece(attempt: u32, offset: usize, text: &str) -> Preview {
         Preview {
+            within: None,
             message: MessageId::turn(1),
             attempt,
             kind: TextKind::Text,

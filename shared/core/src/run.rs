@@ -1,11 +1,16 @@
 //! The run's machine: what an input makes of it, and what it owes in each state.
 
 mod ended;
+mod ending;
+mod plan_solve;
 mod summary;
+mod task;
 
 use std::collections::BTreeSet;
 
 pub use ended::Ended;
+pub use plan_solve::PlanSolve;
+use plan_solve::Then;
 use summary::Summary;
 pub use summary::{DELIVERABLES_MARK, Summarizing};
 
@@ -13,11 +18,12 @@ use crate::agent_loop::{AgentLoop, Attempts, MAX_CRASHES, Observed};
 use crate::budget::{Spent, Usage};
 use crate::code::{ErrorCode, Failure};
 use crate::conversation::{Conversation, Item};
-use crate::effect::{Delivery, Effect, Limit};
-use crate::entry::{Ending, Entry, Event};
-use crate::file::{FileList, ProductFile};
+use crate::effect::{Effect, Limit};
+use crate::entry::{Entry, Event};
+use crate::file::FileList;
 use crate::id::MessageId;
-use crate::input::{Asked, Input, ModelReplied, Partial};
+use crate::input::{Asked, Input, ModelReplied};
+use crate::settings::{Mode, Role};
 use crate::status::RunStatus;
 use crate::tool::Outcome;
 
@@ -43,6 +49,8 @@ pub struct Run {
 pub enum Phase {
     /// The agent works on the question.
     Reacting(AgentLoop),
+    /// The planner and its tasks do.
+    PlanSolving(Box<PlanSolve>),
     /// The work is done; the answer is being written.
     Summarizing(Summarizing),
     /// The final entry is written.
@@ -53,16 +61,6 @@ impl Run {
     /// The run that a question starts.
     #[must_use]
     pub fn start(asked: Asked, at_ms: i64) -> (Self, Vec<Entry>) {
-        let entry = Entry {
-            id: "start".to_owned(),
-            at_ms,
-            event: Event::RunStarted {
-                session: asked.session.clone(),
-                request: asked.request.clone(),
-                question: asked.question.clone(),
-                mode: asked.settings.mode,
-            },
-        };
         let run = Self {
             started_at_ms: at_ms,
             conversation: Conversation {
@@ -74,10 +72,15 @@ impl Run {
             produced: FileList::default(),
             files_heard_of: BTreeSet::new(),
             spent: Spent::default(),
-            phase: Phase::Reacting(AgentLoop::default()),
+            phase: match (&asked.task, asked.settings.mode) {
+                (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
+                (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),
+                (None, Mode::PlanSolve) => Phase::PlanSolving(Box::new(PlanSolve::new())),
+            },
             asked,
         };
-        (run, vec![entry])
+        let entries = run.started().into_iter();
+        (run, entries.map(|(id, event)| Entry { id, within: None, at_ms, event }).collect())
     }
 
     /// Takes an input and says what viewers see of it. `None` means that the input answers nothing
@@ -85,9 +88,16 @@ impl Run {
     pub fn next(&mut self, input: &Input, at_ms: i64) -> Option<Vec<Entry>> {
         let events = match &mut self.phase {
             Phase::Ended(ended) => ended.next(input)?,
-            Phase::Reacting(_) | Phase::Summarizing(_) => self.work(input, at_ms)?,
+            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
+                self.work(input, at_ms)?
+            }
         };
-        Some(events.into_iter().map(|(id, event)| Entry { id, at_ms, event }).collect())
+        Some(
+            events
+                .into_iter()
+                .map(|(id, event)| Entry { id, within: None, at_ms, event })
+                .collect(),
+        )
     }
 
     /// Everything the run owes now, in a stable order.
@@ -95,6 +105,7 @@ impl Run {
     pub fn due(&self) -> Vec<Effect> {
         let mut due = match &self.phase {
             Phase::Reacting(agent) => agent.due(),
+            Phase::PlanSolving(solving) => solving.due(&self.asked.settings.plan),
             Phase::Summarizing(summarizing) => vec![summarizing.due()],
             Phase::Ended(ended) => {
                 return ended.undelivered.iter().copied().map(Effect::Deliver).collect();
@@ -108,7 +119,9 @@ impl Run {
     #[must_use]
     pub fn status(&self) -> RunStatus {
         match &self.phase {
-            Phase::Reacting(_) | Phase::Summarizing(_) => RunStatus::Running,
+            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
+                RunStatus::Running
+            }
             Phase::Ended(ended) => ended.status,
         }
     }
@@ -168,7 +181,7 @@ impl Run {
             Input::ModelFailed { message, failure } => self.model_failed(message, failure, at_ms),
             Input::ToolStarted { call } => match &mut self.phase {
                 Phase::Reacting(agent) => agent.started(call).then(Vec::new),
-                Phase::Summarizing(_) | Phase::Ended(_) => None,
+                Phase::PlanSolving(_) | Phase::Summarizing(_) | Phase::Ended(_) => None,
             },
             Input::ToolReturned { call, outcome, .. } => {
                 let Phase::Reacting(agent) = &mut self.phase else {
@@ -189,6 +202,7 @@ impl Run {
                 vec![(format!("file.{id}"), Event::FileAdded { file: file.clone() })]
             }),
             Input::StopAsked { partial, .. } => Some(self.stopped(partial.as_ref(), at_ms)),
+            Input::TaskEnded(ended) => self.task_ended(ended, at_ms),
             Input::LimitReached { limit } => {
                 let failure = match limit {
                     Limit::WallTime => {
@@ -206,6 +220,7 @@ impl Run {
     fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         match &mut self.phase {
             Phase::Reacting(agent) => agent.attempts_at(message),
+            Phase::PlanSolving(solving) => solving.planner()?.attempts_at(message),
             Phase::Summarizing(summarizing) if message.is_summary() => {
                 Some(&mut summarizing.attempts)
             }
@@ -217,6 +232,7 @@ impl Run {
         let mut events = vec![(format!("resumed.{epoch}"), Event::RunResumed { epoch })];
         let observed = match &mut self.phase {
             Phase::Reacting(agent) => agent.resumed(),
+            Phase::PlanSolving(solving) => solving.resumed(),
             Phase::Summarizing(summarizing) => {
                 summarizing.attempts.crashes += 1;
                 (summarizing.attempts.crashes < MAX_CRASHES).then(|| Observed {
@@ -256,8 +272,13 @@ impl Run {
         match &mut self.phase {
             Phase::Reacting(agent) => {
                 self.spent.steps += 1;
-                let observed = agent.replied(replied, &self.asked.settings);
+                let observed = agent.replied(replied, &self.asked.settings, |_| None);
                 Some(self.observe(observed, at_ms))
+            }
+            Phase::PlanSolving(solving) => {
+                self.spent.steps += 1;
+                let (observed, then) = solving.replied(replied, &self.asked.settings);
+                Some(self.go_on(observed, then, at_ms))
             }
             Phase::Summarizing(summarizing) => {
                 let because = summarizing.because.clone();
@@ -272,15 +293,13 @@ impl Run {
         let Observed { mut events, items, done } = observed;
         let turn_is_complete = !items.is_empty();
         self.conversation.items.extend(items);
-        if done && self.answered_at_once() {
-            let answer = self.conversation.last_words().to_owned();
-            events.extend(self.end(RunStatus::Finished, answer, Vec::new(), None, at_ms));
+        if done && (self.is_task() || self.answered_at_once()) {
+            events.extend(self.answered(at_ms));
         } else if done {
             self.phase = Phase::Summarizing(Summarizing::after(None));
-        } else if turn_is_complete && self.spent.steps >= self.asked.settings.budget.steps {
-            let steps = self.asked.settings.budget.steps.to_string();
-            let failure = Failure::new(ErrorCode::StepsUsedUp, steps);
-            self.phase = Phase::Summarizing(Summarizing::after(Some(failure)));
+        } else if turn_is_complete && self.steps_are_used_up() {
+            let failure = self.steps_used_up();
+            events.extend(self.break_off(failure, at_ms));
         }
         events
     }
@@ -314,77 +333,6 @@ impl Run {
         };
         let status = if because.is_some() { RunStatus::Failed } else { RunStatus::Finished };
         events.extend(self.end(status, answer, summary.files, because, at_ms));
-        events
-    }
-
-    fn model_failed(
-        &mut self,
-        message: &MessageId,
-        failure: &Failure,
-        at_ms: i64,
-    ) -> Option<Vec<(String, Event)>> {
-        self.attempts_at(message)?;
-        let last_words = self.conversation.last_words().to_owned();
-        let files = self.produced.deliverable();
-        Some(match &self.phase {
-            // The work is done and the agent said what came of it: that is the answer then.
-            Phase::Summarizing(Summarizing { because: None, .. }) if !last_words.is_empty() => {
-                self.end(RunStatus::Finished, last_words, files, None, at_ms)
-            }
-            Phase::Summarizing(Summarizing { because: Some(because), .. }) => {
-                let because = because.clone();
-                self.end(RunStatus::Failed, last_words, files, Some(because), at_ms)
-            }
-            Phase::Summarizing(_) | Phase::Reacting(_) | Phase::Ended(_) => {
-                self.fail(failure.clone(), at_ms)
-            }
-        })
-    }
-
-    fn stopped(&mut self, partial: Option<&Partial>, at_ms: i64) -> Vec<(String, Event)> {
-        let mut events = Vec::new();
-        let partial = partial.filter(|partial| self.attempts_at(&partial.message).is_some());
-        if let Some(Partial { message, text }) = partial {
-            let (message, text) = (message.clone(), text.clone());
-            let completed = Event::MessageCompleted {
-                message: message.clone(),
-                text,
-                reasoning: None,
-                cut: true,
-                usage: Usage::default(),
-            };
-            events.push((message.to_string(), completed));
-        }
-        let answer = self.conversation.last_words().to_owned();
-        let files = self.produced.deliverable();
-        let failure = Some(ErrorCode::Stopped.into());
-        events.extend(self.end(RunStatus::Stopped, answer, files, failure, at_ms));
-        events
-    }
-
-    fn fail(&mut self, failure: Failure, at_ms: i64) -> Vec<(String, Event)> {
-        let answer = self.conversation.last_words().to_owned();
-        let files = self.produced.deliverable();
-        self.end(RunStatus::Failed, answer, files, Some(failure), at_ms)
-    }
-
-    fn end(
-        &mut self,
-        status: RunStatus,
-        answer: String,
-        files: Vec<ProductFile>,
-        failure: Option<Failure>,
-        at_ms: i64,
-    ) -> Vec<(String, Event)> {
-        let mut events = match &self.phase {
-            Phase::Reacting(agent) => agent.abandon(),
-            Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
-        };
-        let took_ms = u64::try_from(at_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
-        let ending = Ending { status, answer, files, failure, spent: self.spent, took_ms };
-        events.push(("end".to_owned(), Event::RunEnded(ending)));
-        let undelivered = BTreeSet::from([Delivery::AlarmRemoval]);
-        self.phase = Phase::Ended(Ended { status, undelivered });
         events
     }
 }

@@ -36,6 +36,9 @@ pub enum Mode {
     /// Reason, act, observe, until nothing is left to do (`agentType` 5 of the JoyAgent protocol).
     #[default]
     React,
+    /// Plan, work on the steps side by side, look at what came of them and plan again (`agentType`
+    /// 3 of the JoyAgent protocol).
+    PlanSolve,
 }
 
 /// What a model is asked for; each role may have a model of its own.
@@ -46,11 +49,15 @@ pub enum Role {
     React,
     /// The closing summary.
     Summary,
+    /// A turn of the planner.
+    Planner,
+    /// A turn of a task's agent.
+    Executor,
 }
 
 impl Role {
     /// Every role that a deployment can configure a model for.
-    pub const ALL: &[Self] = &[Self::React, Self::Summary];
+    pub const ALL: &[Self] = &[Self::React, Self::Summary, Self::Planner, Self::Executor];
 
     /// The word used in settings, logs and spans.
     #[must_use]
@@ -58,6 +65,8 @@ impl Role {
         match self {
             Self::React => "react",
             Self::Summary => "summary",
+            Self::Planner => "planner",
+            Self::Executor => "executor",
         }
     }
 }
@@ -98,6 +107,28 @@ impl OutputStyle {
     }
 }
 
+/// What Plan-Solve may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlanSettings {
+    /// Steps of a plan, 1-1 000, default 100.
+    pub max_steps: u32,
+    /// Tasks at work at once, 1-1 000, default 10; the others wait in the run's state.
+    pub max_tasks: u32,
+    /// Rounds of tasks, 1-100, default 40. Used up, the run sums up what there is.
+    pub max_rounds: u32,
+    /// Turns of one task's agent, 1-1 000, default 40.
+    pub task_steps: u32,
+    /// Whether completed steps lead to the end without the planner being asked again (default no).
+    pub close_update: bool,
+}
+
+impl Default for PlanSettings {
+    fn default() -> Self {
+        Self { max_steps: 100, max_tasks: 10, max_rounds: 40, task_steps: 40, close_update: false }
+    }
+}
+
 /// The settings a run keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
@@ -113,6 +144,9 @@ pub struct RunSettings {
     pub max_tool_calls_per_turn: u32,
     /// Characters of a tool's result that the model sees, default 10 000.
     pub max_observe: u32,
+    /// What Plan-Solve may do.
+    #[serde(default)]
+    pub plan: PlanSettings,
     /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
     /// performs a call are used).
     pub prompt_version: String,
@@ -129,6 +163,7 @@ impl Default for RunSettings {
             max_parallel_tool_calls: 4,
             max_tool_calls_per_turn: 32,
             max_observe: 10_000,
+            plan: PlanSettings::default(),
             prompt_version: String::new(),
             models: BTreeMap::new(),
         }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::file::ProductFile;
 use crate::id::{CallId, FileName, sha256};
+use crate::plan::Plan;
 
 /// What happens in the world when a call is made twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,6 +182,11 @@ pub enum Shown {
         /// The file.
         file: ProductFile,
     },
+    /// The plan as it is after a call of the planning tool.
+    Plan {
+        /// The plan.
+        plan: Plan,
+    },
 }
 
 /// Why a call has no result of its tool.
@@ -193,6 +199,8 @@ pub enum FailReason {
     BadArguments,
     /// The tool ran and reported an error.
     Error,
+    /// The plan cannot be made or changed so; the detail is a `PlanError` as JSON.
+    BadPlan,
     /// It ran longer than it may.
     TimedOut,
     /// It took its invocation down three times.
@@ -215,6 +223,7 @@ impl FailReason {
             Self::UnknownTool => "unknown_tool",
             Self::BadArguments => "bad_arguments",
             Self::Error => "error",
+            Self::BadPlan => "bad_plan",
             Self::TimedOut => "timed_out",
             Self::Crashed => "crashed",
             Self::Uncertain => "uncertain",

@@ -12,9 +12,9 @@ pub mod native;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::entry::{Entry, Event};
-use crate::id::{MessageId, RunId};
+use crate::id::{RunId, TaskId};
 use crate::journal::Record;
-use crate::preview::{Applied, OpenText, Preview, TextKind};
+use crate::preview::{Applied, MessageKey, OpenText, Preview, TextKind};
 use cursor::Cursor;
 
 /// One frame of a server-sent event stream, before its id.
@@ -59,8 +59,8 @@ pub struct Connection {
 /// What previews no longer matter: those of complete messages, and of attempts that are void.
 #[derive(Default)]
 struct Closed {
-    messages: BTreeSet<MessageId>,
-    attempts: BTreeMap<MessageId, u32>,
+    messages: BTreeSet<MessageKey>,
+    attempts: BTreeMap<MessageKey, u32>,
 }
 
 impl Connection {
@@ -86,13 +86,14 @@ impl Connection {
         self.projection.resume();
     }
 
-    /// The frames of a record. A record that was sent before gives none.
-    pub fn record(&mut self, record: &Record) -> Vec<String> {
+    /// The frames of a record, after those of the tasks that ended with it. A record that was sent
+    /// before gives none.
+    pub fn record(&mut self, record: &Record, tasks: &[Entry]) -> Vec<String> {
         if !self.is_next(record) {
             return Vec::new();
         }
         let mut frames = Vec::new();
-        for entry in &record.entries {
+        for entry in tasks.iter().chain(&record.entries) {
             frames.extend(self.entry(entry));
         }
         let last = frames.pop();
@@ -168,23 +169,27 @@ impl Closed {
     fn entry(&mut self, entry: &Entry) {
         match &entry.event {
             Event::MessageCompleted { message, .. } => {
-                self.messages.insert(message.clone());
+                self.messages.insert(entry.key(message));
             }
             Event::ItemReset { message, attempt, .. } => {
-                self.attempts.insert(message.clone(), *attempt);
+                self.attempts.insert(entry.key(message), *attempt);
             }
             Event::RunStarted { .. }
             | Event::RunResumed { .. }
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }
+            | Event::PlanChanged { .. }
+            | Event::TaskStarted { .. }
+            | Event::TaskEnded { .. }
             | Event::RunEnded(_) => {}
         }
     }
 
     fn covers(&self, preview: &Preview) -> bool {
-        let void = self.attempts.get(&preview.message).copied().unwrap_or_default();
-        self.messages.contains(&preview.message) || preview.attempt <= void
+        let key = preview.key();
+        let void = self.attempts.get(&key).copied().unwrap_or_default();
+        self.messages.contains(&key) || preview.attempt <= void
     }
 }
 
@@ -192,7 +197,7 @@ impl Closed {
 /// than where it belongs.
 #[derive(Debug, Default)]
 struct Texts {
-    open: BTreeMap<MessageId, OpenText>,
+    open: BTreeMap<MessageKey, OpenText>,
     resumed: bool,
 }
 
@@ -206,8 +211,9 @@ enum Change {
 impl Texts {
     /// Applies a piece.
     fn preview(&mut self, preview: &Preview) -> Option<Change> {
-        let first = !self.open.contains_key(&preview.message);
-        let open = self.open.entry(preview.message.clone()).or_default();
+        let key = preview.key();
+        let first = !self.open.contains_key(&key);
+        let open = self.open.entry(key).or_default();
         match open.apply(preview) {
             Applied::Nothing => None,
             Applied::Restarted(text) => Some(Change::Replace(text)),
@@ -218,18 +224,21 @@ impl Texts {
     }
 
     /// Forgets a message that is complete.
-    fn completed(&mut self, message: &MessageId) {
+    fn completed(&mut self, message: &MessageKey) {
         self.open.remove(message);
     }
 
-    /// Messages whose text the client must drop because their attempt is void.
-    fn void(&mut self, message: Option<&MessageId>) -> Vec<MessageId> {
+    /// Messages of a run or task whose text the client must drop because their attempt is void:
+    /// one, or all that are unfinished.
+    fn void(&mut self, task: Option<&TaskId>, message: Option<&MessageKey>) -> Vec<MessageKey> {
         let shown = |open: &OpenText| !open.of(TextKind::Text).is_empty();
-        let mut void: Vec<MessageId> = self
+        let of = |key: &MessageKey| key.within.as_ref() == task;
+        let mut void: Vec<MessageKey> = self
             .open
             .iter()
-            .filter(|(id, open)| message.is_none_or(|message| message == *id) && shown(open))
-            .map(|(id, _)| id.clone())
+            .filter(|(key, _)| of(key) && message.is_none_or(|message| message == *key))
+            .filter(|(_, open)| shown(open))
+            .map(|(key, _)| key.clone())
             .collect();
         if let Some(message) = message.filter(|message| self.resumed && !void.contains(message)) {
             void.push(message.clone());

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
+use djinn_core::entry::Entry;
 use djinn_core::journal::Record;
 use djinn_core::preview::Preview;
 use djinn_core::wire::Connection;
@@ -73,9 +74,10 @@ impl ClientStream {
         self.send(vec![": connected\n\n".to_owned()], now_ms);
     }
 
-    /// Sends a record's frames; nothing if it was sent before.
-    pub fn record(&mut self, record: &Record, now_ms: i64) {
-        let frames = self.connection.record(record);
+    /// Sends a record's frames, those of the tasks that ended with it first; nothing if it was sent
+    /// before.
+    pub fn record(&mut self, record: &Record, tasks: &[Entry], now_ms: i64) {
+        let frames = self.connection.record(record, tasks);
         self.send(frames, now_ms);
     }
 

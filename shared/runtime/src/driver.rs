@@ -23,10 +23,11 @@ use tracing::Instrument as _;
 
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
+use crate::history::show;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::Renewed;
-use crate::port::{Ports, RunKey};
+use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::milliseconds;
 use happening::{Happening, InFlight};
 use live::LivePreviews;
@@ -47,6 +48,9 @@ pub struct Drive {
     pub fresh: bool,
     /// The client that the response streams to, if there is one.
     pub client: Option<ClientStream>,
+    /// Where pieces of text go besides: to the driver of the run that this is a task of, if both are
+    /// in one invocation.
+    pub parent: Option<mpsc::UnboundedSender<Preview>>,
     /// Until when.
     pub deadline: Deadline,
     /// How often the run was handed over so far.
@@ -84,6 +88,7 @@ pub async fn drive<P: Ports>(ports: &P, drive: Drive) -> DriveEnd {
     let span = tracing::info_span!(
         "run.drive",
         run_id = %drive.key.run,
+        task_id = drive.key.task.as_ref().map(tracing::field::display),
         epoch = drive.lease.epoch,
         hops = drive.hops,
     );
@@ -108,6 +113,7 @@ struct Driver<P: Ports> {
     lapsed: bool,
     fresh: bool,
     client: Option<ClientStream>,
+    parent: Option<mpsc::UnboundedSender<Preview>>,
     deadline: Deadline,
     hops: u32,
     in_flight: InFlight,
@@ -118,6 +124,11 @@ struct Driver<P: Ports> {
     previews: mpsc::UnboundedReceiver<Preview>,
     preview_sender: mpsc::UnboundedSender<Preview>,
     live: LivePreviews,
+    /// What tasks in other invocations write: when to look, and from where on.
+    live_at_ms: i64,
+    live_after: String,
+    /// When tasks that others work on are looked after.
+    dispatch_at_ms: i64,
     mail_at_ms: i64,
     mail_to_delete: Vec<String>,
     renew_at_ms: i64,
@@ -133,14 +144,19 @@ enum Alarm {
 
 impl<P: Ports> Driver<P> {
     fn new(ports: &P, drive: Drive) -> Self {
-        let Drive { key, journal, lease, lapsed, fresh, client, deadline, hops } = drive;
+        let Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops } = drive;
         let settings = ports.settings();
         let now_ms = ports.clock().now_ms();
         let (preview_sender, previews) = mpsc::unbounded_channel();
         Self {
             mail_at_ms: now_ms.saturating_add(milliseconds(settings.mailbox_every)),
             renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
-            live: LivePreviews::new(milliseconds(settings.live_every)),
+            live: LivePreviews::new(milliseconds(settings.live_every), key.task.clone()),
+            live_at_ms: i64::MIN,
+            live_after: String::new(),
+            dispatch_at_ms: now_ms.saturating_add(milliseconds(settings.dispatch_every)),
+            // Its run's alarm brings a task back.
+            alarm: if key.task.is_some() { Alarm::Set } else { Alarm::Unset },
             writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone()),
             mail_to_delete: Vec::new(),
             ports: ports.clone(),
@@ -149,12 +165,12 @@ impl<P: Ports> Driver<P> {
             lapsed,
             fresh,
             client,
+            parent,
             deadline,
             hops,
             in_flight: InFlight::default(),
             postponed: BTreeSet::new(),
             performed_any: false,
-            alarm: Alarm::Unset,
             previews,
             preview_sender,
         }
@@ -256,6 +272,7 @@ impl<P: Ports> Driver<P> {
                 self.alarm = if set { Alarm::Set } else { Alarm::Unset };
             }
             Happening::LiveWritten => self.live.written(self.now_ms()),
+            Happening::LiveRead(read) => self.show_live(read),
             Happening::Nothing => {}
         }
         Ok(Vec::new())
@@ -268,7 +285,7 @@ impl<P: Ports> Driver<P> {
         }
         let Written { records, outcome } = self.write(inputs).await;
         for record in &records {
-            self.show_record(record);
+            self.show_record(record).await;
         }
         if let Err(reason) = outcome {
             let client = self.client.take();
@@ -311,17 +328,36 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    fn show_record(&mut self, record: &Record) {
-        let now_ms = self.ports.clock().now_ms();
+    async fn show_record(&mut self, record: &Record) {
         self.live.record(record);
         if let Some(client) = &mut self.client {
-            client.record(record, now_ms);
+            show(&self.ports, &self.key, client, record).await;
+        }
+    }
+
+    /// Shows what tasks in other invocations are writing.
+    fn show_live(&mut self, read: Result<(Vec<Preview>, String), StoreError>) {
+        let now_ms = self.now_ms();
+        self.live_at_ms = self.after_ms(self.ports.settings().follow_every);
+        let Ok((pieces, after)) = read else { return };
+        self.live_after = after;
+        if let Some(client) = &mut self.client {
+            for piece in pieces.iter().filter(|piece| piece.within.is_some()) {
+                client.preview(piece, now_ms);
+            }
         }
     }
 
     fn show_preview(&mut self, preview: &Preview) {
         let now_ms = self.ports.clock().now_ms();
-        self.live.preview(preview);
+        // A task that is driven here writes to the live log by itself.
+        if preview.within.is_none() {
+            self.live.preview(preview);
+        }
+        if let (Some(parent), Some(task)) = (&self.parent, &self.key.task) {
+            // The run's driver may be gone; the task goes on.
+            let _ = parent.send(Preview { within: Some(task.clone()), ..preview.clone() });
+        }
         if let Some(client) = &mut self.client {
             client.preview(preview, now_ms);
         }

@@ -5,6 +5,7 @@
 pub mod client;
 pub mod deadline;
 pub mod driver;
+pub mod history;
 pub mod perform;
 pub mod port;
 pub mod prompt;

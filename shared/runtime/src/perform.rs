@@ -1,4 +1,5 @@
 //! Performing what a run owes: one module for each kind of effect.
 
 pub mod model;
+pub mod task;
 pub mod tool;

@@ -17,7 +17,7 @@ pub mod tool;
 use std::fmt;
 use std::sync::Arc;
 
-use djinn_core::id::{RunId, TenantId};
+use djinn_core::id::{RunId, TaskId, TenantId};
 
 use crate::prompt::Prompts;
 use crate::settings::Settings;
@@ -31,18 +31,43 @@ use mailbox::Mailbox;
 use model::Model;
 use tool::Toolbox;
 
-/// A run of a tenant: where everything of it is stored.
+/// A run of a tenant, or one of its tasks: where everything of it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey {
     /// Whose it is.
     pub tenant: TenantId,
     /// Which.
     pub run: RunId,
+    /// Which task of it, if it is one.
+    pub task: Option<TaskId>,
+}
+
+impl RunKey {
+    /// A run.
+    #[must_use]
+    pub fn new(tenant: TenantId, run: RunId) -> Self {
+        Self { tenant, run, task: None }
+    }
+
+    /// One of this run's tasks.
+    #[must_use]
+    pub fn with_task(&self, task: TaskId) -> Self {
+        Self { task: Some(task), ..self.clone() }
+    }
+
+    /// The run that this is, or is a task of.
+    #[must_use]
+    pub fn without_task(&self) -> Self {
+        Self { task: None, ..self.clone() }
+    }
 }
 
 impl fmt::Display for RunKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.tenant, self.run)
+        match &self.task {
+            None => write!(f, "{}/{}", self.tenant, self.run),
+            Some(task) => write!(f, "{}/{}/{task}", self.tenant, self.run),
+        }
     }
 }
 

@@ -47,6 +47,20 @@ fragments! {
     REACT_NEXT_STEP = "react/next_step", 70_000;
     /// The closing call.
     REACT_SUMMARY = "react/summary", 200_000;
+    /// The instructions of the planner.
+    PLAN_SYSTEM = "plan/system", 60_000;
+    /// What closes the planner's requests after the first.
+    PLAN_NEXT_STEP = "plan/next_step", 70_000;
+    /// What came of a round of tasks.
+    PLAN_ROUND = "plan/round", 1_200_000;
+    /// The plan after a command.
+    PLAN_CHANGED = "plan/changed", 300_000;
+    /// The instructions of a task's agent.
+    TASK_SYSTEM = "task/system", 60_000;
+    /// A task's question.
+    TASK_QUESTION = "task/question", 1_200_000;
+    /// What closes every request of a task's loop.
+    TASK_NEXT_STEP = "task/next_step", 10_000;
     /// The output style `html`.
     STYLE_HTML = "style/html", 1_000;
     /// The output style `docs`.
@@ -57,6 +71,8 @@ fragments! {
     STYLE_PPT = "style/ppt", 1_000;
     /// What the model is told about `file_tool`.
     TOOL_FILE = "tool/file_tool", 3_000;
+    /// What the planner is told about `planning`.
+    TOOL_PLANNING = "tool/planning", 3_000;
     /// A file was written.
     FILE_WRITTEN = "tool/file_written", 1_000;
     /// A part of a file.
@@ -77,6 +93,8 @@ fragments! {
     OUTCOME_UNKNOWN_TOOL = "outcome/unknown_tool", 8_000;
     /// Arguments that cannot be used.
     OUTCOME_BAD_ARGUMENTS = "outcome/bad_arguments", 4_000;
+    /// A command that makes no plan.
+    OUTCOME_BAD_PLAN = "outcome/bad_plan", 4_000;
     /// A tool's error.
     OUTCOME_ERROR = "outcome/error", 12_000;
     /// A tool that took too long.
@@ -95,6 +113,8 @@ fragments! {
     NOTE_CUT_OFF = "note/cut_off", 1_000;
     /// The last reply was empty.
     NOTE_EMPTY = "note/empty", 1_000;
+    /// The planner made no plan.
+    NOTE_NO_PLAN = "note/no_plan", 1_000;
     /// How a model without tool calls of its own calls tools.
     STRUCT_PARSE = "model/struct_parse", 60_000;
     /// How such a model is shown a result.

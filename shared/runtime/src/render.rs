@@ -1,6 +1,7 @@
 //! From a run's state to a model request: the instructions, the conversation, and what of it fits.
 
 mod outcome;
+mod plan;
 mod summary;
 
 use djinn_core::context::{Fitted, Piece, TooLong, fit};
@@ -12,6 +13,7 @@ use djinn_core::run::Run;
 use djinn_core::settings::{Language, OutputStyle, Role};
 use djinn_core::tool::{Arguments, Call, ToolSpec};
 use outcome::outcome_text;
+pub(crate) use plan::planning_tool;
 use serde::Serialize;
 use serde_json::json;
 
@@ -50,7 +52,10 @@ pub fn request(
     let language = run.asked().settings.language;
     let tools = if call.tool_choice == ToolChoice::None { Vec::new() } else { tools };
     let (system, messages, dropped) = match call.role {
-        Role::React => react(prompts, &tools, run, limit, count)?,
+        Role::React | Role::Planner | Role::Executor => {
+            let words = LoopWords::of(prompts, call.role, run);
+            in_loop(prompts, &words, &tools, run, limit, count)?
+        }
         Role::Summary => summary::messages(prompts, run, limit, count)?,
     };
     let tool_choice = call.tool_choice.clone();
@@ -66,25 +71,54 @@ pub fn request(
     Ok(Rendered { request, dropped })
 }
 
-fn react(
+/// What an agent in its loop is told besides its conversation.
+struct LoopWords {
+    system: String,
+    question: String,
+    next_step: String,
+}
+
+impl LoopWords {
+    fn of(prompts: &Prompts, role: Role, run: &Run) -> Self {
+        let asked = run.asked();
+        let language = asked.settings.language;
+        let query = json!({"query": asked.question});
+        let render =
+            |fragment, values: serde_json::Value| prompts.render(language, fragment, values);
+        let question = match &asked.task {
+            None => render(prompt::QUESTION, query.clone()),
+            Some(task) => render(prompt::TASK_QUESTION, plan::task_values(&asked.question, task)),
+        };
+        let (system, next_step) = match (role, &asked.task) {
+            (Role::Planner, _) => (prompt::PLAN_SYSTEM, render(prompt::PLAN_NEXT_STEP, query)),
+            (_, Some(task)) => {
+                let words = json!({"words": task.words});
+                (prompt::TASK_SYSTEM, render(prompt::TASK_NEXT_STEP, words))
+            }
+            (_, None) => (prompt::REACT_SYSTEM, render(prompt::REACT_NEXT_STEP, query)),
+        };
+        Self { system: system_text(prompts, system, asked, run), question, next_step }
+    }
+}
+
+fn in_loop(
     prompts: &Prompts,
+    words: &LoopWords,
     tools: &[ToolSpec],
     run: &Run,
     limit: u64,
     count: impl Fn(&str) -> u64,
 ) -> Result<(String, Vec<Message>, Option<Dropped>), TooLong> {
-    let asked = run.asked();
-    let language = asked.settings.language;
-    let system = system(prompts, asked, run);
+    let language = run.asked().settings.language;
+    let system = words.system.clone();
     let tool_words: Vec<String> = tools
         .iter()
         .map(|tool| format!("{}{}{}", tool.name, tool.description, tool.schema))
         .collect();
-    let mut groups = groups(prompts, language, run.conversation());
+    let mut groups = groups(prompts, language, &words.question, run.conversation());
     if !groups.last().is_some_and(Group::ends_with_user) {
-        let query = asked.question.as_str();
-        let next = prompts.render(language, prompt::REACT_NEXT_STEP, json!({"query": query}));
-        groups.push(Group::pinned("next_step", vec![Message::User(next)]));
+        let next = Message::User(words.next_step.clone());
+        groups.push(Group::pinned("next_step", vec![next]));
     }
     let mut pieces = vec![Piece {
         label: "system",
@@ -102,12 +136,12 @@ fn react(
     Ok((system, messages, dropped))
 }
 
-fn system(prompts: &Prompts, asked: &Asked, run: &Run) -> String {
+fn system_text(prompts: &Prompts, fragment: Fragment, asked: &Asked, run: &Run) -> String {
     let language = asked.settings.language;
     let style = asked.output_style.map(|style| prompts.render(language, style_of(style), ()));
     prompts.render(
         language,
-        prompt::REACT_SYSTEM,
+        fragment,
         json!({"date": date(run.started_at_ms(), language), "files": listed(run.files().all()), "output_style": style.unwrap_or_default(), "base_prompt": prompt::cut(&asked.base_prompt, MAX_BASE_PROMPT)}),
     )
 }
@@ -201,7 +235,12 @@ fn arguments_of(message: &Message) -> Vec<String> {
     }
 }
 
-fn groups(prompts: &Prompts, language: Language, conversation: &Conversation) -> Vec<Group> {
+fn groups(
+    prompts: &Prompts,
+    language: Language,
+    own_question: &str,
+    conversation: &Conversation,
+) -> Vec<Group> {
     let question = |query: &str| {
         Message::User(prompts.render(language, prompt::QUESTION, json!({"query": query})))
     };
@@ -215,12 +254,23 @@ fn groups(prompts: &Prompts, language: Language, conversation: &Conversation) ->
             Group::loose("history", vec![question(&exchange.question), answer])
         })
         .collect();
-    groups.push(Group::pinned("question", vec![question(&conversation.question)]));
+    groups.push(Group::pinned("question", vec![Message::User(own_question.to_owned())]));
     for item in &conversation.items {
         match item {
             Item::Turn(turn) => {
                 let messages = turn_messages(prompts, language, turn);
                 groups.push(Group::loose(turn.message.as_str(), messages));
+            }
+            // The planner is asked for its next step together with what came of the tasks.
+            Item::Round { reports, plan } => {
+                let round = plan::round_text(prompts, language, reports, plan);
+                let next = prompts.render(
+                    language,
+                    prompt::PLAN_NEXT_STEP,
+                    json!({"query": conversation.question}),
+                );
+                let messages = vec![Message::User(format!("{round}\n\n{next}"))];
+                groups.push(Group::loose("round", messages));
             }
             // A note belongs to the turn before it.
             Item::Note(note) => {
@@ -269,6 +319,7 @@ fn note_text(prompts: &Prompts, language: Language, note: Note) -> String {
     let fragment = match note {
         Note::CutOff => prompt::NOTE_CUT_OFF,
         Note::Empty => prompt::NOTE_EMPTY,
+        Note::NoPlan => prompt::NOTE_NO_PLAN,
     };
     prompts.render(language, fragment, ())
 }

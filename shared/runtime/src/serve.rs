@@ -9,12 +9,16 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{RunId, UserId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
+use djinn_core::preview::Preview;
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
+use tokio::sync::mpsc;
 
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
-use crate::driver::{Drive, DriveEnd, drive};
+use crate::driver::{Drive, DriveEnd};
+use crate::history::show;
+use crate::perform::task::put_outcome;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::journal::{Appended, Journals, Lease, RunMeta};
@@ -62,8 +66,9 @@ pub async fn serve<P: Ports>(
                 let Driving { lease, lapsed, fresh, journal } = *driving;
                 let Serving { key, deadline, hops, .. } = &serving;
                 let (key, deadline, hops) = (key.clone(), *deadline, *hops);
-                let client = Some(client);
-                let drive = Drive { key, journal, lease, lapsed, fresh, client, deadline, hops };
+                let (client, parent) = (Some(client), None);
+                let drive =
+                    Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops };
                 // In boxes: many responses are served at once, and one that drives needs no room
                 // for following.
                 Box::pin(crate::driver::drive(ports, drive)).await
@@ -98,18 +103,41 @@ pub async fn serve<P: Ports>(
 /// # Errors
 /// [`StoreError`] when the store cannot be reached; the run's alarm tries again.
 pub async fn continue_run<P: Ports>(ports: &P, serving: Serving) -> Result<(), StoreError> {
+    continue_for(ports, serving, None).await
+}
+
+/// Continues a task in the invocation that drives its run, which is shown its text as it is written.
+///
+/// # Errors
+/// [`StoreError`] when the store cannot be reached; the task is dispatched again.
+pub async fn continue_task<P: Ports>(
+    ports: &P,
+    serving: Serving,
+    parent: mpsc::UnboundedSender<Preview>,
+) -> Result<(), StoreError> {
+    continue_for(ports, serving, Some(parent)).await
+}
+
+async fn continue_for<P: Ports>(
+    ports: &P,
+    serving: Serving,
+    parent: Option<mpsc::UnboundedSender<Preview>>,
+) -> Result<(), StoreError> {
     let Serving { key, deadline, hops, .. } = &serving;
     let meta = ports.store().meta(key).await?;
     if meta.is_none_or(|meta| meta.status.has_ended()) {
         // Whatever its journal says: an alarm that was made late would ring for ever.
-        ports.alarms().remove_alarm(key).await?;
+        if key.task.is_none() {
+            ports.alarms().remove_alarm(key).await?;
+        }
         return deliver(ports, key).await;
     }
     if let Some((driving, _)) = take_over(ports, &serving).await? {
         let Driving { lease, lapsed, fresh, journal } = *driving;
         let (key, deadline, hops) = (key.clone(), *deadline, *hops);
         let client = None;
-        drive(ports, Drive { key, journal, lease, lapsed, fresh, client, deadline, hops }).await;
+        let drive = Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops };
+        crate::driver::drive(ports, drive).await;
     }
     Ok(())
 }
@@ -131,8 +159,17 @@ pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunSt
         give_up(ports, key).await.map_err(|error| unavailable(&error))?;
         return Ok(RunStatus::Failed);
     }
-    wake(ports, key, &Mail::Stop { by }).await.map_err(|error| unavailable(&error))?;
-    Ok(meta.status)
+    let stop = Mail::Stop { by };
+    let stopped = async {
+        wake(ports, key, &stop).await?;
+        // Tasks in other invocations hear of it from here, not only when their run is driven.
+        let (journal, _) = read_journal(ports, key).await?;
+        for task in journal.run().running_tasks() {
+            wake(ports, &key.with_task(task), &stop).await?;
+        }
+        Ok(meta.status)
+    };
+    stopped.await.map_err(|error| unavailable(&error))
 }
 
 /// Ends a run from outside its journal. The alarm goes first: what has ended is not stopped again.
@@ -176,12 +213,11 @@ pub async fn replay<P: Ports>(
     if cursor.is_some() {
         client.skip(known);
     }
-    let now_ms = ports.clock().now_ms();
     for record in missed {
         if !client.has_room() {
             break;
         }
-        client.record(record, now_ms);
+        show(ports, key, client, record).await;
     }
     Ok(())
 }
@@ -214,7 +250,7 @@ async fn take_over<P: Ports>(
     Ok(Some((Box::new(Driving { lease, lapsed, fresh: false, journal }), records)))
 }
 
-async fn read_journal<P: Ports>(
+pub(crate) async fn read_journal<P: Ports>(
     ports: &P,
     key: &RunKey,
 ) -> Result<(Journal, Vec<Record>), StoreError> {
@@ -250,11 +286,16 @@ async fn deliver<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
         return Ok(());
     }
     let journal = fold(&records)?;
+    // Whoever asks for an ended task has not heard of its end.
+    if let Some(outcome) = journal.run().task_outcome() {
+        put_outcome(ports, key, outcome).await?;
+    }
     let mut inputs = Vec::new();
     for effect in journal.run().due() {
         if let Effect::Deliver(delivery) = effect {
             match delivery {
                 Delivery::AlarmRemoval => ports.alarms().remove_alarm(key).await?,
+                Delivery::Outcome => {}
             }
             inputs.push(Input::Delivered { delivery });
         }

@@ -22,6 +22,9 @@ pub struct Settings {
     pub live_every: Duration,
     /// How often a viewer looks for news.
     pub follow_every: Duration,
+    /// How often a task that somebody else works on is looked after: one that nobody drives is
+    /// dispatched again.
+    pub dispatch_every: Duration,
     /// How long one look of a viewer keeps the driver writing previews.
     pub watch_for: Duration,
     /// Bytes that wait for a slow client before its stream is closed with its cursor.
@@ -97,6 +100,7 @@ impl Default for Settings {
             hand_over_margin: Duration::from_secs(30),
             live_every: Duration::from_millis(250),
             follow_every: Duration::from_millis(250),
+            dispatch_every: Duration::from_secs(30),
             watch_for: Duration::from_secs(20),
             client_buffer: 256 * 1024,
             model_retries: RetryPolicy::MODEL,

@@ -13,7 +13,7 @@ use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
 
 /// What became of a driver that wanted to sleep.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Slept {
     /// Nothing was in the mailbox: the run is nobody's until it is woken.
     Asleep,

@@ -34,6 +34,7 @@ macro_rules! contract_tests {
                 newer_records_are_left_alone,
                 what_does_not_exist_reads_as_nothing,
                 tenants_never_see_each_others_runs,
+                a_task_lives_beside_its_run_and_leaves_the_session_alone,
             ]
             session: [
                 a_session_answers_one_run_at_a_time,

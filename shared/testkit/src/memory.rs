@@ -242,7 +242,7 @@ mod tests {
 
     fn key() -> RunKey {
         let run = RunId::new(format!("run_{}", "0".repeat(32))).unwrap();
-        RunKey { tenant: TenantId::new("t").unwrap(), run }
+        RunKey::new(TenantId::new("t").unwrap(), run)
     }
 
     fn mail() -> Mail {

@@ -15,6 +15,7 @@ use djinn_core::wire::link::Links;
 use djinn_core::wire::native::Native;
 use djinn_runtime::client::ClientStream;
 use djinn_runtime::deadline::Deadline;
+use djinn_runtime::history::task_entries;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
@@ -230,7 +231,13 @@ impl Sim {
         let store = MemoryStore::clone(&self.ports.store);
         store.without_faults();
         let records = store.read(key, 0).await.map_err(|error| error.to_string())?;
-        Ok(records.into_iter().flat_map(|record| record.entries).collect())
+        let mut entries = Vec::new();
+        for record in records {
+            let tasks = task_entries(&self.ports, key, &record).await;
+            entries.extend(tasks.map_err(|error| error.to_string())?);
+            entries.extend(record.entries);
+        }
+        Ok(entries)
     }
 
     /// Whether nothing brings the run back any more.
@@ -297,7 +304,7 @@ async fn answer(
     let (mut client, mut body) = ClientStream::open(connection, usize::MAX, now_ms);
     let driving = match opened {
         Opened::New { driving, first, .. } => {
-            client.record(&first, now_ms);
+            client.record(&first, &[], now_ms);
             Some(driving)
         }
         Opened::Existing { key, .. } => {

@@ -34,7 +34,7 @@ async fn stopped<P: Ports>(
     // Every label could be a run's id; ours have a form of their own.
     let label: RequestId = crate::fields::id_of("run", run)?;
     let run = RunId::new(label.as_str()).map_err(|_| Refusal::from(ErrorCode::RunNotFound))?;
-    let key = RunKey { tenant: caller.tenant, run };
+    let key = RunKey::new(caller.tenant, run);
     let request = known(&agent.ports, &key).await?.request;
     let status = stop(&agent.ports, &key, caller.user).await?;
     let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };

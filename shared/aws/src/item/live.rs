@@ -68,6 +68,7 @@ mod tests {
 
     fn piece(offset: u64, text: &str) -> Preview {
         Preview {
+            within: None,
             message: MessageId::turn(1),
             attempt: 1,
             kind: TextKind::Text,

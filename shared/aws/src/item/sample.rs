@@ -9,7 +9,7 @@ pub(crate) fn tenant() -> TenantId {
 }
 
 pub(crate) fn run() -> RunKey {
-    RunKey { tenant: tenant(), run: run_id() }
+    RunKey::new(tenant(), run_id())
 }
 
 pub(crate) fn run_id() -> RunId {

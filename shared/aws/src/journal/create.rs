@@ -71,6 +71,13 @@ impl AwsStore {
         stale: Option<&RunId>,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let Creation { key, asked, session, record, .. } = creation;
+        if key.task.is_some() {
+            // Its run holds the session, and is what its user's lists show.
+            return Ok(vec![
+                self.put_new(creation.run_item().to_item(key)?)?,
+                self.put_new(record.to_item(key)?)?,
+            ]);
+        }
         let (tenant, user) = (&key.tenant, &asked.user);
         let expires = creation.expires();
         let request = RequestItem { session: asked.session.clone(), expires };
@@ -118,7 +125,7 @@ impl AwsStore {
             let Some(active) = stored.active else {
                 return Err(StoreError::Unreadable("a session is busy with no run".to_owned()));
             };
-            let key = RunKey { tenant: creation.key.tenant.clone(), run: active };
+            let key = RunKey::new(creation.key.tenant.clone(), active);
             // It should be free then; whatever kept it, the session must not be locked for ever.
             let is_over = self.meta(&key).await?.is_none_or(|meta| meta.status.has_ended());
             return Ok(match is_over {

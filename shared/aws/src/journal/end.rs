@@ -28,8 +28,12 @@ impl AwsStore {
         end: &RunEnd,
         expires_at_s: i64,
     ) -> Result<Appended, StoreError> {
-        let certain = self.certain_items(key, record, end, expires_at_s).await?;
-        let mut others = self.other_items(key, record, end)?;
+        let mut certain = self.certain_items(key, record, end, expires_at_s).await?;
+        let mut others = Vec::new();
+        if key.task.is_none() {
+            certain.push(self.exchange_item(key, end, expires_at_s).await?);
+            others = self.other_items(key, record, end)?;
+        }
         loop {
             let items = certain.iter().chain(&others).cloned().collect();
             let refusals = match self.transact(items).await? {
@@ -92,12 +96,7 @@ impl AwsStore {
         expires_at_s: i64,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let item = self.record_item(key, record, expires_at_s).await?;
-        let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
-        let exchange = serde_json::to_string(&end.exchange)
-            .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
         let expires = meta_expiry(expires_at_s);
-        let exchange = ExchangeItem { body: self.body(key, exchange).await?, expires };
-        let exchange_key = ExchangeItem::key(&session, end.started_at_ms, &key.run);
         Ok(vec![
             self.put_new(item.to_item(key)?)?,
             self.update(Change {
@@ -111,8 +110,23 @@ impl AwsStore {
                     (":expires", number(&expires)),
                 ]),
             })?,
-            self.put_any(exchange.to_item(exchange_key)?)?,
         ])
+    }
+
+    /// What later runs of the session see of this one.
+    async fn exchange_item(
+        &self,
+        key: &RunKey,
+        end: &RunEnd,
+        expires_at_s: i64,
+    ) -> Result<TransactWriteItem, StoreError> {
+        let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
+        let exchange = serde_json::to_string(&end.exchange)
+            .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
+        let expires = meta_expiry(expires_at_s);
+        let exchange = ExchangeItem { body: self.body(key, exchange).await?, expires };
+        let exchange_key = ExchangeItem::key(&session, end.started_at_ms, &key.run);
+        self.put_any(exchange.to_item(exchange_key)?)
     }
 
     /// What is left out when it is refused: the session answers another run by now, or the user's

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::effect::Delivery;
 use crate::entry::Event;
-use crate::input::Input;
+use crate::input::{Input, TaskEnded};
 use crate::status::RunStatus;
 
 /// An ended run.
@@ -12,6 +12,8 @@ use crate::status::RunStatus;
 pub struct Ended {
     pub(super) status: RunStatus,
     pub(super) undelivered: BTreeSet<Delivery>,
+    /// What a task owes its run.
+    pub(super) outcome: Option<Box<TaskEnded>>,
 }
 
 impl Ended {
@@ -28,6 +30,7 @@ impl Ended {
             | Input::ToolReturned { .. }
             | Input::FileAdded { .. }
             | Input::StopAsked { .. }
+            | Input::TaskEnded(_)
             | Input::LimitReached { .. } => None,
         }
     }

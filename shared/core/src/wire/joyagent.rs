@@ -15,13 +15,17 @@ use super::link::Links;
 use super::{Change, Frame, Projection, Texts};
 use crate::entry::{Ending, Entry, Event};
 use crate::file::ProductFile;
-use crate::id::{CallId, MessageId, RequestId, RunId};
-use crate::preview::{Preview, TextKind};
-use crate::settings::Language;
+use crate::id::{CallId, MessageId, RequestId, RunId, TaskId};
+use crate::plan::{Plan, Step};
+use crate::preview::{MessageKey, Preview, TextKind};
+use crate::settings::{Language, Mode};
 use crate::tool::{Outcome, Shown};
 
 /// `agentType` of the ReAct agent.
 pub const REACT: u8 = 5;
+
+/// `agentType` of Plan-Solve.
+pub const PLAN_SOLVE: u8 = 3;
 
 /// One event of the raw protocol; nulls are written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,6 +63,9 @@ pub struct AgentResponse {
     pub finish: bool,
     /// The original never sets it; a hand-over says here how to go on.
     pub ext: Option<Value>,
+    /// The task it belongs to: the UI's lanes. The raw protocol does not say.
+    #[serde(skip)]
+    pub lane: Option<TaskId>,
 }
 
 /// Turns entries and previews into raw events. Shared with the UI's projection, which wraps them.
@@ -68,7 +75,8 @@ pub struct Translator {
     links: Links,
     language: Language,
     texts: Texts,
-    calls: BTreeMap<CallId, RequestedCall>,
+    calls: BTreeMap<(Option<TaskId>, CallId), RequestedCall>,
+    mode: Mode,
 }
 
 struct RequestedCall {
@@ -82,7 +90,7 @@ impl Translator {
     #[must_use]
     pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
         let (texts, calls) = (Texts::default(), BTreeMap::new());
-        Self { run, request, links, language, texts, calls }
+        Self { run, request, links, language, texts, calls, mode: Mode::default() }
     }
 
     /// The run of this connection.
@@ -97,29 +105,52 @@ impl Translator {
         &self.request
     }
 
+    /// `agentType` of the run.
+    #[must_use]
+    pub fn agent_type(&self) -> u8 {
+        match self.mode {
+            Mode::React => REACT,
+            Mode::PlanSolve => PLAN_SOLVE,
+        }
+    }
+
     /// The events of an entry.
     pub fn entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
         let at_ms = entry.at_ms;
-        match &entry.event {
-            Event::RunStarted { .. } | Event::FileAdded { .. } => Vec::new(),
-            Event::RunResumed { .. } => self.take_back(None, at_ms),
-            Event::ItemReset { message, .. } => self.take_back(Some(message), at_ms),
+        let mut events = match &entry.event {
+            Event::RunStarted { mode, .. } => {
+                self.mode = *mode;
+                Vec::new()
+            }
+            Event::FileAdded { .. } => Vec::new(),
+            Event::RunResumed { .. } => self.take_back(entry, None),
+            Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
             Event::MessageCompleted { message, text, .. } => {
-                self.texts.completed(message);
+                let key = entry.key(message);
+                self.texts.completed(&key);
                 let shown = !message.is_summary() && !text.is_empty();
-                shown.then(|| self.thought(message, text, true, at_ms)).into_iter().collect()
+                shown.then(|| self.thought(&key, text, true, at_ms)).into_iter().collect()
             }
             Event::CallRequested { call, tool, arguments, visible } => {
                 let (tool, arguments) = (tool.clone(), arguments.clone());
                 let requested = RequestedCall { tool, arguments, visible: *visible };
-                self.calls.insert(call.clone(), requested);
+                self.calls.insert((entry.within.clone(), call.clone()), requested);
                 Vec::new()
             }
             Event::CallCompleted { call, outcome } => {
-                self.completed(call, outcome, at_ms).into_iter().collect()
+                self.completed(entry, call, outcome).into_iter().collect()
+            }
+            Event::PlanChanged { plan } => vec![self.plan(&entry.id, plan, at_ms)],
+            Event::TaskStarted { task, words } => vec![self.task(entry, task, words)],
+            Event::TaskEnded { task, text, files, .. } => {
+                vec![self.task_summary(entry, task, text, files)]
             }
             Event::RunEnded(ending) => vec![self.result(ending, at_ms)],
+        };
+        for event in &mut events {
+            event.lane = event.lane.take().or_else(|| entry.within.clone());
         }
+        events
     }
 
     /// The events of a piece of unfinished text. Thoughts of a reasoning model have no place in
@@ -128,15 +159,14 @@ impl Translator {
         if preview.kind == TextKind::Reasoning || preview.message.is_summary() {
             return Vec::new();
         }
-        match self.texts.preview(preview) {
-            None => Vec::new(),
-            Some(Change::Append(text)) => {
-                vec![self.thought(&preview.message, &text, false, preview.at_ms)]
-            }
-            Some(Change::Replace(text)) => {
-                vec![self.thought(&preview.message, &text, true, preview.at_ms)]
-            }
-        }
+        let (text, is_final) = match self.texts.preview(preview) {
+            None => return Vec::new(),
+            Some(Change::Append(text)) => (text, false),
+            Some(Change::Replace(text)) => (text, true),
+        };
+        let mut event = self.thought(&preview.key(), &text, is_final, preview.at_ms);
+        event.lane.clone_from(&preview.within);
+        vec![event]
     }
 
     /// What is said when the response ends before the run.
@@ -157,14 +187,15 @@ impl Translator {
         self.texts.resumed = true;
     }
 
-    fn take_back(&mut self, message: Option<&MessageId>, at_ms: i64) -> Vec<AgentResponse> {
-        let void = self.texts.void(message);
-        void.iter().map(|message| self.thought(message, "", true, at_ms)).collect()
+    fn take_back(&mut self, entry: &Entry, message: Option<&MessageId>) -> Vec<AgentResponse> {
+        let key = message.map(|message| entry.key(message));
+        let void = self.texts.void(entry.within.as_ref(), key.as_ref());
+        void.iter().map(|message| self.thought(message, "", true, entry.at_ms)).collect()
     }
 
-    fn completed(&self, call: &CallId, outcome: &Outcome, at_ms: i64) -> Option<AgentResponse> {
-        let id = format!("{call}.result");
-        let requested = self.calls.get(call)?;
+    fn completed(&self, entry: &Entry, call: &CallId, outcome: &Outcome) -> Option<AgentResponse> {
+        let (id, at_ms) = (entry.id.clone(), entry.at_ms);
+        let requested = self.calls.get(&(entry.within.clone(), call.clone()))?;
         let text = match outcome {
             Outcome::Done(observation) => match &observation.shown {
                 Shown::FileWritten { file } => {
@@ -172,6 +203,8 @@ impl Translator {
                 }
                 Shown::FileRead { file } => return Some(self.file(&id, "读取文件", file, at_ms)),
                 Shown::Text => observation.text.clone(),
+                // The plan has an event of its own.
+                Shown::Plan { .. } => return None,
             },
             Outcome::Failed { reason, detail } => format!("{}: {detail}", reason.as_str()),
         };
@@ -187,7 +220,8 @@ impl Translator {
     fn file(&self, id: &str, command: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
         let mut event = self.event(id, "file", at_ms);
         event.result_map = json!({
-            "command": command, "fileInfo": [self.file_info(file)], "agentType": REACT,
+            "command": command, "fileInfo": [self.file_info(file)],
+            "agentType": self.agent_type(),
         });
         event
     }
@@ -210,15 +244,9 @@ impl Translator {
         let text = parts.join("\n\n");
         let mut map = Map::from_iter([("taskSummary".to_owned(), json!(text))]);
         if !ending.files.is_empty() {
-            let listed = ending.files.iter().map(|file| {
-                let mut info = self.file_info(file);
-                info.insert("description".to_owned(), json!(file.description));
-                info.insert("isInternalFile".to_owned(), json!(file.internal));
-                Value::Object(info)
-            });
-            map.insert("fileList".to_owned(), listed.collect());
+            map.insert("fileList".to_owned(), self.file_list(&ending.files));
         }
-        map.insert("agentType".to_owned(), json!(REACT));
+        map.insert("agentType".to_owned(), json!(self.agent_type()));
         let mut event = self.event("end", "result", at_ms);
         event.result = Some(text);
         event.result_map = Value::Object(map);
@@ -226,16 +254,66 @@ impl Translator {
         event
     }
 
-    fn thought(
-        &self,
-        message: &MessageId,
-        text: &str,
-        is_final: bool,
-        at_ms: i64,
-    ) -> AgentResponse {
-        let mut event = self.event(message.as_str(), "tool_thought", at_ms);
-        event.tool_thought = Some(text.to_owned());
+    fn file_list(&self, files: &[ProductFile]) -> Value {
+        let listed = files.iter().map(|file| {
+            let mut info = self.file_info(file);
+            info.insert("description".to_owned(), json!(file.description));
+            info.insert("isInternalFile".to_owned(), json!(file.internal));
+            Value::Object(info)
+        });
+        listed.collect()
+    }
+
+    /// What an agent says while it works; the planner's words are thoughts about the plan.
+    fn thought(&self, key: &MessageKey, text: &str, is_final: bool, at_ms: i64) -> AgentResponse {
+        let text = Some(text.to_owned());
+        let mut event = match (&key.within, self.mode) {
+            (Some(task), _) => {
+                let id = format!("{task}.{}", key.message);
+                AgentResponse { tool_thought: text, ..self.event(&id, "tool_thought", at_ms) }
+            }
+            (None, Mode::React) => {
+                let id = key.message.as_str();
+                AgentResponse { tool_thought: text, ..self.event(id, "tool_thought", at_ms) }
+            }
+            (None, Mode::PlanSolve) => {
+                let id = key.message.as_str();
+                AgentResponse { plan_thought: text, ..self.event(id, "plan_thought", at_ms) }
+            }
+        };
         event.is_final = is_final;
+        event
+    }
+
+    fn plan(&self, id: &str, plan: &Plan, at_ms: i64) -> AgentResponse {
+        let all = |of: &dyn Fn(&Step) -> Value| plan.steps().iter().map(of).collect::<Value>();
+        let plan = json!({
+            "title": plan.title,
+            "stages": all(&|step| json!(step.stage)),
+            "steps": all(&|step| json!(step.details)),
+            "stepStatus": all(&|step| json!(step.status)),
+            "notes": all(&|step| json!(step.note)),
+        });
+        AgentResponse { plan: Some(plan), ..self.event(id, "plan", at_ms) }
+    }
+
+    fn task(&self, entry: &Entry, task: &TaskId, words: &str) -> AgentResponse {
+        let lane = Some(task.clone());
+        let event = self.event(&entry.id, "task", entry.at_ms);
+        AgentResponse { task: Some(words.to_owned()), lane, ..event }
+    }
+
+    fn task_summary(
+        &self,
+        entry: &Entry,
+        task: &TaskId,
+        text: &str,
+        files: &[ProductFile],
+    ) -> AgentResponse {
+        let mut event = self.event(&entry.id, "task_summary", entry.at_ms);
+        event.task_summary = Some(text.to_owned());
+        event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});
+        event.lane = Some(task.clone());
         event
     }
 
@@ -253,10 +331,11 @@ impl Translator {
             task_summary: None,
             tool_thought: None,
             tool_result: None,
-            result_map: json!({"agentType": REACT}),
+            result_map: json!({"agentType": self.agent_type()}),
             result: None,
             finish: false,
             ext: None,
+            lane: None,
         }
     }
 }

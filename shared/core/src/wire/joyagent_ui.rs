@@ -13,16 +13,21 @@ use super::joyagent::{AgentResponse, REACT, Translator};
 use super::{Frame, Projection};
 use crate::code::Failure;
 use crate::entry::{Entry, Event};
+use crate::id::TaskId;
 use crate::preview::Preview;
 use crate::settings::Language;
 
 /// The UI's projection. In ReAct all events share one task id and there are no `task` events: the
-/// UI shows the first group only.
+/// UI shows the first group only. In Plan-Solve each task has a group of its own, opened by its
+/// `task` event; what the planner says belongs to none.
 pub struct JoyAgentUi {
     translator: Translator,
     task_order: u64,
     message_order: BTreeMap<&'static str, u64>,
     spent: Spent,
+    /// The newest task: what has no group of its own and needs one goes there.
+    lane: Option<TaskId>,
+    has_plan: bool,
 }
 
 #[derive(Default)]
@@ -36,31 +41,66 @@ impl JoyAgentUi {
     #[must_use]
     pub fn new(translator: Translator) -> Self {
         let (task_order, message_order) = (0, BTreeMap::new());
-        Self { translator, task_order, message_order, spent: Spent::default() }
+        let (spent, lane, has_plan) = (Spent::default(), None, false);
+        Self { translator, task_order, message_order, spent, lane, has_plan }
     }
 
     fn wrap(&mut self, event: &AgentResponse) -> Frame {
+        let event_data = match event.message_type {
+            "plan_thought" => self.apart(event, without_nulls(json!(event))),
+            "plan" if !self.has_plan => {
+                self.has_plan = true;
+                self.apart(event, json!(event.plan))
+            }
+            _ => self.in_lane(event),
+        };
+        let text = event.result.as_deref().unwrap_or_default();
+        let (finished, agent_type) = (event.finish, self.translator.agent_type());
+        let about = About { request: self.translator.request().as_str(), agent_type };
+        let envelope = about.envelope(text, finished, Some(event_data), &self.spent);
+        Frame::Data { event: None, data: envelope.to_string() }
+    }
+
+    /// What belongs to no task.
+    fn apart(&mut self, event: &AgentResponse, result_map: Value) -> Value {
+        json!({
+            "messageId": event.message_id,
+            "messageType": event.message_type,
+            "messageOrder": self.next_order(event.message_type),
+            "resultMap": result_map,
+        })
+    }
+
+    fn in_lane(&mut self, event: &AgentResponse) -> Value {
         self.task_order += 1;
-        let message_order = match event.message_type {
-            "html" | "markdown" | "deep_search" | "tool_thought" | "data_analysis" => {
-                let order = self.message_order.entry(event.message_type).or_default();
+        if event.message_type == "task" {
+            self.lane.clone_from(&event.lane);
+        }
+        let run = self.translator.run();
+        let task_id = match event.lane.as_ref().or(self.lane.as_ref()) {
+            Some(task) => format!("{run}.{task}"),
+            None => format!("{run}.task"),
+        };
+        json!({
+            "taskId": task_id,
+            "taskOrder": self.task_order,
+            "messageId": event.message_id,
+            "messageType": "task",
+            "messageOrder": self.next_order(event.message_type),
+            "resultMap": without_nulls(json!(event)),
+        })
+    }
+
+    fn next_order(&mut self, message_type: &'static str) -> u64 {
+        match message_type {
+            "html" | "markdown" | "deep_search" | "tool_thought" | "data_analysis"
+            | "plan_thought" => {
+                let order = self.message_order.entry(message_type).or_default();
                 *order += 1;
                 *order
             }
             _ => 1,
-        };
-        let event_data = json!({
-            "taskId": format!("{}.task", self.translator.run()),
-            "taskOrder": self.task_order,
-            "messageId": event.message_id,
-            "messageType": "task",
-            "messageOrder": message_order,
-            "resultMap": without_nulls(json!(event)),
-        });
-        let text = event.result.as_deref().unwrap_or_default();
-        let request = self.translator.request().as_str();
-        let envelope = envelope(request, text, event.finish, Some(event_data), &self.spent);
-        Frame::Data { event: None, data: envelope.to_string() }
+        }
     }
 }
 
@@ -80,8 +120,9 @@ impl Projection for JoyAgentUi {
     }
 
     fn heartbeat(&self) -> Frame {
-        let request = self.translator.request().as_str();
-        let mut envelope = envelope(request, "", false, None, &Spent::default());
+        let agent_type = self.translator.agent_type();
+        let about = About { request: self.translator.request().as_str(), agent_type };
+        let mut envelope = about.envelope("", false, None, &Spent::default());
         if let Some(members) = envelope.as_object_mut() {
             members.insert("status".to_owned(), json!("success"));
             members.insert("packageType".to_owned(), json!("heartbeat"));
@@ -113,7 +154,8 @@ pub fn refusal(request: &str, failure: &Failure, language: Language, at_ms: i64)
             "result": text, "resultMap": {"agentType": REACT}, "finish": true,
         },
     });
-    let mut envelope = envelope(request, &text, true, Some(event_data), &Spent::default());
+    let about = About { request, agent_type: REACT };
+    let mut envelope = about.envelope(&text, true, Some(event_data), &Spent::default());
     if let Some(members) = envelope.as_object_mut() {
         members.insert("status".to_owned(), json!("failed"));
         members.insert("errorMsg".to_owned(), json!(failure.code.as_str()));
@@ -121,33 +163,42 @@ pub fn refusal(request: &str, failure: &Failure, language: Language, at_ms: i64)
     format!("data:{envelope}\n\n")
 }
 
-fn envelope(
-    request: &str,
-    text: &str,
-    finished: bool,
-    event_data: Option<Value>,
-    spent: &Spent,
-) -> Value {
-    let result_map = event_data.map(|event_data| {
-        json!({"agentType": REACT.to_string(), "multiAgent": {}, "eventData": event_data})
-    });
-    json!({
-        "status": if finished { "success" } else { "running" },
-        "response": text,
-        "responseAll": text,
-        "finished": finished,
-        "useTimes": spent.seconds,
-        "useTokens": spent.tokens,
-        "resultMap": result_map,
-        "responseType": "text",
-        "traceId": null,
-        "reqId": request,
-        "encrypted": false,
-        "query": null,
-        "messages": null,
-        "packageType": "result",
-        "errorMsg": null,
-    })
+/// What every envelope of a question says.
+struct About<'a> {
+    request: &'a str,
+    agent_type: u8,
+}
+
+impl About<'_> {
+    fn envelope(
+        &self,
+        text: &str,
+        finished: bool,
+        event_data: Option<Value>,
+        spent: &Spent,
+    ) -> Value {
+        let agent_type = self.agent_type.to_string();
+        let result_map = event_data.map(|event_data| {
+            json!({"agentType": agent_type, "multiAgent": {}, "eventData": event_data})
+        });
+        json!({
+            "status": if finished { "success" } else { "running" },
+            "response": text,
+            "responseAll": text,
+            "finished": finished,
+            "useTimes": spent.seconds,
+            "useTokens": spent.tokens,
+            "resultMap": result_map,
+            "responseType": "text",
+            "traceId": null,
+            "reqId": self.request,
+            "encrypted": false,
+            "query": null,
+            "messages": null,
+            "packageType": "result",
+            "errorMsg": null,
+        })
+    }
 }
 
 /// The original's aggregator drops nulls when it encodes an event again.

@@ -6,7 +6,7 @@
 
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::id::FileName;
-use djinn_core::input::{Input, Partial};
+use djinn_core::input::{Asked, Input, Partial};
 use djinn_core::journal::Journal;
 use djinn_core::run::Run;
 use djinn_core::tool::{ArgumentProblem, Arguments, FailReason};
@@ -16,11 +16,21 @@ use crate::story;
 
 #[test]
 fn the_machine_does_what_its_table_says() {
-    let table = include_str!("machine.txt");
+    let cases = check(include_str!("machine.txt"), story::asked, input, owed);
+    assert!(cases >= 20, "only {cases} cases were found");
+}
+
+/// Plays every case of a table and says how many there are.
+pub(crate) fn check(
+    table: &str,
+    asked: fn(&str) -> Asked,
+    input: fn(&str) -> Input,
+    owed: fn(&Run) -> Vec<String>,
+) -> usize {
     let mut cases = 0;
     for case in table.split("\n## ").skip(1) {
         let (name, lines) = case.split_once('\n').unwrap();
-        let (mut journal, _) = Journal::open(story::asked("why?"), 1, story::write(0), 0);
+        let (mut journal, _) = Journal::open(asked("why?"), 1, story::write(0), 0);
         for line in lines.lines().filter(|line| line.contains("=>")) {
             let (told, expected) = line.split_once("=>").unwrap();
             let n = journal.next();
@@ -32,17 +42,17 @@ fn the_machine_does_what_its_table_says() {
                     journal = next;
                     let entries: Vec<_> =
                         record.entries.iter().map(|entry| entry.id.clone()).collect();
-                    format!("{} | {}", or_dash(&entries), owed(journal.run()))
+                    format!("{} | {}", or_dash(&entries), or_dash(&owed(journal.run())))
                 }
             };
             assert_eq!(seen, expected.trim(), "case `{name}`, line `{line}`");
         }
         cases += 1;
     }
-    assert!(cases >= 20, "only {cases} cases were found");
+    cases
 }
 
-fn owed(run: &Run) -> String {
+fn owed(run: &Run) -> Vec<String> {
     let due = run.due().into_iter().filter_map(|effect| match effect {
         Effect::Wait { .. } => None,
         Effect::CallModel(call) => Some(match call.attempt {
@@ -53,9 +63,9 @@ fn owed(run: &Run) -> String {
             1 => effect_name(&EffectId::Tool(run.call.id)),
             attempt => format!("{}#{attempt}", effect_name(&EffectId::Tool(run.call.id))),
         }),
-        Effect::Deliver(_) => Some(effect_name(&effect.id())),
+        Effect::Dispatch(_) | Effect::Deliver(_) => Some(effect_name(&effect.id())),
     });
-    or_dash(&due.collect::<Vec<_>>())
+    due.collect()
 }
 
 fn effect_name(id: &EffectId) -> String {
@@ -66,7 +76,7 @@ fn or_dash(words: &[String]) -> String {
     if words.is_empty() { "-".to_owned() } else { words.join(" ") }
 }
 
-fn input(line: &str) -> Input {
+pub(crate) fn input(line: &str) -> Input {
     let mut words = line.splitn(3, ' ');
     let mut word = || words.next().unwrap_or_default();
     match word() {

@@ -13,6 +13,8 @@
 mod client;
 mod golden;
 mod machine;
+mod plan;
+mod plan_solve;
 mod projection;
 mod property;
 mod story;

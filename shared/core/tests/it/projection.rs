@@ -49,7 +49,7 @@ fn connection(protocol: Protocol, previews: bool) -> Connection {
 fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
     match step {
         Step::Piece(piece) => connection.preview(piece),
-        Step::Record(record) => connection.record(record),
+        Step::Record(record) => connection.record(record, &[]),
         Step::Heartbeat => vec![connection.heartbeat()],
     }
 }

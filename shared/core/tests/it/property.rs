@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::entry::Event;
-use djinn_core::input::Input;
+use djinn_core::input::{Asked, Input};
 use djinn_core::journal::{Journal, Record};
+use djinn_core::status::RunStatus;
 use djinn_core::tool::{EffectClass, FailReason};
 use proptest::prelude::*;
 use serde_json::json;
@@ -43,6 +44,44 @@ fn any_input() -> impl Strategy<Value = Input> {
     ]
 }
 
+/// What a planner says and what becomes of its tasks, besides all of the above.
+fn any_planned_input() -> impl Strategy<Value = Input> {
+    let steps = proptest::collection::vec("[a-d]", 1..4);
+    let command = prop_oneof![
+        4 => steps.prop_map(|steps| {
+            json!({"command": "update", "steps": steps, "depends_on": []})
+        }),
+        4 => proptest::collection::vec("[a-d]", 1..4)
+            .prop_map(|steps| json!({"command": "create", "steps": steps})),
+        1 => (1u32..6).prop_map(|step| {
+            json!({"command": "mark_step", "step_index": step, "step_status": "completed"})
+        }),
+        1 => Just(json!({"command": "finish"})),
+    ];
+    let task = (1u32..7, 1u32..3).prop_map(|(step, attempt)| format!("s{step}.{attempt}"));
+    prop_oneof![
+        6 => ((1u32..6), command)
+            .prop_map(|(turn, command)| story::planned(&format!("t{turn}"), &command)),
+        6 => task.clone().prop_map(|task| story::task_ended(&task, RunStatus::Finished, "done")),
+        2 => task.prop_map(|task| story::task_ended(&task, RunStatus::Failed, "not done")),
+        4 => any_input(),
+    ]
+}
+
+/// A question of either mode and what the run is told after it.
+fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
+    let react = proptest::collection::vec(any_input(), 0..60);
+    let plan = proptest::collection::vec(any_planned_input(), 0..60);
+    prop_oneof![
+        react.prop_map(|inputs| (story::asked("why?"), inputs)),
+        plan.prop_map(|inputs| {
+            let mut asked = story::asked_to_plan("why?");
+            asked.settings.plan.max_tasks = 2;
+            (asked, inputs)
+        }),
+    ]
+}
+
 /// The effects that an input answers, given what was owed before it.
 fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
     let all = || due.iter().map(Effect::id).collect();
@@ -55,6 +94,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
         }
         Input::ToolReturned { call, .. } => BTreeSet::from([EffectId::Tool(call.clone())]),
         Input::StopAsked { .. } | Input::LimitReached { .. } => all(),
+        Input::TaskEnded(ended) => BTreeSet::from([EffectId::Task(ended.report.task.clone())]),
         Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(*delivery)]),
         // It is the answer of started `once` calls, and of what has crashed three times.
         Input::Resumed { .. } => due
@@ -64,7 +104,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
                     (run.class == EffectClass::Once && run.started) || run.attempt >= 3
                 }
                 Effect::CallModel(call) => call.attempt - call.failed >= 3,
-                Effect::Wait { .. } | Effect::Deliver(_) => false,
+                Effect::Wait { .. } | Effect::Dispatch(_) | Effect::Deliver(_) => false,
             })
             .map(Effect::id)
             .collect(),
@@ -84,9 +124,9 @@ proptest! {
 
     #[test]
     fn what_is_owed_stays_owed_until_it_is_answered_and_never_comes_back(
-        inputs in proptest::collection::vec(any_input(), 0..60),
+        (asked, inputs) in any_story(),
     ) {
-        let (mut journal, _) = Journal::open(story::asked("why?"), 1, story::write(0), 0);
+        let (mut journal, _) = Journal::open(asked, 1, story::write(0), 0);
         let mut gone: BTreeSet<EffectId> = BTreeSet::new();
         for input in inputs {
             let before = journal.run().due();
@@ -112,9 +152,9 @@ proptest! {
 
     #[test]
     fn entries_have_ids_of_their_own_and_the_last_is_the_only_final_one(
-        inputs in proptest::collection::vec(any_input(), 0..60),
+        (asked, inputs) in any_story(),
     ) {
-        let (journal, records) = story::journal("why?", inputs);
+        let (journal, records) = story::journal_of(asked, inputs);
         let entries: Vec<_> = records.iter().flat_map(|record| &record.entries).collect();
         // A repeated epoch is a driver's mistake, not the machine's.
         let named: Vec<_> = entries.iter().filter(|e| !e.id.starts_with("resumed.")).collect();
@@ -130,9 +170,9 @@ proptest! {
 
     #[test]
     fn folding_what_was_recorded_gives_what_was_decided(
-        inputs in proptest::collection::vec(any_input(), 0..60),
+        (asked, inputs) in any_story(),
     ) {
-        let (journal, records) = story::journal("why?", inputs);
+        let (journal, records) = story::journal_of(asked, inputs);
         let text = records.iter().map(|r| serde_json::to_string(r).unwrap());
         let read: Vec<Record> =
             text.map(|text| serde_json::from_str(&text).unwrap()).collect();
@@ -142,15 +182,15 @@ proptest! {
 
     #[test]
     fn a_repeated_message_changes_nothing(
-        inputs in proptest::collection::vec(any_input(), 0..40),
+        (asked, inputs) in any_story(),
     ) {
-        let (once, _) = story::journal("why?", inputs.clone());
+        let (once, _) = story::journal_of(asked.clone(), inputs.clone());
         let again = |input: &Input| {
             // A second `Resumed` is a second crash.
             let copies = if matches!(input, Input::Resumed { .. }) { 1 } else { 2 };
             vec![input.clone(); copies]
         };
-        let (twice, _) = story::journal("why?", inputs.iter().flat_map(again).collect());
+        let (twice, _) = story::journal_of(asked, inputs.iter().flat_map(again).collect());
         prop_assert_eq!(twice.run().due(), once.run().due());
         prop_assert_eq!(twice.run().conversation(), once.run().conversation());
         prop_assert_eq!(twice.run().spent(), once.run().spent());

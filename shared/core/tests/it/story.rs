@@ -1,16 +1,20 @@
 //! Builders of inputs and journals, short enough to read a test as a story.
 
-use djinn_core::budget::{Budget, Usage};
+use djinn_core::budget::{Budget, Spent, Usage};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Reasoning;
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::{
-    CallId, FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId,
+    CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
 };
-use djinn_core::input::{Asked, AskedCall, Finish, Input, ModelReplied, Reply};
+use djinn_core::input::{
+    Asked, AskedCall, Finish, Input, ModelReplied, Reply, TaskEnded, TaskReport,
+};
 use djinn_core::journal::{Journal, Record};
+use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::preview::{Preview, TextKind};
-use djinn_core::settings::RunSettings;
+use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::status::RunStatus;
 use djinn_core::tool::{
     Arguments, EffectClass, FailReason, Observation, OfferedTool, Outcome, Shown,
 };
@@ -32,7 +36,50 @@ pub(crate) fn asked(question: &str) -> Asked {
             budget: Budget { steps: 4, wall_ms: 60_000 },
             ..RunSettings::default()
         },
+        task: None,
     }
+}
+
+/// The same, to be planned.
+pub(crate) fn asked_to_plan(question: &str) -> Asked {
+    let mut asked = asked(question);
+    asked.settings.mode = Mode::PlanSolve;
+    asked
+}
+
+/// The planner's reply with one call of its tool.
+pub(crate) fn planned(message: &str, arguments: &Value) -> Input {
+    let Input::ModelReplied(mut replied) =
+        replied(message, "I plan.", &[(PLANNING_TOOL, arguments.clone())])
+    else {
+        unreachable!("a reply is a reply")
+    };
+    replied.offered = vec![OfferedTool {
+        name: PLANNING_TOOL.to_owned(),
+        schema_hash: "hash".to_owned(),
+        effect: EffectClass::Read,
+        timeout_ms: 0,
+        visible: false,
+    }];
+    Input::ModelReplied(replied)
+}
+
+/// A task's end.
+pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
+    let done = status == RunStatus::Finished;
+    Input::TaskEnded(Box::new(TaskEnded {
+        report: TaskReport {
+            task: TaskId::new(task).unwrap(),
+            words: "a".to_owned(),
+            text: text.to_owned(),
+            files: Vec::new(),
+            done,
+        },
+        status,
+        failure: (!done).then(|| ErrorCode::ModelUnreachable.into()),
+        files: vec![file(&format!("{task}.md"))],
+        spent: Spent { model_calls: 2, ..Spent::default() },
+    }))
 }
 
 pub(crate) fn run_id() -> RunId {
@@ -161,6 +208,7 @@ pub(crate) fn usage() -> Usage {
 
 pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> Preview {
     Preview {
+        within: None,
         message: MessageId::new(message).unwrap(),
         attempt,
         kind: TextKind::Text,
@@ -172,7 +220,11 @@ pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> P
 
 /// Tells a journal these inputs, one record each; what is ignored leaves none.
 pub(crate) fn journal(question: &str, inputs: Vec<Input>) -> (Journal, Vec<Record>) {
-    let (mut journal, first) = Journal::open(asked(question), 1, write(0), 1_000);
+    journal_of(asked(question), inputs)
+}
+
+pub(crate) fn journal_of(asked: Asked, inputs: Vec<Input>) -> (Journal, Vec<Record>) {
+    let (mut journal, first) = Journal::open(asked, 1, write(0), 1_000);
     let mut records = vec![first];
     for input in inputs {
         let n = journal.next();

@@ -102,7 +102,7 @@ fn temperature(model: &ModelSettings, role: Role, thinking: Option<Thinking>) ->
         return None;
     }
     let of_role = |react| match role {
-        Role::React => react,
+        Role::React | Role::Planner | Role::Executor => react,
         Role::Summary => SUMMARY_TEMPERATURE,
     };
     match model.temperature {

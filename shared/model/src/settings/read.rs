@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Roles of agents that are still to come: a configuration may name them already.
-const LATER_ROLES: &[&str] = &["planner", "executor", "report", "search", "code", "analysis"];
+const LATER_ROLES: &[&str] = &["report", "search", "code", "analysis"];
 
 /// Members of the body that the client itself depends on.
 const OURS: &[&str] = &["messages", "model", "stream", "system", "tools"];

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::EffectId;
 use djinn_core::input::Input;
+use djinn_core::preview::Preview;
 use djinn_core::tool::{EffectClass, FailReason, Outcome};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tracing::Instrument as _;
@@ -25,6 +26,8 @@ pub(super) enum Happening {
     AlarmSet(bool),
     /// Previews were written to the live log, or lost.
     LiveWritten,
+    /// What tasks in other invocations wrote to the live log, and where to read on.
+    LiveRead(Result<(Vec<Preview>, String), StoreError>),
     /// Something that nobody waits for is done.
     Nothing,
 }
@@ -136,7 +139,7 @@ impl InFlight {
                 outcome: Outcome::Failed { reason: FailReason::Crashed, detail: String::new() },
                 took_ms: 0,
             }],
-            EffectId::Wait(_) | EffectId::Deliver(_) => Vec::new(),
+            EffectId::Task(_) | EffectId::Wait(_) | EffectId::Deliver(_) => Vec::new(),
         };
         Happening::Performed { id, inputs }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_core::entry::Event;
-use djinn_core::id::MessageId;
+use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::Partial;
 use djinn_core::journal::Record;
 use djinn_core::preview::{OpenText, Preview, TextKind};
@@ -13,6 +13,8 @@ const MAX_CAUGHT_UP: usize = 100_000;
 
 /// The unfinished messages of a driver, and how far the live log has them.
 pub(super) struct LivePreviews {
+    /// The task that writes them, if it is one.
+    task: Option<TaskId>,
     every_ms: i64,
     open: BTreeMap<MessageId, Open>,
     watched_until_ms: i64,
@@ -29,11 +31,13 @@ struct Open {
 }
 
 impl LivePreviews {
-    pub(super) fn new(every_ms: i64) -> Self {
+    /// Nobody knows of a task's viewers, who look at its run: it is always watched.
+    pub(super) fn new(every_ms: i64, task: Option<TaskId>) -> Self {
         Self {
             every_ms,
             open: BTreeMap::new(),
-            watched_until_ms: i64::MIN,
+            watched_until_ms: if task.is_some() { i64::MAX } else { i64::MIN },
+            task,
             written_at_ms: 0,
             writing: false,
         }
@@ -60,7 +64,10 @@ impl LivePreviews {
                 Event::RunStarted { .. }
                 | Event::CallRequested { .. }
                 | Event::CallCompleted { .. }
-                | Event::FileAdded { .. } => {}
+                | Event::FileAdded { .. }
+                | Event::PlanChanged { .. }
+                | Event::TaskStarted { .. }
+                | Event::TaskEnded { .. } => {}
             }
         }
     }
@@ -102,6 +109,7 @@ impl LivePreviews {
                 let piece = text.get(offset..).unwrap_or_default();
                 open.logged.insert(kind, text.len());
                 pieces.push(Preview {
+                    within: self.task.clone(),
                     message: message.clone(),
                     attempt: open.text.attempt(),
                     kind,

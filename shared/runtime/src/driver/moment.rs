@@ -1,10 +1,11 @@
 //! What the driver does because time has passed: heartbeats, mail, the lease, the live log, limits.
 
-use djinn_core::effect::Limit;
+use djinn_core::effect::{EffectId, Limit};
 use djinn_core::input::Input;
 
 use super::Driver;
 use super::happening::Happening;
+use crate::client::ClientStream;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::Leases;
@@ -23,7 +24,11 @@ impl<P: Ports> Driver<P> {
             let wall = self.writer.run().wall_time_ends_at_ms();
             self.mail_at_ms.min(self.renew_at_ms).min(wall)
         });
-        let moments = [heartbeat, hand_over, tended, self.live.flush_at_ms()];
+        let tasks = self.waits_for_tasks().then(|| {
+            let live = self.client.as_ref().filter(|client| client.is_open());
+            live.map_or(self.dispatch_at_ms, |_| self.live_at_ms.min(self.dispatch_at_ms))
+        });
+        let moments = [heartbeat, hand_over, tended, tasks, self.live.flush_at_ms()];
         moments.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
 
@@ -37,8 +42,8 @@ impl<P: Ports> Driver<P> {
             client.heartbeat(now_ms);
         }
         if let Some(pieces) = self.live.flush(now_ms) {
-            let (ports, key, writer) =
-                (self.ports.clone(), self.key.clone(), self.lease.holder.clone());
+            let (ports, writer) = (self.ports.clone(), self.lease.holder.clone());
+            let key = self.key.without_task();
             self.in_flight.beside(async move {
                 // The live log may lose pieces; the whole text follows in the journal.
                 if let Err(error) = ports.store().write_live(&key, &writer, now_ms, &pieces).await {
@@ -59,9 +64,33 @@ impl<P: Ports> Driver<P> {
             self.renew_at_ms = i64::MAX;
             self.in_flight.beside(renewal(&self.ports, &self.key, &self.lease));
         }
+        if self.waits_for_tasks() {
+            self.look_after_tasks(now_ms);
+        }
         match self.writer.run().wall_time_ends_at_ms() <= now_ms {
             true => vec![Input::LimitReached { limit: Limit::WallTime }],
             false => Vec::new(),
+        }
+    }
+
+    /// Whether tasks are at work in other invocations.
+    fn waits_for_tasks(&self) -> bool {
+        self.postponed.iter().any(|id| matches!(id, EffectId::Task(_)))
+    }
+
+    fn look_after_tasks(&mut self, now_ms: i64) {
+        if self.dispatch_at_ms <= now_ms {
+            self.dispatch_at_ms = self.after_ms(self.ports.settings().dispatch_every);
+            self.postponed.retain(|id| !matches!(id, EffectId::Task(_)));
+        }
+        let watched = self.client.as_ref().is_some_and(ClientStream::is_open);
+        if watched && self.live_at_ms <= now_ms {
+            self.live_at_ms = i64::MAX;
+            let (ports, key, after) =
+                (self.ports.clone(), self.key.clone(), self.live_after.clone());
+            self.in_flight.beside(async move {
+                Happening::LiveRead(ports.store().read_live(&key, &after).await)
+            });
         }
     }
 }

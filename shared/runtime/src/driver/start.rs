@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use djinn_core::effect::{Delivery, Effect, EffectId, ModelCall, ToolRun};
+use djinn_core::effect::{Delivery, Dispatch, Effect, EffectId, ModelCall, ToolRun};
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
 
 use super::happening::Happening;
 use super::{Alarm, Driver, Pass};
 use crate::perform;
+use crate::perform::task::put_outcome;
 use crate::port::Ports;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
@@ -35,6 +36,7 @@ impl<P: Ports> Driver<P> {
                 Effect::Wait { .. } => {}
                 Effect::CallModel(call) => self.start_model_call(call),
                 Effect::RunTool(run) => self.start_tool(run).await?,
+                Effect::Dispatch(dispatch) => self.start_task(dispatch),
                 Effect::Deliver(delivery) => self.start_delivery(delivery),
             }
         }
@@ -48,10 +50,15 @@ impl<P: Ports> Driver<P> {
         self.in_flight.is_performing() || alarm || idle
     }
 
-    /// Whether all that the run owes is to hear of moments: it waits for a message.
+    /// Whether all that the run owes is to hear of moments and of tasks that others work on: it
+    /// waits for a message.
     pub(super) fn only_waits(&self) -> bool {
-        !self.has_ended()
-            && self.writer.run().due().iter().all(|effect| matches!(effect, Effect::Wait { .. }))
+        let waits = |effect: &Effect| match effect {
+            Effect::Wait { .. } => true,
+            Effect::Dispatch(_) => self.postponed.contains(&effect.id()),
+            Effect::CallModel(_) | Effect::RunTool(_) | Effect::Deliver(_) => false,
+        };
+        !self.has_ended() && self.writer.run().due().iter().all(waits)
     }
 
     pub(super) fn is_handing_over(&self) -> bool {
@@ -109,6 +116,26 @@ impl<P: Ports> Driver<P> {
         Ok(())
     }
 
+    /// Has a task worked on: the only one here, several by invocations of their own.
+    fn start_task(&mut self, dispatch: Dispatch) {
+        // From here on the run must be found again, whatever happens to this process.
+        self.set_alarm();
+        let Some(asked) = self.writer.run().task(&dispatch.task) else { return };
+        if self.alarm != Alarm::Set {
+            return;
+        }
+        let id = EffectId::Task(dispatch.task.clone());
+        let task = perform::task::Task {
+            ports: self.ports.clone(),
+            key: self.key.with_task(dispatch.task),
+            asked,
+            alone: dispatch.alone,
+            deadline: self.deadline,
+            previews: self.preview_sender.clone(),
+        };
+        self.perform(id, EffectClass::Idempotent, task.perform());
+    }
+
     /// Whether a call that must not be repeated was started by a driver that is gone. A hand-over
     /// waits for such calls, so this one was none.
     pub(super) fn finds_started_once_calls(&self) -> bool {
@@ -150,13 +177,17 @@ impl<P: Ports> Driver<P> {
             return;
         }
         let (ports, key) = (self.ports.clone(), self.key.clone());
+        let outcome = self.writer.run().task_outcome().cloned();
         self.perform(EffectId::Deliver(delivery), EffectClass::Idempotent, async move {
-            match delivery {
-                Delivery::AlarmRemoval => {
-                    let removed = retried(&ports, || ports.alarms().remove_alarm(&key)).await;
-                    removed.then_some(Input::Delivered { delivery }).into_iter().collect()
+            let attempt = || async {
+                match (delivery, &outcome) {
+                    (Delivery::AlarmRemoval, _) => ports.alarms().remove_alarm(&key).await,
+                    (Delivery::Outcome, Some(outcome)) => put_outcome(&ports, &key, outcome).await,
+                    (Delivery::Outcome, None) => Ok(()),
                 }
-            }
+            };
+            let delivered = retried(&ports, attempt).await;
+            delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
     }
 
@@ -181,7 +212,7 @@ where
     let mut failed = 0;
     while let Err(error) = attempt().await {
         failed += 1;
-        tracing::warn!(%error, failed, "alarm not reached");
+        tracing::warn!(%error, failed, "alarm or mailbox not reached");
         let clock = ports.clock();
         let Some(delay) = ALARM_RETRIES.delay_after(failed, None, clock.jitter()) else {
             return false;

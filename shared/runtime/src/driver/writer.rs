@@ -1,7 +1,7 @@
 //! Appending to the journal: decide, write, and when the race was lost, reload and decide again.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::entry::{Ending, Event};
+use djinn_core::entry::Event;
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
@@ -78,7 +78,7 @@ impl<P: Ports> JournalWriter<P> {
             let Some((journal, record)) = decided else {
                 return Ok(());
             };
-            match self.append(&record).await? {
+            match self.append(&journal, &record).await? {
                 Appended::Done => {
                     self.journal = journal;
                     records.push(record);
@@ -89,29 +89,20 @@ impl<P: Ports> JournalWriter<P> {
         }
     }
 
-    /// Appends a record; the one that ends the run frees its session with it.
-    async fn append(&self, record: &Record) -> Result<Appended, Refused> {
-        let run = self.journal.run();
+    /// Appends a record, after which the journal is `after`; the one that ends the run frees its
+    /// session with it.
+    async fn append(&self, after: &Journal, record: &Record) -> Result<Appended, Refused> {
+        let run = after.run();
         let expires_at_s = expiry_s(self.ports.settings(), run.wall_time_ends_at_ms());
-        let ending = record.entries.iter().find_map(|entry| match &entry.event {
-            Event::RunEnded(ending) => Some(ending),
-            Event::RunStarted { .. }
-            | Event::RunResumed { .. }
-            | Event::ItemReset { .. }
-            | Event::MessageCompleted { .. }
-            | Event::CallRequested { .. }
-            | Event::CallCompleted { .. }
-            | Event::FileAdded { .. } => None,
-        });
+        let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
+        let end = ends.then(|| run_end(run, record));
         let store = self.ports.store();
         let retries = self.ports.settings().store_retries;
         let mut failed = 0;
         loop {
-            let appended = match ending {
+            let appended = match &end {
                 None => store.append(&self.key, record, expires_at_s).await,
-                Some(ending) => {
-                    store.end(&self.key, record, &run_end(run, ending), expires_at_s).await
-                }
+                Some(end) => store.end(&self.key, record, end, expires_at_s).await,
             };
             let error = match appended {
                 Ok(appended) => return Ok(appended),
@@ -152,14 +143,29 @@ impl<P: Ports> JournalWriter<P> {
     }
 }
 
-fn run_end(run: &Run, ending: &Ending) -> RunEnd {
+fn run_end(run: &Run, record: &Record) -> RunEnd {
     let asked = run.asked();
     let language = asked.settings.language;
-    let sentence = ending.failure.as_ref().map(|failure| failure.sentence(language));
-    let answer = [ending.answer.clone(), sentence.unwrap_or_default()];
-    let answer: Vec<String> = answer.into_iter().filter(|part| !part.is_empty()).collect();
+    let ending = record.entries.iter().find_map(|entry| match &entry.event {
+        Event::RunEnded(ending) => Some(ending),
+        Event::RunStarted { .. }
+        | Event::RunResumed { .. }
+        | Event::ItemReset { .. }
+        | Event::MessageCompleted { .. }
+        | Event::CallRequested { .. }
+        | Event::CallCompleted { .. }
+        | Event::FileAdded { .. }
+        | Event::PlanChanged { .. }
+        | Event::TaskStarted { .. }
+        | Event::TaskEnded { .. } => None,
+    });
+    let answer = ending.map(|ending| ending.answer.clone());
+    let failure = ending.and_then(|ending| ending.failure.as_ref());
+    let sentence = failure.map(|failure| failure.sentence(language));
+    let answer: Vec<String> =
+        [answer, sentence].into_iter().flatten().filter(|part| !part.is_empty()).collect();
     RunEnd {
-        status: ending.status,
+        status: run.status(),
         session: asked.session.clone(),
         user: asked.user.clone(),
         started_at_ms: run.started_at_ms(),

@@ -98,8 +98,12 @@ impl<P: Ports> Call<P> {
     fn render(&self, limit: u64) -> Result<Rendered, Failure> {
         let language = self.run.asked().settings.language;
         let role = self.call.role;
-        let name = format!("{}/{}/{}", self.key.run, self.call.message, self.call.attempt);
-        let tools = self.ports.tools().specs(language);
+        let task = self.key.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
+        let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
+        let tools = match role {
+            Role::Planner => vec![render::planning_tool(self.ports.prompts(), language)],
+            Role::React | Role::Executor | Role::Summary => self.ports.tools().specs(language),
+        };
         let count = |text: &str| self.ports.model().count_tokens(role, text);
         render::request(self.ports.prompts(), tools, &self.run, &self.call, name, limit, count)
             .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
@@ -180,6 +184,7 @@ impl Pieces {
         let start = *offset;
         *offset += text.len() as u64;
         Some(Preview {
+            within: None,
             message: self.message.clone(),
             attempt: self.attempt,
             kind: delta.kind,

@@ -41,6 +41,7 @@ impl<P: Ports> Call<P> {
         let asked = state.asked();
         let context = ToolContext {
             run: key.run.clone(),
+            task: key.task.clone(),
             session: SessionKey { tenant: key.tenant.clone(), session: asked.session.clone() },
             files: state.files().all().iter().map(|file| file.name.clone()).collect(),
             call: run.call.id.clone(),
@@ -143,7 +144,10 @@ impl<P: Ports> Call<P> {
 /// The internal file of a result: unique in its session, the same for every attempt.
 fn result_name(key: &RunKey, call: &CallId) -> String {
     let run: String = key.run.as_str().chars().skip(4).take(8).collect();
-    format!("result-{run}-{call}.txt")
+    match &key.task {
+        None => format!("result-{run}-{call}.txt"),
+        Some(task) => format!("result-{run}-{task}.{call}.txt"),
+    }
 }
 
 /// Text without the control characters that break terminals and providers, up to [`MAX_RESULT`].

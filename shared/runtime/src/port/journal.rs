@@ -120,7 +120,8 @@ pub struct RunEnd {
 pub trait Journals {
     /// Writes record 0, the run's metadata and the session's active run in one transaction, on the
     /// condition that neither the run nor another active run of the session exists. A run that has
-    /// ended, or is gone, is not active, even if the session still names it.
+    /// ended, or is gone, is not active, even if the session still names it. A task belongs to no
+    /// session: only record 0 and its metadata are written.
     fn create(
         &self,
         key: &RunKey,
@@ -136,7 +137,8 @@ pub trait Journals {
     ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
 
     /// Appends the record that ends the run, and with it, in one transaction, its final status, its
-    /// released lease, its exchange, and the session free again, if this run is its active one.
+    /// released lease, its exchange, and the session free again, if this run is its active one. Of a
+    /// task only the status and the lease.
     fn end(
         &self,
         key: &RunKey,

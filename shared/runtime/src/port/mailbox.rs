@@ -2,13 +2,13 @@
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::UserId;
-use djinn_core::input::{Input, Partial};
+use djinn_core::input::{Input, Partial, TaskEnded};
 use serde::{Deserialize, Serialize};
 
 use super::{RunKey, StoreError};
 
 /// A message to a run. Its order among others means nothing, except that stop goes first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mail", rename_all = "snake_case")]
 pub enum Mail {
     /// Stop.
@@ -28,6 +28,11 @@ pub enum Mail {
         /// The file as it will be.
         file: ProductFile,
     },
+    /// A task of the run's has ended.
+    TaskEnded {
+        /// How.
+        ended: Box<TaskEnded>,
+    },
 }
 
 impl Mail {
@@ -38,6 +43,7 @@ impl Mail {
             Self::Stop { .. } => "stop#".to_owned(),
             Self::FileAdded { id, .. } => format!("file#{id}"),
             Self::FileAnnounced { file } => format!("announced#{}", file.object),
+            Self::TaskEnded { ended } => format!("task#{}", ended.report.task),
         }
     }
 
@@ -48,6 +54,7 @@ impl Mail {
             Self::Stop { by } => Input::StopAsked { by, partial },
             Self::FileAdded { id, file } => Input::FileAdded { id, file },
             Self::FileAnnounced { file } => Input::FileAdded { id: file.object.clone(), file },
+            Self::TaskEnded { ended } => Input::TaskEnded(ended),
         }
     }
 }

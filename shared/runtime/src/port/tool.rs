@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use djinn_core::id::{CallId, FileName, RunId};
+use djinn_core::id::{CallId, FileName, RunId, TaskId};
 use djinn_core::settings::Language;
 use djinn_core::tool::{FailReason, Observation, ToolSpec};
 use serde_json::{Map, Value};
@@ -19,6 +19,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct ToolContext {
     /// The run.
     pub run: RunId,
+    /// The task of it, if it is one.
+    pub task: Option<TaskId>,
     /// The session whose files it may touch.
     pub session: SessionKey,
     /// The names of the files the run knows of.
@@ -37,7 +39,10 @@ impl ToolContext {
     /// What a receiver tells a repeat of this call by.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        format!("{}.{}", self.run, self.call)
+        match &self.task {
+            None => format!("{}.{}", self.run, self.call),
+            Some(task) => format!("{}.{task}.{}", self.run, self.call),
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a model reads of an outcome.
 
 use djinn_core::settings::Language;
-use djinn_core::tool::{ArgumentProblem, Arguments, Call, FailReason, Outcome};
+use djinn_core::tool::{ArgumentProblem, Arguments, Call, FailReason, Observation, Outcome, Shown};
 use serde_json::json;
 
+use super::plan::plan_text;
 use crate::prompt::{self, Fragment, Prompts};
 
 /// What the model reads of an outcome.
@@ -14,6 +15,9 @@ pub(super) fn outcome_text(
     outcome: &Outcome,
 ) -> String {
     match outcome {
+        Outcome::Done(Observation { shown: Shown::Plan { plan }, .. }) => {
+            plan_text(prompts, language, plan)
+        }
         Outcome::Done(observation) => match &observation.whole {
             None => {
                 prompts.render(language, prompt::OUTCOME_DONE, json!({"text": observation.text}))
@@ -23,6 +27,10 @@ pub(super) fn outcome_text(
                 prompts.render(language, prompt::OUTCOME_CUT, values)
             }
         },
+        Outcome::Failed { reason: FailReason::BadPlan, detail } => {
+            let problem: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
+            prompts.render(language, prompt::OUTCOME_BAD_PLAN, problem)
+        }
         Outcome::Failed { reason, detail } => {
             let problem = match &call.arguments {
                 Arguments::Malformed { problem, .. } => problem_name(*problem),
@@ -47,6 +55,7 @@ fn fragment_of(reason: FailReason) -> Fragment {
     match reason {
         FailReason::UnknownTool => prompt::OUTCOME_UNKNOWN_TOOL,
         FailReason::BadArguments => prompt::OUTCOME_BAD_ARGUMENTS,
+        FailReason::BadPlan => prompt::OUTCOME_BAD_PLAN,
         FailReason::Error => prompt::OUTCOME_ERROR,
         FailReason::TimedOut => prompt::OUTCOME_TIMED_OUT,
         FailReason::Crashed => prompt::OUTCOME_CRASHED,

@@ -69,7 +69,14 @@ fn entries(prompts: &Prompts, run: &Run) -> Vec<Entry> {
     };
     let mut entries = Vec::new();
     for item in &run.conversation().items {
-        let Item::Turn(turn) = item else { continue };
+        let turn = match item {
+            Item::Turn(turn) => turn,
+            Item::Round { reports, .. } => {
+                entries.extend(reports.iter().map(|report| entry(&report.words, &report.text)));
+                continue;
+            }
+            Item::Note(_) => continue,
+        };
         if !turn.text.trim().is_empty() {
             entries.push(entry("assistant", &turn.text));
         }

@@ -4,6 +4,7 @@ use djinn_core::journal::Record;
 
 use super::{Driving, Serving, holds_the_end, take_over};
 use crate::client::ClientStream;
+use crate::history::show;
 use crate::port::Ports;
 use crate::port::StoreError;
 use crate::port::clock::Clock;
@@ -89,7 +90,7 @@ impl<P: Ports> Follower<'_, P> {
                 self.client.preview(piece, now_ms);
             }
         }
-        let is_behind = !self.show(&records, now_ms);
+        let is_behind = !self.show_all(&records).await;
         if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
             self.client.heartbeat(now_ms);
         }
@@ -104,7 +105,7 @@ impl<P: Ports> Follower<'_, P> {
                 };
                 // The last driver may have written more before it left.
                 for record in &records {
-                    self.client.record(record, now_ms);
+                    show(&ports, key, &mut self.client, record).await;
                 }
                 Ok(Some(driving))
             }
@@ -124,18 +125,18 @@ impl<P: Ports> Follower<'_, P> {
         if !holds_the_end(&records) {
             self.client.hand_over(now_ms);
         }
-        self.show(&records, now_ms);
+        self.show_all(&records).await;
         Ok(())
     }
 
     /// Shows records, as far as the client has room for them: a viewer can wait for it to read.
     /// Returns whether that was all of them.
-    fn show(&mut self, records: &[Record], now_ms: i64) -> bool {
+    async fn show_all(&mut self, records: &[Record]) -> bool {
         for record in records {
             if !self.client.has_room() {
                 return false;
             }
-            self.client.record(record, now_ms);
+            show(&self.ports, &self.serving.key, &mut self.client, record).await;
         }
         true
     }

@@ -75,7 +75,7 @@ pub async fn open<P: Ports>(
         && *active != key.run
         && question.is_continue()
     {
-        let key = RunKey { tenant: key.tenant, run: active.clone() };
+        let key = RunKey::new(key.tenant, active.clone());
         return Ok(Opened::Existing { key, continued: true });
     }
     match create(ports, question, &key, view, Some(holder)).await? {
@@ -129,7 +129,7 @@ async fn create<P: Ports>(
     let expires_at_s = expiry_s(ports.settings(), journal.run().wall_time_ends_at_ms());
     let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s };
     let existing = |run, continued| {
-        Ok(Made::Existing { key: RunKey { tenant: key.tenant.clone(), run }, continued })
+        Ok(Made::Existing { key: RunKey::new(key.tenant.clone(), run), continued })
     };
     match ports.store().create(key, &run).await.map_err(|error| unavailable(&error))? {
         Created::New => Ok(Made::New(Box::new((journal, first, lease)))),
@@ -160,7 +160,7 @@ impl Question {
     #[must_use]
     pub fn run_key(&self) -> RunKey {
         let run = RunId::of(&self.tenant, &self.session, &self.request);
-        RunKey { tenant: self.tenant.clone(), run }
+        RunKey::new(self.tenant.clone(), run)
     }
 
     fn session_key(&self) -> SessionKey {
@@ -175,7 +175,9 @@ impl Question {
     /// What a repeat of the request must agree in.
     fn body_hash(&self) -> String {
         let style = self.output_style.map(OutputStyle::as_str);
-        sha256(json!([self.text, style, self.base_prompt]).to_string().as_bytes())
+        sha256(
+            json!([self.text, style, self.base_prompt, self.settings.mode]).to_string().as_bytes(),
+        )
     }
 
     fn into_asked<P: Ports>(self, ports: &P, view: SessionView, body_hash: String) -> Asked {
@@ -193,6 +195,7 @@ impl Question {
             history: view.history,
             files: view.files,
             settings,
+            task: None,
         }
     }
 }

@@ -77,6 +77,13 @@ fn line(event: &Event) -> String {
             format!("fails: {} {detail}", reason.as_str()).trim_end().to_owned()
         }
         Event::FileAdded { file } => format!("is given {}", file.name),
+        Event::PlanChanged { plan } => {
+            let steps = plan.steps().iter();
+            let steps = steps.map(|step| format!("{} {:?}", step.words(), step.status));
+            format!("plan: {}", steps.collect::<Vec<_>>().join(", "))
+        }
+        Event::TaskStarted { words, .. } => format!("task begins: {words}"),
+        Event::TaskEnded { status, text, .. } => format!("task {}: {text}", status.as_str()),
         Event::RunEnded(ending) => format!(
             "{}: {} ({} steps, {} model calls, {} tool calls{})",
             ending.status.as_str(),

@@ -50,8 +50,9 @@ impl Run {
             history: Vec::new(),
             files: Vec::new(),
             settings: RunSettings::default(),
+            task: None,
         };
-        Ok(Self { key: RunKey { tenant, run }, asked, at_ms: 1_700_000_000_000 })
+        Ok(Self { key: RunKey::new(tenant, run), asked, at_ms: 1_700_000_000_000 })
     }
 
     /// The same run, asked at another time.
@@ -112,7 +113,7 @@ pub(super) fn record(n: u64, write: &str, text: &str) -> Made<Record> {
         epoch: 1,
         at_ms,
         inputs: vec![Input::ModelReplied(Box::new(replied))],
-        entries: vec![Entry { id: "t1".to_owned(), at_ms, event }],
+        entries: vec![Entry { id: "t1".to_owned(), within: None, at_ms, event }],
     })
 }
 
@@ -131,6 +132,7 @@ pub(super) fn text_of(bytes: usize) -> String {
 
 pub(super) fn preview(offset: u64, text: &str, at_ms: i64) -> Preview {
     Preview {
+        within: None,
         message: MessageId::turn(1),
         attempt: 1,
         kind: TextKind::Text,

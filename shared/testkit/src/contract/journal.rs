@@ -1,8 +1,10 @@
 //! Journals.
 
+use djinn_core::id::TaskId;
 use djinn_core::journal::FORMAT;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{Appended, Created};
+use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{Store, StoreError};
 use futures::future::try_join_all;
 
@@ -200,5 +202,35 @@ pub async fn tenants_never_see_each_others_runs(store: &impl Store) -> Checked {
     assert_eq!(store.session_of(&theirs.key.tenant, "r").await?, None);
     // Their session is free although ours is busy.
     assert_eq!(store.create(&theirs.key, &theirs.created_by("w1", None)?).await?, Created::New);
+    Ok(())
+}
+
+/// A task has a journal, a lease and mail of its own; its end ends neither run nor session.
+pub async fn a_task_lives_beside_its_run_and_leaves_the_session_alone(
+    store: &impl Store,
+) -> Checked {
+    let run = Run::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", None)?).await?;
+    let (first, second) =
+        (run.key.with_task(TaskId::of(1, 1)), run.key.with_task(TaskId::of(1, 2)));
+    for (key, write) in [(&first, "w1"), (&second, "w2"), (&first, "w1")] {
+        assert_eq!(store.create(key, &run.created_by(write, None)?).await?, Created::New);
+    }
+    let again = store.create(&first, &run.created_by("w3", None)?).await?;
+    assert!(matches!(again, Created::Exists(_)), "{again:?}");
+
+    store.append(&first, &record(1, "a", "in the first")?, EXPIRY).await?;
+    assert_eq!(store.read(&first, 0).await?.len(), 2);
+    assert_eq!((store.read(&second, 0).await?.len(), store.read(&run.key, 0).await?.len()), (1, 1));
+    store.put_mail(&first, &Mail::Stop { by: run.asked.user.clone() }, EXPIRY).await?;
+    assert_eq!((store.mail(&second).await?.len(), store.mail(&run.key).await?.len()), (0, 0));
+
+    store.end(&first, &record(2, "b", "the end")?, &run.end(), EXPIRY).await?;
+    let status = async |key| store.meta(key).await.map(|meta| meta.map(|meta| meta.status));
+    assert_eq!(status(&first).await?, Some(RunStatus::Finished));
+    assert_eq!(status(&second).await?, Some(RunStatus::Queued));
+    assert_eq!(status(&run.key).await?, Some(RunStatus::Queued));
+    let session = store.session(&run.session()).await?;
+    assert_eq!((session.active, session.history.len()), (Some(run.key.run), 0));
     Ok(())
 }

@@ -48,10 +48,14 @@ impl State {
                 false => Created::Exists(Box::new(stored.meta.clone())),
             });
         }
+        if key.task.is_some() {
+            self.insert(key, new, asked, record);
+            return Ok(Created::New);
+        }
         let session = SessionKey { tenant: key.tenant.clone(), session: asked.session.clone() };
         let active = self.sessions.get(&session).and_then(|session| session.active.clone());
         if let Some(active) = active.filter(|active| *active != key.run) {
-            let active_key = RunKey { tenant: key.tenant.clone(), run: active.clone() };
+            let active_key = RunKey::new(key.tenant.clone(), active.clone());
             if self.meta(&active_key).is_some_and(|meta| !meta.status.has_ended()) {
                 return Ok(Created::SessionBusy(active));
             }
@@ -59,6 +63,11 @@ impl State {
         self.session_mut(&session).start(key.run.clone());
         let label = (key.tenant.clone(), asked.request.as_str().to_owned());
         self.requests.insert(label, asked.session.clone());
+        self.insert(key, new, asked, record);
+        Ok(Created::New)
+    }
+
+    fn insert(&mut self, key: &RunKey, new: &NewRun, asked: &Asked, record: String) {
         let run = self.runs.entry(key.clone()).or_default();
         run.meta = Some(StoredMeta {
             meta: meta_of(asked, new.lease.clone()),
@@ -67,7 +76,6 @@ impl State {
             lapsed: false,
         });
         run.records.insert(new.record.n, record);
-        Ok(Created::New)
     }
 
     pub(super) fn append(&mut self, key: &RunKey, record: &Record) -> Result<Appended, StoreError> {
@@ -96,6 +104,9 @@ impl State {
             if let Some(stored) = self.meta_mut(key) {
                 stored.meta.status = end.status;
                 stored.meta.lease = None;
+            }
+            if key.task.is_some() {
+                return Ok(appended);
             }
             let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
             let exchange = json(&end.exchange)?;

@@ -120,7 +120,7 @@ async fn tell_active_run<P: Ports>(
 ) -> Result<(), Refusal> {
     let view = agent.ports.store().session(session).await.map_err(stored)?;
     let Some(run) = view.active else { return Ok(()) };
-    let key = RunKey { tenant: session.tenant.clone(), run };
+    let key = RunKey::new(session.tenant.clone(), run);
     wake(&agent.ports, &key, &mail).await.map_err(stored)
 }
 

@@ -78,6 +78,7 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let ending = end("s", 5, RunStatus::Finished);
     let stop = Mail::Stop { by: user() };
     let piece = Preview {
+        within: None,
         message: MessageId::turn(1),
         attempt: 1,
         kind: TextKind::Text,

@@ -26,7 +26,7 @@ pub(crate) fn session(label: &str) -> SessionKey {
 
 pub(crate) fn key(session: &str, request: &str) -> RunKey {
     let (session, request) = (SessionId::new(session).unwrap(), RequestId::new(request).unwrap());
-    RunKey { tenant: tenant(), run: RunId::of(&tenant(), &session, &request) }
+    RunKey::new(tenant(), RunId::of(&tenant(), &session, &request))
 }
 
 pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
@@ -42,6 +42,7 @@ pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
         history: Vec::new(),
         files: Vec::new(),
         settings: RunSettings::default(),
+        task: None,
     };
     let (_, record) = Journal::open(asked, 1, WriteId::new("h.1.0").unwrap(), at_ms);
     NewRun { record, lease: Some(lease()), expires_at_s: EXPIRY }

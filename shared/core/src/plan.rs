@@ -1,0 +1,315 @@
+//! The planner's list of steps: a graph without cycles, in which ready steps may run at once.
+//!
+//! A step's id is its place in the order it was first written (`s1`, `s2`), and it keeps it for as
+//! long as the plan has the step: what is known of it survives every update that keeps its words.
+
+mod command;
+mod draft;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use command::{PLANNING_TOOL, PlanCommand};
+pub use draft::{StepDraft, drafts};
+
+/// Bytes of one step's words.
+pub const MAX_STEP: usize = 2 * 1024;
+
+/// Names a step within its run: `s3`. A plan that drops a step does not give its id to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StepId(pub u32);
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}", self.0)
+    }
+}
+
+/// Where a step stands, in the words of the planning tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// Nobody has worked on it.
+    #[default]
+    NotStarted,
+    /// A task works on it.
+    InProgress,
+    /// It is done.
+    Completed,
+    /// It failed, or the planner gave it up. What depends on it does not run.
+    Blocked,
+}
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Its id.
+    pub id: StepId,
+    /// What it belongs to, a few words; may be empty.
+    pub stage: String,
+    /// What is to be done.
+    pub details: String,
+    /// Where it stands.
+    pub status: StepStatus,
+    /// What the planner noted about it.
+    pub note: String,
+    /// The steps that must be completed before.
+    pub depends_on: BTreeSet<StepId>,
+}
+
+impl Step {
+    /// The step as one line: `stage: details`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self.stage.as_str() {
+            "" => self.details.clone(),
+            stage => format!("{stage}: {}", self.details),
+        }
+    }
+}
+
+/// A plan. It has at least one step and no cycle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What it is for.
+    pub title: String,
+    steps: Vec<Step>,
+    /// Steps that were ever in it.
+    ids: u32,
+}
+
+/// Why a plan cannot be made or changed so. The planner reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "problem", rename_all = "snake_case")]
+pub enum PlanError {
+    /// No steps.
+    #[error("a plan has at least one step")]
+    Empty,
+    /// More steps than the cap.
+    #[error("a plan has at most {cap} steps")]
+    TooMany {
+        /// The cap.
+        cap: usize,
+    },
+    /// A step is too long.
+    #[error("step {number} is longer than {MAX_STEP} bytes")]
+    TooLong {
+        /// Its number in the list, from 1.
+        number: usize,
+    },
+    /// A dependency on a step that is not in the list.
+    #[error("step {number} depends on step {on}, but there are {steps}")]
+    UnknownDependency {
+        /// The step's number in the list, from 1.
+        number: usize,
+        /// What it names.
+        on: usize,
+        /// How many steps there are.
+        steps: usize,
+    },
+    /// Steps that wait for each other.
+    #[error("steps {} wait for each other", joined(.steps))]
+    Cycle {
+        /// Their numbers in the list, from 1.
+        steps: Vec<usize>,
+    },
+    /// There is no such step.
+    #[error("there is no step {asked}; there are {}", joined(.known))]
+    UnknownStep {
+        /// What was asked for.
+        asked: String,
+        /// The steps there are.
+        known: Vec<StepId>,
+    },
+    /// An argument is missing or cannot be read.
+    #[error("`{argument}` is missing or cannot be read")]
+    BadCommand {
+        /// Which.
+        argument: &'static str,
+    },
+    /// There is no plan yet.
+    #[error("there is no plan yet: create one")]
+    NoPlan,
+}
+
+fn joined(items: &[impl fmt::Display]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl Plan {
+    /// A new plan.
+    ///
+    /// # Errors
+    /// [`PlanError`], which the planner reads.
+    pub fn create(title: &str, drafts: &[StepDraft], max_steps: usize) -> Result<Self, PlanError> {
+        let empty = Self { title: String::new(), steps: Vec::new(), ids: 0 };
+        empty.updated(title, drafts, max_steps)
+    }
+
+    /// The plan with these steps instead. A step whose words are those of one before keeps its id,
+    /// status and note; a step that is being worked on stays, whatever the list says.
+    ///
+    /// # Errors
+    /// [`PlanError`], which the planner reads; the plan is unchanged then.
+    pub fn updated(
+        &self,
+        title: &str,
+        drafts: &[StepDraft],
+        max_steps: usize,
+    ) -> Result<Self, PlanError> {
+        check(drafts, max_steps)?;
+        let mut ids = self.ids;
+        let mut known: Vec<&Step> = self.steps.iter().collect();
+        let mut steps: Vec<Step> = Vec::with_capacity(drafts.len());
+        for draft in drafts {
+            let same = known
+                .iter()
+                .position(|step| step.stage == draft.stage && step.details == draft.details);
+            steps.push(match same {
+                Some(place) => known.remove(place).clone(),
+                None => {
+                    ids += 1;
+                    draft.step(StepId(ids))
+                }
+            });
+        }
+        let listed: Vec<StepId> = steps.iter().map(|step| step.id).collect();
+        for (step, draft) in steps.iter_mut().zip(drafts) {
+            let on = draft.depends_on.iter().filter_map(|number| listed.get(number - 1));
+            step.depends_on = on.copied().collect();
+        }
+        let running = known.into_iter().filter(|step| step.status == StepStatus::InProgress);
+        let kept: BTreeSet<StepId> = listed.into_iter().collect();
+        for step in running {
+            let mut step = step.clone();
+            step.depends_on.retain(|id| kept.contains(id));
+            steps.push(step);
+        }
+        let title = if title.is_empty() { &self.title } else { title };
+        Ok(Self { title: title.to_owned(), steps, ids })
+    }
+
+    /// Sets a step's status, and its note unless it is empty.
+    ///
+    /// # Errors
+    /// [`PlanError::UnknownStep`].
+    pub fn mark(&mut self, id: StepId, status: StepStatus, note: &str) -> Result<(), PlanError> {
+        let known = || self.steps.iter().map(|step| step.id).collect();
+        let Some(place) = self.steps.iter().position(|step| step.id == id) else {
+            return Err(PlanError::UnknownStep { asked: id.to_string(), known: known() });
+        };
+        if let Some(step) = self.steps.get_mut(place) {
+            step.status = status;
+            if !note.is_empty() {
+                note.clone_into(&mut step.note);
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks every step completed that is not blocked.
+    pub fn finish(&mut self) {
+        for step in &mut self.steps {
+            if step.status != StepStatus::Blocked {
+                step.status = StepStatus::Completed;
+            }
+        }
+    }
+
+    /// The steps in their order.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The step of this id.
+    #[must_use]
+    pub fn step(&self, id: StepId) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == id)
+    }
+
+    /// The steps that can be worked on now: not started, and all they depend on is completed.
+    pub fn ready(&self) -> impl Iterator<Item = &Step> {
+        let status: BTreeMap<StepId, StepStatus> =
+            self.steps.iter().map(|step| (step.id, step.status)).collect();
+        self.steps.iter().filter(move |step| {
+            step.status == StepStatus::NotStarted
+                && step.depends_on.iter().all(|on| status.get(on) == Some(&StepStatus::Completed))
+        })
+    }
+
+    /// Whether no step is being worked on or ready: the planner has the word.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        let working = |step: &Step| step.status == StepStatus::InProgress;
+        !self.steps.iter().any(working) && self.ready().next().is_none()
+    }
+
+    /// Whether nothing is left to do.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.steps.iter().all(|step| step.status == StepStatus::Completed)
+    }
+}
+
+fn check(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {
+    if drafts.is_empty() {
+        return Err(PlanError::Empty);
+    }
+    if drafts.len() > max_steps {
+        return Err(PlanError::TooMany { cap: max_steps });
+    }
+    for (number, draft) in (1..).zip(drafts) {
+        if draft.stage.len() + draft.details.len() > MAX_STEP {
+            return Err(PlanError::TooLong { number });
+        }
+        let unknown = |on: &&usize| !(1..=drafts.len()).contains(*on);
+        if let Some(on) = draft.depends_on.iter().find(unknown) {
+            return Err(PlanError::UnknownDependency { number, on: *on, steps: drafts.len() });
+        }
+    }
+    match unreachable(drafts) {
+        steps if steps.is_empty() => Ok(()),
+        steps => Err(PlanError::Cycle { steps }),
+    }
+}
+
+/// The numbers of the steps that could never become ready: those on a cycle.
+fn unreachable(drafts: &[StepDraft]) -> Vec<usize> {
+    let mut waiting: BTreeSet<usize> = (1..=drafts.len()).collect();
+    loop {
+        let free: Vec<usize> = (1..)
+            .zip(drafts)
+            .filter(|(number, draft)| {
+                waiting.contains(number) && draft.depends_on.iter().all(|on| !waiting.contains(on))
+            })
+            .map(|(number, _)| number)
+            .collect();
+        if free.is_empty() {
+            return on_cycles(drafts, waiting);
+        }
+        free.iter().for_each(|number| {
+            waiting.remove(number);
+        });
+    }
+}
+
+/// Of the steps that wait, those that some other waiting step waits for: what only hangs behind a
+/// cycle is not part of it.
+fn on_cycles(drafts: &[StepDraft], mut waiting: BTreeSet<usize>) -> Vec<usize> {
+    loop {
+        let awaited: BTreeSet<usize> = (1..)
+            .zip(drafts)
+            .filter(|(number, _)| waiting.contains(number))
+            .flat_map(|(_, draft)| draft.depends_on.iter().copied())
+            .collect();
+        let on_cycle: BTreeSet<usize> = waiting.intersection(&awaited).copied().collect();
+        if on_cycle == waiting {
+            return waiting.into_iter().collect();
+        }
+        waiting = on_cycle;
+    }
+}

@@ -1,0 +1,156 @@
+//! Steps as the planner writes them.
+
+use std::collections::BTreeSet;
+
+use super::{Plan, Step, StepId, StepStatus};
+
+/// What splits a step into parts that run at once, in JoyAgent's plans.
+const SEPARATOR: &str = "<sep>";
+
+/// What JoyAgent's plans number their steps with: `执行顺序2. stage：details`.
+const ORDER: &str = "执行顺序";
+
+/// A step as it was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepDraft {
+    /// What it belongs to.
+    pub stage: String,
+    /// What is to be done.
+    pub details: String,
+    /// The numbers (from 1) of the steps in the list that must be completed before.
+    pub depends_on: BTreeSet<usize>,
+}
+
+impl StepDraft {
+    pub(super) fn step(&self, id: StepId) -> Step {
+        Step {
+            id,
+            stage: self.stage.clone(),
+            details: self.details.clone(),
+            status: StepStatus::NotStarted,
+            note: String::new(),
+            depends_on: BTreeSet::new(),
+        }
+    }
+}
+
+/// A line of the list: its order number, if it has one, and its parts.
+struct Line {
+    order: Option<u32>,
+    parts: Vec<(String, String)>,
+    depends_on: Option<BTreeSet<usize>>,
+}
+
+/// Reads a list of steps.
+///
+/// `depends_on` holds for each line the numbers (from 1) of the lines it waits for. Without it,
+/// numbered lines (`执行顺序N.`) wait for those of the next lower number, and lines without a number
+/// for the line before. `<sep>` splits a line into parts that run at once.
+#[must_use]
+pub fn drafts(lines: &[String], depends_on: Option<&[BTreeSet<usize>]>) -> Vec<StepDraft> {
+    let given = |index| depends_on.map(|all| all.get(index).cloned().unwrap_or_default());
+    let lines: Vec<Line> =
+        lines.iter().enumerate().map(|(index, line)| Line::read(line, given(index))).collect();
+    // The numbers in the list of drafts that each line became.
+    let mut numbers: Vec<Vec<usize>> = Vec::with_capacity(lines.len());
+    let mut next = 1;
+    for line in &lines {
+        numbers.push((next..next + line.parts.len()).collect());
+        next += line.parts.len();
+    }
+    let mut drafts = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let on: BTreeSet<usize> = awaited(&lines, index)
+            .into_iter()
+            // A line that is not there stays a number that no step has, and is refused as such.
+            .flat_map(|line| numbers.get(line - 1).cloned().unwrap_or_else(|| vec![next + line]))
+            .collect();
+        drafts.extend(line.parts.iter().map(|(stage, details)| StepDraft {
+            stage: stage.clone(),
+            details: details.clone(),
+            depends_on: on.clone(),
+        }));
+    }
+    drafts
+}
+
+/// The numbers (from 1) of the lines that a line waits for.
+fn awaited(lines: &[Line], index: usize) -> BTreeSet<usize> {
+    let Some(line) = lines.get(index) else { return BTreeSet::new() };
+    if let Some(on) = &line.depends_on {
+        return on.clone();
+    }
+    let Some(order) = line.order else {
+        return (index > 0).then_some(index).into_iter().collect();
+    };
+    let lower = lines.iter().filter_map(|line| line.order).filter(|other| *other < order).max();
+    (1..)
+        .zip(lines)
+        .filter(|(_, line)| lower.is_some() && line.order == lower)
+        .map(|it| it.0)
+        .collect()
+}
+
+impl Line {
+    fn read(line: &str, depends_on: Option<BTreeSet<usize>>) -> Self {
+        let line = line.trim();
+        let (order, rest) =
+            numbered(line).map_or((None, line), |(order, rest)| (Some(order), rest));
+        let (stage, details) = staged(rest);
+        let parts = details.split(SEPARATOR).map(str::trim).filter(|part| !part.is_empty());
+        let mut parts: Vec<_> = parts.map(|part| (stage.to_owned(), part.to_owned())).collect();
+        if parts.is_empty() {
+            parts.push((stage.to_owned(), String::new()));
+        }
+        Self { order, parts, depends_on }
+    }
+}
+
+/// `执行顺序2. rest`, `2. rest` and `2、rest`.
+fn numbered(line: &str) -> Option<(u32, &str)> {
+    let line = line.strip_prefix(ORDER).unwrap_or(line).trim_start();
+    let end = line.find(|c: char| !c.is_ascii_digit())?;
+    let (digits, rest) = line.split_at(end);
+    let rest = rest.strip_prefix(['.', '．', '、', ':', '：'])?;
+    Some((digits.parse().ok()?, rest.trim_start()))
+}
+
+/// `stage: details`, split at the first colon of the first line that a short stage stands before.
+fn staged(text: &str) -> (&str, &str) {
+    const LONGEST_STAGE: usize = 40;
+    let found =
+        text.char_indices().take(LONGEST_STAGE).take_while(|(_, c)| *c != '\n').find(|(at, c)| {
+            // Not the colon of a URL or a time.
+            matches!(c, '：')
+                || (*c == ':' && text.get(at + 1..).is_some_and(|rest| rest.starts_with(' ')))
+        });
+    match found {
+        Some((at, colon)) => {
+            let details = text.get(at + colon.len_utf8()..).unwrap_or_default();
+            (text.get(..at).unwrap_or_default().trim(), details.trim())
+        }
+        None => ("", text),
+    }
+}
+
+impl Plan {
+    /// The plan as a file people read: a list with a box for each step.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text = format!("# {}\n\n", self.title);
+        for step in self.steps() {
+            let mark = match step.status {
+                StepStatus::NotStarted => "[ ]",
+                StepStatus::InProgress => "[~]",
+                StepStatus::Completed => "[x]",
+                StepStatus::Blocked => "[!]",
+            };
+            let note = match step.note.as_str() {
+                "" => String::new(),
+                note => format!(" ({note})"),
+            };
+            text.push_str(&format!("- {mark} {}. {}{note}\n", step.id, step.words()));
+        }
+        text
+    }
+}

@@ -1,0 +1,125 @@
+//! How a run comes to its end.
+
+use std::collections::BTreeSet;
+
+use super::{Ended, Phase, Run, Summarizing};
+use crate::budget::Usage;
+use crate::code::{ErrorCode, Failure};
+use crate::effect::Delivery;
+use crate::entry::{Ending, Event};
+use crate::file::ProductFile;
+use crate::id::MessageId;
+use crate::input::Partial;
+use crate::status::RunStatus;
+
+impl Run {
+    /// The agent's last words are the answer.
+    pub(super) fn answered(&mut self, at_ms: i64) -> Vec<(String, Event)> {
+        let answer = self.conversation.last_words().to_owned();
+        self.end(RunStatus::Finished, answer, Vec::new(), None, at_ms)
+    }
+
+    /// The work is broken off: a run sums up what there is, a task leaves that to its run.
+    pub(super) fn break_off(&mut self, failure: Failure, at_ms: i64) -> Vec<(String, Event)> {
+        if self.is_task() {
+            return self.fail(failure, at_ms);
+        }
+        self.phase = Phase::Summarizing(Summarizing::after(Some(failure)));
+        Vec::new()
+    }
+
+    pub(super) fn steps_are_used_up(&self) -> bool {
+        self.spent.steps >= self.asked.settings.budget.steps
+    }
+
+    pub(super) fn steps_used_up(&self) -> Failure {
+        Failure::new(ErrorCode::StepsUsedUp, self.asked.settings.budget.steps.to_string())
+    }
+
+    pub(super) fn model_failed(
+        &mut self,
+        message: &MessageId,
+        failure: &Failure,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        self.attempts_at(message)?;
+        let last_words = self.conversation.last_words().to_owned();
+        let files = self.produced.deliverable();
+        Some(match &self.phase {
+            // The work is done and the agent said what came of it: that is the answer then.
+            Phase::Summarizing(Summarizing { because: None, .. }) if !last_words.is_empty() => {
+                self.end(RunStatus::Finished, last_words, files, None, at_ms)
+            }
+            Phase::Summarizing(Summarizing { because: Some(because), .. }) => {
+                let because = because.clone();
+                self.end(RunStatus::Failed, last_words, files, Some(because), at_ms)
+            }
+            Phase::Summarizing(_)
+            | Phase::Reacting(_)
+            | Phase::PlanSolving(_)
+            | Phase::Ended(_) => self.fail(failure.clone(), at_ms),
+        })
+    }
+
+    pub(super) fn stopped(
+        &mut self,
+        partial: Option<&Partial>,
+        at_ms: i64,
+    ) -> Vec<(String, Event)> {
+        let mut events = Vec::new();
+        let partial = partial.filter(|partial| self.attempts_at(&partial.message).is_some());
+        if let Some(Partial { message, text }) = partial {
+            let (message, text) = (message.clone(), text.clone());
+            let completed = Event::MessageCompleted {
+                message: message.clone(),
+                text,
+                reasoning: None,
+                cut: true,
+                usage: Usage::default(),
+            };
+            events.push((message.to_string(), completed));
+        }
+        let answer = self.conversation.last_words().to_owned();
+        let files = self.produced.deliverable();
+        let failure = Some(ErrorCode::Stopped.into());
+        events.extend(self.end(RunStatus::Stopped, answer, files, failure, at_ms));
+        events
+    }
+
+    pub(super) fn fail(&mut self, failure: Failure, at_ms: i64) -> Vec<(String, Event)> {
+        let answer = self.conversation.last_words().to_owned();
+        let files = self.produced.deliverable();
+        self.end(RunStatus::Failed, answer, files, Some(failure), at_ms)
+    }
+
+    pub(super) fn end(
+        &mut self,
+        status: RunStatus,
+        answer: String,
+        files: Vec<ProductFile>,
+        failure: Option<Failure>,
+        at_ms: i64,
+    ) -> Vec<(String, Event)> {
+        let mut events = match &self.phase {
+            Phase::Reacting(agent) => agent.abandon(),
+            Phase::PlanSolving(solving) => solving.abandon(),
+            Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
+        };
+        let took_ms = u64::try_from(at_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
+        let (delivery, outcome) = match &self.asked.task {
+            None => {
+                let ending = Ending { status, answer, files, failure, spent: self.spent, took_ms };
+                events.push(("end".to_owned(), Event::RunEnded(ending)));
+                (Delivery::AlarmRemoval, None)
+            }
+            // Viewers see the end of a task in its run.
+            Some(task) => {
+                let outcome = self.outcome(task, status, answer, failure);
+                (Delivery::Outcome, Some(Box::new(outcome)))
+            }
+        };
+        let undelivered = BTreeSet::from([delivery]);
+        self.phase = Phase::Ended(Ended { status, undelivered, outcome });
+        events
+    }
+}

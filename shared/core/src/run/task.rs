@@ -1,0 +1,149 @@
+//! A run and its tasks: what a task is started with, and what it hands back.
+//!
+//! A task is a run of its own, one level down: the same machine without a summary, whose outcome is
+//! owed to the run that asked for it.
+
+use super::{Phase, Run, Summarizing, Then};
+use crate::agent_loop::Observed;
+use crate::code::{ErrorCode, Failure};
+use crate::conversation::Item;
+use crate::entry::Event;
+use crate::id::TaskId;
+use crate::input::{Asked, MAX_REPORT, TaskAsked, TaskEnded, TaskReport};
+use crate::status::RunStatus;
+
+impl Run {
+    /// Whether this is a task of another run's plan.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        self.asked.task.is_some()
+    }
+
+    /// What a task that is owed is started with. `None` for any other.
+    #[must_use]
+    pub fn task(&self, task: &TaskId) -> Option<Asked> {
+        let Phase::PlanSolving(solving) = &self.phase else { return None };
+        let (_, words, failed_before) = solving.tasks().find(|(id, ..)| *id == task)?;
+        let rounds = self.conversation.items.iter().flat_map(|item| match item {
+            Item::Round { reports, .. } => reports.as_slice(),
+            Item::Turn(_) | Item::Note(_) => &[],
+        });
+        let mut asked = self.asked.clone();
+        asked.files = self.files.all().to_vec();
+        asked.settings.budget.steps = asked.settings.plan.task_steps;
+        asked.task = Some(TaskAsked {
+            task: task.clone(),
+            words: words.to_owned(),
+            before: rounds.chain(solving.reports()).cloned().collect(),
+            failed_before: failed_before.map(str::to_owned),
+        });
+        Some(asked)
+    }
+
+    /// The tasks that have not ended.
+    #[must_use]
+    pub fn running_tasks(&self) -> Vec<TaskId> {
+        match &self.phase {
+            Phase::PlanSolving(solving) => solving.tasks().map(|(id, ..)| id.clone()).collect(),
+            Phase::Reacting(_) | Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
+        }
+    }
+
+    /// What an ended task owes its run.
+    #[must_use]
+    pub fn task_outcome(&self) -> Option<&TaskEnded> {
+        match &self.phase {
+            Phase::Ended(ended) => ended.outcome.as_deref(),
+            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => None,
+        }
+    }
+
+    /// What viewers see of the beginning. A task's is seen in the run that asked for it.
+    pub(super) fn started(&self) -> Option<(String, Event)> {
+        let event = Event::RunStarted {
+            session: self.asked.session.clone(),
+            request: self.asked.request.clone(),
+            question: self.asked.question.clone(),
+            mode: self.asked.settings.mode,
+        };
+        (!self.is_task()).then(|| ("start".to_owned(), event))
+    }
+
+    pub(super) fn task_ended(
+        &mut self,
+        ended: &TaskEnded,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        let Phase::PlanSolving(solving) = &mut self.phase else { return None };
+        let (observed, then) = solving.task_ended(ended, &self.asked.settings.plan)?;
+        for file in &ended.files {
+            self.files.put(file.clone());
+            self.produced.put(file.clone());
+        }
+        self.spent.add_task(&ended.spent);
+        Some(self.go_on(observed, then, at_ms))
+    }
+
+    /// Takes over what the planner or a task did, and decides what comes next.
+    pub(super) fn go_on(
+        &mut self,
+        observed: Observed,
+        then: Then,
+        at_ms: i64,
+    ) -> Vec<(String, Event)> {
+        let Observed { mut events, items, .. } = observed;
+        self.conversation.items.extend(items);
+        events.extend(match then {
+            Then::Answered => self.answered(at_ms),
+            Then::Done => {
+                self.phase = Phase::Summarizing(Summarizing::after(None));
+                Vec::new()
+            }
+            Then::RoundsUsedUp => {
+                let rounds = self.asked.settings.plan.max_rounds.to_string();
+                self.break_off(Failure::new(ErrorCode::RoundsUsedUp, rounds), at_ms)
+            }
+            Then::GoOn if self.planner_is_due() && self.steps_are_used_up() => {
+                let failure = self.steps_used_up();
+                self.break_off(failure, at_ms)
+            }
+            Then::GoOn => Vec::new(),
+        });
+        events
+    }
+
+    fn planner_is_due(&self) -> bool {
+        matches!(&self.phase, Phase::PlanSolving(solving) if solving.tasks().next().is_none())
+    }
+
+    /// What a task hands back.
+    pub(super) fn outcome(
+        &self,
+        task: &TaskAsked,
+        status: RunStatus,
+        answer: String,
+        failure: Option<Failure>,
+    ) -> TaskEnded {
+        let language = self.asked.settings.language;
+        let text = match &failure {
+            None => answer,
+            Some(failure) if answer.is_empty() => failure.sentence(language),
+            Some(failure) => format!("{}\n\n{answer}", failure.sentence(language)),
+        };
+        let files = self.produced.all().to_vec();
+        let report = TaskReport {
+            task: task.task.clone(),
+            words: task.words.clone(),
+            text: cut(text),
+            files: files.iter().map(|file| file.name.clone()).collect(),
+            done: status == RunStatus::Finished,
+        };
+        TaskEnded { report, status, failure, files, spent: self.spent }
+    }
+}
+
+/// The beginning of a text, at most [`MAX_REPORT`] bytes of it.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_REPORT));
+    text
+}

@@ -1,0 +1,179 @@
+//! Plans: how steps are read, when they are ready, what survives an update.
+
+use std::collections::BTreeSet;
+
+use djinn_core::plan::{Plan, PlanError, StepDraft, StepId, StepStatus, drafts};
+use proptest::prelude::*;
+
+fn lines(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|&line| line.to_owned()).collect()
+}
+
+/// Each step as `details<numbers`.
+fn read(list: &[&str], depends_on: Option<&[&[usize]]>) -> Vec<String> {
+    let depends_on: Option<Vec<BTreeSet<usize>>> =
+        depends_on.map(|all| all.iter().map(|on| on.iter().copied().collect()).collect());
+    drafts(&lines(list), depends_on.as_deref())
+        .iter()
+        .map(|draft| {
+            let on: Vec<_> = draft.depends_on.iter().map(ToString::to_string).collect();
+            match draft.stage.as_str() {
+                "" => format!("{} < {}", draft.details, on.join(",")),
+                stage => format!("[{stage}] {} < {}", draft.details, on.join(",")),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn equal_numbers_run_at_once_and_the_next_waits_for_all_of_them() {
+    assert_eq!(
+        read(
+            &[
+                "执行顺序1. 查找：金价",
+                "执行顺序1. 查找：银价",
+                "执行顺序2. 报告：比较",
+                "执行顺序4. 报告：发布"
+            ],
+            None
+        ),
+        ["[查找] 金价 < ", "[查找] 银价 < ", "[报告] 比较 < 1,2", "[报告] 发布 < 3"]
+    );
+}
+
+#[test]
+fn lines_without_numbers_run_one_after_the_other() {
+    assert_eq!(read(&["a", "b", "c"], None), ["a < ", "b < 1", "c < 2"]);
+}
+
+#[test]
+fn what_is_said_of_dependencies_counts_instead_of_numbers() {
+    let on: &[&[usize]] = &[&[], &[], &[1, 2]];
+    assert_eq!(read(&["1. a", "2. b", "3. c"], Some(on)), ["a < ", "b < ", "c < 1,2"]);
+    assert_eq!(read(&["a", "b"], Some(&[])), ["a < ", "b < "]);
+}
+
+#[test]
+fn a_separator_splits_a_step_into_parts_that_run_at_once() {
+    assert_eq!(
+        read(&["start", "compare: north<sep>south <sep> ", "end"], None),
+        ["start < ", "[compare] north < 1", "[compare] south < 1", "end < 2,3"]
+    );
+}
+
+#[test]
+fn a_stage_ends_at_the_first_colon_and_is_no_url_and_no_time() {
+    assert_eq!(
+        read(&["Look: see http://x.org: all", "at 10:30 look", "see http://x.org"], Some(&[])),
+        ["[Look] see http://x.org: all < ", "at 10:30 look < ", "see http://x.org < "]
+    );
+}
+
+fn draft(details: &str, depends_on: &[usize]) -> StepDraft {
+    let depends_on = depends_on.iter().copied().collect();
+    StepDraft { details: details.to_owned(), depends_on, ..StepDraft::default() }
+}
+
+fn plan(drafts: &[StepDraft]) -> Plan {
+    Plan::create("t", drafts, 100).unwrap()
+}
+
+fn ready(plan: &Plan) -> Vec<u32> {
+    plan.ready().map(|step| step.id.0).collect()
+}
+
+#[test]
+fn steps_become_ready_as_those_they_wait_for_complete() {
+    let mut plan = plan(&[draft("a", &[]), draft("b", &[]), draft("c", &[1, 2]), draft("d", &[3])]);
+    assert_eq!(ready(&plan), [1, 2]);
+    plan.mark(StepId(1), StepStatus::Completed, "").unwrap();
+    plan.mark(StepId(2), StepStatus::InProgress, "").unwrap();
+    assert_eq!(ready(&plan), [0u32; 0]);
+    assert!(!plan.is_at_rest());
+    plan.mark(StepId(2), StepStatus::Blocked, "no data").unwrap();
+    assert!(plan.is_at_rest() && !plan.is_complete());
+}
+
+#[test]
+fn an_update_keeps_what_is_known_of_steps_whose_words_stay() {
+    let mut before = plan(&[draft("a", &[]), draft("b", &[1]), draft("c", &[2])]);
+    before.mark(StepId(1), StepStatus::Completed, "done well").unwrap();
+    before.mark(StepId(2), StepStatus::InProgress, "").unwrap();
+    let after = before.updated("", &[draft("new", &[]), draft("a", &[]), draft("d", &[1, 2])], 100);
+    let after = after.unwrap();
+    let shown: Vec<_> = after
+        .steps()
+        .iter()
+        .map(|step| (step.id.0, step.details.as_str(), step.status, step.note.as_str()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (4, "new", StepStatus::NotStarted, ""),
+            (1, "a", StepStatus::Completed, "done well"),
+            (5, "d", StepStatus::NotStarted, ""),
+            // It is being worked on, so it stays, though the list has dropped it.
+            (2, "b", StepStatus::InProgress, ""),
+        ]
+    );
+    assert_eq!(after.title, "t");
+    assert_eq!(after.step(StepId(5)).unwrap().depends_on, [StepId(1), StepId(4)].into());
+}
+
+#[test]
+fn what_cannot_be_a_plan_is_refused_by_name() {
+    let refused = |drafts: &[StepDraft]| Plan::create("t", drafts, 3).unwrap_err().to_string();
+    let long = "x".repeat(2049);
+    for (drafts, says) in [
+        (vec![], "a plan has at least one step"),
+        (vec![draft("a", &[]); 4], "a plan has at most 3 steps"),
+        (vec![draft("a", &[]), draft(&long, &[])], "step 2 is longer than 2048 bytes"),
+        (vec![draft("a", &[2])], "step 1 depends on step 2, but there are 1"),
+        (vec![draft("a", &[0])], "step 1 depends on step 0, but there are 1"),
+        (vec![draft("a", &[1])], "steps 1 wait for each other"),
+        (
+            vec![draft("a", &[2]), draft("b", &[1]), draft("c", &[1])],
+            "steps 1, 2 wait for each other",
+        ),
+    ] {
+        assert_eq!(refused(&drafts), says);
+    }
+    let mut plan = plan(&[draft("a", &[]), draft("b", &[])]);
+    let error = plan.mark(StepId(7), StepStatus::Completed, "").unwrap_err();
+    assert_eq!(error.to_string(), "there is no step s7; there are s1, s2");
+    assert!(matches!(error, PlanError::UnknownStep { .. }));
+}
+
+fn any_drafts() -> impl Strategy<Value = Vec<StepDraft>> {
+    prop::collection::vec(("[a-c]", prop::collection::btree_set(1usize..7, 0..3)), 1..7).prop_map(
+        |steps| {
+            steps
+                .into_iter()
+                .map(|(details, depends_on)| StepDraft {
+                    details,
+                    depends_on,
+                    stage: String::new(),
+                })
+                .collect()
+        },
+    )
+}
+
+proptest! {
+    /// Whatever the planner writes, a plan that is taken can be worked off to its end: completing
+    /// what is ready, again and again, completes every step once.
+    #[test]
+    fn every_plan_comes_to_an_end(first in any_drafts(), second in any_drafts()) {
+        let Ok(plan) = Plan::create("t", &first, 10) else { return Ok(()) };
+        let mut plan = plan.updated("t", &second, 10).unwrap_or(plan);
+        let mut done = BTreeSet::new();
+        loop {
+            let Some(id) = plan.ready().map(|step| step.id).next() else { break };
+            prop_assert!(done.insert(id));
+            plan.mark(id, StepStatus::Completed, "").unwrap();
+        }
+        prop_assert!(plan.is_complete() && plan.is_at_rest());
+        let ids: BTreeSet<_> = plan.steps().iter().map(|step| step.id).collect();
+        prop_assert_eq!(ids.len(), plan.steps().len());
+    }
+}

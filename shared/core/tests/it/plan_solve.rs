@@ -1,0 +1,180 @@
+//! Plan-Solve as a table, like the run's machine; and tasks, which are runs one level down.
+
+use djinn_core::code::ErrorCode;
+use djinn_core::effect::{Delivery, Effect, EffectId};
+use djinn_core::entry::Event;
+use djinn_core::id::{CallId, TaskId};
+use djinn_core::input::{Input, MAX_REPORT};
+use djinn_core::journal::Journal;
+use djinn_core::plan::PLANNING_TOOL;
+use djinn_core::run::Run;
+use djinn_core::settings::{Mode, Role};
+use djinn_core::status::RunStatus;
+use djinn_core::tool::FailReason;
+use serde_json::{Value, json};
+
+use crate::machine;
+use crate::story;
+
+#[test]
+fn plan_solve_does_what_its_table_says() {
+    machine::check(include_str!("plan_solve.txt"), story::asked_to_plan, input, owed);
+}
+
+/// `task:s1.1*` may be driven where the run is.
+fn owed(run: &Run) -> Vec<String> {
+    let name = |effect: &Effect| match effect {
+        Effect::Wait { .. } => None,
+        Effect::Dispatch(dispatch) if dispatch.alone => Some(format!("{}*", effect.id())),
+        Effect::CallModel(call) if call.attempt > 1 => {
+            Some(format!("{}#{}", effect.id(), call.attempt))
+        }
+        effect => Some(effect.id().to_string()),
+    };
+    run.due().iter().filter_map(name).collect()
+}
+
+fn input(line: &str) -> Input {
+    let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+    match verb {
+        "plans" => {
+            let (message, command) = rest.split_once(' ').unwrap();
+            story::planned(message, &arguments(command))
+        }
+        "says" => {
+            let (message, text) = rest.split_once(' ').unwrap();
+            story::replied(message, text.trim_matches('"'), &[])
+        }
+        "task_done" => story::task_ended(rest, RunStatus::Finished, "It is done."),
+        "task_failed" => story::task_ended(rest, RunStatus::Failed, "It cannot be done."),
+        _ => machine::input(line),
+    }
+}
+
+/// `create a; b; c<1,2`, `mark 2 completed`, `finish`. If a step says what it waits for, so do all.
+fn arguments(command: &str) -> Value {
+    let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
+    match verb {
+        "mark" => {
+            let (step, status) = rest.split_once(' ').unwrap();
+            json!({"command": "mark_step", "step_index": step, "step_status": status})
+        }
+        "finish" => json!({"command": "finish"}),
+        verb => {
+            let parts: Vec<(&str, Option<&str>)> = rest
+                .split("; ")
+                .map(|step| step.split_once('<').map_or((step, None), |(s, on)| (s, Some(on))))
+                .collect();
+            let steps: Vec<&str> = parts.iter().map(|(step, _)| step.trim()).collect();
+            let mut arguments = json!({"command": verb, "title": "t", "steps": steps});
+            if parts.iter().any(|(_, on)| on.is_some()) {
+                let numbers = |on: Option<&str>| -> Vec<u64> {
+                    on.unwrap_or("").split(',').filter_map(|n| n.trim().parse().ok()).collect()
+                };
+                arguments["depends_on"] = parts.iter().map(|(_, on)| json!(numbers(*on))).collect();
+            }
+            arguments
+        }
+    }
+}
+
+/// A journal that was told these things.
+fn told(inputs: &[&str]) -> (Journal, Vec<Event>) {
+    let (mut journal, _) = Journal::open(story::asked_to_plan("why?"), 1, story::write(0), 0);
+    let mut events = Vec::new();
+    for line in inputs {
+        let n = journal.next();
+        let (next, record) = journal.decide(vec![input(line)], 1, story::write(n), 0).unwrap();
+        events.extend(record.entries.into_iter().map(|entry| entry.event));
+        journal = next;
+    }
+    (journal, events)
+}
+
+#[test]
+fn a_task_knows_its_step_what_came_before_and_why_it_is_tried_again() {
+    let (journal, _) = told(&["plans t1 create a; b<; c<1", "task_done s1.1", "task_failed s2.1"]);
+    let run = journal.run();
+    let third = run.task(&TaskId::of(3, 1)).unwrap();
+    let task = third.task.as_ref().unwrap();
+    assert_eq!(task.words, "c");
+    let before: Vec<_> = task.before.iter().map(|report| report.task.to_string()).collect();
+    assert_eq!(before, ["s1.1"]);
+    assert!(third.files.iter().any(|file| file.name.as_str() == "s1.1.md"));
+    assert_eq!(third.settings.budget.steps, third.settings.plan.task_steps);
+    let again = run.task(&TaskId::of(2, 2)).unwrap().task.unwrap();
+    assert_eq!(again.failed_before.as_deref(), Some("It cannot be done."));
+    assert_eq!(run.task(&TaskId::of(2, 1)), None);
+    assert_eq!(run.spent().model_calls, 1 + 2 + 2);
+}
+
+#[test]
+fn a_task_works_like_a_run_and_owes_its_outcome_instead_of_an_end() {
+    let (journal, _) = told(&["plans t1 create a"]);
+    let asked = journal.run().task(&TaskId::of(1, 1)).unwrap();
+    let (mut task, first) = Journal::open(asked, 1, story::write(0), 0);
+    assert!(first.entries.is_empty());
+    let due = task.run().due();
+    assert!(matches!(&due[0], Effect::CallModel(call) if call.role == Role::Executor), "{due:?}");
+
+    let long = "long ".repeat(2_000);
+    for input in [
+        story::replied("t1", "I write.", &[("file_tool", json!({"of": "x"}))]),
+        story::wrote("t1.c1", "a.md"),
+        story::replied("t2", &long, &[]),
+    ] {
+        let n = task.next();
+        let (next, record) = task.decide(vec![input], 1, story::write(n), 0).unwrap();
+        assert!(record.entries.iter().all(|entry| entry.id != "end"));
+        task = next;
+    }
+
+    let ids: Vec<EffectId> = task.run().due().iter().map(Effect::id).collect();
+    assert_eq!(ids, [EffectId::Deliver(Delivery::Outcome)]);
+    let outcome = task.run().task_outcome().unwrap();
+    assert_eq!(outcome.status, RunStatus::Finished);
+    assert_eq!(outcome.report.text.len(), MAX_REPORT);
+    assert_eq!(outcome.report.files[0].as_str(), "a.md");
+    assert_eq!((outcome.spent.model_calls, outcome.spent.tool_calls), (2, 1));
+    assert_eq!(task.run().asked().settings.mode, Mode::PlanSolve);
+}
+
+#[test]
+fn a_task_that_uses_up_its_turns_says_so_and_what_it_found() {
+    let (journal, _) = told(&["plans t1 create a"]);
+    let mut asked = journal.run().task(&TaskId::of(1, 1)).unwrap();
+    asked.settings.budget.steps = 1;
+    let (mut run, _) = Run::start(asked, 0);
+    run.next(&story::replied("t1", "So far: 3.", &[("read", json!({"of": "x"}))]), 0).unwrap();
+    run.next(&story::failed("t1.c1", FailReason::Error), 0).unwrap();
+    let outcome = run.task_outcome().unwrap();
+    assert!(!outcome.report.done);
+    assert!(outcome.report.text.ends_with("\n\nSo far: 3."), "{}", outcome.report.text);
+    assert_eq!(outcome.failure.as_ref().unwrap().code, ErrorCode::StepsUsedUp);
+}
+
+#[test]
+fn the_planning_tool_is_answered_with_the_plan_or_with_what_is_wrong() {
+    let (_, events) = told(&["plans t1 create a<2; b<1", "plans t2 create a; b"]);
+    let outcome = |call: &str| {
+        let call = CallId::new(call).unwrap();
+        let found = events.iter().find_map(|event| match event {
+            Event::CallCompleted { call: of, outcome } if *of == call => Some(outcome),
+            _ => None,
+        });
+        serde_json::to_value(found.unwrap()).unwrap()
+    };
+    let wrong = outcome("t1.c1");
+    assert_eq!(wrong["reason"], "bad_plan");
+    assert_eq!(wrong["detail"], r#"{"problem":"cycle","steps":[1,2]}"#);
+    let right = outcome("t2.c1");
+    assert_eq!(right["shown"]["plan"]["steps"][1]["depends_on"], json!([1]));
+    assert!(matches!(&events[0], Event::MessageCompleted { .. }));
+    let requested = Event::CallRequested {
+        call: CallId::new("t1.c1").unwrap(),
+        tool: PLANNING_TOOL.to_owned(),
+        arguments: arguments("create a<2; b<1"),
+        visible: false,
+    };
+    assert_eq!(events[1], requested);
+}

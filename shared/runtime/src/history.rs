@@ -1,0 +1,49 @@
+//! A run's history: the entries of its records, and of its tasks where they ended.
+
+use djinn_core::entry::Entry;
+use djinn_core::input::Input;
+use djinn_core::journal::Record;
+
+use crate::client::ClientStream;
+use crate::port::clock::Clock;
+use crate::port::journal::Journals;
+use crate::port::{Ports, RunKey, StoreError};
+
+/// Shows a record to a client, the entries of the tasks that ended with it first.
+///
+/// What a task did is in its own journal. If that cannot be read, the client is cut: it comes back
+/// at its cursor.
+pub async fn show<P: Ports>(ports: &P, key: &RunKey, client: &mut ClientStream, record: &Record) {
+    if !client.is_open() || record.n != client.connection().wants() {
+        return;
+    }
+    let entries = task_entries(ports, key, record).await;
+    let now_ms = ports.clock().now_ms();
+    match entries {
+        Ok(entries) => client.record(record, &entries, now_ms),
+        Err(error) => {
+            tracing::warn!(%error, "task not shown");
+            client.hand_over(now_ms);
+        }
+    }
+}
+
+/// The entries of the tasks that ended with a record, as they stand in its run's history.
+///
+/// # Errors
+/// [`StoreError`] when a task's journal cannot be read.
+pub async fn task_entries<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    record: &Record,
+) -> Result<Vec<Entry>, StoreError> {
+    let mut entries = Vec::new();
+    for input in &record.inputs {
+        let Input::TaskEnded(ended) = input else { continue };
+        let task = &ended.report.task;
+        let records = ports.store().read(&key.with_task(task.clone()), 0).await?;
+        let of_task = records.into_iter().flat_map(|record| record.entries);
+        entries.extend(of_task.map(|entry| entry.within(task)));
+    }
+    Ok(entries)
+}

@@ -1,0 +1,107 @@
+//! A task: created, and driven here or by an invocation of its own.
+
+use std::pin::Pin;
+
+use djinn_core::id::WriteId;
+use djinn_core::input::{Asked, Input, TaskEnded};
+use djinn_core::journal::Journal;
+use djinn_core::preview::Preview;
+use tokio::sync::mpsc;
+
+use crate::deadline::Deadline;
+use crate::port::alarm::Invoker;
+use crate::port::clock::Clock;
+use crate::port::journal::{Created, Journals, NewRun};
+use crate::port::mailbox::Mail;
+use crate::port::{Ports, RunKey, StoreError};
+use crate::serve::{Serving, continue_task, read_journal};
+use crate::settings::expiry_s;
+use crate::sleep::wake;
+
+/// A task to be worked on.
+pub struct Task<P: Ports> {
+    /// The world.
+    pub ports: P,
+    /// The task.
+    pub key: RunKey,
+    /// What it starts with.
+    pub asked: Asked,
+    /// Whether it is the run's only one: then it is driven here.
+    pub alone: bool,
+    /// Until when.
+    pub deadline: Deadline,
+    /// Where pieces of its text go while it is driven here.
+    pub previews: mpsc::UnboundedSender<Preview>,
+}
+
+impl<P: Ports> Task<P> {
+    /// Makes sure that somebody works on the task, and says how it ended, if it has. Without inputs
+    /// it is at work elsewhere: its outcome comes by mail, and it is looked after again later.
+    pub async fn perform(self) -> Vec<Input> {
+        match self.work().await {
+            Ok(ended) => ended.map(Input::TaskEnded).into_iter().collect(),
+            Err(error) => {
+                tracing::warn!(%error, task = %self.key, "task not dispatched");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn work(&self) -> Result<Option<Box<TaskEnded>>, StoreError> {
+        if let Created::Exists(meta) = self.create().await? {
+            if meta.status.has_ended() {
+                return self.outcome().await;
+            }
+            if meta.is_driven(self.ports.clock().now_ms()) {
+                return Ok(None);
+            }
+        }
+        if !self.alone {
+            self.ports.invoker().kick(&self.key, 0).await?;
+            return Ok(None);
+        }
+        self.drive().await?;
+        self.outcome().await
+    }
+
+    async fn create(&self) -> Result<Created, StoreError> {
+        let now_ms = self.ports.clock().now_ms();
+        // Whoever creates it writes the same: the run's state decides what it starts with.
+        let write = self.key.task.as_ref().map_or_else(String::new, |task| format!("task.{task}"));
+        let write =
+            WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
+        let (journal, record) = Journal::open(self.asked.clone(), 0, write, now_ms);
+        let expires_at_s = expiry_s(self.ports.settings(), journal.run().wall_time_ends_at_ms());
+        self.ports.store().create(&self.key, &NewRun { record, lease: None, expires_at_s }).await
+    }
+
+    /// Drives the task until it has ended or its time here is up.
+    fn drive(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
+        let now_ms = self.ports.clock().now_ms();
+        let serving = Serving {
+            key: self.key.clone(),
+            holder: format!("inline.{now_ms:x}.{:x}", self.ports.clock().jitter().to_bits()),
+            deadline: self.deadline,
+            hops: 0,
+        };
+        Box::pin(continue_task(&self.ports, serving, self.previews.clone()))
+    }
+
+    async fn outcome(&self) -> Result<Option<Box<TaskEnded>>, StoreError> {
+        let (journal, _) = read_journal(&self.ports, &self.key).await?;
+        Ok(journal.run().task_outcome().cloned().map(Box::new))
+    }
+}
+
+/// Puts what an ended task owes into its run's mailbox.
+///
+/// # Errors
+/// [`StoreError`] when it may not be there.
+pub async fn put_outcome<P: Ports>(
+    ports: &P,
+    task: &RunKey,
+    outcome: &TaskEnded,
+) -> Result<(), StoreError> {
+    let mail = Mail::TaskEnded { ended: Box::new(outcome.clone()) };
+    wake(ports, &task.without_task(), &mail).await
+}

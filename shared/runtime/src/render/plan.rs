@@ -1,0 +1,100 @@
+//! Plans and tasks as models read them, and the planner's tool.
+
+use djinn_core::input::{TaskAsked, TaskReport};
+use djinn_core::plan::{PLANNING_TOOL, Plan, Step, StepStatus};
+use djinn_core::settings::Language;
+use djinn_core::tool::{EffectClass, Risk, ToolSpec};
+use serde_json::{Value, json};
+
+use crate::prompt::{self, Prompts};
+
+/// The planning tool. It is answered by the run itself, where the reply is recorded.
+pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
+    let words = prompts.tool(language, prompt::TOOL_PLANNING);
+    let parameter = |name: &str, schema: Value| {
+        let mut schema = schema;
+        if let Some(members) = schema.as_object_mut() {
+            let words = words.parameters.get(name).cloned().unwrap_or_default();
+            members.insert("description".to_owned(), words.into());
+        }
+        (name.to_owned(), schema)
+    };
+    let properties: serde_json::Map<String, Value> = [
+        parameter(
+            "command",
+            json!({"type": "string", "enum": ["create", "update", "mark_step", "finish"]}),
+        ),
+        parameter("title", json!({"type": "string"})),
+        parameter("steps", json!({"type": "array", "items": {"type": "string"}})),
+        parameter(
+            "depends_on",
+            json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}),
+        ),
+        parameter("step_index", json!({"type": "integer"})),
+        parameter(
+            "step_status",
+            json!({"type": "string",
+                "enum": ["not_started", "in_progress", "completed", "blocked"]}),
+        ),
+        parameter("step_notes", json!({"type": "string"})),
+    ]
+    .into_iter()
+    .collect();
+    ToolSpec {
+        name: PLANNING_TOOL.to_owned(),
+        description: words.description,
+        schema: json!({"type": "object", "properties": properties, "required": ["command"]}),
+        effect: EffectClass::Read,
+        risk: Risk::Low,
+        timeout_ms: 0,
+        visible: false,
+    }
+}
+
+/// The plan after a command.
+pub(super) fn plan_text(prompts: &Prompts, language: Language, plan: &Plan) -> String {
+    prompts.render(language, prompt::PLAN_CHANGED, json!({"plan": lines(plan)}))
+}
+
+/// What came of a round.
+pub(super) fn round_text(
+    prompts: &Prompts,
+    language: Language,
+    reports: &[TaskReport],
+    plan: &Plan,
+) -> String {
+    let values = json!({"reports": reports, "plan": lines(plan)});
+    prompts.render(language, prompt::PLAN_ROUND, values)
+}
+
+/// What fills a task's question.
+pub(super) fn task_values(question: &str, task: &TaskAsked) -> Value {
+    json!({
+        "query": question,
+        "words": task.words,
+        "before": task.before,
+        "failed_before": task.failed_before.as_deref().unwrap_or_default(),
+    })
+}
+
+/// A plan as a list: id, status, words, what it waits for, note.
+fn lines(plan: &Plan) -> String {
+    let lines: Vec<String> = plan.steps().iter().map(line).collect();
+    format!("{}\n{}", plan.title, lines.join("\n"))
+}
+
+fn line(step: &Step) -> String {
+    let status = match step.status {
+        StepStatus::NotStarted => "not_started",
+        StepStatus::InProgress => "in_progress",
+        StepStatus::Completed => "completed",
+        StepStatus::Blocked => "blocked",
+    };
+    let on: Vec<String> = step.depends_on.iter().map(ToString::to_string).collect();
+    let waits = if on.is_empty() { String::new() } else { format!(" <- {}", on.join(", ")) };
+    let note = match step.note.as_str() {
+        "" => String::new(),
+        note => format!(" ({note})"),
+    };
+    format!("{} [{status}] {}{waits}{note}", step.id, step.words())
+}
