@@ -120,7 +120,9 @@ fn numbers(value: &Value) -> Option<BTreeSet<usize>> {
     match value {
         Value::Null => Some(BTreeSet::new()),
         Value::Array(all) => all.iter().map(number).collect(),
-        one => Some([number(one)?].into()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            Some([number(value)?].into())
+        }
     }
 }
 

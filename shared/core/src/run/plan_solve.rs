@@ -45,7 +45,7 @@ struct Task {
 }
 
 /// What follows from a move of the planner or a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     /// There is more to do.
     GoOn,

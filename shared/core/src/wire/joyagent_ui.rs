@@ -47,10 +47,10 @@ impl JoyAgentUi {
 
     fn wrap(&mut self, event: &AgentResponse) -> Frame {
         let event_data = match event.message_type {
-            "plan_thought" => self.apart(event, without_nulls(json!(event))),
+            "plan_thought" => self.apart(event, &without_nulls(json!(event))),
             "plan" if !self.has_plan => {
                 self.has_plan = true;
-                self.apart(event, json!(event.plan))
+                self.apart(event, &json!(event.plan))
             }
             _ => self.in_lane(event),
         };
@@ -62,7 +62,7 @@ impl JoyAgentUi {
     }
 
     /// What belongs to no task.
-    fn apart(&mut self, event: &AgentResponse, result_map: Value) -> Value {
+    fn apart(&mut self, event: &AgentResponse, result_map: &Value) -> Value {
         json!({
             "messageId": event.message_id,
             "messageType": event.message_type,
