@@ -163,8 +163,13 @@ pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunSt
     let stopped = async {
         wake(ports, key, &stop).await?;
         // Tasks in other invocations hear of it from here, not only when their run is driven.
-        let (journal, _) = read_journal(ports, key).await?;
-        for task in journal.run().running_tasks() {
+        let tasks = match read_journal(ports, key).await {
+            Ok((journal, _)) => journal.run().running_tasks(),
+            // Its driver has read it before, and hears of the stop.
+            Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => Vec::new(),
+            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+        };
+        for task in tasks {
             wake(ports, &key.with_task(task), &stop).await?;
         }
         Ok(meta.status)

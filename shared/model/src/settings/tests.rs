@@ -101,7 +101,12 @@ fn everything_can_be_set() {
     assert_eq!(settings.model(Role::React), Some(("main", &main)));
     assert_eq!(
         settings.names(),
-        BTreeMap::from([(Role::React, "main".to_owned()), (Role::Summary, "small".to_owned())])
+        BTreeMap::from([
+            (Role::React, "main".to_owned()),
+            (Role::Summary, "small".to_owned()),
+            (Role::Planner, "main".to_owned()),
+            (Role::Executor, "main".to_owned()),
+        ])
     );
     assert_eq!(settings.stored_keys().collect::<Vec<_>>(), [key]);
 }
