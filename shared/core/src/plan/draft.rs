@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Plan, Step, StepId, StepStatus};
+use super::{Step, StepId, StepStatus};
 
 /// What splits a step into parts that run at once, in JoyAgent's plans.
 const SEPARATOR: &str = "<sep>";
@@ -130,27 +130,5 @@ fn staged(text: &str) -> (&str, &str) {
             (text.get(..at).unwrap_or_default().trim(), details.trim())
         }
         None => ("", text),
-    }
-}
-
-impl Plan {
-    /// The plan as a file people read: a list with a box for each step.
-    #[must_use]
-    pub fn markdown(&self) -> String {
-        let mut text = format!("# {}\n\n", self.title);
-        for step in self.steps() {
-            let mark = match step.status {
-                StepStatus::NotStarted => "[ ]",
-                StepStatus::InProgress => "[~]",
-                StepStatus::Completed => "[x]",
-                StepStatus::Blocked => "[!]",
-            };
-            let note = match step.note.as_str() {
-                "" => String::new(),
-                note => format!(" ({note})"),
-            };
-            text.push_str(&format!("- {mark} {}. {}{note}\n", step.id, step.words()));
-        }
-        text
     }
 }

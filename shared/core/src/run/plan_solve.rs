@@ -84,12 +84,6 @@ impl PlanSolve {
         self.tasks.is_empty().then_some(&mut self.planner)
     }
 
-    /// The plan, once there is one.
-    #[must_use]
-    pub fn plan(&self) -> Option<&Plan> {
-        self.plan.as_ref()
-    }
-
     /// The tasks that have not ended: id, the step's words, and why the attempt before failed.
     pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &str, Option<&str>)> {
         self.tasks.iter().map(|task| (&task.id, task.words.as_str(), task.failed_before.as_deref()))
