@@ -17,6 +17,7 @@ mod files;
 mod identity;
 mod join;
 mod layout;
+mod plan_solve;
 mod prompts;
 mod race;
 mod refused;

@@ -109,14 +109,13 @@ async fn a_question_of_64_kb_is_not_too_long() {
 async fn agents_modes_and_styles_that_do_not_exist() {
     let world = World::start().await;
     let rows = [
-        (Protocol::Raw, "agentType", json!(3), "unknown_agent", "5 (ReAct)"),
-        (Protocol::Raw, "agentType", json!(0), "unknown_agent", "5 (ReAct)"),
-        (Protocol::Raw, "agentType", json!("3"), "unknown_agent", "5 (ReAct)"),
+        (Protocol::Raw, "agentType", json!(0), "unknown_agent", "3 (Plan-Solve) and 5 (ReAct)"),
+        (Protocol::Raw, "agentType", json!("4"), "unknown_agent", "5 (ReAct)"),
         (Protocol::Raw, "agentType", json!("react"), "invalid_field", "whole number"),
         (Protocol::Raw, "isStream", json!("no"), "invalid_field", "true or false"),
-        (Protocol::Ui, "deepThink", json!(1), "unknown_agent", "deepThink 0 (ReAct)"),
-        (Protocol::Ui, "deepThink", json!(-1), "unknown_agent", "deepThink 0 (ReAct)"),
         (Protocol::Ui, "deepThink", json!(true), "invalid_field", "whole number"),
+        (Protocol::Native, "mode", json!("plan-solve"), "unknown_agent", "`plan_solve`"),
+        (Protocol::Native, "mode", json!(3), "invalid_field", "a string"),
         (Protocol::Native, "output_style", json!("poem"), "unknown_style", "html, docs"),
         (
             Protocol::Native,
@@ -146,6 +145,7 @@ async fn what_may_be_left_out_or_written_otherwise_is_accepted() {
         (Protocol::Ui, json!({"deepThink": null, "outputStyle": "", "traceId": "x", "user": "x"})),
         (Protocol::Ui, json!({"deepThink": "0", "sessionId": "", "requestId": ""})),
         (Protocol::Native, json!({"session_id": null, "unknown": {"a": [1]}})),
+        (Protocol::Native, json!({"mode": "react"})),
     ];
     for (protocol, mut body) in rows {
         body[protocol.member("query")] = "Hello?".into();

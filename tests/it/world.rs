@@ -5,6 +5,7 @@ mod door;
 #[path = "../../shared/core/tests/it/client.rs"]
 mod fold;
 mod growth;
+mod plan;
 mod shown;
 mod slow;
 mod stream;
@@ -20,6 +21,7 @@ pub(crate) use client::{Answer, Client, Protocol, Question};
 pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};
 pub(crate) use fold::{NativeState, Received, UiState, received};
 pub(crate) use growth::{QUESTION, SALES, script};
+pub(crate) use plan::{COMPARE, REGIONS, planner, script_plan, step, summary, task, task_of};
 pub(crate) use shown::{model_sees, shown};
 pub(crate) use slow::Slow;
 pub(crate) use stream::{Frame, Stream};

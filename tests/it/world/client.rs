@@ -28,6 +28,7 @@ pub(crate) struct Question {
     pub(crate) session: Option<String>,
     pub(crate) request: Option<String>,
     pub(crate) last_event_id: Option<String>,
+    pub(crate) deep: bool,
 }
 
 /// An answer that is no stream.
@@ -63,12 +64,13 @@ impl Protocol {
     pub(crate) fn body(self, question: &Question) -> Value {
         let mut body = json!({self.member("query"): question.text});
         match self {
+            Self::Native if question.deep => body["mode"] = "plan_solve".into(),
             Self::Native => {}
             Self::Raw => {
-                body["agentType"] = 5.into();
+                body["agentType"] = if question.deep { 3.into() } else { 5.into() };
                 body["isStream"] = true.into();
             }
-            Self::Ui => body["deepThink"] = 0.into(),
+            Self::Ui => body["deepThink"] = i32::from(question.deep).into(),
         }
         for (name, id) in [("sessionId", &question.session), ("requestId", &question.request)] {
             if let Some(id) = id {
@@ -81,7 +83,13 @@ impl Protocol {
 
 impl Question {
     pub(crate) fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), session: None, request: None, last_event_id: None }
+        Self {
+            text: text.to_owned(),
+            session: None,
+            request: None,
+            last_event_id: None,
+            deep: false,
+        }
     }
 
     /// In this session, as its request `r1`.
@@ -95,6 +103,11 @@ impl Question {
 
     pub(crate) fn request(self, request: &str) -> Self {
         Self { request: Some(request.to_owned()), ..self }
+    }
+
+    /// To be planned.
+    pub(crate) fn deep(self) -> Self {
+        Self { deep: true, ..self }
     }
 
     pub(crate) fn after(self, cursor: &str) -> Self {

@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionId};
-use djinn_core::settings::OutputStyle;
-use djinn_core::wire::joyagent::REACT;
+use djinn_core::settings::{Mode, OutputStyle};
+use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::clock::Clock;
@@ -110,14 +110,8 @@ impl Asking {
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(agent, request).await?;
-        let question = self.question(agent, &fields, caller, &JOYAGENT)?;
-        let agent_type = fields.number("agentType")?.unwrap_or(i64::from(REACT));
-        if agent_type != i64::from(REACT) {
-            let there_is = format!("there is {REACT} (ReAct)");
-            return Err(
-                Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_is)).about("agentType")
-            );
-        }
+        let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
+        question.settings.mode = agent_type(&fields)?;
         let previews = fields.flag("isStream")?.unwrap_or(false);
         let ask = Ask { question, protocol: Protocol::JoyAgent, previews };
         stream(agent, &parts, ask).await
@@ -129,13 +123,11 @@ impl Asking {
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(agent, request).await?;
-        let question = self.question(agent, &fields, caller, &JOYAGENT)?;
-        if fields.number("deepThink")?.unwrap_or_default() != 0 {
-            let there_is = "there is deepThink 0 (ReAct)";
-            return Err(
-                Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_is)).about("deepThink")
-            );
-        }
+        let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
+        question.settings.mode = match fields.number("deepThink")?.unwrap_or_default() {
+            0 => Mode::React,
+            _ => Mode::PlanSolve,
+        };
         let ask = Ask { question, protocol: Protocol::JoyAgentUi, previews: true };
         stream(agent, &parts, ask).await
     }
@@ -146,7 +138,8 @@ impl Asking {
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(agent, request).await?;
-        let question = self.question(agent, &fields, caller, &NATIVE)?;
+        let mut question = self.question(agent, &fields, caller, &NATIVE)?;
+        question.settings.mode = native_mode(&fields)?;
         if accepts_stream(&parts.headers) {
             let ask = Ask { question, protocol: Protocol::Native, previews: true };
             return stream(agent, &parts, ask).await;
@@ -239,6 +232,32 @@ async fn read<P: Ports>(
     let caller = Caller::of(&parts.extensions, agent.settings.local)?;
     let fields = Fields::read(body).await?;
     Ok((parts, fields, caller))
+}
+
+/// JoyAgent's number of an agent.
+fn agent_type(fields: &Fields) -> Result<Mode, Refusal> {
+    const FIELD: &str = "agentType";
+    let wanted = fields.number(FIELD)?.unwrap_or(i64::from(REACT));
+    if wanted == i64::from(REACT) {
+        Ok(Mode::React)
+    } else if wanted == i64::from(PLAN_SOLVE) {
+        Ok(Mode::PlanSolve)
+    } else {
+        let there_are = format!("there are {PLAN_SOLVE} (Plan-Solve) and {REACT} (ReAct)");
+        Err(Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_are)).about(FIELD))
+    }
+}
+
+fn native_mode(fields: &Fields) -> Result<Mode, Refusal> {
+    const FIELD: &str = "mode";
+    match fields.text(FIELD)? {
+        None | Some("react") => Ok(Mode::React),
+        Some("plan_solve") => Ok(Mode::PlanSolve),
+        Some(_) => {
+            let there_are = "there are `react` and `plan_solve`";
+            Err(Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_are)).about(FIELD))
+        }
+    }
 }
 
 fn new_request_id<P: Ports>(agent: &Agent<P>) -> Result<RequestId, Refusal> {

@@ -51,13 +51,14 @@ impl UiState {
         assert!(event["resultMap"].is_object(), "the UI breaks without it");
         let id = event["messageId"].as_str().unwrap().to_owned();
         let kind = event["messageType"].as_str().unwrap().to_owned();
-        if kind != "tool_thought" {
+        let Some(text) =
+            ["toolThought", "planThought"].iter().find_map(|name| event[name].as_str())
+        else {
             // A record that was cut off in its middle comes again: its items keep their ids.
             self.items.retain(|(known, _, _)| *known != id);
             self.items.push((id, kind, event.clone()));
             return;
-        }
-        let text = event["toolThought"].as_str().unwrap();
+        };
         let known = self.items.iter_mut().find(|(known, _, _)| *known == id);
         match known {
             Some((_, _, thought)) if event["isFinal"] == true => *thought = text.into(),
@@ -81,7 +82,7 @@ impl NativeState {
         let value: Value = serde_json::from_str(&frame.data).unwrap();
         match frame.event.as_deref().unwrap() {
             "preview" => {
-                let message = value["message"].as_str().unwrap().to_owned();
+                let message = key(&value);
                 let attempt = value["attempt"].as_u64().unwrap();
                 let (known_attempt, text) = self.open.entry(message).or_default();
                 if attempt > *known_attempt {
@@ -96,9 +97,14 @@ impl NativeState {
             event => {
                 match event {
                     "message.completed" | "item.reset" => {
-                        self.open.remove(value["message"].as_str().unwrap());
+                        self.open.remove(&key(&value));
                     }
-                    "run.resumed" | "run.ended" => self.open.clear(),
+                    "run.ended" => self.open.clear(),
+                    // Its task's texts start over; those of others go on.
+                    "run.resumed" => {
+                        let within = value["within"].as_str().unwrap_or_default();
+                        self.open.retain(|key, _| !key.starts_with(&format!("{within}/")));
+                    }
                     _ => {}
                 }
                 // A record that was cut off in its middle comes again: its entries keep their ids.
@@ -108,4 +114,10 @@ impl NativeState {
             }
         }
     }
+}
+
+/// A message of a run or of one of its tasks: both count from `t1`.
+fn key(value: &Value) -> String {
+    let within = value["within"].as_str().unwrap_or_default();
+    format!("{within}/{}", value["message"].as_str().unwrap())
 }

@@ -1,0 +1,81 @@
+//! The story of a plan: one report a region, at the same time, then a summary of them.
+
+use djinn_scripted::{Request, Rule, Scripted};
+use serde_json::{Value, json};
+
+pub(crate) const COMPARE: &str = "Compare the three regions in sales.csv";
+pub(crate) const REGIONS: [&str; 3] = ["North", "South", "East"];
+
+/// The planner makes three steps, adds one that needs them all, and finishes; every task writes a
+/// file; the summary names what the last one wrote.
+pub(crate) fn script_plan(model: &Scripted) {
+    let steps = REGIONS.map(step);
+    let compare = "Compare: put the reports side by side";
+    let all: Vec<&str> = steps.iter().map(String::as_str).chain([compare]).collect();
+    planner(model)
+        .say("I look at each region by itself, then I compare them.")
+        .call(
+            "planning",
+            json!({
+                "command": "create", "title": "Regions", "steps": steps, "depends_on": [[], [], []],
+            }),
+        )
+        .then()
+        .say("All three are known; what is missing is the comparison.")
+        .call(
+            "planning",
+            json!({
+                "command": "update", "steps": all, "depends_on": [[], [], [], [1, 2, 3]],
+            }),
+        )
+        .then()
+        .say("That answers it.")
+        .call("planning", json!({"command": "finish"}));
+    for region in REGIONS {
+        let content = format!("# {region}\n");
+        task(model, &step(region))
+            .say(format!("I write down {region}."))
+            .call("file_tool", upload(&format!("{region}.md"), &content))
+            .then()
+            .reply(format!("{region} grew; see {region}.md."));
+    }
+    task(model, compare)
+        .say("I put them together.")
+        .call("file_tool", upload("regions.md", "# Regions\n"))
+        .then()
+        .reply("East leads; see regions.md.");
+    summary(model).reply("East grew fastest.$$$regions.md");
+}
+
+pub(crate) fn step(region: &str) -> String {
+    format!("{region}: write a report on {region}")
+}
+
+/// The requests of the planner.
+#[track_caller]
+pub(crate) fn planner(model: &Scripted) -> Rule {
+    model.on_request(|request| request.offers("planning"))
+}
+
+/// The requests of the task that has these words.
+#[track_caller]
+pub(crate) fn task(model: &Scripted, words: &str) -> Rule {
+    let words = format!("Your step:\n\n{words}");
+    model.on_request(move |request| !request.offers("planning") && request.text().contains(&words))
+}
+
+/// The closing call of a run.
+#[track_caller]
+pub(crate) fn summary(model: &Scripted) -> Rule {
+    model.on_request(|request| request.text().contains("# The record of the work"))
+}
+
+/// The task a request comes from: it is named `<run>/<task>.<message>/<attempt>`.
+pub(crate) fn task_of(request: &Request) -> Option<&str> {
+    let message = request.header("djinn-call")?.split('/').nth(1)?;
+    message.rsplit_once('.').map(|(task, _)| task)
+}
+
+fn upload(name: &str, content: &str) -> Value {
+    json!({"command": "upload", "filename": name, "description": "a report", "content": content})
+}
