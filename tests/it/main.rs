@@ -11,6 +11,7 @@
 mod cors;
 mod cost;
 mod deadline;
+mod demo;
 mod failure;
 mod fault;
 mod files;

@@ -25,8 +25,9 @@ cargo dev [--ui DIR] [--port N]
     runs the whole system on http://127.0.0.1:9000 (or another port; --ui serves a built web UI)
 cargo dev watch [--port N]
     runs the functions under `cargo lambda watch`, with the stores and the timers around them
-cargo dev ask \"QUESTION\" [--file F]… [--session S] [--request-id R]
-    asks one question and shows the answer as it comes; the same request id continues a run";
+cargo dev ask \"QUESTION\" [--deep] [--file F]… [--session S] [--request-id R]
+    asks one question and shows the answer as it comes; --deep has it planned and worked on by several
+    agents at once; the same request id continues a run";
 
 /// Where the local system keeps everything.
 fn home() -> PathBuf {

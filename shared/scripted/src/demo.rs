@@ -1,11 +1,13 @@
 //! The model of the offline demo: it reads a CSV file through `file_tool`, works out how much each
-//! region grew, writes a report, and says which grew fastest. Everything it says comes from the
-//! request it answers.
+//! region grew, writes a report, and says which grew fastest. As a planner it has a report written on
+//! each region. Everything it says comes from the request it answers.
 
 mod growth;
+mod plan;
 mod question;
 mod reading;
 mod sheet;
+mod step;
 mod summary;
 mod words;
 
@@ -17,6 +19,7 @@ use growth::Growth;
 use question::Question;
 use reading::Reading;
 use sheet::Sheet;
+use words::Words;
 
 const FILE_TOOL: &str = "file_tool";
 
@@ -29,6 +32,8 @@ const NO_SCRIPT: &str = "this is the scripted demo model; set OPENAI_API_KEY to 
 
 pub(crate) fn respond(request: &Request) -> Response {
     let response = summary::respond(request)
+        .or_else(|| plan::respond(request))
+        .or_else(|| step::respond(request))
         .or_else(|| Question::of(request).map(|question| work(&question, request)));
     let Some(response) = response else {
         return Response::default().error(400, "scripted_demo", Some("no_script"), NO_SCRIPT);
@@ -39,36 +44,41 @@ pub(crate) fn respond(request: &Request) -> Response {
 
 /// The next step of answering a question: read the file, all of it, then write, then answer.
 fn work(question: &Question, request: &Request) -> Response {
-    let words = question.words;
+    let Some(file) = question.file.as_deref() else {
+        return Response::default().reply(question.words.no_file());
+    };
+    match read_whole(question.words, file, request) {
+        Ok(sheet) => report(question.words, &question.report, request, file, &sheet),
+        Err(response) => response,
+    }
+}
+
+/// The sheet in a file once all of it was read, else what is to be done or said before.
+fn read_whole(words: Words, file: &str, request: &Request) -> Result<Sheet, Response> {
     let reply = |text| Response::default().reply(text);
     if !request.offers(FILE_TOOL) {
-        return reply(words.no_file_tool());
+        return Err(reply(words.no_file_tool()));
     }
-    let Some(file) = question.file.as_deref() else {
-        return reply(words.no_file());
-    };
     let read = |say, offset: Option<u64>| {
         let mut arguments = json!({"command": "get", "filename": file});
         if let (Some(offset), Some(arguments)) = (offset, arguments.as_object_mut()) {
             arguments.insert("offset".to_owned(), offset.into());
         }
-        reply(say).call(FILE_TOOL, arguments)
+        Err(Response::default().say(say).call(FILE_TOOL, arguments))
     };
     match Reading::of(file, request) {
         Reading::Unread => read(words.reads(file), None),
         Reading::Partly { next } => read(words.reads_on(file), Some(next)),
-        Reading::Incomplete => reply(words.incomplete(file)),
-        Reading::Failed(why) => reply(words.unreadable(file, &why)),
-        Reading::Whole(text) => match Sheet::parse(&text) {
-            Err(unusable) => reply(words.unusable(file, &unusable)),
-            Ok(sheet) => report(question, request, file, &sheet),
-        },
+        Reading::Incomplete => Err(reply(words.incomplete(file))),
+        Reading::Failed(why) => Err(reply(words.unreadable(file, &why))),
+        Reading::Whole(text) => {
+            Sheet::parse(&text).map_err(|unusable| reply(words.unusable(file, &unusable)))
+        }
     }
 }
 
-fn report(question: &Question, request: &Request, file: &str, sheet: &Sheet) -> Response {
-    let words = question.words;
-    let name = question.report.as_str();
+/// Writes the table of all regions, then answers with it.
+fn report(words: Words, name: &str, request: &Request, file: &str, sheet: &Sheet) -> Response {
     let growth = Growth::of(sheet);
     match written(name, request) {
         None => Response::default().say(words.writes(name)).call(

@@ -24,6 +24,8 @@ pub(super) struct Ask {
     pub(super) files: Vec<PathBuf>,
     pub(super) session: Option<String>,
     pub(super) request: Option<String>,
+    /// Whether it is planned and worked on by several agents.
+    pub(super) deep: bool,
 }
 
 /// Where the system listens, unless it is told otherwise.
@@ -73,6 +75,7 @@ impl Ask {
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
+                "--deep" => ask.deep = true,
                 "--file" => ask.files.push(PathBuf::from(value(&mut words, word)?)),
                 "--session" => ask.session = Some(value(&mut words, word)?.to_owned()),
                 "--request-id" => ask.request = Some(value(&mut words, word)?.to_owned()),
@@ -105,8 +108,10 @@ mod tests {
             files: vec!["a.csv".into(), "b.csv".into()],
             session: Some("s".into()),
             request: Some("r".into()),
+            deep: true,
         };
-        let options = ["--file", "a.csv", "--session", "s", "--request-id", "r", "--file", "b.csv"];
+        let options =
+            ["--file", "a.csv", "--deep", "--session", "s", "--request-id", "r", "--file", "b.csv"];
         let before = [&["ask", "why?"], options.as_slice()].concat();
         let after = [&["ask"], options.as_slice(), &["why?"]].concat();
         for words in [before, after] {

@@ -20,6 +20,7 @@ pub(super) struct Question<'a> {
     pub(super) text: &'a str,
     pub(super) session: &'a str,
     pub(super) request: &'a str,
+    pub(super) deep: bool,
 }
 
 impl Server {
@@ -51,6 +52,7 @@ impl Server {
         let body = json!({
             "question": question.text, "session_id": question.session,
             "request_id": question.request,
+            "mode": if question.deep { "plan_solve" } else { "react" },
         });
         let mut request = self
             .http

@@ -1,20 +1,27 @@
 //! A run in the terminal: thoughts as they are written, tool calls with their progress, the answer.
+//!
+//! Tasks that are at work at the same time have a lane each: whole lines, marked with their task.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write as _, stdout};
+use std::io::{IsTerminal as _, Write, stdout};
 use std::time::Instant;
 
 use serde_json::Value;
 
 use super::client::Event;
-use super::json::{number, text};
+use super::json::{list, number, text};
 
 /// What is on the screen.
 pub(super) struct Screen {
+    out: Box<dyn Write + Send>,
     colours: bool,
     /// How much of each message is shown, in bytes, and of which attempt.
     shown: BTreeMap<String, (u64, usize)>,
+    /// What a task has said of a line that has not ended.
+    unfinished: BTreeMap<String, String>,
     calls: BTreeMap<String, (String, Instant)>,
+    /// The words of the plan that was shown last.
+    plan: Vec<String>,
     at_line_start: bool,
     /// The text of the last message.
     said: String,
@@ -26,10 +33,16 @@ const PLAIN: &str = "\x1b[0m";
 
 impl Screen {
     pub(super) fn new() -> Self {
-        let colours = stdout().is_terminal();
+        Self::on(Box::new(stdout()), stdout().is_terminal())
+    }
+
+    fn on(out: Box<dyn Write + Send>, colours: bool) -> Self {
         Self {
+            out,
             colours,
             shown: BTreeMap::new(),
+            unfinished: BTreeMap::new(),
+            plan: Vec::new(),
             calls: BTreeMap::new(),
             at_line_start: true,
             said: String::new(),
@@ -42,10 +55,18 @@ impl Screen {
         match event.name.as_str() {
             "preview" => self.preview(data),
             "message.completed" => self.message(data),
-            "item.reset" => self.line(&format!("(broken off: {}; starting over)", failure(data))),
-            "run.resumed" => self.line("(the process that worked on this died; another goes on)"),
+            "item.reset" => {
+                self.forget(&key(data, "text"));
+                self.lane_line(data, &format!("(broken off: {}; starting over)", failure(data)));
+            }
+            "run.resumed" => {
+                self.lane_line(data, "(the process that worked on this died; another goes on)");
+            }
             "call.requested" => self.requested(data),
             "call.completed" => self.completed(data),
+            "plan.changed" => self.planned(data),
+            "task.started" => self.task_line(data, "▶", text(data, "/words")),
+            "task.ended" => self.task_ended(data),
             "file.added" => self.line(&format!("+ {}", text(data, "/file/name"))),
             _ => {}
         }
@@ -69,7 +90,7 @@ impl Screen {
 
     fn preview(&mut self, data: &Value) {
         let kind = text(data, "/kind");
-        let key = format!("{}/{kind}", text(data, "/message"));
+        let key = key(data, kind);
         let attempt = number(data, "/attempt");
         let offset = usize::try_from(number(data, "/offset")).unwrap_or(0);
         let piece = text(data, "/text");
@@ -78,34 +99,79 @@ impl Screen {
         if attempt < known_attempt || offset > shown {
             return;
         }
-        if shown == 0 {
-            self.new_line();
-        }
         let added = piece.get(shown - offset..).unwrap_or_default();
-        self.write_in((kind == "reasoning").then_some(DIM), added);
-        self.shown.insert(key, (attempt, shown + added.len()));
+        self.shown.insert(key.clone(), (attempt, shown + added.len()));
+        match text(data, "/within") {
+            "" => {
+                if shown == 0 {
+                    self.new_line();
+                }
+                self.write_in((kind == "reasoning").then_some(DIM), added);
+            }
+            // Two tasks that think aloud would take each other's lines apart.
+            _ if kind == "reasoning" => {}
+            task => self.say_in_lane(task, &key, added),
+        }
     }
 
     /// The whole text; what was not shown as it was written is shown now.
     fn message(&mut self, data: &Value) {
-        let key = format!("{}/text", text(data, "/message"));
+        let key = key(data, "text");
         let whole = text(data, "/text");
         let (_, shown) = self.shown.remove(&key).unwrap_or_default();
-        self.write(whole.get(shown..).unwrap_or_default());
-        self.new_line();
-        whole.clone_into(&mut self.said);
+        let rest = whole.get(shown..).unwrap_or_default();
+        match text(data, "/within") {
+            "" => {
+                self.write(rest);
+                self.new_line();
+                whole.clone_into(&mut self.said);
+            }
+            task => {
+                self.say_in_lane(task, &key, &format!("{rest}\n"));
+                self.unfinished.remove(&key);
+            }
+        }
+    }
+
+    /// Shows the lines that are whole.
+    fn say_in_lane(&mut self, task: &str, key: &str, added: &str) {
+        let mut said = self.unfinished.remove(key).unwrap_or_default();
+        said.push_str(added);
+        while let Some((line, rest)) = said.split_once('\n') {
+            if !line.trim().is_empty() {
+                self.line(&format!("{task} │ {line}"));
+            }
+            said = rest.to_owned();
+        }
+        self.unfinished.insert(key.to_owned(), said);
+    }
+
+    fn forget(&mut self, key: &str) {
+        self.unfinished.remove(key);
+    }
+
+    /// A line of its own, in the lane of the task it belongs to.
+    fn lane_line(&mut self, data: &Value, line: &str) {
+        match text(data, "/within") {
+            "" => self.line(line),
+            task => self.line(&format!("{task} │ {line}")),
+        }
     }
 
     fn requested(&mut self, data: &Value) {
+        // The plan itself is shown.
+        if text(data, "/tool") == "planning" {
+            return;
+        }
         let about = ["/arguments/command", "/arguments/filename", "/arguments/query"];
         let about = about.map(|pointer| text(data, pointer));
         let title = format!("{} {}", text(data, "/tool"), about.join(" ").trim());
-        self.line(&format!("  … {title}"));
-        self.calls.insert(text(data, "/call").to_owned(), (title, Instant::now()));
+        self.lane_line(data, &format!("  … {title}"));
+        self.calls.insert(call(data), (title, Instant::now()));
     }
 
     fn completed(&mut self, data: &Value) {
-        let Some((title, since)) = self.calls.remove(text(data, "/call")) else { return };
+        let Some((title, since)) = self.calls.remove(&call(data)) else { return };
         let took = since.elapsed().as_secs_f64();
         let line = match text(data, "/outcome/is") {
             "done" => format!("  ✓ {title} ({took:.1} s)"),
@@ -115,7 +181,42 @@ impl Screen {
                 text(data, "/outcome/detail")
             ),
         };
-        self.line(&line);
+        self.lane_line(data, &line);
+    }
+
+    /// The plan, when its steps are others than before: what becomes of them shows below.
+    fn planned(&mut self, data: &Value) {
+        let steps: Vec<&Value> = list(data, "/plan/steps").collect();
+        let words: Vec<String> = steps.iter().map(|step| words(step)).collect();
+        if words == self.plan {
+            return;
+        }
+        self.line(&format!("\nplan: {}", text(data, "/plan/title")));
+        for (step, words) in steps.iter().zip(&words) {
+            let mark = match text(step, "/status") {
+                "completed" => "✓",
+                "in_progress" => "▶",
+                "blocked" => "✗",
+                _ => "·",
+            };
+            self.line(&format!("  {mark} s{} {words}", number(step, "/id")));
+        }
+        self.write("\n");
+        self.plan = words;
+    }
+
+    fn task_ended(&mut self, data: &Value) {
+        match text(data, "/status") {
+            "finished" => self.task_line(data, "✓", "done"),
+            _ => self.task_line(data, "✗", text(data, "/text")),
+        }
+        for file in list(data, "/files") {
+            self.task_line(data, "│", &format!("+ {}", text(file, "/name")));
+        }
+    }
+
+    fn task_line(&mut self, data: &Value, mark: &str, line: &str) {
+        self.line(&format!("{} {mark} {line}", text(data, "/task")));
     }
 
     fn new_line(&mut self) {
@@ -136,9 +237,8 @@ impl Screen {
             Some(style) => format!("{style}{text}{PLAIN}"),
             None => text,
         };
-        let mut out = stdout().lock();
         // A closed terminal is no reason to stop the run.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
     }
 }
 
@@ -147,13 +247,96 @@ pub(super) fn printable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
 }
 
+/// A message's text of one kind; tasks count their messages by themselves.
+fn key(data: &Value, kind: &str) -> String {
+    format!("{}/{}/{kind}", text(data, "/within"), text(data, "/message"))
+}
+
+fn call(data: &Value) -> String {
+    format!("{}/{}", text(data, "/within"), text(data, "/call"))
+}
+
+fn words(step: &Value) -> String {
+    match text(step, "/stage") {
+        "" => text(step, "/details").to_owned(),
+        stage => format!("{stage}: {}", text(step, "/details")),
+    }
+}
+
 fn failure(data: &Value) -> &str {
     text(data, "/failure/detail")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::json;
+
     use super::*;
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn event(name: &str, data: Value) -> Event {
+        Event { id: None, name: name.to_owned(), data }
+    }
+
+    #[test]
+    fn tasks_at_work_at_once_do_not_take_each_others_lines_apart() {
+        let out = Shared::default();
+        let mut screen = Screen::on(Box::new(out.clone()), false);
+        let piece = |task: &str, offset: usize, piece: &str| {
+            event(
+                "preview",
+                json!({
+                    "within": task, "message": "t1", "attempt": 1, "kind": "text", "offset": offset,
+                    "text": piece,
+                }),
+            )
+        };
+        let whole = |task: &str, text: &str| {
+            event("message.completed", json!({"within": task, "message": "t1", "text": text}))
+        };
+        let plan = json!({"plan": {"title": "Prices", "steps": [
+            {"id": 1, "stage": "Gold", "details": "look", "status": "in_progress"},
+            {"id": 2, "stage": "", "details": "silver", "status": "not_started"},
+        ]}});
+        let started = json!({"task": "s1.1", "words": "Gold: look"});
+        let ended = json!({"task": "s1.1", "status": "finished", "files": [{"name": "gold.md"}]});
+        for event in [
+            event("plan.changed", plan.clone()),
+            event("plan.changed", plan),
+            event("task.started", started),
+            piece("s1.1", 0, "Gold is"),
+            piece("s2.1", 0, "Silver\nis "),
+            piece("s1.1", 7, " dear."),
+            whole("s1.1", "Gold is dear."),
+            whole("s2.1", "Silver\nis cheap."),
+            event("task.ended", ended),
+        ] {
+            screen.show(&event);
+        }
+        let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
+        let lines = "\nplan: Prices\n  ▶ s1 Gold: look\n  · s2 silver\n\n\
+                     s1.1 ▶ Gold: look\n\
+                     s2.1 │ Silver\n\
+                     s1.1 │ Gold is dear.\n\
+                     s2.1 │ is cheap.\n\
+                     s1.1 ✓ done\n\
+                     s1.1 │ + gold.md\n";
+        assert_eq!(text, lines);
+    }
 
     #[test]
     fn a_text_cannot_command_the_terminal() {

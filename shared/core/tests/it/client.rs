@@ -102,8 +102,8 @@ impl NativeState {
                     "run.ended" => self.open.clear(),
                     // Its task's texts start over; those of others go on.
                     "run.resumed" => {
-                        let within = value["within"].as_str().unwrap_or_default();
-                        self.open.retain(|key, _| !key.starts_with(&format!("{within}/")));
+                        let task = value["within"].as_str();
+                        self.open.retain(|key, _| key.rsplit_once('.').map(|it| it.0) != task);
                     }
                     _ => {}
                 }
@@ -118,6 +118,9 @@ impl NativeState {
 
 /// A message of a run or of one of its tasks: both count from `t1`.
 fn key(value: &Value) -> String {
-    let within = value["within"].as_str().unwrap_or_default();
-    format!("{within}/{}", value["message"].as_str().unwrap())
+    let message = value["message"].as_str().unwrap();
+    match value["within"].as_str() {
+        Some(task) => format!("{task}.{message}"),
+        None => message.to_owned(),
+    }
 }

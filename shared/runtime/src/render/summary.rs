@@ -3,6 +3,7 @@
 use djinn_core::context::{Fitted, Piece, TooLong, fit};
 use djinn_core::conversation::Item;
 use djinn_core::input::Dropped;
+use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::run::Run;
 use serde::Serialize;
 use serde_json::json;
@@ -80,7 +81,8 @@ fn entries(prompts: &Prompts, run: &Run) -> Vec<Entry> {
         if !turn.text.trim().is_empty() {
             entries.push(entry("assistant", &turn.text));
         }
-        for (call, outcome) in &turn.calls {
+        // The plan is no part of the work: what came of its steps is.
+        for (call, outcome) in turn.calls.iter().filter(|(call, _)| call.tool != PLANNING_TOOL) {
             let text = outcome_text(prompts, language, call, outcome);
             entries.push(entry(&format!("tool {}", call.tool), &text));
         }

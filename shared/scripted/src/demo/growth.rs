@@ -46,6 +46,13 @@ impl Growth {
         Some((percent, equal.collect()))
     }
 
+    /// All regions, in the order of their names.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.regions.iter().map(|region| region.name.as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// The regions whose growth is unknown.
     pub(super) fn unknown(&self) -> Vec<&str> {
         let unknown = self.regions.iter().filter(|region| region.percent.is_none());

@@ -6,8 +6,13 @@ use crate::request::{Request, Role};
 /// The report's name unless the question says another.
 const REPORT: &str = "growth.md";
 
+/// The comparison's name in a plan, unless the question says another.
+const COMPARISON: &str = "comparison.md";
+
 /// A question with one of these, in lower case, is about growth.
-const GROWTH: &[&str] = &["grew", "grow", "fastest", "increas", "增长", "增速", "增幅", "最快"];
+const GROWTH: &[&str] = &[
+    "grew", "grow", "fastest", "increas", "compar", "增长", "增速", "增幅", "最快", "比较", "对比",
+];
 
 /// What stands before a file's name in Chinese without a space between.
 const BEFORE_NAMES: &[&str] = &[
@@ -22,6 +27,8 @@ pub(super) struct Question {
     pub(super) file: Option<String>,
     /// The file to write.
     pub(super) report: String,
+    /// The file to compare the regions in, where there is a plan.
+    pub(super) comparison: String,
 }
 
 impl Question {
@@ -47,6 +54,7 @@ impl Question {
             words: language(text),
             file,
             report: name_ending_in(".md", text).unwrap_or_else(|| REPORT.to_owned()),
+            comparison: name_ending_in(".md", text).unwrap_or_else(|| COMPARISON.to_owned()),
         })
     }
 }

@@ -20,6 +20,9 @@ const HEADINGS: [[&str; 4]; 2] = [
 const OTHERS: &[&str] =
     &["tool", "result", "call", "user", "question", "工具", "结果", "用户", "问题"];
 
+/// How the last step of a plan begins: see `step`.
+const COMPARISONS: [&str; 2] = ["Comparison: ", "比较: "];
+
 /// The answer, if the request is the closing call.
 pub(super) fn respond(request: &Request) -> Option<Response> {
     let prompt = request.last_user();
@@ -48,8 +51,15 @@ fn sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
     Some([question, record, files])
 }
 
-/// The model's own last word, unless something else came after it.
+/// What came of the comparison, where there was a plan; else the model's own last word, unless
+/// something else came after it.
 fn answer(record: &str) -> Option<String> {
+    let compared = COMPARISONS.iter().find_map(|step| record.rsplit_once(&format!("\n## {step}")));
+    if let Some((_, compared)) = compared {
+        let (_, text) = compared.split_once('\n')?;
+        let text = text.split("\n## ").next().unwrap_or_default().trim();
+        return (!text.is_empty()).then(|| text.to_owned());
+    }
     let (_, last) = record.rsplit_once("\n## ")?;
     let (role, text) = last.split_once('\n')?;
     let role = role.to_lowercase();

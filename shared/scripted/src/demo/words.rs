@@ -1,5 +1,7 @@
 //! What the demo model says, in the language of the question.
 
+mod plan;
+
 use super::growth::{Growth, Region};
 use super::sheet::{Sheet, Unusable};
 

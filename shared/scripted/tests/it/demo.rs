@@ -22,7 +22,7 @@ async fn it_reads_computes_writes_and_answers() {
         let question = "Which region grew fastest? Write the figures to growth.md.";
         let summary = agent.run(question).await.unwrap();
         let answer =
-            "East grew fastest, by 55.9 % from 2021 to 2024. All 4 regions are in growth.md.";
+            "East grew fastest, by 55.9 % from 2021 to 2024. All 3 regions are in growth.md.";
         assert_eq!(summary, format!("{answer}$$$growth.md"), "{kind}");
         let lines = [
             "says First I read sales.csv to see what the figures are.",
@@ -38,8 +38,7 @@ async fn it_reads_computes_writes_and_answers() {
             | --- | ---: | ---: | ---: | ---: | ---: |\n\
             | East | 2021 | 655100 | 2024 | 1021400 | 55.9 % |\n\
             | South | 2021 | 962300 | 2024 | 1163900 | 20.9 % |\n\
-            | North | 2021 | 1284000 | 2024 | 1391200 | 8.3 % |\n\
-            | West | 2021 | 1108600 | 2024 | 1089700 | -1.7 % |\n\n\
+            | North | 2021 | 1284000 | 2024 | 1391200 | 8.3 % |\n\n\
             Growth is from each region's first to its last year in sales.csv.\n";
         assert_eq!(agent.files["growth.md"], report, "{kind}");
         server.assert_done();
@@ -167,7 +166,7 @@ async fn a_second_question_in_a_session_is_worked_on_anew() {
     let mut agent = Agent::new(&server, AdapterKind::OpenAI, "en").with_file("sales.csv", SALES);
     agent.history = vec![ChatMessage::user("哪个地区增长最快？"), ChatMessage::assistant("East.")];
     let summary = agent.run("And the growth of all, in all.md?").await.unwrap();
-    assert!(summary.ends_with("All 4 regions are in all.md.$$$all.md"), "{summary}");
+    assert!(summary.ends_with("All 3 regions are in all.md.$$$all.md"), "{summary}");
     server.assert_done();
 }
 
