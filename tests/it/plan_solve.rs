@@ -58,6 +58,21 @@ fn cursorless(text: &str) -> String {
 }
 
 #[tokio::test]
+async fn the_plan_is_kept_as_an_internal_file() {
+    let (world, frames) = told(Protocol::Native).await;
+    let ending = frames.last().unwrap().json();
+    let offered = ending["files"].as_array().unwrap();
+    assert!(offered.iter().all(|file| file["name"] != "TODO.md"), "{ending}");
+    let kept = world.follow(&format!("{}/v1/file_tool/preview/s1/TODO.md", world.url)).await;
+    let plan = "# Regions\n\n\
+                - [x] s1 North: write a report on North\n\
+                - [x] s2 South: write a report on South\n\
+                - [x] s3 East: write a report on East\n\
+                - [x] s4 Compare: put the reports side by side\n";
+    assert_eq!(kept.text, plan);
+}
+
+#[tokio::test]
 async fn all_three_tasks_are_at_work_at_once() {
     let world = World::start().await;
     let gates = REGIONS.map(|region| {

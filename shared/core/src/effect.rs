@@ -25,6 +25,11 @@ pub enum Effect {
     /// Have a task worked on, here or in another invocation. Answered by `TaskEnded`; until then a
     /// task that nobody drives is dispatched again.
     Dispatch(Dispatch),
+    /// Write the plan to its file. Answered by `PlanKept`; a newer version takes its place.
+    KeepPlan {
+        /// Which version, from 1.
+        version: u32,
+    },
     /// Deliver what an ended run still owes. Answered by `Delivered`.
     Deliver(Delivery),
 }
@@ -114,6 +119,8 @@ pub enum EffectId {
     Task(TaskId),
     /// Waiting for this limit.
     Wait(Limit),
+    /// Keeping this version of the plan.
+    Plan(u32),
     /// This delivery.
     Deliver(Delivery),
 }
@@ -127,6 +134,7 @@ impl Effect {
             Self::RunTool(run) => EffectId::Tool(run.call.id.clone()),
             Self::Wait { limit, .. } => EffectId::Wait(*limit),
             Self::Dispatch(dispatch) => EffectId::Task(dispatch.task.clone()),
+            Self::KeepPlan { version } => EffectId::Plan(*version),
             Self::Deliver(delivery) => EffectId::Deliver(*delivery),
         }
     }
@@ -140,6 +148,7 @@ impl fmt::Display for EffectId {
             Self::Task(task) => write!(f, "task:{task}"),
             Self::Wait(Limit::WallTime) => f.write_str("wait:wall_time"),
             Self::Wait(Limit::Hops) => f.write_str("wait:hops"),
+            Self::Plan(version) => write!(f, "plan:{version}"),
             Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
             Self::Deliver(Delivery::Outcome) => f.write_str("deliver:outcome"),
         }

@@ -90,6 +90,12 @@ pub enum Input {
     /// A task came to its end.
     #[serde(rename = "task.ended")]
     TaskEnded(Box<TaskEnded>),
+    /// The plan was written to its file, or could not be.
+    #[serde(rename = "plan.kept")]
+    PlanKept {
+        /// Which version.
+        version: u32,
+    },
     /// Something the ended run owed was delivered.
     #[serde(rename = "delivered")]
     Delivered {
@@ -114,6 +120,7 @@ impl Input {
             Self::StopAsked { .. } => "stop.asked",
             Self::LimitReached { .. } => "limit.reached",
             Self::TaskEnded(_) => "task.ended",
+            Self::PlanKept { .. } => "plan.kept",
             Self::Delivered { .. } => "delivered",
         }
     }

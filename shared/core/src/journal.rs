@@ -169,6 +169,7 @@ fn mail_order(input: &Input) -> u8 {
         | Input::ModelReplied(_)
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
+        | Input::PlanKept { .. }
         | Input::ToolReturned { .. }
         | Input::LimitReached { .. }
         | Input::TaskEnded(_)

@@ -192,6 +192,29 @@ impl Plan {
         Ok(Self { title: title.to_owned(), steps, ids })
     }
 
+    /// The plan as a list that people read, in Markdown.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        let step = |step: &Step| {
+            let mark = if step.status == StepStatus::Completed { "x" } else { " " };
+            let state = match step.status {
+                StepStatus::InProgress => " …",
+                StepStatus::Blocked => " (blocked)",
+                StepStatus::NotStarted | StepStatus::Completed => "",
+            };
+            let note = match step.note.as_str() {
+                "" => String::new(),
+                note => format!("\n  {}", note.replace('\n', "\n  ")),
+            };
+            format!("- [{mark}] {} {}{state}{note}\n", step.id, step.words())
+        };
+        let steps: String = self.steps.iter().map(step).collect();
+        match self.title.as_str() {
+            "" => steps,
+            title => format!("# {title}\n\n{steps}"),
+        }
+    }
+
     /// Sets a step's status, and its note unless it is empty.
     ///
     /// # Errors

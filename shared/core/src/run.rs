@@ -2,6 +2,7 @@
 
 mod ended;
 mod ending;
+mod plan_file;
 mod plan_solve;
 mod summary;
 mod task;
@@ -9,6 +10,8 @@ mod task;
 use std::collections::BTreeSet;
 
 pub use ended::Ended;
+pub use plan_file::PLAN_FILE;
+use plan_file::PlanFile;
 pub use plan_solve::PlanSolve;
 use plan_solve::Then;
 use summary::Summary;
@@ -41,6 +44,7 @@ pub struct Run {
     produced: FileList,
     files_heard_of: BTreeSet<String>,
     spent: Spent,
+    plan_file: PlanFile,
     phase: Phase,
 }
 
@@ -72,6 +76,7 @@ impl Run {
             produced: FileList::default(),
             files_heard_of: BTreeSet::new(),
             spent: Spent::default(),
+            plan_file: PlanFile::default(),
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
                 (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),
@@ -86,9 +91,13 @@ impl Run {
     /// Takes an input and says what viewers see of it. `None` means that the input answers nothing
     /// that is owed, or was had already: the run is unchanged and nothing is to be recorded.
     pub fn next(&mut self, input: &Input, at_ms: i64) -> Option<Vec<Entry>> {
-        let events = match &mut self.phase {
-            Phase::Ended(ended) => ended.next(input)?,
-            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
+        let events = match (&mut self.phase, input) {
+            (_, Input::PlanKept { version }) => {
+                self.plan_file.kept(*version)?;
+                Vec::new()
+            }
+            (Phase::Ended(ended), _) => ended.next(input)?,
+            (Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_), _) => {
                 self.work(input, at_ms)?
             }
         };
@@ -108,9 +117,11 @@ impl Run {
             Phase::PlanSolving(solving) => solving.due(&self.asked.settings.plan),
             Phase::Summarizing(summarizing) => vec![summarizing.due()],
             Phase::Ended(ended) => {
-                return ended.undelivered.iter().copied().map(Effect::Deliver).collect();
+                let deliveries = ended.undelivered.iter().copied().map(Effect::Deliver);
+                return deliveries.chain(self.plan_file.due()).collect();
             }
         };
+        due.extend(self.plan_file.due());
         due.push(Effect::Wait { limit: Limit::WallTime, until_ms: self.wall_time_ends_at_ms() });
         due
     }
@@ -172,7 +183,7 @@ impl Run {
     fn work(&mut self, input: &Input, at_ms: i64) -> Option<Vec<(String, Event)>> {
         match input {
             // A run is asked once; nothing of an ended run is owed to one that is at work.
-            Input::Asked(_) | Input::Delivered { .. } => None,
+            Input::Asked(_) | Input::Delivered { .. } | Input::PlanKept { .. } => None,
             Input::Resumed { epoch } => Some(self.resumed(*epoch, at_ms)),
             Input::AttemptFailed { message, attempt, failure, usage } => {
                 self.attempt_failed(message, *attempt, failure, usage)
@@ -278,6 +289,9 @@ impl Run {
             Phase::PlanSolving(solving) => {
                 self.spent.steps += 1;
                 let (observed, then) = solving.replied(replied, &self.asked.settings);
+                if let Some(plan) = solving.plan() {
+                    self.plan_file.is_now(plan);
+                }
                 Some(self.go_on(observed, then, at_ms))
             }
             Phase::Summarizing(summarizing) => {

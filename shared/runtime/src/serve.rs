@@ -18,6 +18,7 @@ use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::driver::{Drive, DriveEnd};
 use crate::history::show;
+use crate::perform::plan::Keeping;
 use crate::perform::task::put_outcome;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
@@ -297,12 +298,22 @@ async fn deliver<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     }
     let mut inputs = Vec::new();
     for effect in journal.run().due() {
-        if let Effect::Deliver(delivery) = effect {
-            match delivery {
-                Delivery::AlarmRemoval => ports.alarms().remove_alarm(key).await?,
-                Delivery::Outcome => {}
+        match effect {
+            Effect::Deliver(delivery) => {
+                match delivery {
+                    Delivery::AlarmRemoval => ports.alarms().remove_alarm(key).await?,
+                    Delivery::Outcome => {}
+                }
+                inputs.push(Input::Delivered { delivery });
             }
-            inputs.push(Input::Delivered { delivery });
+            Effect::KeepPlan { version } => {
+                let keeping = Keeping::of(ports.clone(), key, journal.run(), version);
+                inputs.extend(keeping.perform().await);
+            }
+            Effect::CallModel(_)
+            | Effect::RunTool(_)
+            | Effect::Wait { .. }
+            | Effect::Dispatch(_) => {}
         }
     }
     let now_ms = ports.clock().now_ms();

@@ -27,6 +27,7 @@ impl Ended {
             | Input::ModelReplied(_)
             | Input::ModelFailed { .. }
             | Input::ToolStarted { .. }
+            | Input::PlanKept { .. }
             | Input::ToolReturned { .. }
             | Input::FileAdded { .. }
             | Input::StopAsked { .. }

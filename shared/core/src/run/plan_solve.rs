@@ -232,6 +232,10 @@ impl PlanSolve {
         events.extend(tasks);
     }
 
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
     fn show_plan(&self, by: &str, events: &mut Vec<(String, Event)>) {
         if let Some(plan) = &self.plan {
             events.push((format!("{by}.plan"), Event::PlanChanged { plan: plan.clone() }));

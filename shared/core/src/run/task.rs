@@ -10,6 +10,7 @@ use crate::conversation::Item;
 use crate::entry::Event;
 use crate::id::TaskId;
 use crate::input::{Asked, MAX_REPORT, TaskAsked, TaskEnded, TaskReport};
+use crate::plan::Plan;
 use crate::status::RunStatus;
 
 impl Run {
@@ -47,6 +48,12 @@ impl Run {
             Phase::PlanSolving(solving) => solving.tasks().map(|(id, ..)| id.clone()).collect(),
             Phase::Reacting(_) | Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
         }
+    }
+
+    /// The plan as its file is to hold it.
+    #[must_use]
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan_file.plan()
     }
 
     /// What an ended task owes its run.

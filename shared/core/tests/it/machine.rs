@@ -63,7 +63,9 @@ fn owed(run: &Run) -> Vec<String> {
             1 => effect_name(&EffectId::Tool(run.call.id)),
             attempt => format!("{}#{attempt}", effect_name(&EffectId::Tool(run.call.id))),
         }),
-        Effect::Dispatch(_) | Effect::Deliver(_) => Some(effect_name(&effect.id())),
+        Effect::Dispatch(_) | Effect::KeepPlan { .. } | Effect::Deliver(_) => {
+            Some(effect_name(&effect.id()))
+        }
     });
     due.collect()
 }
@@ -105,6 +107,7 @@ pub(crate) fn input(line: &str) -> Input {
         },
         "wall_time" => Input::LimitReached { limit: Limit::WallTime },
         "hops" => Input::LimitReached { limit: Limit::Hops },
+        "kept" => Input::PlanKept { version: word().parse().unwrap() },
         "delivered" => Input::Delivered { delivery: Delivery::AlarmRemoval },
         "asked" => Input::Asked(Box::new(story::asked("again?"))),
         other => panic!("no input is called {other}"),

@@ -21,10 +21,10 @@ fn plan_solve_does_what_its_table_says() {
     machine::check(include_str!("plan_solve.txt"), story::asked_to_plan, input, owed);
 }
 
-/// `task:s1.1*` may be driven where the run is.
+/// `task:s1.1*` may be driven where the run is. That the plan's file is owed has a test of its own.
 fn owed(run: &Run) -> Vec<String> {
     let name = |effect: &Effect| match effect {
-        Effect::Wait { .. } => None,
+        Effect::Wait { .. } | Effect::KeepPlan { .. } => None,
         Effect::Dispatch(dispatch) if dispatch.alone => Some(format!("{}*", effect.id())),
         Effect::CallModel(call) if call.attempt > 1 => {
             Some(format!("{}#{}", effect.id(), call.attempt))
@@ -89,6 +89,33 @@ fn told(inputs: &[&str]) -> (Journal, Vec<Event>) {
         journal = next;
     }
     (journal, events)
+}
+
+#[test]
+fn the_newest_plan_is_owed_to_its_file_until_it_is_kept() {
+    let owed = |inputs: &[&str]| {
+        let due = told(inputs).0.run().due();
+        due.iter()
+            .filter_map(|effect| match effect {
+                Effect::KeepPlan { version } => Some(*version),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    let create = "plans t1 create a; b";
+    assert_eq!(owed(&[create]), [1]);
+    assert!(owed(&[create, "kept 1"]).is_empty());
+    let update = ["task_done s1.1", "task_done s2.1", "plans t2 update a; b; c"];
+    let updated = [&[create], update.as_slice()].concat();
+    assert_eq!(owed(&updated), [2], "only the newest is");
+    let (journal, _) = told(&updated);
+    let plan = journal.run().plan().unwrap().to_markdown();
+    assert_eq!(plan, "# t\n\n- [x] s1 a\n- [x] s2 b\n- [ ] s3 c …\n");
+    // An answer that comes too late, or for nothing, is no news.
+    let late = input("kept 1");
+    assert!(journal.decide(vec![late], 1, story::write(9), 0).is_none());
+    // It is kept while the summary is written, too.
+    assert_eq!(owed(&[&updated, ["task_done s3.1", "plans t3 finish"].as_slice()].concat()), [3]);
 }
 
 #[test]

@@ -58,12 +58,14 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
         }),
         1 => Just(json!({"command": "finish"})),
     ];
+    let kept = (1u32..5).prop_map(|version| Input::PlanKept { version });
     let task = (1u32..7, 1u32..3).prop_map(|(step, attempt)| format!("s{step}.{attempt}"));
     prop_oneof![
         6 => ((1u32..6), command)
             .prop_map(|(turn, command)| story::planned(&format!("t{turn}"), &command)),
         6 => task.clone().prop_map(|task| story::task_ended(&task, RunStatus::Finished, "done")),
         2 => task.prop_map(|task| story::task_ended(&task, RunStatus::Failed, "not done")),
+        2 => kept,
         4 => any_input(),
     ]
 }
@@ -86,7 +88,13 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
 fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
     let all = || due.iter().map(Effect::id).collect();
     match input {
-        Input::ModelReplied(replied) => BTreeSet::from([EffectId::Model(replied.message.clone())]),
+        // A plan that changed again is kept as it is then.
+        Input::ModelReplied(replied) => due
+            .iter()
+            .map(Effect::id)
+            .filter(|id| matches!(id, EffectId::Plan(_)))
+            .chain([EffectId::Model(replied.message.clone())])
+            .collect(),
         Input::ModelFailed { message, .. } => {
             let mut ended: BTreeSet<_> = all();
             ended.insert(EffectId::Model(message.clone()));
@@ -95,6 +103,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
         Input::ToolReturned { call, .. } => BTreeSet::from([EffectId::Tool(call.clone())]),
         Input::StopAsked { .. } | Input::LimitReached { .. } => all(),
         Input::TaskEnded(ended) => BTreeSet::from([EffectId::Task(ended.report.task.clone())]),
+        Input::PlanKept { version } => BTreeSet::from([EffectId::Plan(*version)]),
         Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(*delivery)]),
         // It is the answer of started `once` calls, and of what has crashed three times.
         Input::Resumed { .. } => due
@@ -104,7 +113,10 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
                     (run.class == EffectClass::Once && run.started) || run.attempt >= 3
                 }
                 Effect::CallModel(call) => call.attempt - call.failed >= 3,
-                Effect::Wait { .. } | Effect::Dispatch(_) | Effect::Deliver(_) => false,
+                Effect::Wait { .. }
+                | Effect::Dispatch(_)
+                | Effect::KeepPlan { .. }
+                | Effect::Deliver(_) => false,
             })
             .map(Effect::id)
             .collect(),

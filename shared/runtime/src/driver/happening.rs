@@ -139,6 +139,7 @@ impl InFlight {
                 outcome: Outcome::Failed { reason: FailReason::Crashed, detail: String::new() },
                 took_ms: 0,
             }],
+            EffectId::Plan(version) => vec![Input::PlanKept { version: *version }],
             EffectId::Task(_) | EffectId::Wait(_) | EffectId::Deliver(_) => Vec::new(),
         };
         Happening::Performed { id, inputs }

@@ -37,6 +37,7 @@ impl<P: Ports> Driver<P> {
                 Effect::CallModel(call) => self.start_model_call(call),
                 Effect::RunTool(run) => self.start_tool(run).await?,
                 Effect::Dispatch(dispatch) => self.start_task(dispatch),
+                Effect::KeepPlan { version } => self.start_keeping(version),
                 Effect::Deliver(delivery) => self.start_delivery(delivery),
             }
         }
@@ -56,7 +57,10 @@ impl<P: Ports> Driver<P> {
         let waits = |effect: &Effect| match effect {
             Effect::Wait { .. } => true,
             Effect::Dispatch(_) => self.postponed.contains(&effect.id()),
-            Effect::CallModel(_) | Effect::RunTool(_) | Effect::Deliver(_) => false,
+            Effect::CallModel(_)
+            | Effect::RunTool(_)
+            | Effect::KeepPlan { .. }
+            | Effect::Deliver(_) => false,
         };
         !self.has_ended() && self.writer.run().due().iter().all(waits)
     }
@@ -134,6 +138,12 @@ impl<P: Ports> Driver<P> {
             previews: self.preview_sender.clone(),
         };
         self.perform(id, EffectClass::Idempotent, task.perform());
+    }
+
+    fn start_keeping(&mut self, version: u32) {
+        let (ports, run) = (self.ports.clone(), self.writer.run());
+        let keeping = perform::plan::Keeping::of(ports, &self.key, run, version);
+        self.perform(EffectId::Plan(version), EffectClass::Idempotent, keeping.perform());
     }
 
     /// Whether a call that must not be repeated was started by a driver that is gone. A hand-over

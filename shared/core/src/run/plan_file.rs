@@ -1,0 +1,40 @@
+//! The plan as a file: written anew after every word of the planner that changed it.
+
+use crate::effect::Effect;
+use crate::plan::Plan;
+
+/// The name of the file that holds a session's newest plan (JoyAgent's own).
+pub const PLAN_FILE: &str = "TODO.md";
+
+/// The newest plan of a run, and whether its file holds it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct PlanFile {
+    plan: Option<Plan>,
+    version: u32,
+    kept: u32,
+}
+
+impl PlanFile {
+    /// Takes the plan after a word of the planner.
+    pub(super) fn is_now(&mut self, plan: &Plan) {
+        if self.plan.as_ref() != Some(plan) {
+            self.plan = Some(plan.clone());
+            self.version += 1;
+        }
+    }
+
+    /// Takes the answer for a version. `None` if that is not owed, or no longer.
+    pub(super) fn kept(&mut self, version: u32) -> Option<()> {
+        let owed = self.kept < self.version && version == self.version;
+        owed.then(|| self.kept = version)
+    }
+
+    pub(super) fn due(&self) -> Option<Effect> {
+        (self.kept < self.version).then_some(Effect::KeepPlan { version: self.version })
+    }
+
+    /// What the file is to hold.
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+}
