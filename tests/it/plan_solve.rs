@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::world::{
-    COMPARE, Frame, Protocol, Question, REGIONS, SALES, World, model_sees, planner, script_plan,
-    shown, step, summary, task, task_of,
+    COMPARE, Frame, NativeState, Protocol, Question, REGIONS, SALES, UiState, World, model_sees,
+    planner, script_plan, shown, step, summary, task, task_of,
 };
 
 fn question() -> Question {
@@ -55,6 +55,29 @@ async fn a_plan_is_worked_on_by_tasks_in_lanes_of_their_own() {
 /// Which record a frame stands in is chance too.
 fn cursorless(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.get(3..).unwrap_or_default())).collect()
+}
+
+/// What a client ends up with.
+fn folded(protocol: Protocol, frames: &[Frame]) -> (UiState, NativeState) {
+    let (mut ui, mut native) = (UiState::default(), NativeState::default());
+    for received in frames.iter().filter_map(Frame::received) {
+        match protocol {
+            Protocol::Native => native.take(received),
+            Protocol::Raw if received.data == "heartbeat" => {}
+            Protocol::Raw => ui.raw(&serde_json::from_str(&received.data).unwrap()),
+            Protocol::Ui => ui.take(received),
+        }
+    }
+    (ui.by_id(), native.by_id())
+}
+
+#[tokio::test]
+async fn who_comes_afterwards_ends_up_with_what_the_first_client_saw() {
+    for protocol in Protocol::ALL {
+        let (world, frames) = told(protocol).await;
+        let again = world.ask(protocol, &question()).await.rest().await;
+        assert_eq!(folded(protocol, &again), folded(protocol, &frames), "{protocol:?}");
+    }
 }
 
 #[tokio::test]

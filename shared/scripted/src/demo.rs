@@ -49,13 +49,13 @@ fn work(question: &Question, request: &Request) -> Response {
     };
     match read_whole(question.words, file, request) {
         Ok(sheet) => report(question.words, &question.report, request, file, &sheet),
-        Err(response) => response,
+        Err(response) => *response,
     }
 }
 
 /// The sheet in a file once all of it was read, else what is to be done or said before.
-fn read_whole(words: Words, file: &str, request: &Request) -> Result<Sheet, Response> {
-    let reply = |text| Response::default().reply(text);
+fn read_whole(words: Words, file: &str, request: &Request) -> Result<Sheet, Box<Response>> {
+    let reply = |text| Box::new(Response::default().reply(text));
     if !request.offers(FILE_TOOL) {
         return Err(reply(words.no_file_tool()));
     }
@@ -64,7 +64,7 @@ fn read_whole(words: Words, file: &str, request: &Request) -> Result<Sheet, Resp
         if let (Some(offset), Some(arguments)) = (offset, arguments.as_object_mut()) {
             arguments.insert("offset".to_owned(), offset.into());
         }
-        Err(Response::default().say(say).call(FILE_TOOL, arguments))
+        Err(Box::new(Response::default().say(say).call(FILE_TOOL, arguments)))
     };
     match Reading::of(file, request) {
         Reading::Unread => read(words.reads(file), None),

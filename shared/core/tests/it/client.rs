@@ -30,10 +30,17 @@ pub(crate) fn received(stream: &str) -> Vec<Received> {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct UiState {
     pub(crate) items: Vec<(String, String, Value)>,
+    pub(crate) plan: Value,
     pub(crate) finished: bool,
 }
 
 impl UiState {
+    /// With its items by their ids: between tasks, order means nothing.
+    pub(crate) fn by_id(mut self) -> Self {
+        self.items.sort_by(|a, b| a.0.cmp(&b.0));
+        self
+    }
+
     pub(crate) fn take(&mut self, frame: &Received) {
         let envelope: Value = serde_json::from_str(&frame.data).unwrap();
         if envelope["packageType"] == "heartbeat" {
@@ -41,6 +48,11 @@ impl UiState {
         }
         self.finished |= envelope["finished"] == true;
         let data = &envelope["resultMap"]["eventData"];
+        if data["messageType"] == "plan" {
+            // The first one comes bare.
+            self.plan = data["resultMap"].clone();
+            return;
+        }
         assert_eq!(data["messageId"], data["resultMap"]["messageId"]);
         self.raw(&data["resultMap"]);
     }
@@ -51,6 +63,10 @@ impl UiState {
         assert!(event["resultMap"].is_object(), "the UI breaks without it");
         let id = event["messageId"].as_str().unwrap().to_owned();
         let kind = event["messageType"].as_str().unwrap().to_owned();
+        if kind == "plan" {
+            self.plan = event["plan"].clone();
+            return;
+        }
         let Some(text) =
             ["toolThought", "planThought"].iter().find_map(|name| event[name].as_str())
         else {
@@ -78,6 +94,12 @@ pub(crate) struct NativeState {
 }
 
 impl NativeState {
+    /// With its entries by their ids: between tasks, order means nothing.
+    pub(crate) fn by_id(mut self) -> Self {
+        self.entries.sort_by_key(|entry| entry["id"].as_str().unwrap_or_default().to_owned());
+        self
+    }
+
     pub(crate) fn take(&mut self, frame: &Received) {
         let value: Value = serde_json::from_str(&frame.data).unwrap();
         match frame.event.as_deref().unwrap() {

@@ -2,6 +2,7 @@
 //! cursor ends up where one who never left does.
 
 use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
 use djinn_core::preview::Preview;
 use djinn_core::settings::Language;
@@ -49,7 +50,7 @@ fn connection(protocol: Protocol, previews: bool) -> Connection {
 fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
     match step {
         Step::Piece(piece) => connection.preview(piece),
-        Step::Record(record) => connection.record(record, &[]),
+        Step::Record(record) => connection.record(record, &story::entries_of_tasks(record)),
         Step::Heartbeat => vec![connection.heartbeat()],
     }
 }
@@ -86,6 +87,33 @@ fn each_protocol_shows_the_story_in_its_own_words() {
     for protocol in PROTOCOLS {
         let name = format!("{protocol:?}").to_lowercase();
         insta::assert_snapshot!(name, stream(protocol, true, &steps()));
+    }
+}
+
+/// A plan of two steps at once, whose tasks write at the same time, and a summary.
+fn plan_steps() -> Vec<Step> {
+    let (_, records) = story::journal_of(story::asked_to_plan("Gold or silver?"), story::prices());
+    let within = |task: &str, piece: Preview| {
+        Step::Piece(Preview { within: Some(TaskId::new(task).unwrap()), ..piece })
+    };
+    let mut records = records.into_iter().map(Step::Record);
+    let mut steps: Vec<Step> = records.by_ref().take(1).collect();
+    steps.push(Step::Piece(story::piece("t1", 1, 0, "I pl")));
+    steps.extend(records.by_ref().take(1));
+    steps.extend([
+        within("s1.1", story::piece("t1", 1, 0, "Gold ")),
+        within("s2.1", story::piece("t1", 1, 0, "Silver ")),
+        within("s1.1", story::piece("t1", 1, 5, "is dear.")),
+    ]);
+    steps.extend(records);
+    steps
+}
+
+#[test]
+fn each_protocol_shows_a_plan_and_a_group_a_task() {
+    for protocol in PROTOCOLS {
+        let name = format!("plan_{protocol:?}").to_lowercase();
+        insta::assert_snapshot!(name, stream(protocol, true, &plan_steps()));
     }
 }
 
@@ -158,7 +186,10 @@ fn fold(protocol: Protocol, frames: &[Received]) -> Folded {
             Protocol::Native => native.take(frame),
         }
     }
-    if protocol == Protocol::Native { Folded::Native(native) } else { Folded::Ui(ui) }
+    match protocol {
+        Protocol::Native => Folded::Native(native.by_id()),
+        Protocol::Raw | Protocol::Ui => Folded::Ui(ui.by_id()),
+    }
 }
 
 /// A cursor as a client sends it back: the last id it got.
@@ -174,8 +205,9 @@ proptest! {
     fn coming_back_at_any_cursor_gives_the_state_of_never_having_left(
         cuts in proptest::collection::vec(0usize..60, 1..6),
         protocol in proptest::sample::select(PROTOCOLS.to_vec()),
+        planned in any::<bool>(),
     ) {
-        let steps = steps();
+        let steps = if planned { plan_steps() } else { steps() };
         let records: Vec<Record> = steps.iter().filter_map(|step| match step {
             Step::Record(record) => Some(record.clone()),
             Step::Piece(_) | Step::Heartbeat => None,
@@ -210,10 +242,11 @@ proptest! {
     #[test]
     fn a_frame_carries_the_newest_record_that_is_complete(
         protocol in proptest::sample::select(PROTOCOLS.to_vec()),
+        planned in any::<bool>(),
     ) {
         let mut connection = connection(protocol, true);
         let mut complete: Option<u64> = None;
-        for step in steps() {
+        for step in if planned { plan_steps() } else { steps() } {
             let frames = received(&send(&mut connection, &step).concat());
             let ids: Vec<Option<u64>> = frames.iter()
                 .map(|frame| frame.id.as_deref().map(|id| Cursor::parse(id).unwrap().record))

@@ -3,6 +3,7 @@
 use djinn_core::budget::{Budget, Spent, Usage};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Reasoning;
+use djinn_core::entry::{Entry, Event};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::{
     CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
@@ -274,4 +275,38 @@ pub(crate) fn growth() -> Vec<Input> {
         thought("t3", "Is anything missing? No.", "North grew fastest, by 12 %."),
         replied("summary", "North grew fastest, by 12 %.$$$growth.md", &[]),
     ]
+}
+
+/// The story of a plan: two steps at once, then the planner is done.
+pub(crate) fn prices() -> Vec<Input> {
+    let create = json!({
+        "command": "create", "title": "Prices", "steps": ["Gold: look it up", "Silver: look it up"],
+        "depends_on": [[], []],
+    });
+    vec![
+        planned("t1", &create),
+        task_ended("s2.1", RunStatus::Finished, "Silver is cheap."),
+        task_ended("s1.1", RunStatus::Finished, "Gold is dear."),
+        planned("t2", &json!({"command": "finish"})),
+        replied("summary", "Gold is dearer.$$$s1.1.md", &[]),
+    ]
+}
+
+/// What the tasks did that ended with a record: each said what it hands back.
+pub(crate) fn entries_of_tasks(record: &Record) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for input in &record.inputs {
+        let Input::TaskEnded(ended) = input else { continue };
+        let message = MessageId::new("t1").unwrap();
+        let said = Event::MessageCompleted {
+            message,
+            text: ended.report.text.clone(),
+            reasoning: None,
+            cut: false,
+            usage: usage(),
+        };
+        let entry = Entry { id: "t1".to_owned(), within: None, at_ms: 1_500, event: said };
+        entries.push(entry.within(&ended.report.task));
+    }
+    entries
 }

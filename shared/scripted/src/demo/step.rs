@@ -93,7 +93,7 @@ pub(super) fn respond(request: &Request) -> Option<Response> {
     let (Step::Find { file } | Step::Report { file, .. } | Step::Compare { file, .. }) = &step;
     let sheet = match read_whole(words, file, request) {
         Ok(sheet) => sheet,
-        Err(response) => return Some(response),
+        Err(response) => return Some(*response),
     };
     let growth = Growth::of(&sheet);
     Some(match &step {
