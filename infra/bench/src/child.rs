@@ -4,11 +4,13 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::Command;
+use tokio::process::{ChildStdout, Command};
 
 /// A process. It is killed when this is dropped.
 pub(crate) struct Child {
     process: tokio::process::Child,
+    /// What it prints.
+    output: BufReader<ChildStdout>,
     /// The first line that it printed.
     said: String,
 }
@@ -21,15 +23,23 @@ impl Child {
         let mut process = command.spawn()?;
         let output = process.stdout.take().context("a process without output")?;
         let mut said = String::new();
-        BufReader::new(output).read_line(&mut said).await?;
+        let mut output = BufReader::new(output);
+        output.read_line(&mut said).await?;
         ensure!(!said.is_empty(), "`djinn-bench {}` did not start", words.join(" "));
         said.truncate(said.trim_end().len());
-        Ok(Self { process, said })
+        Ok(Self { process, output, said })
     }
 
     /// The first line that it printed.
     pub(crate) fn said(&self) -> &str {
         &self.said
+    }
+
+    /// The next line that it prints; empty when it has ended.
+    pub(crate) async fn next_line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        self.output.read_line(&mut line).await?;
+        Ok(line)
     }
 
     /// Gives it a line to read.

@@ -1,5 +1,6 @@
 //! A client that asks, and checks that its run ends well.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ static ASKED: AtomicUsize = AtomicUsize::new(0);
 pub(crate) struct Client {
     http: reqwest::Client,
     url: String,
+    mode: &'static str,
 }
 
 /// How long a run took from the client's side.
@@ -35,6 +37,8 @@ pub(crate) struct Stream {
     first_byte: Option<Duration>,
     unread: String,
     previews: usize,
+    /// When each task was first heard of, and first heard from.
+    tasks: BTreeMap<String, (Instant, Option<Instant>)>,
     /// The final entry.
     end: Option<Value>,
 }
@@ -46,7 +50,12 @@ impl Client {
             .read_timeout(SILENCE)
             .tcp_nodelay(true)
             .build()?;
-        Ok(Self { http, url })
+        Ok(Self { http, url, mode: "react" })
+    }
+
+    /// The same client, whose questions are planned.
+    pub(crate) fn planning(self) -> Self {
+        Self { mode: "plan_solve", ..self }
     }
 
     /// Asks, and reads the stream to its end.
@@ -57,14 +66,23 @@ impl Client {
     /// Asks.
     pub(crate) async fn open(&self) -> Result<Stream> {
         let request = format!("bench-{}", ASKED.fetch_add(1, Ordering::Relaxed));
-        let question = json!({"question": "Write the report.", "request_id": request});
+        let question = json!({
+            "question": "Write the report.", "request_id": request, "mode": self.mode,
+        });
         let asked = Instant::now();
         let asking = self.http.post(format!("{}/runs", self.url));
         let asking = asking.header(ACCEPT, "text/event-stream").json(&question);
         let response = asking.send().await?;
         ensure!(response.status().is_success(), "refused: {}", response.text().await?);
-        let (unread, end) = (String::new(), None);
-        Ok(Stream { response, asked, first_byte: None, unread, previews: 0, end })
+        Ok(Stream {
+            response,
+            asked,
+            first_byte: None,
+            unread: String::new(),
+            previews: 0,
+            tasks: BTreeMap::new(),
+            end: None,
+        })
     }
 }
 
@@ -88,12 +106,49 @@ impl Stream {
     /// # Errors
     /// If the run did not finish with an answer.
     pub(crate) async fn finish(mut self) -> Result<Took> {
+        self.read_to_the_end().await
+    }
+
+    /// The same, and leaves what was seen.
+    pub(crate) async fn read_to_the_end(&mut self) -> Result<Took> {
         while self.read().await? {}
         let whole = self.asked.elapsed();
-        let Some(end) = self.end else { bail!("the stream has no end: {}", self.unread) };
+        let Some(end) = &self.end else { bail!("the stream has no end: {}", self.unread) };
         let status = end.get("status").and_then(Value::as_str);
         ensure!(status == Some("finished"), "the run ended as {end}");
         Ok(Took { first_byte: self.first_byte.context("nothing was sent")?, whole })
+    }
+
+    /// The final entry.
+    pub(crate) fn end(&self) -> Option<&Value> {
+        self.end.as_ref()
+    }
+
+    /// From the first task's beginning to the moment when every task had been heard from.
+    pub(crate) fn dispatched_within(&self) -> Option<Duration> {
+        let began = self.tasks.values().map(|(began, _)| *began).min()?;
+        let heard: Option<Vec<Instant>> = self.tasks.values().map(|(_, heard)| *heard).collect();
+        Some(heard?.into_iter().max()?.duration_since(began))
+    }
+
+    /// The tasks that were heard of.
+    pub(crate) fn tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
+    fn hear_of_tasks(&mut self, frame: &str) {
+        let now = Instant::now();
+        let text = |name: &str| {
+            let (_, rest) = frame.split_once(&format!("\"{name}\":\""))?;
+            rest.split_once('"').map(|(text, _)| text.to_owned())
+        };
+        if frame.contains("event: task.started\n") {
+            self.tasks.entry(text("task").unwrap_or_default()).or_insert((now, None));
+        } else if let Some(task) = text("within")
+            && let Some((_, heard)) = self.tasks.get_mut(&task)
+        {
+            heard.get_or_insert(now);
+        }
     }
 
     /// Reads a piece. False at the end.
@@ -102,13 +157,15 @@ impl Stream {
         self.first_byte.get_or_insert_with(|| self.asked.elapsed());
         self.unread.push_str(std::str::from_utf8(&piece).context("cut in a character")?);
         while let Some((frame, rest)) = self.unread.split_once("\n\n") {
+            let (frame, rest) = (frame.to_owned(), rest.to_owned());
+            self.hear_of_tasks(&frame);
             if frame.contains("event: preview\n") {
                 self.previews += 1;
             } else if frame.contains("event: run.ended\n") {
                 let data = frame.lines().find_map(|line| line.strip_prefix("data:"));
                 self.end = Some(serde_json::from_str(data.unwrap_or_default())?);
             }
-            self.unread = rest.to_owned();
+            self.unread = rest;
         }
         Ok(true)
     }

@@ -8,10 +8,12 @@ use agent::{Agent, router};
 use anyhow::Result;
 use axum::serve::ListenerExt as _;
 use djinn_aws::{Aws, Continue};
+use djinn_core::settings::PlanSettings;
 use djinn_core::tool::EffectClass;
-use djinn_local::{ALARM_EVERY, Dispatch, LocalWorld};
+use djinn_local::{ALARM_EVERY, Dispatch, LocalWorld, run_executor};
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::settings::Settings;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
@@ -29,8 +31,7 @@ pub(crate) struct Front {
     aws: Aws,
     ports: LocalWorld,
     server: JoinHandle<()>,
-    // Nobody continues a run here; each of them ends under its first driver.
-    _invocations: UnboundedReceiver<Continue>,
+    executor: JoinHandle<()>,
 }
 
 /// What a front does otherwise than the product.
@@ -39,11 +40,20 @@ pub(crate) struct Changes {
     pub(crate) tools: Toolbox,
     /// How long it waits for what.
     pub(crate) settings: Option<Settings>,
+    /// What its plans may take.
+    pub(crate) plan: PlanSettings,
+    /// Whether tasks are worked on by another process, which reads their invocations.
+    pub(crate) executors_elsewhere: bool,
 }
 
 impl Default for Changes {
     fn default() -> Self {
-        Self { tools: Toolbox::default().with(Note(EffectClass::Read)), settings: None }
+        Self {
+            tools: Toolbox::default().with(Note(EffectClass::Read)),
+            settings: None,
+            plan: PlanSettings { max_steps: 1_000, ..PlanSettings::default() },
+            executors_elsewhere: false,
+        }
     }
 }
 
@@ -64,7 +74,8 @@ impl Front {
         if let Some(settings) = changes.settings {
             ports.settings = Arc::new(settings);
         }
-        let settings = agent::Settings::from_vars(&var)?;
+        let mut settings = agent::Settings::from_vars(&var)?;
+        settings.run.plan = changes.plan;
         let settings = settings.with_models(ports.model.settings().names());
         let app = router(Agent { ports: ports.clone(), settings });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -77,7 +88,11 @@ impl Front {
             // It returns only if the listener breaks; then the client's requests fail.
             let _ = axum::serve(listener, app).await;
         });
-        Ok(Self { address, aws, ports, server, _invocations: invocations })
+        let executor = match changes.executors_elsewhere {
+            true => tokio::spawn(say_invocations(invocations)),
+            false => tokio::spawn(run_executor(ports.clone(), invocations)),
+        };
+        Ok(Self { address, aws, ports, server, executor })
     }
 
     /// Where it is.
@@ -99,12 +114,22 @@ impl Front {
 impl Drop for Front {
     fn drop(&mut self) {
         self.server.abort();
+        self.executor.abort();
     }
 }
 
-/// An agent in a process of its own: prints its URL, and lives until its input ends.
+/// Prints every invocation, for whoever runs the executor.
+async fn say_invocations(mut invocations: UnboundedReceiver<Continue>) {
+    while let Some(invocation) = invocations.recv().await {
+        terminal::say(&json!(invocation).to_string());
+    }
+}
+
+/// An agent in a process of its own: prints its URL, then its invocations of the executor, and lives
+/// until its input ends.
 pub(crate) async fn be_a_process(urls: [String; 3]) -> Result<()> {
-    let front = Front::start(&Place::at(urls), Changes::default()).await?;
+    let changes = Changes { executors_elsewhere: true, ..Changes::default() };
+    let front = Front::start(&Place::at(urls), changes).await?;
     terminal::say(&front.url());
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;

@@ -87,7 +87,7 @@ impl Costs {
             mailbox_every: NEVER,
             ..Settings::default()
         };
-        let changes = Changes { tools, settings: Some(settings) };
+        let changes = Changes { tools, settings: Some(settings), ..Changes::default() };
         let front = Front::start(&backend.place(), changes).await?;
         let stream = Client::new(front.url())?.open().await?;
         let run = RunId::new(stream.run()?)?;

@@ -10,7 +10,7 @@ mod system;
 pub use backing::{Backing, BackingOptions};
 pub use dispatch::{ALARM_EVERY, Dispatch};
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
-pub use system::{LocalWorld, System, SystemError, SystemOptions, Var};
+pub use system::{LocalWorld, System, SystemError, SystemOptions, Var, run_executor};
 
 // A run makes many small allocations on several threads; with glibc's allocator they took a fifth of
 // its time.

@@ -217,8 +217,8 @@ fn with_ui(app: Router, ui: Option<PathBuf>) -> Router {
     }
 }
 
-/// Runs the executor for every invocation, each in a task of its own.
-async fn run_executor(ports: LocalWorld, mut invocations: mpsc::UnboundedReceiver<Continue>) {
+/// Runs the executor for every invocation, each in a task of its own, until no more can come.
+pub async fn run_executor(ports: LocalWorld, mut invocations: mpsc::UnboundedReceiver<Continue>) {
     let executor = Arc::new(Executor { ports });
     let mut running = JoinSet::new();
     loop {

@@ -1,5 +1,7 @@
 //! A model for benchmarks.
 
+pub(crate) mod plan;
+
 use serde_json::{Value, json};
 
 use crate::gate::Gate;

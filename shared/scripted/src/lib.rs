@@ -38,6 +38,7 @@ mod server;
 mod wire;
 
 pub use bench::Bench;
+pub use bench::plan::PlanBench;
 pub use gate::Gate;
 pub use request::{Call, CallResult, Message, Request, Role, Tool};
 pub use response::Response;

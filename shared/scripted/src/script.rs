@@ -4,6 +4,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::bench::plan::PlanBench;
 use crate::bench::{self, Bench};
 use crate::request::Request;
 use crate::response::Response;
@@ -31,6 +32,12 @@ impl Script {
     #[must_use]
     pub fn bench(bench: Bench) -> Self {
         Self::computed("the benchmark model", move |request| bench::respond(&bench, request))
+    }
+
+    /// A model for benchmarks of plans: it works through plans of a fixed size, any number at once.
+    #[must_use]
+    pub fn plan_bench(bench: PlanBench) -> Self {
+        Self::computed("the benchmark model", move |request| bench::plan::respond(&bench, request))
     }
 
     /// Waits before every chunk but the first of every answer that does not say otherwise.

@@ -1,0 +1,159 @@
+//! Plans: how soon tasks are at work, how many of them at once, and what a run of them costs.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use djinn_scripted::{PlanBench, Script};
+use serde_json::Value;
+
+use crate::backend::Backend;
+use crate::client::Client;
+use crate::figure::{Figure, Reach};
+use crate::front::{Changes, Front};
+use crate::note;
+use crate::sample::Sample;
+
+/// Runs whose dispatch is measured, after some that are not.
+const DISPATCHES: usize = 60;
+const WARM_UP: usize = 10;
+
+/// Tasks, how long each works, and how many are at work at once.
+const TASKS: usize = 100;
+pub(crate) const WORK: Duration = Duration::from_millis(50);
+pub(crate) const AT_ONCE: usize = 10;
+
+/// Plans of so many steps, whose tasks call the tool so often and take so long for each reply.
+pub(crate) fn script(steps: usize, calls: usize, work: Duration) -> Script {
+    let tool = note::NAME.to_owned();
+    Script::plan_bench(PlanBench { steps, calls, work, tool, arguments: note::arguments })
+}
+
+pub(crate) async fn figures() -> Result<Vec<Figure>> {
+    let mut figures = vec![dispatch().await?, wall().await?];
+    figures.extend(costs().await?);
+    Ok(figures)
+}
+
+async fn dispatch() -> Result<Figure> {
+    let backend = Backend::start(script(3, 1, Duration::ZERO)).await?;
+    let front = Front::start(&backend.place(), Changes::default()).await?;
+    let client = Client::new(front.url())?.planning();
+    let mut sample = Sample::default();
+    for nth in 0..WARM_UP + DISPATCHES {
+        let mut stream = client.open().await?;
+        stream.read_to_the_end().await?;
+        let took = stream.dispatched_within().context("a task was never heard from")?;
+        if nth >= WARM_UP {
+            sample.add(took);
+        }
+    }
+    backend.check()?;
+    Ok(Figure {
+        name: "3 steps dispatched, to their first entry, median",
+        reach: Reach::AtMost(60.0),
+        unit: "ms",
+        measured: sample.median(),
+        about: format!(
+            "p95 {:.1} ms of {DISPATCHES}; from the plan at the client until all three tasks were \
+             heard from there",
+            sample.p95()
+        ),
+    })
+}
+
+async fn wall() -> Result<Figure> {
+    let backend = Backend::start(script(TASKS, 0, WORK)).await?;
+    let front = Front::start(&backend.place(), Changes::default()).await?;
+    let client = Client::new(front.url())?.planning();
+    let mut stream = client.open().await?;
+    let began = Instant::now();
+    stream.read_to_the_end().await?;
+    let took = began.elapsed();
+    backend.check()?;
+    ensure!(stream.tasks() == TASKS, "{} tasks instead of {TASKS}", stream.tasks());
+    let ideal = ideal(TASKS);
+    Ok(Figure {
+        name: "100 executors × 50 ms, wall against ideal",
+        reach: Reach::AtMost(1.5),
+        unit: "×",
+        measured: took.as_secs_f64() / ideal.as_secs_f64(),
+        about: format!(
+            "{:.0} ms, {AT_ONCE} at once (the default), so {:.0} ms is ideal; planner, stores and \
+             model in the same process",
+            took.as_secs_f64() * 1_000.0,
+            ideal.as_secs_f64() * 1_000.0
+        ),
+    })
+}
+
+/// How long the work of so many tasks takes if nothing else does.
+pub(crate) fn ideal(tasks: usize) -> Duration {
+    WORK.saturating_mul(u32::try_from(tasks.div_ceil(AT_ONCE)).unwrap_or(u32::MAX))
+}
+
+/// Kinds of requests to the table that write, and that read.
+const WRITES: [&str; 4] = ["DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"];
+const READS: [&str; 4] = ["BatchGetItem", "GetItem", "Query", "Scan"];
+
+/// What a million of something costs, US dollars, us-east-1 list prices: DynamoDB on-demand write
+/// and read request units of 2024-11-01, S3 PUT and GET, Lambda invocations.
+const WRITE: f64 = 0.625;
+const READ: f64 = 0.125;
+const PUT_OBJECT: f64 = 5.0;
+const GET_OBJECT: f64 = 0.4;
+const INVOCATION: f64 = 0.2;
+
+/// The requests of a run of 3 parallel steps of 2 turns each.
+async fn costs() -> Result<Vec<Figure>> {
+    let backend = Backend::start(script(3, 1, Duration::ZERO)).await?;
+    let front = Front::start(&backend.place(), Changes::default()).await?;
+    let client = Client::new(front.url())?.planning();
+    // Connections are made and the bucket is looked for once.
+    client.ask().await?;
+    drop(front.aws().requests().take());
+    let mut stream = client.open().await?;
+    stream.read_to_the_end().await?;
+    // What is still delivered after the end is seen by the client.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let requests = front.aws().requests().take();
+    backend.check()?;
+    let count = |kinds: &[&str]| -> f64 {
+        kinds.iter().filter_map(|kind| requests.get(*kind)).map(|n| *n as f64).sum()
+    };
+    let (writes, reads) = (count(&WRITES), count(&READS));
+    let transactions = count(&["TransactWriteItems"]);
+    // A transaction of three items is billed as six writes, five more than were counted.
+    let dollars = (writes + 5.0 * transactions) * WRITE
+        + reads * READ
+        + count(&["PutObject"]) * PUT_OBJECT
+        + count(&["GetObject"]) * GET_OBJECT
+        + 4.0 * INVOCATION;
+    let about = format!(
+        "{}; {:.4} US cents at list prices besides Lambda's seconds and the model",
+        listed(&requests),
+        dollars / 1_000_000.0 * 100.0
+    );
+    let spent = stream.end().and_then(|end| end.pointer("/spent/model_calls"));
+    let model_calls = spent.and_then(Value::as_f64).context("a run without model calls")?;
+    let figure = |name, most, measured, about| {
+        let reach = Reach::AtMost(most);
+        Figure { name, reach, unit: "", measured, about }
+    };
+    let run = "3 steps at once, 2 turns each".to_owned();
+    Ok(vec![
+        figure("writes of a Plan-Solve run", 60.0, writes, about),
+        figure("reads of a Plan-Solve run", 40.0, reads, format!("{run}; tailing included")),
+        figure(
+            "model calls of a Plan-Solve run",
+            9.0,
+            model_calls,
+            format!("{run}; 2 of the planner, 1 summary"),
+        ),
+    ])
+}
+
+fn listed(requests: &BTreeMap<String, u64>) -> String {
+    let each = requests.iter().map(|(kind, count)| format!("{count} {kind}"));
+    each.collect::<Vec<_>>().join(", ")
+}
