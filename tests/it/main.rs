@@ -11,6 +11,8 @@
 mod cors;
 mod cost;
 mod deadline;
+mod event;
+mod executor;
 mod failure;
 mod fault;
 mod files;
