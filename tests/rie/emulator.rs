@@ -1,5 +1,5 @@
-//! AWS's runtime interface emulator around a built function. It runs one invocation at a time, and
-//! does not stream: a streamed answer comes when it is whole.
+//! AWS's runtime interface emulator around a built function. It does not stream: a streamed answer
+//! comes when it is whole.
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};

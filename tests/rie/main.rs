@@ -22,7 +22,7 @@ fn event(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(events.join(name)).unwrap()).unwrap()
 }
 
-/// The stores and the demo model. Nobody takes asynchronous invocations: the emulator knows none.
+/// The stores and the demo model. Nobody listens where asynchronous invocations are sent.
 async fn backing() -> Backing {
     Backing::start(BackingOptions::new("http://127.0.0.1:9")).await.unwrap()
 }
