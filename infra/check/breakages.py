@@ -28,6 +28,8 @@ BREAKAGES = {
         ("[arm64]", "[arm]", "E3030 'arm'"),
         # A function whose environment names itself depends on itself.
         ("DJINN_EXECUTOR: !Sub", "DJINN_EXECUTOR: !GetAtt Executor.Arn #", "E3004"),
+        # A resource that needs the REST API where there is none.
+        ("Permission\n    Condition: HasRestApi\n", "Permission\n", "W1001"),
     ],
     rules.drivers_run_as_they_must: [
         ("[arm64]", "[x86_64]", "Architectures"),
@@ -38,6 +40,10 @@ BREAKAGES = {
     rules.drivers_are_told_where_everything_lies: [
         ("DJINN_TABLE:", "DJINN_TABEL:", "no variable DJINN_TABLE"),
         ("        DJINN_MAX_STEPS: !Ref MaxSteps\n", "", "no variable DJINN_MAX_STEPS"),
+    ],
+    rules.concurrency_is_bounded_if_asked_for: [
+        ("[HasExecutorBound, !Ref ExecutorConcurrency,", "[HasExecutorBound, 0,", "Executor: Res"),
+        ("[HasAgentBound,", "[HasExecutorBound,", "Agent: Reserved"),
     ],
     rules.nothing_is_local: [
         ("DJINN_LANGUAGE:", 'DJINN_LOCAL: "1"\n        DJINN_LANGUAGE:', "DJINN_LOCAL"),
@@ -58,6 +64,25 @@ BREAKAGES = {
         ("ExpirationInDays: !Ref ObjectDays", "ExpirationInDays: 7", "ObjectDays"),
         ("DJINN_OBJECT_DAYS: !Ref ObjectDays", "DJINN_OBJECT_DAYS: 800", "DJINN_OBJECT_DAYS"),
     ],
+    rules.the_rest_api_streams_if_asked_for: [
+        ("TransferMode: STREAM", "TransferMode: RESPONSE_STREAM", "responseTransferMode"),
+        ("                responseTransferMode: STREAM\n", "", "responseTransferMode"),
+        ("path/2021-11-15/", "path/2015-03-31/", "integration.uri"),
+        ("/response-streaming-invocations", "/invocations", "integration.uri"),
+        ("timeoutInMillis: 900000", "timeoutInMillis: 29000", "is 29000, not 900000"),
+        ("Type: REGIONAL", "Type: EDGE", "REGIONAL"),
+        ('types: ["*/*"]', "types: [image/png]", "binary-media-types"),
+        ("                - sigv4: []\n", "                - {}\n", "security"),
+        ("authtype: awsSigv4", "authtype: custom", "awsSigv4"),
+        ('STAGE_IN_PATH: "true"', 'STAGE_IN_PATH: "false"', "IGNORE_STAGE_IN_PATH"),
+        ('[!Ref WithRestApi, "true"]', '[!Ref AuthType, "NONE"]', "condition HasRestApi"),
+        ("Api\n    Condition: HasRestApi\n", "Api\n", "Condition is null"),
+        ('    Default: "false"\n', '    Default: "true"\n', "Default"),
+    ],
+    rules.only_the_rest_api_may_call_for_api_gateway: [
+        (":${RestApi}/*", ":*", "more than the API"),
+        ("Principal: apigateway.amazonaws.com", "Principal: s3.amazonaws.com", "are 0 permissions"),
+    ],
     rules.the_public_has_no_right_unless_asked_for: [
         ("    Condition: IsPublic\n", "", "lets everybody in"),
         ("!Equals [!Ref AuthType, NONE]", "!Not [!Equals [!Ref AuthType, AWS]]", "IsPublic"),
@@ -75,6 +100,11 @@ BREAKAGES = {
         ("Resource: !GetAtt Executor.Arn", "Resource: !GetAtt Agent.Arn", "InvokeFunction"),
         ("PassedToService: scheduler", "PassedToService: lambda", "passes more"),
     ],
+    rules.every_driver_and_alarm_may_invoke_the_executor: [
+        ("runs\n      Roles: [!Ref AgentRole, ", "runs\n      Roles: [", "RunPolicy: Roles"),
+        ("InvokeFunction\n            Res", "InvokeAsync\n            Res", "RunPolicy does not"),
+        ("Roles: [!Ref ScheduleRole]", "Roles: [!Ref AgentRole]", "SchedulePolicy: Roles"),
+    ],
     rules.schedules_act_for_this_account: [
         ("aws:SourceAccount: !Ref AWS::AccountId", "aws:SourceOrgID: o-1", "SourceAccount"),
     ],
@@ -84,7 +114,14 @@ BREAKAGES = {
     ],
     rules.lambda_does_not_repeat_the_executor: [
         ("MaximumRetryAttempts: 0", "MaximumRetryAttempts: 2", "is 2, not 0"),
+        ("        MaximumEventAgeInSeconds: 120\n", "", "MaximumEventAgeInSeconds is null"),
         ("EventInvokeConfig:", "Tags:", "no EventInvokeConfig"),
+    ],
+    rules.what_the_executor_failed_at_is_kept: [
+        ("Destination: !GetAtt Undelivered.Arn", "Destination: !GetAtt Executor.Arn", "OnFailure"),
+        ("Resource: !GetAtt Undelivered.Arn", "Resource: !GetAtt Table.Arn", "may send to"),
+        ("MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 60", "is 60, not 1209600"),
+        ("Value: !GetAtt Undelivered.QueueName", "Value: other", "UndeliveredAlarm"),
     ],
     rules.the_table_is_kept_and_bounded: [
         ("Enabled: true\n      BillingMode", "Enabled: false\n      BillingMode", "TimeToLive"),

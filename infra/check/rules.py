@@ -94,6 +94,13 @@ def drivers_are_told_where_everything_lies(template):
             yield f"{name} has the variable {variable}, which rules.py does not know"
 
 
+def concurrency_is_bounded_if_asked_for(template):
+    for name in DRIVERS:
+        bound = {"Ref": f"{name}Concurrency"}
+        wanted = {"Fn::If": [f"Has{name}Bound", bound, {"Ref": "AWS::NoValue"}]}
+        yield from expect(name, properties(template, name), "ReservedConcurrentExecutions", wanted)
+
+
 def nothing_is_local(template):
     if "DJINN_LOCAL" in json.dumps(template):
         yield "DJINN_LOCAL is named: it lets everybody in as one user, and is for laptops"
@@ -143,6 +150,59 @@ def objects_outlive_what_names_them(template):
         yield from expect(name, function, "Environment.Variables.DJINN_OBJECT_DAYS", object_days)
 
 
+def the_rest_api_streams_if_asked_for(template):
+    asked_for = {"Fn::Equals": [{"Ref": "WithRestApi"}, "true"]}
+    yield from expect("condition HasRestApi", template["Conditions"], "HasRestApi", asked_for)
+    parameter = template["Parameters"]["WithRestApi"]
+    yield from expect("parameter WithRestApi", parameter, "Default", "false")
+    yield from expect("RestApi", template["Resources"]["RestApi"], "Condition", "HasRestApi")
+    api = properties(template, "RestApi")
+    # Edge-optimised ones cut a stream after 30 silent seconds.
+    yield from expect("RestApi", api, "EndpointConfiguration.Types", ["REGIONAL"])
+    # Otherwise bodies that are no text come broken.
+    yield from expect("RestApi", api, "Body.x-amazon-apigateway-binary-media-types", ["*/*"])
+    uri = {
+        "Fn::Sub": "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2021-11-15/"
+        "functions/${Agent.Arn}/response-streaming-invocations"
+    }
+    scheme = "Body.components.securitySchemes.sigv4.x-amazon-apigateway-authtype"
+    yield from expect("RestApi", api, scheme, "awsSigv4")
+    methods = [
+        (f"RestApi: {path}", method)
+        for path, methods in (value(api, "Body.paths") or {}).items()
+        for method in methods.values()
+    ]
+    if not methods:
+        yield "RestApi leads nowhere"
+    for name, method in methods:
+        yield from expect(name, method, "security", [{"sigv4": []}])
+        for key, wanted in {
+            "type": "aws_proxy",
+            "uri": uri,
+            "responseTransferMode": "STREAM",
+            "timeoutInMillis": 900000,
+        }.items():
+            yield from expect(name, method, f"x-amazon-apigateway-integration.{key}", wanted)
+    # The stage stands before the path in what the agent is sent.
+    ignored = "Environment.Variables.AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH"
+    yield from expect("Agent", properties(template, "Agent"), ignored, "true")
+
+
+def only_the_rest_api_may_call_for_api_gateway(template):
+    found = [
+        permission
+        for permission in of_type(template, "AWS::Lambda::Permission").values()
+        if permission["Principal"] == "apigateway.amazonaws.com"
+    ]
+    if len(found) != 1:
+        yield f"there are {len(found)} permissions for API Gateway, not one"
+    for permission in found:
+        yield from expect("RestApiInvoke", permission, "FunctionName", {"Ref": "Agent"})
+        yield from expect("RestApiInvoke", permission, "Action", "lambda:InvokeFunction")
+        if "${RestApi}/" not in json.dumps(permission.get("SourceArn")):
+            yield "RestApiInvoke lets in more than the API of this stack"
+
+
 def the_public_has_no_right_unless_asked_for(template):
     for name, resource in template["Resources"].items():
         if resource["Type"] != "AWS::Lambda::Permission":
@@ -186,6 +246,18 @@ def only_the_executor_is_invoked(template):
                 yield f"{where} passes more than the schedules' role to the scheduler"
 
 
+def every_driver_and_alarm_may_invoke_the_executor(template):
+    for name, wanted in {
+        "RunPolicy": [{"Ref": f"{driver}Role"} for driver in DRIVERS],
+        "SchedulePolicy": [{"Ref": "ScheduleRole"}],
+    }.items():
+        policy = properties(template, name)
+        yield from expect(name, policy, "Roles", wanted)
+        statements = listed(value(policy, "PolicyDocument.Statement"))
+        if not any("lambda:InvokeFunction" in listed(s.get("Action")) for s in statements):
+            yield f"{name} does not grant lambda:InvokeFunction"
+
+
 def schedules_act_for_this_account(template):
     [trust] = properties(template, "ScheduleRole")["AssumeRolePolicyDocument"]["Statement"]
     wanted = {"Ref": "AWS::AccountId"}
@@ -211,8 +283,27 @@ def lambda_does_not_repeat_the_executor(template):
         yield "Executor has no EventInvokeConfig, so that Lambda tries failed invocations again"
     for config in ours:
         yield from expect("Executor", config, "MaximumRetryAttempts", 0)
-        if not value(config, "DestinationConfig.OnFailure.Destination"):
-            yield "Executor has no destination for invocations that failed"
+        # As often as a run's alarm comes: tests/it/template.rs compares the two.
+        yield from expect("Executor", config, "MaximumEventAgeInSeconds", 120)
+
+
+def what_the_executor_failed_at_is_kept(template):
+    queue = {"Fn::GetAtt": ["Undelivered", "Arn"]}
+    for config in of_type(template, "AWS::Lambda::EventInvokeConfig").values():
+        yield from expect("Executor", config, "DestinationConfig.OnFailure.Destination", queue)
+    sends = [
+        statement.get("Resource")
+        for where, statement in granted(template)
+        if "sqs:SendMessage" in listed(statement.get("Action")) and where.startswith("ExecutorRole")
+    ]
+    if sends != [queue]:
+        yield f"ExecutorRole may send to {json.dumps(sends)}, not to the queue Undelivered"
+    fortnight = 14 * 24 * 60 * 60
+    messages = properties(template, "Undelivered")
+    yield from expect("Undelivered", messages, "MessageRetentionPeriod", fortnight)
+    alarm = properties(template, "UndeliveredAlarm")
+    watched = [{"Name": "QueueName", "Value": {"Fn::GetAtt": ["Undelivered", "QueueName"]}}]
+    yield from expect("UndeliveredAlarm", alarm, "Dimensions", watched)
 
 
 def the_table_is_kept_and_bounded(template):
@@ -261,16 +352,21 @@ def the_bucket_is_kept_and_private(template):
 RULES = (
     drivers_run_as_they_must,
     drivers_are_told_where_everything_lies,
+    concurrency_is_bounded_if_asked_for,
     nothing_is_local,
     the_url_streams_and_is_closed_by_default,
     pages_may_ask_and_load_files,
     objects_outlive_what_names_them,
+    the_rest_api_streams_if_asked_for,
+    only_the_rest_api_may_call_for_api_gateway,
     the_public_has_no_right_unless_asked_for,
     drivers_may_do_what_they_need_and_no_more,
     only_the_executor_is_invoked,
+    every_driver_and_alarm_may_invoke_the_executor,
     schedules_act_for_this_account,
     secrets_and_bedrock_are_asked_for,
     lambda_does_not_repeat_the_executor,
+    what_the_executor_failed_at_is_kept,
     the_table_is_kept_and_bounded,
     the_bucket_is_kept_and_private,
 )

@@ -20,8 +20,9 @@ from samcli.yamlhelper import yaml_parse  # noqa: E402
 from samtranslator.parser.parser import Parser  # noqa: E402
 from samtranslator.translator.translator import Translator  # noqa: E402
 
-# It warns of metrics of its own that nobody collects.
-logging.getLogger("samtranslator.metrics").setLevel(logging.ERROR)
+# It warns of metrics of its own that nobody collects, and of switches that only AWS can turn.
+for talkative in ("samtranslator.metrics", "samtranslator.feature_toggle"):
+    logging.getLogger(talkative).setLevel(logging.ERROR)
 
 # Where `sam build` would put a function's code.
 ARTIFACT = "s3://artifacts/function.zip"

@@ -12,6 +12,8 @@ mod cors;
 mod cost;
 mod deadline;
 mod demo;
+mod event;
+mod executor;
 mod failure;
 mod fault;
 mod files;

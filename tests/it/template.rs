@@ -36,6 +36,12 @@ fn the_drivers_and_the_stores_are_in_the_template() {
 }
 
 #[test]
+fn an_invocation_of_the_executor_waits_until_the_next_alarm_and_no_longer() {
+    let config = &transformed()["Resources"]["ExecutorEventInvokeConfig"]["Properties"];
+    assert_eq!(config["MaximumEventAgeInSeconds"], djinn_local::ALARM_EVERY.as_secs());
+}
+
+#[test]
 fn the_functions_may_do_what_the_ports_say_they_need() {
     let template = transformed();
     let granted: BTreeSet<_> = ["RunPolicy", "SecretPolicy"]

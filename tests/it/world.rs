@@ -4,6 +4,7 @@ mod client;
 mod door;
 #[path = "../../shared/core/tests/it/client.rs"]
 mod fold;
+mod function;
 mod growth;
 mod plan;
 mod shown;
@@ -20,6 +21,7 @@ use djinn_scripted::Scripted;
 pub(crate) use client::{Answer, Client, Protocol, Question};
 pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};
 pub(crate) use fold::{NativeState, Received, UiState, received};
+pub(crate) use function::{Function, Logged};
 pub(crate) use growth::{QUESTION, SALES, script};
 pub(crate) use plan::{COMPARE, REGIONS, planner, script_plan, step, summary, task, task_of};
 pub(crate) use shown::{model_sees, shown};

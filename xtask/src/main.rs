@@ -3,8 +3,11 @@
 mod bench;
 mod dev;
 mod process;
+mod soak;
+mod steps;
 mod template;
 mod terminal;
+mod time;
 mod venv;
 mod verify;
 mod workspace;
@@ -14,6 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo dev                     the whole system on this machine; see `cargo dev --help`
 cargo verify [--only STEP]…   everything CI runs, or these steps of it; --list names them
+cargo soak [--only STEP]…     what takes long: the deployable build, and more of what verify tries
 cargo bench-run [--json]      how fast and how small it is, beside what it has to reach
 cargo xtask template          checks template.yaml and writes target/template.json";
 
@@ -37,6 +41,7 @@ fn command(words: &[&str]) -> anyhow::Result<()> {
             Ok(())
         }
         ["dev", arguments @ ..] => dev::run(arguments),
+        ["soak", arguments @ ..] => soak::run(arguments),
         ["template"] => template::run(),
         ["verify", arguments @ ..] => verify::run(arguments),
         _ => anyhow::bail!("{USAGE}"),

@@ -3,26 +3,17 @@
 //! A new step is a line in [`STEPS`] and a function. Steps install what they need under `target/`
 //! and find it there the next time.
 
+mod bootstrap;
 mod deny;
 mod rust;
-mod time;
 
-use std::time::Instant;
+use anyhow::Result;
 
-use anyhow::{Result, bail};
-
+use crate::steps::{Command, Step};
 use crate::template;
-use crate::terminal::say;
 
-/// One thing that is verified.
-struct Step {
-    name: &'static str,
-    /// What it looks at, for people.
-    what: &'static str,
-    run: fn() -> Result<()>,
-    /// What to do when it fails.
-    remedy: &'static str,
-}
+/// The command.
+const VERIFY: Command = Command { name: "verify", steps: STEPS, done: "verified" };
 
 /// Quick ones first; `template` before `tests`, which read the file it writes.
 const STEPS: &[Step] = &[
@@ -63,6 +54,12 @@ const STEPS: &[Step] = &[
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
     },
     Step {
+        name: "bootstrap",
+        what: "the built functions under AWS's runtime interface emulator",
+        run: bootstrap::run_tests,
+        remedy: "start one by hand, as tests/rie/emulator.rs does",
+    },
+    Step {
         name: "watch",
         what: "questions to the functions under cargo lambda watch",
         run: rust::watch,
@@ -70,108 +67,10 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// What was asked for.
-enum Asked {
-    /// The names of the steps.
-    List,
-    /// To run these.
-    Steps(Vec<&'static Step>),
-}
-
 /// Runs the steps, or those that are named.
 ///
 /// # Errors
 /// The first step that fails, with what to do.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    match asked(arguments)? {
-        Asked::List => {
-            for step in STEPS {
-                say(&format!("{:10}{}", step.name, step.what));
-            }
-            Ok(())
-        }
-        Asked::Steps(steps) => run_steps(&steps),
-    }
-}
-
-fn asked(arguments: &[&str]) -> Result<Asked> {
-    let mut named = Vec::new();
-    let mut rest = arguments;
-    loop {
-        rest = match rest {
-            [] if named.is_empty() => return Ok(Asked::Steps(STEPS.iter().collect())),
-            [] => return Ok(Asked::Steps(named)),
-            ["--list"] => return Ok(Asked::List),
-            ["--only", name, rest @ ..] => {
-                let Some(step) = STEPS.iter().find(|step| step.name == *name) else {
-                    let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
-                    bail!("there is no step {name}; there are {}", names.join(", "));
-                };
-                named.push(step);
-                rest
-            }
-            _ => bail!("cargo verify takes nothing but --only STEP and --list"),
-        };
-    }
-}
-
-fn run_steps(steps: &[&Step]) -> Result<()> {
-    let began = Instant::now();
-    for (n, step) in (1..).zip(steps) {
-        say(&format!("{n}/{} {}: {}", steps.len(), step.name, step.what));
-        let began = Instant::now();
-        let outcome = (step.run)();
-        let took = time::in_words(began.elapsed());
-        if let Err(error) = outcome {
-            let Step { name, remedy, .. } = step;
-            bail!(
-                "\n{name} failed after {took}: {error:#}\n    to do: {remedy}\n    again: cargo \
-                 verify --only {name}"
-            );
-        }
-        say(&format!("    {took}"));
-    }
-    say(&format!("verified in {}", time::in_words(began.elapsed())));
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(arguments: &[&str]) -> Result<Vec<&'static str>> {
-        match asked(arguments)? {
-            Asked::List => Ok(vec!["--list"]),
-            Asked::Steps(steps) => Ok(steps.iter().map(|step| step.name).collect()),
-        }
-    }
-
-    #[test]
-    fn all_steps_run_unless_some_are_named() {
-        assert_eq!(names(&[]).unwrap().len(), STEPS.len());
-        assert_eq!(names(&["--only", "tests", "--only", "fmt"]).unwrap(), ["tests", "fmt"]);
-        assert_eq!(names(&["--list"]).unwrap(), ["--list"]);
-    }
-
-    #[test]
-    fn what_is_not_understood_is_refused_with_what_there_is() {
-        let error = names(&["--only", "test"]).unwrap_err().to_string();
-        assert!(error.starts_with("there is no step test; there are fmt, "), "{error}");
-        for bad in [&["--only"][..], &["tests"], &["--list", "--only"]] {
-            assert!(names(bad).unwrap_err().to_string().contains("--only STEP"));
-        }
-    }
-
-    #[test]
-    fn a_failure_stops_and_says_what_to_do() {
-        let step = |name, run: fn() -> Result<()>| Step { name, what: "", run, remedy: "mend it" };
-        let broken = step("broken", || bail!("it broke"));
-        let never = step("never", || panic!("ran after a failure"));
-        let error = run_steps(&[&broken, &never]).unwrap_err().to_string();
-        assert!(error.starts_with("\nbroken failed after 0.0 s: it broke\n"), "{error}");
-        assert!(
-            error.ends_with("to do: mend it\n    again: cargo verify --only broken"),
-            "{error}"
-        );
-    }
+    VERIFY.run(arguments)
 }

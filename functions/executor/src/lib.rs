@@ -4,6 +4,7 @@
 //! Invocations are asynchronous: they may come twice, late or not at all, and each is harmless.
 
 use djinn_aws::Continue;
+use djinn_core::run::MAX_HOPS;
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{Ports, StoreError};
@@ -19,17 +20,28 @@ pub struct Executor<P> {
 impl<P: Ports> Executor<P> {
     /// Handles one invocation. `deadline_ms` is Lambda's, Unix milliseconds.
     ///
-    /// A payload that is none of ours is logged and done with: Lambda would only send it again.
+    /// A payload that is none of ours is logged and done with, as is one for a run that does not
+    /// exist or has ended: no repetition would make more of it.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be reached: the run's alarm tries again.
     pub async fn handle(&self, payload: Value, deadline_ms: Option<i64>) -> Result<(), StoreError> {
-        let payload = serde_json::from_value(payload).ok();
-        let ours = payload.filter(|payload: &Continue| payload.v <= Continue::FORMAT);
-        let Some(invocation) = ours else {
-            tracing::error!("invoked with a payload that is none of ours");
-            return Ok(());
+        let invocation: Continue = match serde_json::from_value(payload) {
+            Ok(invocation) => invocation,
+            Err(error) => {
+                tracing::error!("invoked with a payload that is none of ours");
+                // Its text quotes the payload, whoever wrote that.
+                tracing::debug!(%error, "the payload");
+                return Ok(());
+            }
         };
+        let Continue { v, hops, .. } = invocation;
+        if v > Continue::FORMAT || hops > MAX_HOPS {
+            // The first is of a newer executor; nobody sends the second, since runs end before.
+            let run_id = invocation.run;
+            tracing::error!(%run_id, v, hops, "invoked with a format or a hop that is none of ours");
+            return Ok(());
+        }
         let clock = self.ports.clock();
         let now_ms = clock.now_ms();
         let margin = self.ports.settings().hand_over_margin;

@@ -125,8 +125,10 @@ async fn continue_for<P: Ports>(
     parent: Option<mpsc::UnboundedSender<Preview>>,
 ) -> Result<(), StoreError> {
     let Serving { key, deadline, hops, .. } = &serving;
-    let meta = ports.store().meta(key).await?;
-    if meta.is_none_or(|meta| meta.status.has_ended()) {
+    let status = ports.store().meta(key).await?.map(|meta| meta.status);
+    if status.is_none_or(RunStatus::has_ended) {
+        let task_id = key.task.as_ref().map(tracing::field::display);
+        tracing::info!(run_id = %key.run, task_id, ?status, "there is nothing to drive");
         // Whatever its journal says: an alarm that was made late would ring for ever.
         if key.task.is_none() {
             ports.alarms().remove_alarm(key).await?;

@@ -70,12 +70,13 @@ impl Door {
 
     /// Answers an event of AWS's.
     pub(crate) async fn answer(&self, event: Value) -> Response<Body> {
+        let stage = format!("/{}", event["requestContext"]["stage"].as_str().unwrap());
         let event: LambdaRequest = serde_json::from_value(event).unwrap();
         let request = lambda_http::Request::from(event);
         let mut request: Request<Body> = request.map(|body| Body::from(body.as_ref().to_vec()));
         // On Lambda `AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH` has the same effect.
         let path = request.uri().path();
-        *request.uri_mut() = path.strip_prefix("/dev").unwrap_or(path).parse().unwrap();
+        *request.uri_mut() = path.strip_prefix(&stage).unwrap_or(path).parse().unwrap();
         self.router.clone().oneshot(request).await.unwrap()
     }
 

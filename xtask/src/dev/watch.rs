@@ -70,11 +70,18 @@ async fn listening(port: u16, child: &mut Child) -> Result<()> {
     }
 }
 
-/// How to send the event of a REST API, for which the host has no route.
+/// How to send the events of a REST API, for which the host has no route. They have a caller of
+/// their own, whose files are nobody else's: so the file comes first.
 fn by_event(host: &str) -> String {
+    let invoke = |event: &str| {
+        format!(
+            "  curl -N {host}/2015-03-31/functions/agent/invocations -d @infra/events/{event}\n"
+        )
+    };
     format!(
-        "As the event that a REST API (v1) makes of a request; the function URL above makes v2:\n\n  \
-         curl -N {host}/2015-03-31/functions/agent/invocations -d @examples/event-v1.json\n\n\
-         The first request builds the functions.\n"
+        "As the events that a REST API (v1) makes of requests; the function URL above makes v2:\n\n\
+         {}{}\nThe first request builds the functions.\n",
+        invoke("upload-v1.json"),
+        invoke("question-v1.json"),
     )
 }

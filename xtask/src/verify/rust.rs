@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use anyhow::Result;
 
-use crate::process::{cargo, run};
+use crate::process::{cargo, ignored, run};
 use crate::venv;
 
 pub(super) fn fmt() -> Result<()> {
@@ -35,7 +35,5 @@ pub(super) fn tests() -> Result<()> {
 
 /// The tests that need cargo-lambda, one at a time: each has a host of its own.
 pub(super) fn watch() -> Result<()> {
-    let test = ["test", "--package", "djinn-tests", "--test", "watch", "--", "--ignored"];
-    let command = cargo(&[&test[..], &["--test-threads", "1"]].concat());
-    run(&mut venv::ready()?.around(command)?)
+    run(&mut venv::ready()?.around(ignored("djinn-tests", "watch", &[]))?)
 }

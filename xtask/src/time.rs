@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// `0.3 s`, `12.0 s` or `3 min 5 s`.
-pub(super) fn in_words(duration: Duration) -> String {
+pub(crate) fn in_words(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds / 60 {
         0 => format!("{:.1} s", duration.as_secs_f64()),

@@ -1,0 +1,82 @@
+//! `cargo soak`: what takes too long for every change.
+//!
+//! A new step is a line in [`STEPS`] and a function. One that tries for longer what `cargo verify`
+//! tries runs the same tests, or [`crate::process::ignored`] ones, with a variable that says how
+//! long.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::process;
+use crate::steps::{Command, Step};
+use crate::{venv, workspace};
+
+/// The command.
+const SOAK: Command = Command { name: "soak", steps: STEPS, done: "soaked" };
+
+/// In the order they run.
+const STEPS: &[Step] = &[Step {
+    name: "build",
+    what: "sam build makes of both functions what is deployed",
+    run: build,
+    remedy: "run it by hand: `sam build`, as README.md says",
+}];
+
+/// The functions, as `sam build` lays them out.
+const FUNCTIONS: [&str; 2] = ["Agent", "Executor"];
+
+/// Runs the steps, or those that are named.
+///
+/// # Errors
+/// The first step that fails, with what to do.
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    SOAK.run(arguments)
+}
+
+/// `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the
+/// network once: cargo-lambda has rustup install the target for arm64.
+fn build() -> Result<()> {
+    let out = workspace::target().join("sam");
+    let place = out.to_string_lossy();
+    let build = ["build", "--template", "template.yaml", "--build-dir", &place];
+    process::run(&mut venv::ready()?.program("sam", &build)?)?;
+    for function in FUNCTIONS {
+        let bootstrap = out.join(function).join("bootstrap");
+        ensure!(is_for_arm64(&bootstrap)?, "{} is no program for arm64", bootstrap.display());
+    }
+    ensure!(out.join("template.yaml").is_file(), "there is no template to deploy");
+    Ok(())
+}
+
+/// Whether a file is a program for 64-bit ARM: what its ELF header says.
+fn is_for_arm64(path: &Path) -> Result<bool> {
+    let mut header = [0; 20];
+    let missing = || format!("{} cannot be read", path.display());
+    File::open(path).with_context(missing)?.read_exact(&mut header).with_context(missing)?;
+    Ok(header.starts_with(b"\x7fELF\x02") && header.ends_with(&[183, 0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_known_by_its_header() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = |name: &str, machine: u8| {
+            let path = dir.path().join(name);
+            let mut header = [0; 64];
+            header[..5].copy_from_slice(b"\x7fELF\x02");
+            header[18] = machine;
+            std::fs::write(&path, header).unwrap();
+            is_for_arm64(&path).unwrap()
+        };
+        assert!(program("arm64", 183) && !program("x86_64", 62));
+        assert!(!is_for_arm64(&workspace::root().join("template.yaml")).unwrap());
+        let error = is_for_arm64(&dir.path().join("none")).unwrap_err().to_string();
+        assert!(error.ends_with("none cannot be read"), "{error}");
+    }
+}
