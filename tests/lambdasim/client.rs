@@ -1,15 +1,17 @@
 //! A client that comes back with its cursor until it has seen the end.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Response;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::fold::{NativeState, Received};
 use crate::host::Host;
+use crate::story::Story;
 
 /// How long a test waits for the end of a run.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -43,18 +45,18 @@ pub(crate) enum End {
 
 /// A client at work.
 pub(crate) struct Client {
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<watch::Sender<Seen>>,
     work: JoinHandle<()>,
 }
 
 impl Client {
     /// Asks a question as request `r1` of its session, and follows it in the background.
-    pub(crate) fn ask(host: &Host, session: &str, mode: &str) -> Self {
+    pub(crate) fn ask(host: &Host, session: &str, story: Story) -> Self {
         let question = json!({
             "question": "What is to be done?", "session_id": session, "request_id": "r1",
-            "mode": mode,
+            "mode": story.mode(),
         });
-        let seen = Arc::default();
+        let seen: Arc<watch::Sender<Seen>> = Arc::default();
         let url = format!("{}/runs", host.url);
         let work = tokio::spawn(follow(url, question, Arc::clone(&seen)));
         Self { seen, work }
@@ -63,7 +65,7 @@ impl Client {
     /// What was seen once the run has ended.
     pub(crate) async fn end(mut self) -> Seen {
         let ended = tokio::time::timeout(LONGEST, &mut self.work).await;
-        let seen = std::mem::take(&mut *self.seen.lock().unwrap());
+        let seen = self.seen.send_replace(Seen::default());
         assert!(ended.is_ok(), "no end: {seen:#?}");
         ended.unwrap().unwrap();
         assert_eq!(seen.connections.last(), Some(&End::Final));
@@ -74,28 +76,21 @@ impl Client {
 
     /// Waits until an entry has been seen.
     pub(crate) async fn has_seen(&self, id: &str) {
-        while !self.with(|seen| seen.state.entries.iter().any(|entry| entry["id"] == id)) {
-            assert!(!self.work.is_finished(), "{id} was not seen");
-            tokio::task::yield_now().await;
-        }
+        let has = |seen: &Seen| seen.state.entries.iter().any(|entry| entry["id"] == id);
+        self.seen.subscribe().wait_for(|seen| has(seen) || seen.is_done()).await.unwrap();
+        assert!(has(&self.seen.borrow()), "{id} was not seen");
+    }
+
+    /// How many messages and results have been seen.
+    pub(crate) fn results(&self) -> usize {
+        self.seen.borrow().results()
     }
 
     /// Waits until so many messages and results have been seen; false if the run ended before.
     pub(crate) async fn has_seen_results(&self, count: usize) -> bool {
-        let counts = |entry: &&Value| {
-            ["message.completed", "call.completed"].contains(&entry["type"].as_str().unwrap())
-        };
-        while self.with(|seen| seen.state.entries.iter().filter(counts).count()) < count {
-            if self.work.is_finished() {
-                return false;
-            }
-            tokio::task::yield_now().await;
-        }
-        true
-    }
-
-    fn with<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
-        look(&self.seen.lock().unwrap())
+        let mut seen = self.seen.subscribe();
+        let seen = seen.wait_for(|seen| seen.results() >= count || seen.is_done()).await;
+        !seen.unwrap().is_done()
     }
 }
 
@@ -106,20 +101,34 @@ impl Drop for Client {
 }
 
 impl Seen {
-    /// The history by entry id, without times and costs, and without what tells of crashes.
-    pub(crate) fn history(&self) -> Vec<String> {
-        let tells = |entry: &&Value| {
-            let name = entry["type"].as_str().unwrap();
-            !["run.resumed", "item.reset"].contains(&name)
+    /// Checks that this history is that one by entry id, and says what differs.
+    #[track_caller]
+    pub(crate) fn assert_same(&self, expected: &Self, why: &str) {
+        let (ours, theirs) = (self.history(), expected.history());
+        let missing: Vec<_> = theirs.iter().filter(|line| !ours.contains(line)).collect();
+        let more: Vec<_> = ours.iter().filter(|line| !theirs.contains(line)).collect();
+        assert!(ours == theirs, "{why}\nmissing: {missing:#?}\nmore: {more:#?}");
+    }
+
+    /// The entries without times, costs, sessions and addresses, without what tells of crashes, and
+    /// without the plan's changes while tasks are at work, whose order is chance.
+    fn history(&self) -> Vec<String> {
+        let chance = |entry: &Value| {
+            let (id, kind) = (entry["id"].as_str().unwrap(), entry["type"].as_str().unwrap());
+            matches!(kind, "run.resumed" | "item.reset") || kind == "plan.changed" && id != "t1.plan"
         };
-        let told = self.state.entries.iter().filter(tells).map(|entry| {
-            let words = ["text", "tool", "arguments", "answer", "status"];
-            let words: Vec<_> = words.iter().map(|name| entry[name].to_string()).collect();
-            let outcome = &entry["outcome"];
-            format!("{} {} {} {outcome}", entry["id"], entry["type"], words.join(" "))
-                .replace(" null", "")
-        });
-        told.collect()
+        let told = self.state.entries.iter().filter(|entry| !chance(entry));
+        let mut told: Vec<String> = told.map(|entry| timeless(entry).to_string()).collect();
+        told.sort();
+        told
+    }
+
+    fn is_done(&self) -> bool {
+        self.connections.last() == Some(&End::Final)
+    }
+
+    fn results(&self) -> usize {
+        self.count("message.completed") + self.count("call.completed")
     }
 
     /// How many entries are of this type.
@@ -143,10 +152,25 @@ impl Seen {
     }
 }
 
-async fn follow(url: String, question: Value, seen: Arc<Mutex<Seen>>) {
+/// A value without what differs from run to run.
+fn timeless(value: &Value) -> Value {
+    const DIFFERS: [&str; 7] =
+        ["at_ms", "took_ms", "spent", "usage", "preview_url", "download_url", "session"];
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(name, _)| !DIFFERS.contains(&name.as_str()))
+            .map(|(name, member)| (name.clone(), timeless(member)))
+            .collect(),
+        Value::Array(items) => items.iter().map(timeless).collect(),
+        other => other.clone(),
+    }
+}
+
+async fn follow(url: String, question: Value, seen: Arc<watch::Sender<Seen>>) {
     let http = reqwest::Client::builder().tcp_nodelay(true).build().unwrap();
     loop {
-        let cursor = seen.lock().unwrap().cursor.clone();
+        let cursor = seen.borrow().cursor.clone();
         let mut request = http.post(&url).header("accept", "text/event-stream").json(&question);
         if let Some(cursor) = cursor {
             request = request.header("last-event-id", cursor);
@@ -157,7 +181,7 @@ async fn follow(url: String, question: Value, seen: Arc<Mutex<Seen>>) {
             Ok(response) => panic!("{}", response.text().await.unwrap()),
             Err(_) => End::Refused,
         };
-        seen.lock().unwrap().connections.push(end);
+        seen.send_modify(|seen| seen.connections.push(end));
         match end {
             End::Final => return,
             End::HandedOver | End::Broken => {}
@@ -171,7 +195,7 @@ fn retried(status: u16) -> bool {
     BTreeSet::from([429, 502, 503]).contains(&status)
 }
 
-async fn read(mut response: Response, seen: &Mutex<Seen>) -> End {
+async fn read(mut response: Response, seen: &watch::Sender<Seen>) -> End {
     let mut text = String::new();
     loop {
         match response.chunk().await {
@@ -185,7 +209,7 @@ async fn read(mut response: Response, seen: &Mutex<Seen>) -> End {
                 match frame.event.as_deref() {
                     Some("run.handed_over") => return End::HandedOver,
                     event => {
-                        seen.lock().unwrap().take(frame);
+                        seen.send_modify(|seen| seen.take(frame));
                         if event == Some("run.ended") {
                             return End::Final;
                         }

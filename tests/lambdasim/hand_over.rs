@@ -6,23 +6,18 @@ use std::time::Duration;
 use djinn_testkit::lambdasim::Outcome;
 
 use crate::client::{Client, End};
-use crate::host::{Host, Options};
-use crate::story::parts;
-
-/// As many parts as the run has turns: each needs an invocation of its own.
-#[allow(clippy::disallowed_methods, reason = "a test is asked to take longer")]
-fn turns() -> usize {
-    if std::env::var("DJINN_SOAK").is_ok() { 40 } else { 10 }
-}
+use crate::host::{Host, Options, soaks};
+use crate::story::Story;
 
 #[tokio::test]
 #[ignore = "needs the built functions: cargo verify --only lambdasim"]
 async fn a_run_outlives_its_invocations_and_nothing_is_done_twice() {
-    let turns = turns();
-    let story = parts(turns, Duration::from_millis(200));
+    // Each turn needs an invocation of its own.
+    let turns = if soaks() { 40 } else { 10 };
+    let story = Story::parts(turns, Duration::from_millis(200));
     let options = Options { timeout: Duration::from_secs(2), ..Options::default() };
-    let host = Host::start("outlives", options, move |message, _| story(message)).await;
-    let seen = Client::ask(&host, "s1", "react").end().await;
+    let host = Host::start("outlives", options, story).await;
+    let seen = Client::ask(&host, "s1", story).end().await;
 
     let invocations = host.lambda.invocations();
     assert!(invocations.len() >= turns, "only {} invocations", invocations.len());

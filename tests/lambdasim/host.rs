@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use djinn_local::{Backing, BackingOptions};
-use djinn_scripted::{Request, Response, Script, Scripted};
+use djinn_scripted::{Request, Script, Scripted};
 use djinn_testkit::lambdasim::{Function, Invocation, Lambda, Outcome};
 use serde_json::{Value, json};
+
+use crate::story::Story;
 
 /// Everything that a test runs in. The environments die with it.
 pub(crate) struct Host {
     pub(crate) lambda: Lambda,
     pub(crate) model: Scripted,
     pub(crate) url: String,
-    pub(crate) backing: Backing,
+    _backing: Backing,
     log: PathBuf,
 }
 
@@ -56,17 +58,18 @@ pub(crate) fn quick_and(more: &Value) -> Value {
     settings
 }
 
+/// Whether tests are to take longer (`DJINN_SOAK=1`).
+#[allow(clippy::disallowed_methods, reason = "a test is told so")]
+pub(crate) fn soaks() -> bool {
+    std::env::var("DJINN_SOAK").is_ok_and(|value| value == "1")
+}
+
 impl Host {
-    /// Starts everything; `name` is the log's. The model answers each message by its name, `t1` or
-    /// `s1.1.t1`.
-    pub(crate) async fn start(
-        name: &str,
-        options: Options,
-        says: impl Fn(&str, &Request) -> Response + Send + Sync + 'static,
-    ) -> Self {
+    /// Starts everything; `name` is the log's.
+    pub(crate) async fn start(name: &str, options: Options, story: Story) -> Self {
         let script = Script::default();
-        let respond = move |request: &Request| says(&message(request), request);
-        script.on_request(|_| true).respond_with(respond).always();
+        let says = move |request: &Request| story.says(&message(request));
+        script.on_request(|_| true).respond_with(says).always();
         let model = Scripted::start_with(script).await.unwrap();
         let models = json!({"models": {"scripted": {
             "provider": "openai", "model": "scripted", "base_url": model.base_url(),
@@ -104,7 +107,7 @@ impl Host {
                 log: Some(log.clone()),
             });
         }
-        Self { url: backing.agent_url(), lambda, model, backing, log }
+        Self { url: backing.agent_url(), lambda, model, _backing: backing, log }
     }
 
     /// The invocations of a function so far.
@@ -118,6 +121,27 @@ impl Host {
     pub(crate) fn with_outcome(&self, outcome: Outcome) -> usize {
         let invocations = self.lambda.invocations();
         invocations.iter().filter(|invocation| invocation.outcome == Some(outcome)).count()
+    }
+
+    /// Waits until the model has been asked for a message.
+    pub(crate) async fn is_asked(&self, asked_for: &str) {
+        for number in 1.. {
+            if message(&self.model.request(number).await) == asked_for {
+                return;
+            }
+        }
+    }
+
+    /// The pid of the environment that works on a task.
+    pub(crate) fn works_on(&self, task: &str) -> u32 {
+        let running = self.lambda.running();
+        let mut given = running.iter().filter(|invocation| invocation.payload["task"] == task);
+        given.next_back().expect("somebody works on it").pid
+    }
+
+    /// Waits until nothing is under way.
+    pub(crate) async fn is_idle(&self) {
+        self.lambda.until(|all| all.iter().all(|invocation| invocation.outcome.is_some())).await;
     }
 
     /// How often each message was asked for.
@@ -143,7 +167,7 @@ fn call_of(spans: &Value) -> String {
 }
 
 /// The message that a request is for: `t1`, `summary`, or with its task `s1.1.t1`.
-pub(crate) fn message(request: &Request) -> String {
+fn message(request: &Request) -> String {
     let call = request.header("djinn-call").unwrap_or_default();
     call.split('/').nth(1).unwrap_or_default().to_owned()
 }

@@ -8,10 +8,13 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod always;
 mod client;
+mod fault;
 #[path = "../../shared/core/tests/it/client.rs"]
 #[allow(dead_code, reason = "the UI's state is folded elsewhere")]
 mod fold;
 mod hand_over;
 mod host;
+mod plan;
 mod story;

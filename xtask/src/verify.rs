@@ -63,6 +63,12 @@ const STEPS: &[Step] = &[
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
     },
     Step {
+        name: "lambdasim",
+        what: "the functions in a simulated Lambda: deadlines, crashes, freezes, hand-overs",
+        run: rust::lambdasim,
+        remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
+    },
+    Step {
         name: "watch",
         what: "questions to the functions under cargo lambda watch",
         run: rust::watch,

@@ -26,6 +26,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get, post};
 use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use environment::{Invocation, Outcome};
@@ -45,7 +46,7 @@ pub(crate) struct Region {
     url: String,
     functions: Mutex<BTreeMap<String, Arc<Deployed>>>,
     environments: Mutex<BTreeMap<u64, Weak<Environment>>>,
-    invocations: Mutex<Vec<Invocation>>,
+    invocations: watch::Sender<Vec<Invocation>>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -60,7 +61,7 @@ impl Lambda {
             url: format!("http://{}", listener.local_addr()?),
             functions: Mutex::default(),
             environments: Mutex::default(),
-            invocations: Mutex::default(),
+            invocations: watch::Sender::default(),
             tasks: Mutex::default(),
         });
         let app = routes(Arc::clone(&region));
@@ -90,13 +91,19 @@ impl Lambda {
     /// Every invocation that reached an environment so far, in the order they started.
     #[must_use]
     pub fn invocations(&self) -> Vec<Invocation> {
-        locked(&self.region.invocations).clone()
+        self.region.invocations.borrow().clone()
     }
 
     /// Those that are under way.
     #[must_use]
     pub fn running(&self) -> Vec<Invocation> {
         self.invocations().into_iter().filter(|invocation| invocation.outcome.is_none()).collect()
+    }
+
+    /// Returns once the invocations so far are such; see [`Self::invocations`].
+    pub async fn until(&self, is_so: impl Fn(&[Invocation]) -> bool) {
+        // The sender lives as long as `self`, so the wait cannot fail.
+        let _ = self.region.invocations.subscribe().wait_for(|all| is_so(all)).await;
     }
 
     /// Kills an environment, as a crash would. One that is gone is left alone.
@@ -147,15 +154,20 @@ impl Region {
 
     /// Keeps an invocation that has started; returns its number.
     fn began(&self, invocation: Invocation) -> usize {
-        let mut invocations = locked(&self.invocations);
-        invocations.push(invocation);
-        invocations.len() - 1
+        let mut number = 0;
+        self.invocations.send_modify(|all| {
+            number = all.len();
+            all.push(invocation);
+        });
+        number
     }
 
     fn ended(&self, number: usize, outcome: Outcome) {
-        if let Some(invocation) = locked(&self.invocations).get_mut(number) {
-            invocation.outcome = Some(outcome);
-        }
+        self.invocations.send_modify(|all| {
+            if let Some(invocation) = all.get_mut(number) {
+                invocation.outcome = Some(outcome);
+            }
+        });
     }
 
     /// Runs something until it is done or the simulator is dropped.

@@ -33,6 +33,13 @@ pub(super) fn tests() -> Result<()> {
     run(&mut command)
 }
 
+/// The tests that run the built functions, one at a time: they watch clocks.
+pub(super) fn lambdasim() -> Result<()> {
+    run(&mut cargo(&["build", "--package", "agent", "--package", "executor"]))?;
+    let test = ["test", "--package", "djinn-tests", "--test", "lambdasim", "--", "--ignored"];
+    run(&mut cargo(&[&test[..], &["--test-threads", "1"]].concat()))
+}
+
 /// The tests that need cargo-lambda, one at a time: each has a host of its own.
 pub(super) fn watch() -> Result<()> {
     let test = ["test", "--package", "djinn-tests", "--test", "watch", "--", "--ignored"];
