@@ -115,7 +115,8 @@ impl Seen {
     fn history(&self) -> Vec<String> {
         let chance = |entry: &Value| {
             let (id, kind) = (entry["id"].as_str().unwrap(), entry["type"].as_str().unwrap());
-            matches!(kind, "run.resumed" | "item.reset") || kind == "plan.changed" && id != "t1.plan"
+            matches!(kind, "run.resumed" | "item.reset")
+                || kind == "plan.changed" && id != "t1.plan"
         };
         let told = self.state.entries.iter().filter(|entry| !chance(entry));
         let mut told: Vec<String> = told.map(|entry| timeless(entry).to_string()).collect();

@@ -23,6 +23,8 @@ pub(crate) struct Host {
 pub(crate) struct Options {
     /// How long one invocation may take.
     pub(crate) timeout: Duration,
+    /// How many environments of each function work at once.
+    pub(crate) concurrency: usize,
     /// How often each asynchronous invocation comes.
     pub(crate) copies: usize,
     /// How often the alarm of a run rings.
@@ -35,6 +37,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(60),
+            concurrency: 8,
             copies: 1,
             alarm_every: Duration::from_secs(120),
             settings: quick(),
@@ -102,7 +105,7 @@ impl Host {
                 binary: binary(name),
                 variables: variables.clone(),
                 timeout: options.timeout,
-                concurrency: 8,
+                concurrency: options.concurrency,
                 copies: options.copies,
                 log: Some(log.clone()),
             });

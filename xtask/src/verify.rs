@@ -63,6 +63,12 @@ const STEPS: &[Step] = &[
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
     },
     Step {
+        name: "hand-over",
+        what: "the stories over HTTP again, handed over after every record",
+        run: rust::hand_over,
+        remedy: "run the failed one alone: DJINN_ALWAYS_HAND_OVER=1 cargo test -p djinn-tests NAME",
+    },
+    Step {
         name: "lambdasim",
         what: "the functions in a simulated Lambda: deadlines, crashes, freezes, hand-overs",
         run: rust::lambdasim,

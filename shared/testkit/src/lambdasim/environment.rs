@@ -167,8 +167,7 @@ impl Process {
             function: function.name.clone(),
             payload: work.payload.clone(),
         };
-        let current =
-            Current { request: event.request.clone(), reply: work.reply, failed: false };
+        let current = Current { request: event.request.clone(), reply: work.reply, failed: false };
         *locked(&self.environment.current) = Some(current);
         let number = region.began(Invocation {
             function: function.name.clone(),
