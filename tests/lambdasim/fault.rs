@@ -6,7 +6,7 @@ use djinn_testkit::lambdasim::Outcome;
 use serde_json::json;
 
 use crate::always::{PACE, undisturbed};
-use crate::client::Client;
+use crate::client::{Client, End};
 use crate::host::{Host, Options, quick_and, soaks};
 use crate::story::Story;
 
@@ -67,25 +67,28 @@ async fn a_plan_is_the_same_whenever_its_environments_are_killed() {
 #[tokio::test]
 #[ignore = "needs the built functions: cargo verify --only lambdasim"]
 async fn a_driver_that_thaws_after_its_run_was_taken_over_only_reads() {
-    let story = Story::parts(4, PACE);
+    let story = Story::parts(4, Duration::from_millis(100));
     let expected = undisturbed("freeze", story).await;
     let host = Host::start("freeze", options(), story).await;
     let first = Client::ask(&host, "s1", story);
-    first.has_seen("t1").await;
+    host.is_asked("t2").await;
     let [driver] = &host.invocations("agent")[..] else { panic!("one agent") };
     host.lambda.freeze(driver.pid);
     // Another viewer finds the run undriven once the lease has lapsed, or the alarm does.
-    let second = Client::ask(&host, "s1", story).end().await;
-    second.assert_same(&expected, "taken over");
-    assert_eq!(second.count("run.resumed"), 1);
-    let asked = host.model.requests().len();
-
+    let second = Client::ask(&host, "s1", story);
+    second.has_seen("t2").await;
     host.lambda.thaw(driver.pid);
-    let first = first.end().await;
+
+    let (first, second) = (first.end().await, second.end().await);
     first.assert_same(&expected, "thawed");
-    assert_eq!(first.connections.len(), 1, "its response went on: {:?}", first.connections);
-    assert_eq!(host.model.requests().len(), asked, "the thawed driver asked the model");
+    second.assert_same(&expected, "taken over");
+    assert_eq!(first.connections, [End::Final], "its response went on");
+    assert_eq!(second.count("run.resumed"), 1);
     assert_eq!(first.state.entries, second.state.entries);
+    assert_eq!(host.asked("t2"), 2);
+    for message in ["t3", "t4", "t5", "summary"] {
+        assert_eq!(host.asked(message), 1, "both asked for {message}");
+    }
 }
 
 #[tokio::test]
