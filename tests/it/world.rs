@@ -80,6 +80,13 @@ impl Deref for World {
     }
 }
 
+/// Whether every driver hands over after each record that it appends (`DJINN_ALWAYS_HAND_OVER=1`).
+/// Clients come back by themselves then; see `Stream`.
+#[allow(clippy::disallowed_methods, reason = "the suite is told so from outside")]
+pub(crate) fn always_hands_over() -> bool {
+    std::env::var("DJINN_ALWAYS_HAND_OVER").is_ok_and(|value| value == "1")
+}
+
 /// Settings with which nothing that a test waits for takes long.
 pub(crate) fn quick() -> Settings {
     let soon = Duration::from_millis(2);
@@ -91,6 +98,7 @@ pub(crate) fn quick() -> Settings {
         renew_every: Duration::from_millis(50),
         model_retries: retries(RetryPolicy::MODEL),
         store_retries: retries(RetryPolicy::STORE),
+        hand_over_after_record: always_hands_over(),
         ..Settings::default()
     }
 }

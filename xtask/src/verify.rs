@@ -60,6 +60,18 @@ const STEPS: &[Step] = &[
         remedy: "start one by hand, as tests/rie/emulator.rs does",
     },
     Step {
+        name: "hand-over",
+        what: "the stories over HTTP again, handed over after every record",
+        run: rust::hand_over,
+        remedy: "run the failed one alone: DJINN_ALWAYS_HAND_OVER=1 cargo test -p djinn-tests NAME",
+    },
+    Step {
+        name: "lambdasim",
+        what: "the functions in a simulated Lambda: deadlines, crashes, freezes, hand-overs",
+        run: rust::lambdasim,
+        remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
+    },
+    Step {
         name: "watch",
         what: "questions to the functions under cargo lambda watch",
         run: rust::watch,

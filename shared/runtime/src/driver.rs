@@ -120,6 +120,8 @@ struct Driver<P: Ports> {
     /// Effects whose performance gave up in this invocation.
     postponed: BTreeSet<EffectId>,
     performed_any: bool,
+    /// It has appended a record, and that is all it may.
+    leaves_after_record: bool,
     alarm: Alarm,
     previews: mpsc::UnboundedReceiver<Preview>,
     preview_sender: mpsc::UnboundedSender<Preview>,
@@ -171,6 +173,7 @@ impl<P: Ports> Driver<P> {
             in_flight: InFlight::default(),
             postponed: BTreeSet::new(),
             performed_any: false,
+            leaves_after_record: false,
             previews,
             preview_sender,
         }
@@ -295,6 +298,8 @@ impl<P: Ports> Driver<P> {
             });
         }
         self.delete_recorded_mail();
+        self.leaves_after_record |=
+            self.ports.settings().hand_over_after_record && !records.is_empty();
         let due = self.writer.run().due();
         self.in_flight.cancel_all_but(|id, _| due.iter().any(|effect| effect.id() == *id));
         Ok(())

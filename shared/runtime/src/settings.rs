@@ -1,5 +1,7 @@
 //! How long a driver waits for what, and how often it tries.
 
+mod of_tests;
+
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -35,6 +37,10 @@ pub struct Settings {
     pub store_retries: RetryPolicy,
     /// How long a journal is kept after its run ended.
     pub retention: Duration,
+    /// The most that a tool call may take, whatever its tool declares.
+    pub tool_timeout: Duration,
+    /// For tests only: a driver that has appended a record hands over, as if its time were up.
+    pub hand_over_after_record: bool,
 }
 
 /// A setting that cannot be used.
@@ -74,7 +80,8 @@ pub fn number(
 
 impl Settings {
     /// The settings of a deployment: `DJINN_HAND_OVER_MARGIN_SECONDS` (1-300, default 30) and
-    /// `DJINN_RETENTION_DAYS` (1-365, default 30).
+    /// `DJINN_RETENTION_DAYS` (1-365, default 30). On a laptop, where `DJINN_LOCAL` is 1, tests change
+    /// others through `DJINN_TEST_SETTINGS`; anywhere else that is refused.
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -86,6 +93,7 @@ impl Settings {
         if let Some(days) = number(var, "DJINN_RETENTION_DAYS", 1..=365)? {
             settings.retention = Duration::from_secs(days * 24 * 60 * 60);
         }
+        of_tests::change(&mut settings, var)?;
         Ok(settings)
     }
 }
@@ -106,6 +114,8 @@ impl Default for Settings {
             model_retries: RetryPolicy::MODEL,
             store_retries: RetryPolicy::STORE,
             retention: Duration::from_secs(30 * 24 * 60 * 60),
+            tool_timeout: Duration::MAX,
+            hand_over_after_record: false,
         }
     }
 }

@@ -1,7 +1,9 @@
-//! In-memory ports, manual clocks, fault injection and contract tests. For tests only.
+//! In-memory ports, manual clocks, fault injection, contract tests, and a simulator of AWS Lambda.
+//! For tests only.
 
 pub mod clock;
 pub mod contract;
+pub mod lambdasim;
 pub mod ledger;
 pub mod memory;
 pub mod point;

@@ -4,7 +4,8 @@ use reqwest::header::{ACCEPT, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use super::stream::Stream;
+use super::always_hands_over;
+use super::stream::{Again, Stream};
 
 /// Speaks to one origin.
 #[derive(Clone)]
@@ -142,7 +143,9 @@ impl Client {
     }
 
     pub(crate) async fn ask_with(&self, request: RequestBuilder) -> Stream {
-        Stream::of(request.header(ACCEPT, "text/event-stream").send().await.unwrap())
+        let request = request.header(ACCEPT, "text/event-stream").build().unwrap();
+        let again = always_hands_over().then(|| Again::new(&self.http, &request)).flatten();
+        Stream::of(self.http.execute(request).await.unwrap(), again)
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {

@@ -1,7 +1,7 @@
 //! A stream of server-sent events, read as it comes.
 
-use reqwest::Response;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{Request, Response};
 use serde_json::Value;
 
 use super::Received;
@@ -13,12 +13,22 @@ pub(crate) enum Frame {
     Comment(String),
 }
 
-/// The answer to a question.
+/// The answer to a question. Where every record is handed over, it comes back by itself, with its
+/// cursor, as often as it is told to.
 pub(crate) struct Stream {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     response: Response,
     read: Vec<u8>,
+    again: Option<Again>,
+}
+
+/// What a client comes back with.
+pub(crate) struct Again {
+    http: reqwest::Client,
+    request: Request,
+    body: Value,
+    came_back: bool,
 }
 
 impl Frame {
@@ -62,16 +72,47 @@ impl Frame {
         if wrapped.is_null() { json } else { wrapped.clone() }
     }
 
+    /// Whether it says that the run goes on in another response.
+    fn is_hand_over(&self) -> bool {
+        let raw = self.raw();
+        self.event() == "run.handed_over"
+            || raw["messageType"] == "hand_over"
+            || raw["messageId"].as_str().is_some_and(|id| id.ends_with(".hand_over"))
+    }
+
     /// Whether it says that the run has ended.
     pub(crate) fn is_final(&self) -> bool {
         self.event() == "run.ended" || self.raw()["finish"] == true
     }
 }
 
+impl Again {
+    /// `None` for a request that is no question.
+    pub(crate) fn new(http: &reqwest::Client, request: &Request) -> Option<Self> {
+        let body = serde_json::from_slice(request.body()?.as_bytes()?).ok()?;
+        Some(Self { http: http.clone(), request: request.try_clone()?, body, came_back: false })
+    }
+
+    /// Asks the same again; a request without a name has been given one.
+    async fn come_back(&mut self, headers: &HeaderMap) -> Response {
+        let path = self.request.url().path();
+        let name = if path == "/runs" { "request_id" } else { "requestId" };
+        if self.body[name].as_str().is_none_or(str::is_empty) {
+            self.body[name] = headers["djinn-request-id"].to_str().unwrap().into();
+        }
+        let mut request = self.request.try_clone().unwrap();
+        *request.body_mut() = Some(self.body.to_string().into());
+        self.came_back = true;
+        let response = self.http.execute(request).await.unwrap();
+        assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
+        response
+    }
+}
+
 impl Stream {
-    pub(crate) fn of(response: Response) -> Self {
+    pub(crate) fn of(response: Response, again: Option<Again>) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Self { status, headers, response, read: Vec::new() }
+        Self { status, headers, response, read: Vec::new(), again }
     }
 
     /// The next frame; `None` at the end, also one that is broken off.
@@ -80,7 +121,20 @@ impl Stream {
             if let Some(end) = self.read.windows(2).position(|pair| pair == b"\n\n") {
                 let frame: Vec<u8> = self.read.drain(..end + 2).collect();
                 let text = String::from_utf8(frame).unwrap();
-                return Some(Frame::parse(text.trim_end()));
+                let frame = Frame::parse(text.trim_end());
+                let Some(again) = &mut self.again else { return Some(frame) };
+                if again.came_back && frame == Frame::Comment("connected".to_owned()) {
+                    continue;
+                }
+                if let Some(id) = frame.id() {
+                    let cursor = HeaderValue::from_str(id).unwrap();
+                    again.request.headers_mut().insert("last-event-id", cursor);
+                }
+                if !frame.is_hand_over() {
+                    return Some(frame);
+                }
+                self.response = again.come_back(&self.headers).await;
+                self.read.clear();
             }
             let chunk = self.response.chunk().await.ok()??;
             self.read.extend_from_slice(&chunk);

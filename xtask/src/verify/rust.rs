@@ -33,6 +33,40 @@ pub(super) fn tests() -> Result<()> {
     run(&mut command)
 }
 
+/// What is not told again with a hand-over after every record, by the beginning of its name.
+const ONCE: &[&str] = &[
+    // No run.
+    "layout",
+    "prompts::",
+    "table::",
+    "template::",
+    // Counts the requests to the stores.
+    "cost::",
+    // Shows every preview, and a driver without a client writes few.
+    "story::the_story_in",
+    // Scripts as many replies as there are model calls, and a hand-over breaks one off.
+    "files::the_agent_knows_what_was_handed_in_before_and_meanwhile",
+    "race::a_file_that_is_told_of_twice_is_one",
+    // Names the epoch of the driver that resumes.
+    "restart::the_same_request_in_the_next_process",
+    // Is handed over before its buffer is full.
+    "viewer::a_client_that_never_reads_is_cut",
+];
+
+/// The tests of the whole with a hand-over after every record.
+pub(super) fn hand_over() -> Result<()> {
+    let mut command = cargo(&["test", "--package", "djinn-tests", "--test", "it", "--"]);
+    command.args(ONCE.iter().flat_map(|name| ["--skip", name]));
+    run(command.env("DJINN_ALWAYS_HAND_OVER", "1").env("INSTA_UPDATE", "no"))
+}
+
+/// The tests that run the built functions, one at a time: they watch clocks.
+pub(super) fn lambdasim() -> Result<()> {
+    run(&mut cargo(&["build", "--package", "agent", "--package", "executor"]))?;
+    let test = ["test", "--package", "djinn-tests", "--test", "lambdasim", "--", "--ignored"];
+    run(&mut cargo(&[&test[..], &["--test-threads", "1"]].concat()))
+}
+
 /// The tests that need cargo-lambda, one at a time: each has a host of its own.
 pub(super) fn watch() -> Result<()> {
     run(&mut venv::ready()?.around(ignored("djinn-tests", "watch", &[]))?)

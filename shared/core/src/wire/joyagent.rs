@@ -190,7 +190,9 @@ impl Translator {
     fn take_back(&mut self, entry: &Entry, message: Option<&MessageId>) -> Vec<AgentResponse> {
         let key = message.map(|message| entry.key(message));
         let void = self.texts.void(entry.within.as_ref(), key.as_ref());
-        void.iter().map(|message| self.thought(message, "", true, entry.at_ms)).collect()
+        // Pieces of the summary were never shown.
+        let shown = void.iter().filter(|key| !key.message.is_summary());
+        shown.map(|key| self.thought(key, "", true, entry.at_ms)).collect()
     }
 
     fn completed(&self, entry: &Entry, call: &CallId, outcome: &Outcome) -> Option<AgentResponse> {

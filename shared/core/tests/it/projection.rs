@@ -145,6 +145,22 @@ fn a_hand_over_says_how_to_go_on_in_each_protocol() {
 }
 
 #[test]
+fn a_summary_that_broke_off_leaves_nothing_with_a_client_that_came_back() {
+    let mut inputs = story::growth();
+    let end = inputs.pop().unwrap();
+    inputs.extend([story::broke_off("summary", 1), end]);
+    let (_, records) = story::journal("Which region grew fastest?", inputs);
+    let [known @ .., reset, end] = &records[..] else { panic!("{records:?}") };
+    for protocol in [Protocol::Raw, Protocol::Ui] {
+        let mut connection = connection(protocol, true);
+        known.iter().for_each(|record| connection.skip(record));
+        connection.resume();
+        assert_eq!(connection.record(reset, &[]), Vec::<String>::new(), "{protocol:?}");
+        assert_eq!(connection.record(end, &[]).len(), 1);
+    }
+}
+
+#[test]
 fn a_refusal_unlocks_the_ui() {
     let failure = Failure::new(ErrorCode::SessionBusy, run_id().to_string());
     let stream = refusal("r1", &failure, Language::En, 5);

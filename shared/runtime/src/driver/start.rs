@@ -66,7 +66,8 @@ impl<P: Ports> Driver<P> {
     }
 
     pub(super) fn is_handing_over(&self) -> bool {
-        !self.has_ended() && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms())
+        let out_of_time = self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms());
+        !self.has_ended() && (out_of_time || self.leaves_after_record)
     }
 
     fn start_model_call(&mut self, call: ModelCall) {
@@ -91,7 +92,9 @@ impl<P: Ports> Driver<P> {
 
     async fn start_tool(&mut self, run: ToolRun) -> Pass {
         let limit = self.writer.run().asked().settings.max_parallel_tool_calls.max(1);
-        let Some(timeout) = self.time_for(run.timeout_ms, run.class) else {
+        let longest = self.ports.settings().tool_timeout.as_millis();
+        let timeout_ms = run.timeout_ms.min(u64::try_from(longest).unwrap_or(u64::MAX));
+        let Some(timeout) = self.time_for(timeout_ms, run.class) else {
             return Ok(());
         };
         if self.in_flight.tools() >= limit as usize {

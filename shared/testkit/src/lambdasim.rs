@@ -1,0 +1,200 @@
+//! A simulator of AWS Lambda: it runs built functions in processes of their own, behind a real
+//! Runtime API, and does to them what Lambda does.
+//!
+//! An *environment* is one process of a function. It takes one invocation at a time, is frozen
+//! (SIGSTOP) between invocations, used again for later ones, and killed (SIGKILL) when an invocation
+//! passes its deadline. Asynchronous invocations are answered with 202, may come more than once, and
+//! wait when as many environments as may be are at work; synchronous ones get 429 then. A client that
+//! leaves is not noticed. A test besides kills, freezes and thaws environments by their pids.
+//!
+//! What Lambda does and this does not: retries of failed asynchronous invocations (`template.yaml`
+//! switches them off), limits of sizes and bandwidth, and bodies that are no text.
+
+mod environment;
+mod front_door;
+mod function;
+mod invoke_api;
+mod runtime_api;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{any, get, post};
+use axum::serve::ListenerExt as _;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+pub use environment::{Invocation, Outcome};
+pub use function::Function;
+
+use environment::{Environment, Signal};
+use function::Deployed;
+
+/// A running simulator. Dropping it kills every environment.
+pub struct Lambda {
+    region: Arc<Region>,
+    server: JoinHandle<()>,
+}
+
+/// What its servers and environments share.
+pub(crate) struct Region {
+    url: String,
+    functions: Mutex<BTreeMap<String, Arc<Deployed>>>,
+    environments: Mutex<BTreeMap<u64, Weak<Environment>>>,
+    invocations: watch::Sender<Vec<Invocation>>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Lambda {
+    /// Listens on a free port of 127.0.0.1; there are no functions yet.
+    ///
+    /// # Errors
+    /// No port could be bound.
+    pub async fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let region = Arc::new(Region {
+            url: format!("http://{}", listener.local_addr()?),
+            functions: Mutex::default(),
+            environments: Mutex::default(),
+            invocations: watch::Sender::default(),
+            tasks: Mutex::default(),
+        });
+        let app = routes(Arc::clone(&region));
+        let listener = listener.tap_io(|socket| {
+            // Or each small frame waits for the last one's receipt.
+            let _ = socket.set_nodelay(true);
+        });
+        let server = tokio::spawn(async move {
+            // It returns only if the listener breaks; then every request of the test fails.
+            let _ = axum::serve(listener, app).await;
+        });
+        Ok(Self { region, server })
+    }
+
+    /// Where the Invoke API is, and below `/lambda-url/<function>` each function's front door.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.region.url
+    }
+
+    /// Makes a function known; one of the same name is replaced for later invocations.
+    pub fn deploy(&self, function: Function) {
+        let name = function.name.clone();
+        locked(&self.region.functions).insert(name, Arc::new(Deployed::new(function)));
+    }
+
+    /// Every invocation that reached an environment so far, in the order they started.
+    #[must_use]
+    pub fn invocations(&self) -> Vec<Invocation> {
+        self.region.invocations.borrow().clone()
+    }
+
+    /// Those that are under way.
+    #[must_use]
+    pub fn running(&self) -> Vec<Invocation> {
+        self.invocations().into_iter().filter(|invocation| invocation.outcome.is_none()).collect()
+    }
+
+    /// Returns once the invocations so far are such; see [`Self::invocations`].
+    pub async fn until(&self, is_so: impl Fn(&[Invocation]) -> bool) {
+        // The sender lives as long as `self`, so the wait cannot fail.
+        let _ = self.region.invocations.subscribe().wait_for(|all| is_so(all)).await;
+    }
+
+    /// Kills an environment, as a crash would. One that is gone is left alone.
+    pub fn kill(&self, pid: u32) {
+        self.signal(pid, Signal::KILL);
+    }
+
+    /// Stops an environment from running, whatever it does.
+    pub fn freeze(&self, pid: u32) {
+        self.signal(pid, Signal::STOP);
+    }
+
+    /// Lets a frozen environment go on.
+    pub fn thaw(&self, pid: u32) {
+        self.signal(pid, Signal::CONT);
+    }
+
+    fn signal(&self, pid: u32, signal: Signal) {
+        let environments = self.region.environments();
+        if let Some(environment) = environments.iter().find(|known| known.pid() == pid) {
+            environment.signal(signal);
+        }
+    }
+}
+
+impl Drop for Lambda {
+    fn drop(&mut self) {
+        self.server.abort();
+        locked(&self.region.tasks).abort_all();
+        locked(&self.region.functions).clear();
+        let environments = self.region.environments();
+        environments.iter().for_each(|environment| environment.signal(Signal::KILL));
+    }
+}
+
+impl Region {
+    fn function(&self, name: &str) -> Option<Arc<Deployed>> {
+        locked(&self.functions).get(name).cloned()
+    }
+
+    fn environment(&self, id: u64) -> Option<Arc<Environment>> {
+        locked(&self.environments).get(&id)?.upgrade()
+    }
+
+    fn environments(&self) -> Vec<Arc<Environment>> {
+        locked(&self.environments).values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Keeps an invocation that has started; returns its number.
+    fn began(&self, invocation: Invocation) -> usize {
+        let mut number = 0;
+        self.invocations.send_modify(|all| {
+            number = all.len();
+            all.push(invocation);
+        });
+        number
+    }
+
+    fn ended(&self, number: usize, outcome: Outcome) {
+        self.invocations.send_modify(|all| {
+            if let Some(invocation) = all.get_mut(number) {
+                invocation.outcome = Some(outcome);
+            }
+        });
+    }
+
+    /// Runs something until it is done or the simulator is dropped.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = locked(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+}
+
+fn routes(region: Arc<Region>) -> Router {
+    const INVOCATION: &str = "/environments/{environment}/2018-06-01/runtime/invocation";
+    Router::new()
+        .route(&format!("{INVOCATION}/next"), get(runtime_api::next))
+        .route(&format!("{INVOCATION}/{{request}}/response"), post(runtime_api::response))
+        .route(&format!("{INVOCATION}/{{request}}/error"), post(runtime_api::error))
+        .route(
+            "/environments/{environment}/2018-06-01/runtime/init/error",
+            post(runtime_api::init_error),
+        )
+        .route("/2015-03-31/functions/{function}/invocations", post(invoke_api::invoke))
+        .route("/lambda-url/{function}/{*path}", any(front_door::request))
+        .layer(DefaultBodyLimit::disable())
+        .with_state(region)
+}
+
+/// Locks a mutex whose content no panic can leave half changed.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

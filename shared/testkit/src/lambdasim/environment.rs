@@ -1,0 +1,220 @@
+//! One process of a function: started, given invocations, frozen, killed.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use djinn_runtime::port::clock::{Clock as _, SystemClock};
+use djinn_runtime::settings::milliseconds;
+use rustix::process::{Pid, kill_process};
+use serde_json::Value;
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, oneshot};
+
+pub(crate) use rustix::process::Signal;
+
+use super::function::Function;
+use super::{Region, locked};
+
+/// How long a process may take until it asks for its first event.
+const INIT_LIMIT: Duration = Duration::from_secs(10);
+
+/// An invocation that reached an environment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invocation {
+    /// The function.
+    pub function: String,
+    /// The environment's process.
+    pub pid: u32,
+    /// What the function was given; null if that is no JSON.
+    pub payload: Value,
+    /// When the event was handed over, Unix milliseconds.
+    pub started_ms: i64,
+    /// What came of it; `None` while it is under way.
+    pub outcome: Option<Outcome>,
+}
+
+/// What came of an invocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The function responded.
+    Responded,
+    /// The function reported an error.
+    Failed,
+    /// It was killed at its deadline.
+    TimedOut,
+    /// Its process ended by itself, or was killed by a test.
+    Died,
+}
+
+/// Where the bytes of a response go. Nothing is sent for an invocation that does not respond.
+pub(crate) type Reply = mpsc::UnboundedSender<io::Result<Bytes>>;
+
+/// What an environment is to work on.
+pub(crate) struct Work {
+    pub(crate) payload: Bytes,
+    pub(crate) reply: Option<Reply>,
+}
+
+/// An event as the Runtime API hands it to a process.
+pub(crate) struct Event {
+    pub(crate) request: String,
+    pub(crate) deadline_ms: i64,
+    pub(crate) function: String,
+    pub(crate) payload: Bytes,
+}
+
+/// An environment as the Runtime API knows it.
+pub(crate) struct Environment {
+    pid: u32,
+    /// A process that asks for its next event leaves here where it waits.
+    pub(crate) polls: mpsc::UnboundedSender<oneshot::Sender<Event>>,
+    pub(crate) current: Mutex<Option<Current>>,
+}
+
+/// The invocation that an environment works on.
+pub(crate) struct Current {
+    pub(crate) request: String,
+    pub(crate) reply: Option<Reply>,
+    pub(crate) failed: bool,
+}
+
+impl Environment {
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // A process that has just ended cannot be signalled, and need not be.
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// An environment as whoever runs invocations in it holds it. Its process dies with it.
+pub(crate) struct Process {
+    pub(crate) environment: Arc<Environment>,
+    child: Child,
+    polls: mpsc::UnboundedReceiver<oneshot::Sender<Event>>,
+    /// Where the process waits for its next event, once it has asked.
+    waiting: Option<oneshot::Sender<Event>>,
+}
+
+static ENVIRONMENTS: AtomicU64 = AtomicU64::new(1);
+static REQUESTS: AtomicU64 = AtomicU64::new(1);
+
+impl Process {
+    pub(crate) fn start(region: &Region, function: &Function) -> io::Result<Self> {
+        let id = ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
+        let (sender, polls) = mpsc::unbounded_channel();
+        let mut command = Command::new(&function.binary);
+        command
+            .env_clear()
+            .env("AWS_LAMBDA_RUNTIME_API", format!("{}/environments/{id}", region.url))
+            .env("AWS_LAMBDA_FUNCTION_NAME", &function.name)
+            .env("AWS_LAMBDA_FUNCTION_VERSION", "$LATEST")
+            .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512")
+            .env("AWS_REGION", "us-east-1")
+            .envs(function.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        match &function.log {
+            None => command.stdout(Stdio::null()).stderr(Stdio::null()),
+            Some(path) => {
+                let log = OpenOptions::new().create(true).append(true).open(path)?;
+                command.stdout(log.try_clone()?).stderr(log)
+            }
+        };
+        // Known before it can ask for anything.
+        let mut environments = locked(&region.environments);
+        let child = command.spawn()?;
+        let pid = child.id().unwrap_or_default();
+        let current = Mutex::default();
+        let environment = Arc::new(Environment { pid, polls: sender, current });
+        environments.retain(|_, known| known.strong_count() > 0);
+        environments.insert(id, Arc::downgrade(&environment));
+        drop(environments);
+        Ok(Self { environment, child, polls, waiting: None })
+    }
+
+    /// Whether it can take another invocation.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Runs one invocation, from thaw to freeze.
+    pub(crate) async fn run(
+        &mut self,
+        region: &Region,
+        function: &Function,
+        work: Work,
+    ) -> Outcome {
+        self.environment.signal(Signal::CONT);
+        let Some(waiting) = self.initialised().await else {
+            self.environment.signal(Signal::KILL);
+            return Outcome::Died;
+        };
+        let started_ms = SystemClock.now_ms();
+        let event = Event {
+            request: format!("request-{}", REQUESTS.fetch_add(1, Ordering::Relaxed)),
+            deadline_ms: started_ms.saturating_add(milliseconds(function.timeout)),
+            function: function.name.clone(),
+            payload: work.payload.clone(),
+        };
+        let current = Current { request: event.request.clone(), reply: work.reply, failed: false };
+        *locked(&self.environment.current) = Some(current);
+        let number = region.began(Invocation {
+            function: function.name.clone(),
+            pid: self.environment.pid,
+            payload: serde_json::from_slice(&work.payload).unwrap_or_default(),
+            started_ms,
+            outcome: None,
+        });
+        // If it is not taken, its process has ended, which is seen below.
+        let _ = waiting.send(event);
+        let outcome = self.outcome(function.timeout).await;
+        *locked(&self.environment.current) = None;
+        region.ended(number, outcome);
+        if outcome == Outcome::TimedOut {
+            self.environment.signal(Signal::KILL);
+        } else {
+            self.environment.signal(Signal::STOP);
+        }
+        outcome
+    }
+
+    /// Where the process waits for its next event; `None` if it never will.
+    async fn initialised(&mut self) -> Option<oneshot::Sender<Event>> {
+        if let Some(waiting) = self.waiting.take() {
+            return Some(waiting);
+        }
+        tokio::select! {
+            asked = self.polls.recv() => asked,
+            _ = self.child.wait() => None,
+            () = SystemClock.sleep(INIT_LIMIT) => None,
+        }
+    }
+
+    /// An invocation lasts until the process asks for the next event.
+    async fn outcome(&mut self, timeout: Duration) -> Outcome {
+        tokio::select! {
+            asked = self.polls.recv() => {
+                self.waiting = asked;
+                match locked(&self.environment.current).as_ref() {
+                    Some(current) if current.failed => Outcome::Failed,
+                    // It asked again without a word.
+                    Some(current) if current.reply.is_some() => Outcome::Failed,
+                    Some(_) | None => Outcome::Responded,
+                }
+            }
+            _ = self.child.wait() => Outcome::Died,
+            () = SystemClock.sleep(timeout) => Outcome::TimedOut,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A function URL: an HTTP request becomes a v2 event, and the streamed response an HTTP response.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use djinn_runtime::port::clock::{Clock as _, SystemClock};
+use futures::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Region;
+use super::function::Pieces;
+use super::invoke_api::refusal;
+
+/// What stands between the prelude of a streamed response and its body.
+const DELIMITER: [u8; 8] = [0; 8];
+
+/// The largest body of a request, as on Lambda.
+const MAX_BODY: usize = 6 * 1024 * 1024;
+
+/// What a streamed response begins with.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Prelude {
+    status_code: u16,
+    #[serde(default)]
+    headers: BTreeMap<String, Values>,
+}
+
+/// A header's value, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Values {
+    One(String),
+    Many(Vec<String>),
+}
+
+pub(crate) async fn request(
+    State(region): State<Arc<Region>>,
+    Path((function, path)): Path<(String, String)>,
+    request: Request<Body>,
+) -> Response {
+    let Some(deployed) = region.function(&function) else {
+        return refusal(StatusCode::NOT_FOUND, "ResourceNotFoundException");
+    };
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, MAX_BODY).await else {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    };
+    let Ok(text) = std::str::from_utf8(&body) else {
+        return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
+    };
+    let payload = event(&parts, &format!("/{path}"), text).to_string();
+    match deployed.invoke(&region, Bytes::from(payload)) {
+        Some(pieces) => {
+            respond(pieces).await.unwrap_or_else(|| StatusCode::BAD_GATEWAY.into_response())
+        }
+        None => refusal(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException"),
+    }
+}
+
+fn event(parts: &Parts, path: &str, body: &str) -> Value {
+    let mut headers: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in &parts.headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let known = headers.entry(name.as_str().to_owned()).or_default();
+        if !known.is_empty() {
+            known.push(',');
+        }
+        known.push_str(&value);
+    }
+    let user_agent = headers.get("user-agent").cloned().unwrap_or_default();
+    let domain = headers.get("host").cloned().unwrap_or_default();
+    json!({
+        "version": "2.0", "routeKey": "$default",
+        "rawPath": path, "rawQueryString": parts.uri.query().unwrap_or_default(),
+        "headers": headers,
+        "requestContext": {
+            "accountId": "anonymous", "apiId": "lambdasim", "domainName": domain,
+            "domainPrefix": "lambdasim", "requestId": "request", "routeKey": "$default",
+            "stage": "$default", "time": "", "timeEpoch": SystemClock.now_ms(),
+            "http": {"method": parts.method.as_str(), "path": path, "protocol": "HTTP/1.1",
+                "sourceIp": "127.0.0.1", "userAgent": user_agent},
+        },
+        "body": body, "isBase64Encoded": false,
+    })
+}
+
+/// The response whose prelude has come, with a body that streams; `None` if there is no prelude.
+async fn respond(mut pieces: Pieces) -> Option<Response> {
+    let mut begun: Vec<u8> = Vec::new();
+    let end = loop {
+        let place = begun.windows(DELIMITER.len()).position(|window| window == DELIMITER);
+        match place {
+            Some(end) => break end,
+            None => begun.extend_from_slice(&pieces.recv().await?.ok()?),
+        }
+    };
+    let rest = begun.split_off(end + DELIMITER.len());
+    begun.truncate(end);
+    let prelude: Prelude = serde_json::from_slice(&begun).ok()?;
+    // An error breaks the connection off, so that a client does not take it for the end.
+    let first = stream::iter([io::Result::Ok(Bytes::from(rest))]);
+    let others = stream::unfold(pieces, async |mut pieces| {
+        let piece = pieces.recv().await?;
+        Some((piece, pieces))
+    });
+    let mut response = Response::new(Body::from_stream(futures::StreamExt::chain(first, others)));
+    *response.status_mut() = StatusCode::from_u16(prelude.status_code).ok()?;
+    for (name, values) in prelude.headers {
+        let name = HeaderName::try_from(name).ok()?;
+        let values = match values {
+            Values::One(value) => vec![value],
+            Values::Many(values) => values,
+        };
+        for value in values {
+            response.headers_mut().append(&name, HeaderValue::try_from(value).ok()?);
+        }
+    }
+    Some(response)
+}

@@ -1,0 +1,89 @@
+//! A deployed function: its configuration, and its environments that are idle.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::environment::{Process, Reply, Work};
+use super::{Region, locked};
+
+/// What is deployed.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// Its name, which is how it is invoked.
+    pub name: String,
+    /// The built `bootstrap`.
+    pub binary: PathBuf,
+    /// Its environment variables; nothing else is inherited.
+    pub variables: Vec<(String, String)>,
+    /// How long one invocation may take.
+    pub timeout: Duration,
+    /// How many environments work at once.
+    pub concurrency: usize,
+    /// How often each asynchronous invocation comes: 1, or more for duplicates.
+    pub copies: usize,
+    /// The file that everything it prints is added to.
+    pub log: Option<PathBuf>,
+}
+
+/// The pieces of a response as they come.
+pub(crate) type Pieces = mpsc::UnboundedReceiver<io::Result<Bytes>>;
+
+pub(crate) struct Deployed {
+    function: Function,
+    room: Arc<Semaphore>,
+    /// The one used last is used next, as on Lambda.
+    idle: Mutex<Vec<Process>>,
+}
+
+impl Deployed {
+    pub(crate) fn new(function: Function) -> Self {
+        let room = Arc::new(Semaphore::new(function.concurrency));
+        Self { function, room, idle: Mutex::default() }
+    }
+
+    /// Has an invocation come, now or when there is room, as often as it does.
+    pub(crate) fn invoke_later(self: &Arc<Self>, region: &Arc<Region>, payload: &Bytes) {
+        for _ in 0..self.function.copies {
+            let (deployed, shared) = (Arc::clone(self), Arc::clone(region));
+            let work = Work { payload: payload.clone(), reply: None };
+            region.spawn(async move {
+                if let Ok(room) = Arc::clone(&deployed.room).acquire_owned().await {
+                    deployed.run(&shared, room, work).await;
+                }
+            });
+        }
+    }
+
+    /// Begins an invocation whose response somebody waits for; `None` when there is no room.
+    pub(crate) fn invoke(self: &Arc<Self>, region: &Arc<Region>, payload: Bytes) -> Option<Pieces> {
+        let room = Arc::clone(&self.room).try_acquire_owned().ok()?;
+        let (reply, pieces): (Reply, Pieces) = mpsc::unbounded_channel();
+        let (deployed, shared) = (Arc::clone(self), Arc::clone(region));
+        let work = Work { payload, reply: Some(reply) };
+        region.spawn(async move { deployed.run(&shared, room, work).await });
+        Some(pieces)
+    }
+
+    async fn run(&self, region: &Region, room: OwnedSemaphorePermit, work: Work) {
+        let idle = self.idle_process();
+        let Some(mut process) = idle.or_else(|| Process::start(region, &self.function).ok()) else {
+            return;
+        };
+        process.run(region, &self.function, work).await;
+        if process.is_alive() {
+            locked(&self.idle).push(process);
+        }
+        drop(room);
+    }
+
+    fn idle_process(&self) -> Option<Process> {
+        let mut idle = locked(&self.idle);
+        idle.retain_mut(Process::is_alive);
+        idle.pop()
+    }
+}

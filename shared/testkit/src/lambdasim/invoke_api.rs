@@ -1,0 +1,54 @@
+//! The Invoke API, as an AWS SDK calls it.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::Region;
+use super::function::Pieces;
+
+pub(crate) async fn invoke(
+    State(region): State<Arc<Region>>,
+    Path(function): Path<String>,
+    headers: HeaderMap,
+    payload: Bytes,
+) -> Response {
+    let Some(deployed) = region.function(&function) else {
+        return refusal(StatusCode::NOT_FOUND, "ResourceNotFoundException");
+    };
+    let kind = headers.get("x-amz-invocation-type").and_then(|kind| kind.to_str().ok());
+    if kind == Some("Event") {
+        deployed.invoke_later(&region, &payload);
+        return StatusCode::ACCEPTED.into_response();
+    }
+    let Some(pieces) = deployed.invoke(&region, payload) else {
+        return refusal(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException");
+    };
+    match whole(pieces).await {
+        Some(body) => body.into_response(),
+        None => {
+            let body = json!({"errorMessage": "the function did not respond"});
+            ([("x-amz-function-error", "Unhandled")], axum::Json(body)).into_response()
+        }
+    }
+}
+
+/// All of a response; `None` if there is none, or it broke off.
+async fn whole(mut pieces: Pieces) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    let mut any = false;
+    while let Some(piece) = pieces.recv().await {
+        any = true;
+        body.extend_from_slice(&piece.ok()?);
+    }
+    any.then_some(body)
+}
+
+pub(crate) fn refusal(status: StatusCode, kind: &'static str) -> Response {
+    let body = axum::Json(json!({"message": kind, "Type": "User"}));
+    (status, [("x-amzn-errortype", kind)], body).into_response()
+}

@@ -1,0 +1,20 @@
+//! The built functions in a simulated Lambda: deadlines, hand-overs, duplicates, crashes, freezes.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod always;
+mod client;
+mod fault;
+#[path = "../../shared/core/tests/it/client.rs"]
+#[allow(dead_code, reason = "the UI's state is folded elsewhere")]
+mod fold;
+mod hand_over;
+mod host;
+mod plan;
+mod story;

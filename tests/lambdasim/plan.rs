@@ -1,0 +1,53 @@
+//! A plan whose tasks run in environments of their own.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::always::undisturbed;
+use crate::client::Client;
+use crate::host::{Host, Options, quick_and};
+use crate::story::Story;
+
+/// Between two chunks of what the model says: a reply with a call takes 400 ms.
+const PACE: Duration = Duration::from_millis(100);
+
+fn options() -> Options {
+    // No task is dispatched again because its process takes its time to start.
+    let settings = quick_and(&json!({"dispatch_every_ms": 10_000}));
+    Options { alarm_every: Duration::from_millis(300), settings, ..Options::default() }
+}
+
+#[tokio::test]
+#[ignore = "needs the built functions: cargo verify --only lambdasim"]
+async fn three_steps_at_once_run_in_three_processes() {
+    let story = Story::plan(PACE);
+    let host = Host::start("plan", options(), story).await;
+    let client = Client::ask(&host, "s1", story);
+    // Each of them has asked the model, and takes its time to answer.
+    for message in ["s1.1.t1", "s2.1.t1", "s3.1.t1"] {
+        host.is_asked(message).await;
+    }
+    let working = ["s1.1", "s2.1", "s3.1"].map(|task| host.works_on(task));
+    assert_eq!(BTreeSet::from(working).len(), 3, "{working:?}");
+    let seen = client.end().await;
+    assert_eq!(seen.count("task.ended"), 4);
+    assert_eq!(host.returned().len(), 3);
+}
+
+#[tokio::test]
+#[ignore = "needs the built functions: cargo verify --only lambdasim"]
+async fn a_plan_goes_on_when_its_driver_is_killed_while_its_tasks_are_at_work() {
+    let story = Story::plan(PACE);
+    let expected = undisturbed("plan-killed", story).await;
+    let host = Host::start("plan-killed", options(), story).await;
+    let client = Client::ask(&host, "s1", story);
+    client.has_seen("s1.1.start").await;
+    let [driver] = &host.invocations("agent")[..] else { panic!("one agent") };
+    host.lambda.kill(driver.pid);
+    let seen = client.end().await;
+    seen.assert_same(&expected, "the driver was killed");
+    assert_eq!(seen.count("run.resumed"), 1);
+    assert_eq!(host.returned().len(), 3, "a task was done twice: {:?}", host.returned());
+}
