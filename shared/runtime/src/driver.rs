@@ -214,7 +214,10 @@ impl<P: Ports> Driver<P> {
     async fn wait(&mut self) -> Pass<Vec<Input>> {
         let wake_at_ms = self.next_moment_ms();
         let clock = self.ports.clock();
+        // In a fixed order, so that a test can repeat what happened. Moments first: they are few.
         tokio::select! {
+            biased;
+            () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
             Some(preview) = self.previews.recv() => {
                 self.show_preview(&preview);
                 Ok(Vec::new())
@@ -233,7 +236,6 @@ impl<P: Ports> Driver<P> {
                 }
                 Ok(inputs)
             }
-            () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! In-memory ports, manual clocks, fault injection and contract tests. For tests only.
 
+pub mod chaos;
 pub mod clock;
 pub mod contract;
 pub mod ledger;

@@ -16,6 +16,7 @@ mod fault;
 mod give_up;
 mod hand_over;
 mod mail;
+mod market;
 mod plan;
 mod sleep;
 mod stop;
