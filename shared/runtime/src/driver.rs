@@ -31,6 +31,7 @@ use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::milliseconds;
 use happening::{Happening, InFlight};
 use live::LivePreviews;
+pub(crate) use mail::read_mailbox;
 use moment::renewal;
 use writer::{JournalWriter, Written};
 
@@ -131,6 +132,8 @@ struct Driver<P: Ports> {
     dispatch_at_ms: i64,
     mail_at_ms: i64,
     mail_to_delete: Vec<String>,
+    /// Mail that was recorded here, by its ids; its deletion may have failed.
+    heard: BTreeSet<String>,
     renew_at_ms: i64,
 }
 
@@ -159,6 +162,7 @@ impl<P: Ports> Driver<P> {
             alarm: if key.task.is_some() { Alarm::Set } else { Alarm::Unset },
             writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone()),
             mail_to_delete: Vec::new(),
+            heard: BTreeSet::new(),
             ports: ports.clone(),
             key,
             lease,
@@ -189,13 +193,19 @@ impl<P: Ports> Driver<P> {
 
     /// A run that was not created here may have mail, and a dead driver to be reported.
     async fn begin(&mut self) -> Pass {
-        if self.lapsed || self.finds_started_once_calls() {
-            self.record(vec![Input::Resumed { epoch: self.lease.epoch }]).await?;
-        }
+        self.resume().await?;
         if !self.fresh && !self.has_ended() {
             let mail = self.mailbox().await;
             let inputs = self.read_mail(mail);
             self.record(inputs).await?;
+        }
+        Ok(())
+    }
+
+    /// Reports a driver that died, if the last one did.
+    async fn resume(&mut self) -> Pass {
+        if self.lapsed || self.finds_started_once_calls() {
+            self.record(vec![Input::Resumed { epoch: self.lease.epoch }]).await?;
         }
         Ok(())
     }
@@ -255,7 +265,9 @@ impl<P: Ports> Driver<P> {
                 self.mail_at_ms = self.after_ms(self.ports.settings().mailbox_every);
                 return Ok(self.read_mail(mail));
             }
-            Happening::Renewed(renewed) => {
+            // One that was under way when this driver nearly fell asleep.
+            Happening::Renewed { epoch, .. } if epoch != self.lease.epoch => {}
+            Happening::Renewed { renewed, .. } => {
                 self.renew_at_ms = self.after_ms(self.ports.settings().renew_every);
                 match renewed {
                     Ok(Renewed::Ours { watched_until_ms }) => {
@@ -285,7 +297,15 @@ impl<P: Ports> Driver<P> {
         if inputs.is_empty() {
             return Ok(());
         }
-        let Written { records, outcome } = self.write(inputs).await;
+        let written = self.write(inputs).await;
+        self.wrote(written).await?;
+        self.delete_recorded_mail();
+        Ok(())
+    }
+
+    /// Shows what joined the journal, and drops what is owed no longer.
+    async fn wrote(&mut self, written: Written) -> Pass {
+        let Written { records, outcome } = written;
         for record in &records {
             self.show_record(record).await;
         }
@@ -296,7 +316,6 @@ impl<P: Ports> Driver<P> {
                 writer::Refused::Interrupted => DriveEnd::Interrupted(client),
             });
         }
-        self.delete_recorded_mail();
         let due = self.writer.run().due();
         self.in_flight.cancel_all_but(|id, _| due.iter().any(|effect| effect.id() == *id));
         Ok(())

@@ -27,7 +27,7 @@ use crate::port::lease::{Leases, Taken};
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
-use crate::sleep::wake;
+use crate::sleep::{lay_to_rest, wake};
 use follow::{Followed, follow};
 pub use question::{Opened, Question, accept, open};
 
@@ -129,7 +129,7 @@ async fn continue_for<P: Ports>(
     if meta.is_none_or(|meta| meta.status.has_ended()) {
         // Whatever its journal says: an alarm that was made late would ring for ever.
         if key.task.is_none() {
-            ports.alarms().remove_alarm(key).await?;
+            lay_to_rest(ports, key).await?;
         }
         return deliver(ports, key).await;
     }
@@ -299,11 +299,8 @@ async fn deliver<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     let mut inputs = Vec::new();
     for effect in journal.run().due() {
         match effect {
-            Effect::Deliver(delivery) => {
-                match delivery {
-                    Delivery::AlarmRemoval => ports.alarms().remove_alarm(key).await?,
-                    Delivery::Outcome => {}
-                }
+            // Both are made whenever anybody asks for an ended run.
+            Effect::Deliver(delivery @ (Delivery::AlarmRemoval | Delivery::Outcome)) => {
                 inputs.push(Input::Delivered { delivery });
             }
             Effect::KeepPlan { version } => {

@@ -82,6 +82,7 @@ impl Odds {
 }
 
 struct State {
+    seed: u64,
     rng: Rng,
     odds: Odds,
     began: Instant,
@@ -96,18 +97,14 @@ impl Chaos {
     /// The weather of a seed, from now on, within a runtime whose time is paused.
     #[must_use]
     pub fn of(seed: u64) -> Self {
-        let mut rng = Rng::with_seed(seed);
-        let odds = Odds::of(&mut rng);
-        Self::with(rng, odds)
+        let odds = Odds::of(&mut Rng::with_seed(seed));
+        Self::with_odds(seed, odds)
     }
 
     /// Weather with these odds.
     #[must_use]
     pub fn with_odds(seed: u64, odds: Odds) -> Self {
-        Self::with(Rng::with_seed(seed), odds)
-    }
-
-    fn with(mut rng: Rng, odds: Odds) -> Self {
+        let mut rng = Rng::with_seed(!seed);
         let lasts = Duration::from_secs(rng.u64(5..240));
         let outage = (rng.f64() < odds.outage).then(|| {
             let from = Duration::from_millis(rng.u64(0..20_000));
@@ -115,7 +112,14 @@ impl Chaos {
         });
         let (deaths, freezes) = (rng.u32(0..8), rng.u32(0..4));
         let began = Instant::now();
-        Self(Arc::new(Mutex::new(State { rng, odds, began, lasts, deaths, freezes, outage })))
+        let state = State { seed, rng, odds, began, lasts, deaths, freezes, outage };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// What it follows from.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.state().seed
     }
 
     /// How likely what is.

@@ -48,6 +48,8 @@ type Decide = Box<dyn FnMut(usize, &Passed) -> Fate + Send>;
 #[derive(Default)]
 struct Shared {
     passed: Vec<Passed>,
+    log: Vec<String>,
+    began: Option<Instant>,
     decide: Option<Decide>,
     dead: BTreeSet<u64>,
     just_killed: VecDeque<u64>,
@@ -99,6 +101,12 @@ impl Points {
             None => Fate::Passes,
         };
         let process = passed.process;
+        shared.note(match fate {
+            Fate::Passes => format!("process {process} {}", passed.name),
+            Fate::Dies | Fate::Freezes(_) => {
+                format!("process {process} {}: it {fate:?}", passed.name)
+            }
+        });
         shared.passed.push(passed);
         match fate {
             Fate::Passes => {}
@@ -112,6 +120,17 @@ impl Points {
             }
         }
         fate
+    }
+
+    /// Notes something for whoever has to understand what happened.
+    pub fn note(&self, what: String) {
+        self.shared().note(what);
+    }
+
+    /// Everything that happened, with its moment.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        self.shared().log.clone()
     }
 
     /// Returns while the process is alive and not frozen: later if it is frozen, never if it is
@@ -177,6 +196,14 @@ impl Points {
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn note(&mut self, what: String) {
+        let now = Instant::now();
+        let since = now.duration_since(*self.began.get_or_insert(now));
+        self.log.push(format!("{:9.3} s  {what}", since.as_secs_f64()));
     }
 }
 

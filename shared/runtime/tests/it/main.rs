@@ -18,6 +18,7 @@ mod hand_over;
 mod mail;
 mod market;
 mod plan;
+mod seed;
 mod sleep;
 mod stop;
 mod story;

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::client::{Frames, Visit};
 use super::{ALARM_EVERY, Sim};
 use crate::chaos::Chaos;
+use crate::clock::PausedClock;
 use crate::memory::Fault;
 use crate::point::Fate;
 
@@ -73,10 +74,14 @@ impl Sim {
                 }
                 Some((key, hops)) = self.kicks.recv() => {
                     for after in chaos.deliveries() {
+                        points.note(format!("{key} is kicked, coming after {after:?}"));
                         self.invoke(key.clone(), hops, after);
                     }
                 }
-                _ = alarm.tick() => self.ring(),
+                _ = alarm.tick() => {
+                    points.note("alarms ring".to_owned());
+                    self.ring();
+                }
                 () = comings.left() => {
                     let again = || Instant::now() + chaos.stays_away();
                     comes_at = (!self.has_seen_the_end()).then(again);
@@ -92,6 +97,8 @@ impl Sim {
 
     /// Puts the weather between the processes and everything else.
     fn expose(&mut self, chaos: &Chaos) {
+        self.ports.store.leave_to_chance(chaos.seed());
+        self.ports.clock = Arc::new(PausedClock::new().with_jitter(chaos.seed()));
         self.host.chaos = Some(chaos.clone());
         let (points, chaos) = (self.points.clone(), chaos.clone());
         self.ports.store.before_each(move |op| {
@@ -102,6 +109,9 @@ impl Sim {
                 }
                 points.alive().await;
                 let (before, fault) = chaos.fault(&op);
+                if fault != Fault::None {
+                    points.note(format!("process {} {op}: {fault:?}", op.process));
+                }
                 tokio::time::sleep(before).await;
                 points.alive().await;
                 if !op.kind.is_write() {
@@ -126,6 +136,7 @@ impl Sim {
         let there = Some(there);
         if !comings.has_posted && chaos.is_posted() {
             comings.has_posted = true;
+            self.points.note("the client posts".to_owned());
             self.post_from(question.clone(), there);
             return;
         }
@@ -133,11 +144,14 @@ impl Sim {
         let frames = Frames::default();
         self.clients.push(Arc::clone(&frames));
         let (question, stays) = (question.clone(), chaos.stays());
+        let from = cursor.as_ref().map(|cursor| cursor.record);
+        self.points.note(format!("the client comes, from {from:?}, stays {stays:?}"));
         self.visit(Visit { question, cursor, stays, frames, there });
     }
 
     /// Somebody stops the run, through a route in a process of its own.
     fn stop(&mut self, question: &Question) {
+        self.points.note("somebody stops the run".to_owned());
         let (process, ports, serving) = self.invocation_of(question.run_key(), 0);
         let user = question.user.clone();
         self.spawn(process, async move {
