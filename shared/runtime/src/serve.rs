@@ -253,6 +253,10 @@ async fn take_over<P: Ports>(
             return Err(error);
         }
     };
+    if journal.epoch() > lease.epoch {
+        // Whoever stood still between the two was taken over from meanwhile.
+        return Ok(None);
+    }
     Ok(Some((Box::new(Driving { lease, lapsed, fresh: false, journal }), records)))
 }
 
