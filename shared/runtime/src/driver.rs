@@ -31,6 +31,7 @@ use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::milliseconds;
 use happening::{Happening, InFlight};
 use live::LivePreviews;
+pub(crate) use mail::read_mailbox;
 use moment::renewal;
 use writer::{JournalWriter, Written};
 
@@ -133,6 +134,8 @@ struct Driver<P: Ports> {
     dispatch_at_ms: i64,
     mail_at_ms: i64,
     mail_to_delete: Vec<String>,
+    /// Mail that was recorded here, by its ids; its deletion may have failed.
+    heard: BTreeSet<String>,
     renew_at_ms: i64,
 }
 
@@ -161,6 +164,7 @@ impl<P: Ports> Driver<P> {
             alarm: if key.task.is_some() { Alarm::Set } else { Alarm::Unset },
             writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone()),
             mail_to_delete: Vec::new(),
+            heard: BTreeSet::new(),
             ports: ports.clone(),
             key,
             lease,
@@ -192,13 +196,19 @@ impl<P: Ports> Driver<P> {
 
     /// A run that was not created here may have mail, and a dead driver to be reported.
     async fn begin(&mut self) -> Pass {
-        if self.lapsed || self.finds_started_once_calls() {
-            self.record(vec![Input::Resumed { epoch: self.lease.epoch }]).await?;
-        }
+        self.resume().await?;
         if !self.fresh && !self.has_ended() {
             let mail = self.mailbox().await;
             let inputs = self.read_mail(mail);
             self.record(inputs).await?;
+        }
+        Ok(())
+    }
+
+    /// Reports a driver that died, if the last one did.
+    async fn resume(&mut self) -> Pass {
+        if self.lapsed || self.finds_started_once_calls() {
+            self.record(vec![Input::Resumed { epoch: self.lease.epoch }]).await?;
         }
         Ok(())
     }
@@ -217,7 +227,10 @@ impl<P: Ports> Driver<P> {
     async fn wait(&mut self) -> Pass<Vec<Input>> {
         let wake_at_ms = self.next_moment_ms();
         let clock = self.ports.clock();
+        // In a fixed order, so that a test can repeat what happened. Moments first: they are few.
         tokio::select! {
+            biased;
+            () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
             Some(preview) = self.previews.recv() => {
                 self.show_preview(&preview);
                 Ok(Vec::new())
@@ -236,7 +249,6 @@ impl<P: Ports> Driver<P> {
                 }
                 Ok(inputs)
             }
-            () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
         }
     }
 
@@ -256,7 +268,9 @@ impl<P: Ports> Driver<P> {
                 self.mail_at_ms = self.after_ms(self.ports.settings().mailbox_every);
                 return Ok(self.read_mail(mail));
             }
-            Happening::Renewed(renewed) => {
+            // One that was under way when this driver nearly fell asleep.
+            Happening::Renewed { epoch, .. } if epoch != self.lease.epoch => {}
+            Happening::Renewed { renewed, .. } => {
                 self.renew_at_ms = self.after_ms(self.ports.settings().renew_every);
                 match renewed {
                     Ok(Renewed::Ours { watched_until_ms }) => {
@@ -286,7 +300,15 @@ impl<P: Ports> Driver<P> {
         if inputs.is_empty() {
             return Ok(());
         }
-        let Written { records, outcome } = self.write(inputs).await;
+        let written = self.write(inputs).await;
+        self.wrote(written).await?;
+        self.delete_recorded_mail();
+        Ok(())
+    }
+
+    /// Shows what joined the journal, and drops what is owed no longer.
+    async fn wrote(&mut self, written: Written) -> Pass {
+        let Written { records, outcome } = written;
         for record in &records {
             self.show_record(record).await;
         }
@@ -297,7 +319,6 @@ impl<P: Ports> Driver<P> {
                 writer::Refused::Interrupted => DriveEnd::Interrupted(client),
             });
         }
-        self.delete_recorded_mail();
         self.leaves_after_record |=
             self.ports.settings().hand_over_after_record && !records.is_empty();
         let due = self.writer.run().due();

@@ -27,7 +27,7 @@ use crate::port::lease::{Leases, Taken};
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
-use crate::sleep::wake;
+use crate::sleep::{lay_to_rest, wake};
 use follow::{Followed, follow};
 pub use question::{Opened, Question, accept, open};
 
@@ -131,7 +131,7 @@ async fn continue_for<P: Ports>(
         tracing::info!(run_id = %key.run, task_id, ?status, "there is nothing to drive");
         // Whatever its journal says: an alarm that was made late would ring for ever.
         if key.task.is_none() {
-            ports.alarms().remove_alarm(key).await?;
+            lay_to_rest(ports, key).await?;
         }
         return deliver(ports, key).await;
     }
@@ -255,6 +255,10 @@ async fn take_over<P: Ports>(
             return Err(error);
         }
     };
+    if journal.epoch() > lease.epoch {
+        // Whoever stood still between the two was taken over from meanwhile.
+        return Ok(None);
+    }
     Ok(Some((Box::new(Driving { lease, lapsed, fresh: false, journal }), records)))
 }
 
@@ -301,11 +305,8 @@ async fn deliver<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     let mut inputs = Vec::new();
     for effect in journal.run().due() {
         match effect {
-            Effect::Deliver(delivery) => {
-                match delivery {
-                    Delivery::AlarmRemoval => ports.alarms().remove_alarm(key).await?,
-                    Delivery::Outcome => {}
-                }
+            // Both are made whenever anybody asks for an ended run.
+            Effect::Deliver(delivery @ (Delivery::AlarmRemoval | Delivery::Outcome)) => {
                 inputs.push(Input::Delivered { delivery });
             }
             Effect::KeepPlan { version } => {

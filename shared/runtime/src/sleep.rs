@@ -4,9 +4,12 @@
 //! wakes a run puts the message *first* and looks at the lease *after* that. Whichever of the two is
 //! late sees what the other did. Both reads are strongly consistent.
 
-use crate::port::alarm::Invoker;
+use std::collections::BTreeSet;
+
+use crate::driver::read_mailbox;
+use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
-use crate::port::journal::{Journals, Lease};
+use crate::port::journal::{Journals, Lease, SessionKey};
 use crate::port::lease::{Leases, Taken};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
@@ -17,13 +20,21 @@ use crate::settings::{expiry_s, milliseconds};
 pub enum Slept {
     /// Nothing was in the mailbox: the run is nobody's until it is woken.
     Asleep,
-    /// There was mail: the run is ours again, under another lease.
-    Woken(Lease, Vec<Mail>),
+    /// There was mail: the run is ours again.
+    Woken {
+        /// Under another lease. When its epoch is not the next one, others drove meanwhile.
+        lease: Lease,
+        /// Whether the last of them had not released its lease.
+        lapsed: bool,
+        /// What there was.
+        mail: Vec<Mail>,
+    },
     /// There was mail, and somebody else took the run to read it.
     Superseded,
 }
 
-/// Releases a lease and makes sure that no message is left unread.
+/// Releases a lease and makes sure that no message is left unread, but those that were `heard`, whose
+/// deletion did not come through yet.
 ///
 /// # Errors
 /// [`StoreError`] when the mailbox could not be read or the lease not taken back: the run's alarm
@@ -31,35 +42,55 @@ pub enum Slept {
 pub async fn fall_asleep<P: Ports>(
     ports: &P,
     key: &RunKey,
+    session: &SessionKey,
     lease: &Lease,
+    heard: &BTreeSet<String>,
 ) -> Result<Slept, StoreError> {
     ports.store().release_lease(key, lease).await?;
-    let mail = ports.store().mail(key).await?;
-    if mail.is_empty() {
+    let mail = read_mailbox(ports, key, session).await?;
+    if mail.iter().all(|mail| heard.contains(&mail.id())) {
         return Ok(Slept::Asleep);
     }
     let now_ms = ports.clock().now_ms();
     let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
     match ports.store().take_lease(key, &lease.holder, now_ms, until_ms).await? {
-        Taken::Ours { lease, .. } => Ok(Slept::Woken(lease, mail)),
+        Taken::Ours { lease, lapsed } => Ok(Slept::Woken { lease, lapsed, mail }),
         Taken::Held => Ok(Slept::Superseded),
     }
 }
 
 /// Puts a message into a run's mailbox and makes sure that somebody reads it: an asynchronous
-/// invocation drives the run, unless somebody does or it has ended.
+/// invocation drives the run, unless somebody does. That of an ended run is taken back: nobody would.
 ///
 /// # Errors
 /// [`StoreError`] when the message may not be there.
 pub async fn wake<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), StoreError> {
     let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
     ports.store().put_mail(key, mail, expires_at_s).await?;
-    let meta = ports.store().meta(key).await?;
-    let now_ms = ports.clock().now_ms();
-    let undriven = meta.is_some_and(|meta| !meta.status.has_ended() && !meta.is_driven(now_ms));
+    let Some(meta) = ports.store().meta(key).await? else { return Ok(()) };
+    if meta.status.has_ended() {
+        return ports.store().delete_mail(key, &[mail.id()]).await;
+    }
+    let undriven = !meta.is_driven(ports.clock().now_ms());
     if undriven && let Err(error) = ports.invoker().kick(key, 0).await {
         // The message waits; the run's alarm brings it a driver.
         tracing::warn!(%error, run_id = %key.run, "run not kicked");
     }
     Ok(())
+}
+
+/// Takes away what brings a run back that has ended: its alarm, and the mail that nobody reads any
+/// more. Whoever puts a message after this takes it back by itself, see [`wake`].
+///
+/// # Errors
+/// [`StoreError`] when the alarm may be left. Mail that is left says nothing and expires.
+pub async fn lay_to_rest<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+    let mail = async {
+        let mail: Vec<String> = ports.store().mail(key).await?.iter().map(Mail::id).collect();
+        if mail.is_empty() { Ok(()) } else { ports.store().delete_mail(key, &mail).await }
+    };
+    if let Err(error) = mail.await {
+        tracing::info!(%error, run_id = %key.run, "mail of an ended run not deleted");
+    }
+    ports.alarms().remove_alarm(key).await
 }

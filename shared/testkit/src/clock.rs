@@ -7,19 +7,38 @@ use std::time::Duration;
 use djinn_runtime::port::clock::Clock;
 use tokio::sync::oneshot;
 
+use crate::point::Points;
+
 /// 2026-11-21, a Saturday: when the time of tests begins.
 pub const BEGINNING_MS: i64 = 1_795_219_200_000;
 
 /// Tokio's own clock, for runtimes whose time is paused: it jumps to the next moment that anybody
 /// waits for when nobody has anything to do. Only for worlds without sockets.
 #[derive(Debug, Clone)]
-pub struct PausedClock(tokio::time::Instant);
+pub struct PausedClock {
+    began: tokio::time::Instant,
+    points: Points,
+    chance: Option<Arc<Mutex<fastrand::Rng>>>,
+}
 
 impl PausedClock {
     /// A clock that starts now, within a paused runtime.
     #[must_use]
     pub fn new() -> Self {
-        Self(tokio::time::Instant::now())
+        Self { began: tokio::time::Instant::now(), points: Points::new(), chance: None }
+    }
+
+    /// The same clock, of the process that `points` speak for: it waits longer while that is frozen.
+    #[must_use]
+    pub fn of(&self, points: Points) -> Self {
+        Self { points, ..self.clone() }
+    }
+
+    /// The same clock, whose jitter follows from a seed.
+    #[must_use]
+    pub fn with_jitter(self, seed: u64) -> Self {
+        let chance = fastrand::Rng::with_seed(seed);
+        Self { chance: Some(Arc::new(Mutex::new(chance))), ..self }
     }
 }
 
@@ -31,16 +50,18 @@ impl Default for PausedClock {
 
 impl Clock for PausedClock {
     fn now_ms(&self) -> i64 {
-        let elapsed = i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let elapsed = i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX);
         BEGINNING_MS.saturating_add(elapsed)
     }
 
-    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
-        tokio::time::sleep(duration)
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+        self.points.alive().await;
     }
 
     fn jitter(&self) -> f64 {
-        0.5
+        let chance = self.chance.as_ref();
+        chance.map_or(0.5, |chance| chance.lock().unwrap_or_else(PoisonError::into_inner).f64())
     }
 }
 

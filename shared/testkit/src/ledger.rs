@@ -85,15 +85,42 @@ impl Tool for LedgerTool {
         _arguments: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
         Box::pin(async move {
-            self.points.pass(format!("before tool {}", context.call)).await;
+            let task = context.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
+            let call = format!("{task}{}", context.call);
+            self.points.pass(format!("before tool {call}")).await;
             tokio::time::sleep(self.takes).await;
-            self.ledger.write(format!("{} {}", self.name, context.call));
-            self.points.pass(format!("after tool {}", context.call)).await;
+            self.points.alive().await;
+            self.ledger.write(format!("{} {call}", self.name));
+            self.points.pass(format!("after tool {call}")).await;
             Ok(Observation::text(self.answer.clone()))
         })
     }
 
     fn check(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
         Ok(())
+    }
+}
+
+/// A tool as one process runs it.
+pub(crate) struct ToolOf {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) points: Points,
+}
+
+impl Tool for ToolOf {
+    fn spec(&self, language: Language) -> ToolSpec {
+        self.tool.spec(language)
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+        Box::pin(self.points.within(self.tool.run(context, arguments)))
+    }
+
+    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        self.tool.check(arguments)
     }
 }

@@ -1,6 +1,7 @@
 //! In-memory ports, manual clocks, fault injection, contract tests, and a simulator of AWS Lambda.
 //! For tests only.
 
+pub mod chaos;
 pub mod clock;
 pub mod contract;
 pub mod lambdasim;

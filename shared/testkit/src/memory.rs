@@ -7,6 +7,7 @@ mod session;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use djinn_core::id::{SessionId, TenantId};
 use djinn_runtime::port::journal::SessionKey;
@@ -21,6 +22,7 @@ use session::StoredSession;
 /// It keeps JSON, so that what does not survive writing and reading is noticed here too.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
+    process: u64,
     state: Arc<Mutex<State>>,
     faults: Arc<Mutex<Faults>>,
 }
@@ -32,6 +34,8 @@ struct State {
     requests: BTreeMap<(TenantId, String), SessionId>,
     /// Counts the files written, for their order.
     files_written: u64,
+    /// What decides where a store is free to answer in one way or another.
+    chance: Option<fastrand::Rng>,
 }
 
 type Hook = Arc<dyn Fn(Op) -> BoxFuture<'static, Fault> + Send + Sync>;
@@ -53,6 +57,19 @@ pub struct Op {
     pub run: Option<RunKey>,
     /// The number of the record it writes, or reads from.
     pub record: Option<u64>,
+    /// The process that asks; 0 for whoever is none.
+    pub process: u64,
+}
+
+impl fmt::Display for Op {
+    /// `Append 3`, `s1.1 PutMail`: with the task, if it is about one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(task) = self.run.as_ref().and_then(|run| run.task.as_ref()) {
+            write!(f, "{task} ")?;
+        }
+        write!(f, "{:?}", self.kind)?;
+        self.record.map_or(Ok(()), |n| write!(f, " {n}"))
+    }
 }
 
 /// The operations of a store, by the names of the ports' methods.
@@ -139,6 +156,10 @@ pub enum Fault {
     NotDone,
     /// It is done, but the caller hears `Unavailable`.
     ReplyLost,
+    /// It is done, and answered after so long.
+    Late(Duration),
+    /// It is done, but the caller is dead.
+    Silent,
 }
 
 impl MemoryStore {
@@ -146,6 +167,19 @@ impl MemoryStore {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same store, as a process sees it.
+    #[must_use]
+    pub fn of(&self, process: u64) -> Self {
+        Self { process, ..self.clone() }
+    }
+
+    /// Lets chance decide where the store is free to: messages come in any order, and the live log
+    /// may be behind.
+    pub fn leave_to_chance(&self, seed: u64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.chance = Some(fastrand::Rng::with_seed(seed));
     }
 
     /// Asks `hook` before every operation what becomes of it, from now on and for all clones. It may
@@ -198,7 +232,8 @@ impl MemoryStore {
     ) -> Result<T, StoreError> {
         let asked = {
             let mut faults = self.faults();
-            let op = Op { nth: faults.log.len(), kind, run: run.cloned(), record };
+            let nth = faults.log.len();
+            let op = Op { nth, kind, run: run.cloned(), record, process: self.process };
             faults.log.push(op.clone());
             faults.hook.clone().map(|hook| hook(op))
         };
@@ -206,15 +241,23 @@ impl MemoryStore {
             Some(asked) => asked.await,
             None => Fault::None,
         };
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match fault {
-            Fault::None => act(&mut state),
-            Fault::NotDone => Err(StoreError::Unavailable(format!("{kind:?}: not done"))),
-            Fault::ReplyLost => {
-                act(&mut state)?;
-                Err(StoreError::Unavailable(format!("{kind:?}: the reply was lost")))
-            }
+        if fault == Fault::NotDone {
+            return Err(StoreError::Unavailable(format!("{kind:?}: not done")));
         }
+        let done = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            act(&mut state)
+        };
+        match fault {
+            Fault::None | Fault::NotDone => {}
+            Fault::ReplyLost => {
+                done?;
+                return Err(StoreError::Unavailable(format!("{kind:?}: the reply was lost")));
+            }
+            Fault::Late(late) => tokio::time::sleep(late).await,
+            Fault::Silent => std::future::pending().await,
+        }
+        done
     }
 }
 
@@ -266,7 +309,8 @@ mod tests {
         assert_eq!(store.mail(&key()).await, Ok(vec![mail()]));
 
         store.without_faults();
-        let put = Op { nth: 0, kind: OpKind::PutMail, run: Some(key()), record: None };
+        let run = Some(key());
+        let put = Op { nth: 0, kind: OpKind::PutMail, run, record: None, process: 0 };
         let log = store.log();
         assert_eq!(log[0], put);
         assert_eq!(log[1], Op { nth: 1, ..put });

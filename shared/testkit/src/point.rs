@@ -1,68 +1,220 @@
-//! Points at which a process may die.
+//! Points at which a process may die or freeze.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-/// Counts the points that a scenario passes, and kills it at one of them.
-#[derive(Debug, Clone, Default)]
+tokio::task_local! {
+    /// The process that a tool runs in: tools are shared, and are not told.
+    static PROCESS: u64;
+}
+
+/// What becomes of a process at a point.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// It goes on.
+    #[default]
+    Passes,
+    /// It dies: nothing of it goes on.
+    Dies,
+    /// It stands still for so long and goes on as if nothing had happened.
+    Freezes(Duration),
+}
+
+/// A point that was passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// What happened there: `after s1.1 Append 3`.
+    pub name: String,
+    /// The process; 0 for whoever is none.
+    pub process: u64,
+}
+
+/// Counts the points that the processes of a scenario pass, and decides what becomes of them there.
+/// A handle speaks for one process.
+#[derive(Clone)]
 pub struct Points {
-    state: Arc<Mutex<Passed>>,
+    process: u64,
+    shared: Arc<Mutex<Shared>>,
     killed: Arc<Notify>,
 }
 
-#[derive(Debug, Default)]
-struct Passed {
-    names: Vec<String>,
-    kill_at: Option<usize>,
+type Decide = Box<dyn FnMut(usize, &Passed) -> Fate + Send>;
+
+#[derive(Default)]
+struct Shared {
+    passed: Vec<Passed>,
+    log: Vec<String>,
+    began: Option<Instant>,
+    decide: Option<Decide>,
+    dead: BTreeSet<u64>,
+    just_killed: VecDeque<u64>,
+    frozen: BTreeMap<u64, Instant>,
 }
 
 impl Points {
     /// Points that are only counted.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self { process: 0, shared: Arc::default(), killed: Arc::default() }
+    }
+
+    /// Points at which `decide` is asked what becomes of a process; it is told how many points were
+    /// passed before.
+    #[must_use]
+    pub fn deciding(decide: impl FnMut(usize, &Passed) -> Fate + Send + 'static) -> Self {
+        let points = Self::new();
+        points.shared().decide = Some(Box::new(decide));
+        points
     }
 
     /// Points the `nth` of which (from 0) kills.
     #[must_use]
     pub fn killing_at(nth: usize) -> Self {
-        let points = Self::default();
-        points.passed().kill_at = Some(nth);
-        points
+        Self::deciding(move |at, _| if at == nth { Fate::Dies } else { Fate::Passes })
+    }
+
+    /// The same points, for another process.
+    #[must_use]
+    pub fn of(&self, process: u64) -> Self {
+        Self { process, ..self.clone() }
     }
 
     /// Passes a point. Whoever is killed here never goes on.
     pub async fn pass(&self, name: impl Into<String>) {
-        if self.reach(name) {
-            std::future::pending::<()>().await;
+        self.alive().await;
+        self.reach(name);
+        self.alive().await;
+    }
+
+    /// Reaches a point and says what becomes of the process; if it dies, nothing more must be done.
+    pub fn reach(&self, name: impl Into<String>) -> Fate {
+        let passed = Passed { name: name.into(), process: self.process() };
+        let mut shared = self.shared();
+        let nth = shared.passed.len();
+        let fate = match &mut shared.decide {
+            Some(decide) => decide(nth, &passed),
+            None => Fate::Passes,
+        };
+        let process = passed.process;
+        shared.note(match fate {
+            Fate::Passes => format!("process {process} {}", passed.name),
+            Fate::Dies | Fate::Freezes(_) => {
+                format!("process {process} {}: it {fate:?}", passed.name)
+            }
+        });
+        shared.passed.push(passed);
+        match fate {
+            Fate::Passes => {}
+            Fate::Dies => {
+                shared.dead.insert(process);
+                shared.just_killed.push_back(process);
+                self.killed.notify_one();
+            }
+            Fate::Freezes(lasts) => {
+                shared.frozen.insert(process, Instant::now() + lasts);
+            }
+        }
+        fate
+    }
+
+    /// Notes something for whoever has to understand what happened.
+    pub fn note(&self, what: String) {
+        self.shared().note(what);
+    }
+
+    /// Everything that happened, with its moment.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        self.shared().log.clone()
+    }
+
+    /// Returns while the process is alive and not frozen: later if it is frozen, never if it is
+    /// dead.
+    pub async fn alive(&self) {
+        let process = self.process();
+        loop {
+            let thaws = {
+                let mut shared = self.shared();
+                let is_dead = shared.dead.contains(&process);
+                let frozen = shared.frozen.get(&process).copied();
+                match frozen.filter(|thaws| *thaws > Instant::now()) {
+                    _ if is_dead => None,
+                    Some(thaws) => Some(thaws),
+                    None => {
+                        shared.frozen.remove(&process);
+                        return;
+                    }
+                }
+            };
+            match thaws {
+                Some(thaws) => tokio::time::sleep_until(thaws).await,
+                None => std::future::pending().await,
+            }
         }
     }
 
-    /// Reaches a point and says whether it kills; the caller must do nothing more then.
-    pub fn reach(&self, name: impl Into<String>) -> bool {
-        let mut passed = self.passed();
-        let kills = passed.kill_at == Some(passed.names.len());
-        passed.names.push(name.into());
-        drop(passed);
-        if kills {
-            self.killed.notify_one();
+    /// Returns when a process was killed, and which.
+    pub async fn killed(&self) -> u64 {
+        loop {
+            if let Some(process) = self.shared().just_killed.pop_front() {
+                return process;
+            }
+            self.killed.notified().await;
         }
-        kills
     }
 
-    /// Returns when somebody was killed.
-    pub async fn killed(&self) {
-        self.killed.notified().await;
+    /// Kills processes that passed no point.
+    pub fn kill(&self, processes: impl IntoIterator<Item = u64>) {
+        self.shared().dead.extend(processes);
     }
 
-    /// The names of the points that were passed, in order.
+    /// The points that were passed, in order.
+    #[must_use]
+    pub fn passed(&self) -> Vec<Passed> {
+        self.shared().passed.clone()
+    }
+
+    /// Their names.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        self.passed().names.clone()
+        self.shared().passed.iter().map(|passed| passed.name.clone()).collect()
     }
 
-    fn passed(&self) -> MutexGuard<'_, Passed> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Runs something that does not know its process in this one.
+    pub(crate) async fn within<T>(&self, work: impl Future<Output = T>) -> T {
+        PROCESS.scope(self.process, work).await
+    }
+
+    fn process(&self) -> u64 {
+        PROCESS.try_with(|process| *process).unwrap_or(self.process)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn note(&mut self, what: String) {
+        let now = Instant::now();
+        let since = now.duration_since(*self.began.get_or_insert(now));
+        self.log.push(format!("{:9.3} s  {what}", since.as_secs_f64()));
+    }
+}
+
+impl Default for Points {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Points {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Points").field("process", &self.process).finish_non_exhaustive()
     }
 }

@@ -1,83 +1,45 @@
 //! Lambda and its surroundings in memory: invocations that may die, kicks, alarms, and a client that
 //! asks again. Time is paused and jumps.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+mod client;
+mod endure;
+mod host;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::code::Failure;
+pub use client::Frames;
+use client::{Visit, answer};
 use djinn_core::entry::Entry;
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
 use djinn_core::journal::Journal;
-use djinn_core::settings::RunSettings;
-use djinn_core::wire::Connection;
-use djinn_core::wire::link::Links;
-use djinn_core::wire::native::Native;
-use djinn_runtime::client::ClientStream;
+use djinn_core::settings::{Language, RunSettings};
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::history::task_entries;
-use djinn_runtime::port::alarm::{Alarms, Invoker};
+use djinn_runtime::port::alarm::Invoker as _;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::port::{Ports, RunKey, StoreError, World};
+use djinn_runtime::port::{RunKey, World};
 use djinn_runtime::prompt::Prompts;
-use djinn_runtime::serve::{Opened, Question, Serving, continue_run, open, replay, serve};
+use djinn_runtime::serve::{Question, Serving, accept, continue_run, stop};
 use djinn_runtime::settings::Settings;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+pub use host::SimHost;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::clock::PausedClock;
+use crate::ledger::ToolOf;
 use crate::memory::{Fault, MemoryStore};
-use crate::point::Points;
+use crate::point::{Fate, Points};
 use crate::story::StoryModel;
 
 /// The world of a simulation.
 pub type SimWorld = World<MemoryStore, StoryModel, SimHost, SimHost, PausedClock>;
 
 /// How often an alarm fires, as on AWS.
-const ALARM_EVERY: Duration = Duration::from_secs(120);
-
-/// Kicks and alarms, as the simulation's host gets them.
-#[derive(Debug, Clone)]
-pub struct SimHost {
-    kicks: mpsc::UnboundedSender<(RunKey, u32)>,
-    alarms: Arc<Mutex<BTreeSet<RunKey>>>,
-    removal_takes: Arc<OnceLock<Duration>>,
-    points: Points,
-}
-
-impl SimHost {
-    fn alarms(&self) -> std::sync::MutexGuard<'_, BTreeSet<RunKey>> {
-        self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Invoker for SimHost {
-    async fn kick(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
-        self.points.pass("before kick").await;
-        let sent = self.kicks.send((key.clone(), hops));
-        self.points.pass("after kick").await;
-        sent.map_err(|_| StoreError::Unavailable("the host is gone".to_owned()))
-    }
-}
-
-impl Alarms for SimHost {
-    async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
-        self.points.pass("before alarm is set").await;
-        self.alarms().insert(key.clone());
-        self.points.pass("after alarm is set").await;
-        Ok(())
-    }
-
-    async fn remove_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
-        self.points.pass("before alarm is removed").await;
-        tokio::time::sleep(self.removal_takes.get().copied().unwrap_or_default()).await;
-        self.alarms().remove(key);
-        self.points.pass("after alarm is removed").await;
-        Ok(())
-    }
-}
+pub const ALARM_EVERY: Duration = Duration::from_secs(120);
 
 /// A simulation.
 pub struct Sim {
@@ -91,25 +53,26 @@ pub struct Sim {
     pub kick_copies: usize,
     /// When somebody stops the run, Unix milliseconds, and how often at that moment.
     pub stop_at: Option<(i64, usize)>,
+    /// Whether all processes are on one machine: when one is killed, so are the others.
+    pub one_machine: bool,
+    /// Whether clients ask without waiting for the answer: no invocation has one attached.
+    pub posts: bool,
     /// What clients were sent, each frame with its moment; one list a client, in the order they
     /// asked.
     pub clients: Vec<Frames>,
     host: SimHost,
     kicks: mpsc::UnboundedReceiver<(RunKey, u32)>,
     invocations: JoinSet<()>,
+    processes: BTreeMap<u64, AbortHandle>,
     nth: u64,
 }
-
-/// The frames one client was sent, each with the Unix milliseconds at which it came.
-pub type Frames = Arc<Mutex<Vec<(i64, String)>>>;
 
 impl Sim {
     /// A simulation of `model` and `tools`. Every store write, effect, kick and alarm is a point.
     #[must_use]
     pub fn new(model: StoryModel, tools: Toolbox, points: Points) -> Self {
         let (sender, kicks) = mpsc::unbounded_channel();
-        let (alarms, removal_takes) = (Arc::default(), Arc::default());
-        let host = SimHost { kicks: sender, alarms, removal_takes, points: points.clone() };
+        let host = SimHost::new(sender, points.clone());
         let store = MemoryStore::new();
         let ports = World {
             store: Arc::new(store.clone()),
@@ -127,10 +90,13 @@ impl Sim {
             invocation: None,
             kick_copies: 1,
             stop_at: None,
+            one_machine: false,
+            posts: false,
             clients: Vec::new(),
             host,
             kicks,
             invocations: JoinSet::new(),
+            processes: BTreeMap::new(),
             nth: 0,
         };
         sim.kill_at_store_writes(&store);
@@ -141,18 +107,18 @@ impl Sim {
     fn kill_at_store_writes(&self, store: &MemoryStore) {
         let points = self.points.clone();
         store.before_each(move |op| {
-            let points = points.clone();
+            let points = points.of(op.process);
             async move {
+                points.alive().await;
                 if !op.kind.is_write() {
                     return Fault::None;
                 }
-                let name = format!(
-                    "{:?} {}",
-                    op.kind,
-                    op.record.map_or_else(String::new, |n| n.to_string())
-                );
-                points.pass(format!("before {name}")).await;
-                if points.reach(format!("after {name}")) { Fault::ReplyLost } else { Fault::None }
+                points.pass(format!("before {op}")).await;
+                match points.reach(format!("after {op}")) {
+                    Fate::Passes => Fault::None,
+                    Fate::Dies => Fault::Silent,
+                    Fate::Freezes(lasts) => Fault::Late(lasts),
+                }
             }
         });
     }
@@ -175,47 +141,46 @@ impl Sim {
     }
 
     /// Asks, and lets everything happen until the run has ended and delivered what it owed; a client
-    /// whose invocation died asks again after 20 s. Returns what every viewer sees.
+    /// whose invocation died asks again after 20 s, one that does not wait for the answer after more
+    /// than an alarm. Returns what every viewer sees.
     ///
     /// # Errors
     /// What a client is told, or a sentence when the run does not end within six hours.
     pub async fn run_to_end(&mut self, question: &Question) -> Result<Vec<Entry>, String> {
         let key = question.run_key();
-        self.ask(question.clone());
+        self.come(question.clone());
         let clock = Arc::clone(&self.ports.clock);
         let deadline_ms = clock.now_ms() + 6 * 60 * 60 * 1000;
         let points = self.points.clone();
         let mut alarm = tokio::time::interval(ALARM_EVERY);
         alarm.tick().await;
-        let mut again = tokio::time::interval(Duration::from_secs(20));
+        let again = Duration::from_secs(if self.posts { 150 } else { 20 });
+        let mut again = tokio::time::interval(again);
         again.tick().await;
         while clock.now_ms() < deadline_ms {
-            if let Some((at_ms, stop)) = &self.stop_at
-                && *at_ms <= clock.now_ms()
-            {
-                for _ in 0..*stop {
+            if let Some((_, copies)) = self.stop_at.take_if(|(at_ms, _)| *at_ms <= clock.now_ms()) {
+                for _ in 0..copies {
                     let user = question.user.clone();
                     // A stop that is refused is not tried again.
-                    let _ = djinn_runtime::serve::stop(&self.ports, &key, user).await;
+                    let _ = stop(&self.ports, &key, user).await;
                 }
-                self.stop_at = None;
             }
             let stop_at_ms = self.stop_at.map_or(i64::MAX, |(at_ms, _)| at_ms);
             tokio::select! {
+                biased;
+                process = points.killed() => self.kill(process),
                 () = clock.sleep_until(stop_at_ms) => {}
-                () = points.killed() => self.invocations.abort_all(),
                 Some((key, hops)) = self.kicks.recv() => {
-                    (0..self.kick_copies).for_each(|_| self.invoke(key.clone(), hops));
+                    for _ in 0..self.kick_copies {
+                        self.invoke(key.clone(), hops, Duration::ZERO);
+                    }
                 }
-                _ = alarm.tick() => {
-                    let set: Vec<RunKey> = self.host.alarms().iter().cloned().collect();
-                    set.into_iter().for_each(|key| self.invoke(key, 0));
-                }
+                _ = alarm.tick() => self.ring(),
                 _ = again.tick() => {
                     if self.has_delivered(&key).await {
                         return self.history(&key).await;
                     }
-                    self.ask(question.clone());
+                    self.come(question.clone());
                 }
                 Some(_) = self.invocations.join_next() => {}
             }
@@ -252,33 +217,104 @@ impl Sim {
         let _ = self.host.removal_takes.set(takes);
     }
 
+    /// How many invocations have not returned.
+    #[must_use]
+    pub fn alive(&self) -> usize {
+        self.invocations.len()
+    }
+
+    fn come(&mut self, question: Question) {
+        if self.posts { self.post(question) } else { self.ask(question) }
+    }
+
     /// A client asks, in an invocation of its own.
     pub fn ask(&mut self, question: Question) {
-        let (ports, serving) = (self.ports.clone(), self.serving(question.run_key(), 0));
         let frames = Frames::default();
         self.clients.push(Arc::clone(&frames));
-        self.invocations.spawn(async move {
-            // A client that is refused says so by asking again.
-            let _ = answer(&ports, serving, question, frames).await;
+        self.visit(Visit { question, cursor: None, stays: None, frames, there: None });
+    }
+
+    /// A client asks and does not wait for the answer: the executor drives the run.
+    pub fn post(&mut self, question: Question) {
+        self.post_from(question, None);
+    }
+
+    fn post_from(&mut self, question: Question, there: Option<oneshot::Sender<()>>) {
+        let (process, ports, serving) = self.invocation_of(question.run_key(), 0);
+        self.spawn(process, async move {
+            let _there = there;
+            if accept(&ports, question).await.is_ok() {
+                // One that was not invoked is, by the client's next request.
+                let _ = ports.invoker.kick(&serving.key, 0).await;
+            }
         });
     }
 
-    fn invoke(&mut self, key: RunKey, hops: u32) {
-        let (ports, serving) = (self.ports.clone(), self.serving(key, hops));
-        self.invocations.spawn(async move {
+    fn visit(&mut self, visit: Visit) {
+        let (process, ports, serving) = self.invocation_of(visit.question.run_key(), 0);
+        self.spawn(process, async move {
+            // A client that is refused says so by asking again.
+            let _ = answer(&ports, serving, visit).await;
+        });
+    }
+
+    fn invoke(&mut self, key: RunKey, hops: u32, after: Duration) {
+        let (process, ports, serving) = self.invocation_of(key, hops);
+        self.spawn(process, async move {
+            tokio::time::sleep(after).await;
             let _ = continue_run(&ports, serving).await;
         });
     }
 
-    fn serving(&mut self, key: RunKey, hops: u32) -> Serving {
+    /// Every alarm rings.
+    fn ring(&mut self) {
+        let set: Vec<RunKey> = self.host.alarms().iter().cloned().collect();
+        set.into_iter().for_each(|key| self.invoke(key, 0, Duration::ZERO));
+    }
+
+    fn spawn(&mut self, process: u64, work: impl Future<Output = ()> + Send + 'static) {
+        let abort = self.invocations.spawn(work);
+        self.processes.insert(process, abort);
+    }
+
+    fn kill(&mut self, process: u64) {
+        if self.one_machine {
+            self.points.kill(self.processes.keys().copied());
+            self.invocations.abort_all();
+        } else if let Some(invocation) = self.processes.get(&process) {
+            invocation.abort();
+        }
+    }
+
+    /// A new process, the world as it sees it, and what it is invoked with.
+    fn invocation_of(&mut self, key: RunKey, hops: u32) -> (u64, SimWorld, Serving) {
         self.nth += 1;
-        let now_ms = self.ports.clock.now_ms();
-        let margin = self.ports.settings.hand_over_margin;
+        let (process, points) = (self.nth, self.points.of(self.nth));
+        let world = self.ports.clone();
+        let host = Arc::new(self.host.of(process));
+        let mut tools = Toolbox::default();
+        for spec in world.tools.specs(Language::En) {
+            if let Some(tool) = world.tools.find(&spec.name) {
+                tools = tools.with(ToolOf { tool, points: points.clone() });
+            }
+        }
+        let ports = World {
+            store: Arc::new(world.store.of(process)),
+            model: Arc::new(world.model.of(process)),
+            alarms: Arc::clone(&host),
+            invoker: host,
+            clock: Arc::new(world.clock.of(points)),
+            tools,
+            ..world
+        };
+        let now_ms = ports.clock.now_ms();
+        let margin = ports.settings.hand_over_margin;
         let deadline = self.invocation.map_or_else(Deadline::none, |lasts| {
             let lasts_ms = i64::try_from(lasts.as_millis()).unwrap_or(i64::MAX);
             Deadline::announced(now_ms + lasts_ms, now_ms, margin)
         });
-        Serving { key, holder: format!("sim.{}", self.nth), deadline, hops }
+        let holder = format!("sim.{process}");
+        (process, ports, Serving { key, holder, deadline, hops })
     }
 
     /// Whether a run has ended and nothing brings it back. A process that died between removing the
@@ -288,36 +324,4 @@ impl Sim {
         let journal = Journal::fold(&records);
         journal.is_ok_and(|j| j.run().status().has_ended()) && !self.has_alarm()
     }
-}
-
-async fn answer(
-    ports: &SimWorld,
-    serving: Serving,
-    question: Question,
-    frames: Frames,
-) -> Result<(), Failure> {
-    let session = question.session.clone();
-    let opened = open(ports, question, &serving.holder).await?;
-    let projection = Box::new(Native::new(Links::new("http://sim", session)));
-    let connection = Connection::new(serving.key.run.clone(), projection, true);
-    let now_ms = ports.clock().now_ms();
-    let (mut client, mut body) = ClientStream::open(connection, usize::MAX, now_ms);
-    let driving = match opened {
-        Opened::New { driving, first, .. } => {
-            client.record(&first, &[], now_ms);
-            Some(driving)
-        }
-        Opened::Existing { key, .. } => {
-            replay(ports, &key, &mut client, None).await?;
-            None
-        }
-    };
-    let read = async {
-        while let Some(frame) = body.next_frame().await {
-            let at_ms = ports.clock().now_ms();
-            frames.lock().unwrap_or_else(PoisonError::into_inner).push((at_ms, frame));
-        }
-    };
-    tokio::join!(serve(ports, serving, client, driving), read);
-    Ok(())
 }

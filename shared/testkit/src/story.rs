@@ -86,6 +86,12 @@ impl StoryModel {
         Self { lines: Arc::new(lines), asked: Arc::default(), points }
     }
 
+    /// The same model, as a process sees it.
+    #[must_use]
+    pub fn of(&self, process: u64) -> Self {
+        Self { points: self.points.of(process), ..self.clone() }
+    }
+
     /// Every request so far.
     #[must_use]
     pub fn asked(&self) -> Vec<ModelRequest> {
@@ -128,6 +134,7 @@ impl Model for StoryModel {
             line.text.get(..failing.sent).unwrap_or(&line.text)
         });
         for piece in pieces(text) {
+            self.points.alive().await;
             on_delta(Delta { kind: TextKind::Text, text: piece });
             tokio::time::sleep(line.pace).await;
         }

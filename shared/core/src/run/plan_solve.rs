@@ -169,7 +169,9 @@ impl PlanSolve {
         let mut observed = Observed { events: Vec::new(), items: Vec::new(), done: false };
         observed.events.push((format!("{}.end", task.id), shown(ended)));
         let attempts = self.attempts.get(&step).copied().unwrap_or(1);
-        if !ended.report.done && attempts < MAX_TASK_ATTEMPTS {
+        // A task is only stopped when its run is: that is no failure.
+        let failed = !ended.report.done && ended.status != RunStatus::Stopped;
+        if failed && attempts < MAX_TASK_ATTEMPTS {
             let again = self.task(step, &task.words, Some(ended.report.text.clone()));
             observed.events.push(started(&again));
             self.tasks.push(again);

@@ -20,8 +20,8 @@ pub(super) enum Happening {
     Performed { id: EffectId, inputs: Vec<Input> },
     /// The mailbox was read.
     Mail(Result<Vec<Mail>, StoreError>),
-    /// The lease was renewed.
-    Renewed(Result<Renewed, StoreError>),
+    /// The lease of this epoch was renewed.
+    Renewed { epoch: u64, renewed: Result<Renewed, StoreError> },
     /// The run's alarm is set, or could not be.
     AlarmSet(bool),
     /// Previews were written to the live log, or lost.

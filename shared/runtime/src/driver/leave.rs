@@ -22,11 +22,19 @@ impl<P: Ports> Driver<P> {
     }
 
     async fn sleep(&mut self) -> Pass {
-        match fall_asleep(&self.ports, &self.key, &self.lease).await {
+        let session = self.session();
+        match fall_asleep(&self.ports, &self.key, &session, &self.lease, &self.heard).await {
             Ok(Slept::Asleep) => Err(DriveEnd::Asleep),
-            Ok(Slept::Woken(lease, mail)) => {
+            Ok(Slept::Woken { lease, lapsed, mail }) => {
+                let others_drove = lease.epoch > self.lease.epoch + 1;
                 self.lease = lease.clone();
+                self.lapsed = lapsed;
                 self.writer.under(lease);
+                if others_drove {
+                    let written = self.writer.catch_up().await;
+                    self.wrote(written).await?;
+                    self.resume().await?;
+                }
                 let inputs = self.read_mail(Ok(mail));
                 self.record(inputs).await
             }

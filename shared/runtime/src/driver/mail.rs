@@ -11,7 +11,7 @@ use crate::port::{Ports, RunKey, StoreError};
 
 /// Every message that the run can be told now. A file that is announced and has not arrived is left
 /// in the mailbox.
-pub(super) async fn read_mailbox<P: Ports>(
+pub(crate) async fn read_mailbox<P: Ports>(
     ports: &P,
     key: &RunKey,
     session: &SessionKey,
@@ -32,10 +32,14 @@ pub(super) async fn read_mailbox<P: Ports>(
 impl<P: Ports> Driver<P> {
     /// The mailbox, read beside the loop or while it waits.
     pub(super) fn mailbox(&self) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + use<P> {
-        let (ports, key) = (self.ports.clone(), self.key.clone());
-        let session = self.writer.run().asked().session.clone();
-        let session = SessionKey { tenant: key.tenant.clone(), session };
+        let (ports, key, session) = (self.ports.clone(), self.key.clone(), self.session());
         async move { read_mailbox(&ports, &key, &session).await }
+    }
+
+    /// The session that the run belongs to.
+    pub(super) fn session(&self) -> SessionKey {
+        let session = self.writer.run().asked().session.clone();
+        SessionKey { tenant: self.key.tenant.clone(), session }
     }
 
     /// What the run is to be told of its mail. The mail is deleted after the next record: then it
@@ -56,6 +60,7 @@ impl<P: Ports> Driver<P> {
         if ids.is_empty() {
             return;
         }
+        self.heard.extend(ids.iter().cloned());
         let (ports, key) = (self.ports.clone(), self.key.clone());
         self.in_flight.beside(async move {
             if let Err(error) = ports.store().delete_mail(&key, &ids).await {

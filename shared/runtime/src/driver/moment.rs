@@ -75,7 +75,7 @@ impl<P: Ports> Driver<P> {
 
     /// Whether tasks are at work in other invocations.
     fn waits_for_tasks(&self) -> bool {
-        self.postponed.iter().any(|id| matches!(id, EffectId::Task(_)))
+        !self.has_ended() && self.postponed.iter().any(|id| matches!(id, EffectId::Task(_)))
     }
 
     fn look_after_tasks(&mut self, now_ms: i64) {
@@ -105,6 +105,7 @@ pub(super) fn renewal<P: Ports>(
     async move {
         let now_ms = ports.clock().now_ms();
         let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
-        Happening::Renewed(ports.store().renew_lease(&key, &lease, until_ms).await)
+        let renewed = ports.store().renew_lease(&key, &lease, until_ms).await;
+        Happening::Renewed { epoch: lease.epoch, renewed }
     }
 }

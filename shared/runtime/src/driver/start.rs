@@ -10,11 +10,12 @@ use super::happening::Happening;
 use super::{Alarm, Driver, Pass};
 use crate::perform;
 use crate::perform::task::put_outcome;
-use crate::port::Ports;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::model::Model;
+use crate::port::{Ports, StoreError};
 use crate::settings::RetryPolicy;
+use crate::sleep::lay_to_rest;
 
 /// How often making or removing an alarm is tried in a row: for about half a minute.
 const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MODEL };
@@ -23,7 +24,11 @@ impl<P: Ports> Driver<P> {
     /// Starts every effect that is due, is not in flight and may start now.
     pub(super) async fn start_due(&mut self) -> Pass {
         if self.is_handing_over() {
-            self.in_flight.cancel_all_but(|_, class| class == EffectClass::Once);
+            // A task that is driven here hands over by itself, at the same moment.
+            let stays = |id: &EffectId, class| {
+                class == EffectClass::Once || matches!(id, EffectId::Task(_))
+            };
+            self.in_flight.cancel_all_but(stays);
             return Ok(());
         }
         for effect in self.writer.run().due() {
@@ -194,7 +199,7 @@ impl<P: Ports> Driver<P> {
         self.perform(EffectId::Deliver(delivery), EffectClass::Idempotent, async move {
             let attempt = || async {
                 match (delivery, &outcome) {
-                    (Delivery::AlarmRemoval, _) => ports.alarms().remove_alarm(&key).await,
+                    (Delivery::AlarmRemoval, _) => lay_to_rest(&ports, &key).await,
                     (Delivery::Outcome, Some(outcome)) => put_outcome(&ports, &key, outcome).await,
                     (Delivery::Outcome, None) => Ok(()),
                 }
@@ -220,7 +225,7 @@ async fn retried<P, F, T>(ports: &P, attempt: F) -> bool
 where
     P: Ports,
     F: Fn() -> T,
-    T: Future<Output = Result<(), crate::port::StoreError>>,
+    T: Future<Output = Result<(), StoreError>>,
 {
     let mut failed = 0;
     while let Err(error) = attempt().await {

@@ -1,105 +1,107 @@
 //! Plan-Solve across invocations: tasks side by side, each with a journal of its own.
 
-use std::time::Duration;
-
-use djinn_core::entry::Entry;
-use djinn_core::settings::{Mode, RunSettings};
-use djinn_core::tool::EffectClass;
-use djinn_runtime::port::tool::Toolbox;
-use djinn_testkit::ledger::{Ledger, LedgerTool};
-use djinn_testkit::point::Points;
+use djinn_testkit::ledger::Ledger;
+use djinn_testkit::point::{Passed, Points};
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
-use serde_json::{Value, json};
 
-use crate::crash::sorted;
+use crate::market::{ONCE, expected, seen, sim, told};
 use crate::story::visible;
-
-fn plans(arguments: Value) -> Line {
-    Line::say("I plan.").call("planning", arguments)
-}
-
-/// Two steps at once, then one that needs both, driven where the run is; then the planner is done.
-fn lines() -> Vec<(&'static str, Line)> {
-    vec![
-        (
-            "t1",
-            plans(json!({"command": "create", "title": "Prices", "steps":
-                ["gold", "silver", "compare"], "depends_on": [[], [], [1, 2]]})),
-        ),
-        ("s1.1.t1", Line::say("I look for gold.").call("look", json!({"for": "gold"}))),
-        ("s1.1.t2", Line::say("Gold is dear.").takes(Duration::from_millis(300))),
-        ("s2.1.t1", Line::say("Silver is cheap.").takes(Duration::from_millis(900))),
-        ("s3.1.t1", Line::say("Gold is dearer than silver.")),
-        ("t2", plans(json!({"command": "finish"}))),
-        ("summary", Line::say("Gold is the dearer one.")),
-    ]
-}
-
-fn sim(points: Points, ledger: &Ledger) -> Sim {
-    let model = StoryModel::new(lines(), points.clone());
-    let look = LedgerTool::new("look", EffectClass::Read, ledger, &points);
-    Sim::new(model, Toolbox::default().with(look), points)
-}
-
-async fn told(sim: &mut Sim) -> Vec<Entry> {
-    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
-    sim.run_to_end(&sim.question(settings)).await.unwrap()
-}
-
-const TOLD: [&str; 21] = [
-    "start started: What is to be done?",
-    "t1 says: I plan.",
-    r#"t1.c1 calls planning {"command":"create","title":"Prices","steps":["gold","silver","compare"],"depends_on":[[],[],[1,2]]}"#,
-    "t1.c1.result gets: ",
-    "t1.plan plan: gold InProgress, silver InProgress, compare NotStarted",
-    "s1.1.start task begins: gold",
-    "s2.1.start task begins: silver",
-    "s1.1.t1 says: I look for gold.",
-    r#"s1.1.t1.c1 calls look {"for":"gold"}"#,
-    "s1.1.t1.c1.result gets: look is done",
-    "s1.1.t2 says: Gold is dear.",
-    "s1.1.end task finished: Gold is dear.",
-    "s2.1.t1 says: Silver is cheap.",
-    "s2.1.end task finished: Silver is cheap.",
-    "s3.1.start task begins: compare",
-    "s3.1.t1 says: Gold is dearer than silver.",
-    "s3.1.end task finished: Gold is dearer than silver.",
-    "t2 says: I plan.",
-    r#"t2.c1 calls planning {"command":"finish"}"#,
-    "t2.c1.result gets: ",
-    "summary says: Gold is the dearer one.",
-];
-
-/// What is seen, without the plans between (which step ends first is chance) and the end's figures
-/// (a crash costs model calls).
-fn seen(entries: &[Entry]) -> Vec<String> {
-    let chance = |line: &String| line.contains(".plan plan:") && !line.starts_with("t1.plan");
-    visible(entries).into_iter().filter(|line| !chance(line) && !line.starts_with("end ")).collect()
-}
 
 #[tokio::test(start_paused = true)]
 async fn steps_run_side_by_side_and_the_planner_sees_what_came_of_them() {
     let mut sim = sim(Points::new(), &Ledger::default());
     let entries = told(&mut sim).await;
-    assert_eq!(sorted(&seen(&entries)), sorted(&TOLD));
+    assert_eq!(seen(&entries), expected(&[]));
     let end = visible(&entries).pop().unwrap();
-    assert!(end.starts_with("end finished: Gold is the dearer one. (2 steps, 7 model"), "{end}");
-    // The two ran at the same time.
+    let figures = "end finished: Gold is the dearer one. (3 steps, 12 model calls, 5 tool calls)";
+    assert_eq!(end, figures);
+    // The three ran at the same time.
     let at = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
-    assert!(at("s1.1.t1") < at("s2.1.end") && at("s2.1.end") < at("s3.1.start") + 1);
+    for task in ["s1.1", "s2.1", "s3.1"] {
+        assert!(at(&format!("{task}.t1")) < at("s1.1.t1.c1.result"), "{task} waited");
+    }
+    assert!(at("s3.1.end") < at("s1.1.end") && at("s1.1.end") < at("s4.1.start"));
+}
+
+/// A client stays, or none does: then the run's driver sleeps while tasks are at work.
+fn simulated(points: Points, ledger: &Ledger, posts: bool) -> Sim {
+    let mut sim = sim(points, ledger);
+    sim.posts = posts;
+    sim
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_survives_a_crash_at_every_point() {
-    let points = Points::new();
-    told(&mut sim(points.clone(), &Ledger::default())).await;
-    let names = points.names();
-    assert!(names.len() >= 60, "only {} points: {names:?}", names.len());
-    for (at, name) in names.iter().enumerate() {
-        let mut sim = sim(Points::killing_at(at), &Ledger::default());
-        let entries = told(&mut sim).await;
-        assert_eq!(sorted(&seen(&entries)), sorted(&TOLD), "killed at {at}, {name}");
-        assert!(!sim.has_alarm(), "an alarm is left when killed at {at}, {name}");
+async fn a_plan_survives_a_crash_of_any_process_at_every_point() {
+    for (posts, machines) in [(false, &[false, true][..]), (true, &[false])] {
+        let points = Points::new();
+        let mut undisturbed = simulated(points.clone(), &Ledger::default(), posts);
+        assert_eq!(seen(&told(&mut undisturbed).await), expected(&[]));
+        let passed = points.passed();
+        println!("{} points", passed.len());
+        for (nth, point) in passed.iter().enumerate() {
+            println!("{nth:4} process {} {}", point.process, point.name);
+        }
+        everything_was_reached(&passed, posts);
+        for one_machine in machines.iter().copied() {
+            for (at, point) in passed.iter().enumerate() {
+                let ledger = Ledger::default();
+                let mut sim = simulated(Points::killing_at(at), &ledger, posts);
+                sim.one_machine = one_machine;
+                let entries = told(&mut sim).await;
+                assert_eq!(sim.points.passed()[..=at], passed[..=at], "not the same again");
+                let with = if one_machine { "all die with" } else { "dies:" };
+                let name = format!("{with} process {} {} ({at})", point.process, point.name);
+                let lost = uncertain(&passed, at, one_machine);
+                assert_eq!(seen(&entries), expected(&lost), "{name}");
+                for call in ONCE {
+                    let times = ledger.count(&format!("send {call}"));
+                    let known = !lost.contains(&call);
+                    assert!(if known { times == 1 } else { times <= 1 }, "{times} times: {name}");
+                }
+                assert!(!sim.has_alarm(), "an alarm is left: {name}");
+            }
+        }
     }
+}
+
+/// Every kind of step that a process takes is among the points.
+fn everything_was_reached(passed: &[Passed], posts: bool) {
+    let kinds = [
+        ("Append", true),
+        ("Create", true),
+        ("End", true),
+        ("PutMail", true),
+        ("DeleteMail", true),
+        ("TakeLease", true),
+        ("RenewLease", true),
+        ("ReleaseLease", posts),
+        ("kick", true),
+        ("alarm is set", true),
+        ("alarm is removed", true),
+        ("model", true),
+        ("tool", true),
+    ];
+    for (kind, expected) in kinds {
+        for side in ["before", "after"] {
+            let is = |point: &Passed| point.name.starts_with(side) && point.name.contains(kind);
+            assert_eq!(passed.iter().any(is), expected, "{side} {kind}");
+        }
+    }
+}
+
+/// The calls of which nobody knows whether they happened when a process dies there: those it has
+/// begun, and whose results it has not recorded.
+fn uncertain(passed: &[Passed], at: usize, one_machine: bool) -> Vec<&'static str> {
+    let records = [("s3.1.t1.c1", "s3.1 Append", 2), ("s4.1.t1.c2", "s4.1 Append", 2)];
+    assert_eq!(records.map(|(call, ..)| call), ONCE);
+    let is_uncertain = |(_, record, n): &(&str, &str, u64)| {
+        let place = |n| {
+            let name = format!("after {record} {n}");
+            passed.iter().position(|point| point.name == name).unwrap()
+        };
+        let (begun, recorded) = (place(*n), place(n + 1));
+        let dies = one_machine || passed[at].process == passed[begun].process;
+        dies && (begun..recorded).contains(&at)
+    };
+    records.iter().filter(|record| is_uncertain(record)).map(|(call, ..)| *call).collect()
 }

@@ -1,6 +1,7 @@
 //! Every interleaving of a driver that falls asleep and a sender that wakes the run: no message is
 //! left unread.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use djinn_core::id::UserId;
 use djinn_core::settings::RunSettings;
-use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::serve::{Opened, open};
 use djinn_runtime::sleep::{Slept, fall_asleep, wake};
@@ -32,7 +33,7 @@ impl Future for Turn {
 
 #[tokio::test(start_paused = true)]
 async fn no_message_is_left_unread_in_any_interleaving() {
-    let mut outcomes = std::collections::BTreeSet::new();
+    let mut outcomes = BTreeSet::new();
     for schedule in 0u32..1 << 10 {
         outcomes.insert(interleave(schedule).await);
     }
@@ -45,7 +46,7 @@ async fn interleave(schedule: u32) -> (bool, bool) {
     let sim = sim(Points::new(), &Ledger::default());
     let ports = sim.ports.clone();
     let question = sim.question(RunSettings::default());
-    let key = question.run_key();
+    let (key, session) = (question.run_key(), question.session.clone());
     let Ok(Opened::New { .. }) = open(&ports, question, "driver").await else {
         panic!("the run is new")
     };
@@ -53,7 +54,9 @@ async fn interleave(schedule: u32) -> (bool, bool) {
     let mail = Mail::Stop { by: UserId::new("u").unwrap() };
     ports.store.before_each(|_| Turn(AtomicBool::new(false)));
 
-    let mut sleeper = Box::pin(fall_asleep(&ports, &key, &lease));
+    let session = SessionKey { tenant: key.tenant.clone(), session };
+    let nothing = BTreeSet::new();
+    let mut sleeper = Box::pin(fall_asleep(&ports, &key, &session, &lease, &nothing));
     let mut waker = Box::pin(wake(&ports, &key, &mail));
     let (mut slept, mut woken) = (None, false);
     let mut bits = (0..).map(|step| schedule >> (step % 32) & 1 == 1);
@@ -73,7 +76,7 @@ async fn interleave(schedule: u32) -> (bool, bool) {
     }
     drop((sleeper, waker));
     let kicked = sim.points.names().contains(&"after kick".to_owned());
-    let read = matches!(&slept, Some(Slept::Woken(_, read)) if *read == [mail.clone()]);
+    let read = matches!(&slept, Some(Slept::Woken { mail: read, .. }) if *read == [mail.clone()]);
     assert!(read || kicked, "schedule {schedule:b} left a message unread");
     if !read {
         ports.store.without_faults();

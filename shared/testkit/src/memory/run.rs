@@ -206,9 +206,13 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
+    pub(super) fn mail(&mut self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
         let mail = self.runs.get(key).into_iter().flat_map(|run| run.mail.values());
-        mail.map(|json| parsed(json)).collect()
+        let mut mail: Vec<Mail> = mail.map(|json| parsed(json)).collect::<Result<_, _>>()?;
+        if let Some(chance) = &mut self.chance {
+            chance.shuffle(&mut mail);
+        }
+        Ok(mail)
     }
 
     pub(super) fn delete_mail(&mut self, key: &RunKey, ids: &[String]) {
@@ -231,11 +235,16 @@ impl State {
         }
     }
 
-    pub(super) fn read_live(&self, key: &RunKey, after: &str) -> (Vec<Preview>, String) {
+    pub(super) fn read_live(&mut self, key: &RunKey, after: &str) -> (Vec<Preview>, String) {
         let after_it = (Bound::Excluded(after.to_owned()), Bound::Unbounded);
         let found = self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
         let (mut pieces, mut position) = (Vec::new(), after.to_owned());
-        for (at, more) in found {
+        let seen = match &mut self.chance {
+            // It is read with eventual consistency.
+            Some(chance) => chance.usize(0..=found.clone().count()),
+            None => usize::MAX,
+        };
+        for (at, more) in found.take(seen) {
             pieces.extend(more.iter().cloned());
             position.clone_from(at);
         }

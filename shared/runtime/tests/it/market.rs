@@ -1,0 +1,150 @@
+//! A plan of three parallel steps with tools, and one more after a second look: the story of the
+//! tests that break things while several work at once.
+
+use std::time::Duration;
+
+use djinn_core::entry::Entry;
+use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::tool::EffectClass;
+use djinn_runtime::port::tool::Toolbox;
+use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::point::Points;
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::{Line, StoryModel};
+use serde_json::{Value, json};
+
+use crate::story::visible;
+
+fn plans(arguments: Value) -> Line {
+    Line::say("I plan.").call("planning", arguments)
+}
+
+/// Gold is looked up, silver written down, everybody told, all at once; then the planner sees that
+/// they have to be compared, which happens where the run is driven.
+fn lines() -> Vec<(&'static str, Line)> {
+    let ms = Duration::from_millis;
+    vec![
+        (
+            "t1",
+            plans(json!({"command": "create", "steps": ["gold", "silver", "tell"],
+                "depends_on": [[], [], []]})),
+        ),
+        ("s1.1.t1", Line::say("I look for gold.").call("look", json!({"for": "gold"}))),
+        ("s1.1.t2", Line::say("Gold is dear.").takes(ms(300))),
+        ("s2.1.t1", Line::say("I note silver.").takes(ms(90)).call("write", json!({"of": "it"}))),
+        ("s2.1.t2", Line::say("Silver is cheap.").takes(ms(900))),
+        ("s3.1.t1", Line::say("I tell them.").takes(ms(150)).call("send", json!({"to": "all"}))),
+        ("s3.1.t2", Line::say("They know.").takes(ms(700))),
+        (
+            "t2",
+            plans(json!({"command": "update", "steps": ["gold", "silver", "tell", "compare"],
+                "depends_on": [[], [], [], [1, 2, 3]]}))
+            .takes(ms(50)),
+        ),
+        (
+            "s4.1.t1",
+            Line::say("I compare and say so.")
+                .takes(ms(100))
+                .call("look", json!({"for": "both"}))
+                .call("send", json!({"to": "boss"})),
+        ),
+        ("s4.1.t2", Line::say("Gold is dearer.")),
+        ("t3", plans(json!({"command": "finish"}))),
+        ("summary", Line::say("Gold is the dearer one.")),
+    ]
+}
+
+/// A simulation of the story. Looking takes longer than the time between two renewals of a lease.
+pub(crate) fn sim(points: Points, ledger: &Ledger) -> Sim {
+    let model = StoryModel::new(lines(), points.clone());
+    let tool = |name, effect, takes_ms| LedgerTool {
+        takes: Duration::from_millis(takes_ms),
+        ..LedgerTool::new(name, effect, ledger, &points)
+    };
+    let tools = Toolbox::default()
+        .with(tool("look", EffectClass::Read, 6_000))
+        .with(tool("write", EffectClass::Idempotent, 200))
+        .with(tool("send", EffectClass::Once, 400));
+    Sim::new(model, tools, points)
+}
+
+/// What is asked for.
+pub(crate) fn settings() -> RunSettings {
+    RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() }
+}
+
+/// Tells the story to its end, to a client that asks again.
+pub(crate) async fn told(sim: &mut Sim) -> Vec<Entry> {
+    sim.run_to_end(&sim.question(settings())).await.unwrap()
+}
+
+/// The calls that must not be repeated, as the ledger and the history name them.
+pub(crate) const ONCE: [&str; 2] = ["s3.1.t1.c1", "s4.1.t1.c2"];
+
+/// The history of the story.
+pub(crate) const TOLD: [&str; 39] = [
+    "start started: What is to be done?",
+    "t1 says: I plan.",
+    r#"t1.c1 calls planning {"command":"create","steps":["gold","silver","tell"],"depends_on":[[],[],[]]}"#,
+    "t1.c1.result gets: ",
+    "t1.plan plan: gold InProgress, silver InProgress, tell InProgress",
+    "s1.1.start task begins: gold",
+    "s2.1.start task begins: silver",
+    "s3.1.start task begins: tell",
+    "s1.1.t1 says: I look for gold.",
+    r#"s1.1.t1.c1 calls look {"for":"gold"}"#,
+    "s1.1.t1.c1.result gets: look is done",
+    "s1.1.t2 says: Gold is dear.",
+    "s1.1.end task finished: Gold is dear.",
+    "s2.1.t1 says: I note silver.",
+    r#"s2.1.t1.c1 calls write {"of":"it"}"#,
+    "s2.1.t1.c1.result gets: write is done",
+    "s2.1.t2 says: Silver is cheap.",
+    "s2.1.end task finished: Silver is cheap.",
+    "s3.1.t1 says: I tell them.",
+    r#"s3.1.t1.c1 calls send {"to":"all"}"#,
+    "s3.1.t1.c1.result gets: send is done",
+    "s3.1.t2 says: They know.",
+    "s3.1.end task finished: They know.",
+    "t2 says: I plan.",
+    r#"t2.c1 calls planning {"command":"update","steps":["gold","silver","tell","compare"],"depends_on":[[],[],[],[1,2,3]]}"#,
+    "t2.c1.result gets: ",
+    "t2.plan plan: gold Completed, silver Completed, tell Completed, compare InProgress",
+    "s4.1.start task begins: compare",
+    "s4.1.t1 says: I compare and say so.",
+    r#"s4.1.t1.c1 calls look {"for":"both"}"#,
+    r#"s4.1.t1.c2 calls send {"to":"boss"}"#,
+    "s4.1.t1.c1.result gets: look is done",
+    "s4.1.t1.c2.result gets: send is done",
+    "s4.1.t2 says: Gold is dearer.",
+    "s4.1.end task finished: Gold is dearer.",
+    "t3 says: I plan.",
+    r#"t3.c1 calls planning {"command":"finish"}"#,
+    "t3.c1.result gets: ",
+    "summary says: Gold is the dearer one.",
+];
+
+/// What is seen, in an order of its own, without the plans as steps ended (which ends first is
+/// chance) and the end's figures (a crash costs model calls). Every plan is told by its id.
+pub(crate) fn seen(entries: &[Entry]) -> Vec<String> {
+    let line = |line: String| match line.split_once(".plan plan:") {
+        Some((id, _)) if id.starts_with('s') => format!("{id}.plan"),
+        _ if line.starts_with("end ") => "end".to_owned(),
+        _ => line,
+    };
+    let mut seen: Vec<String> = visible(entries).into_iter().map(line).collect();
+    seen.sort();
+    seen
+}
+
+/// The same of a run in which nothing went wrong; `uncertain` are the calls that nobody knows of.
+pub(crate) fn expected(uncertain: &[&str]) -> Vec<String> {
+    let told = TOLD.iter().map(|line| {
+        let of = uncertain.iter().find(|call| line.starts_with(&format!("{call}.result")));
+        of.map_or((*line).to_owned(), |call| format!("{call}.result fails: uncertain"))
+    });
+    let plans = (1..=4).map(|step| format!("s{step}.1.plan"));
+    let mut expected: Vec<String> = told.chain(plans).chain(["end".to_owned()]).collect();
+    expected.sort();
+    expected
+}

@@ -1,0 +1,317 @@
+//! What became of a run in bad weather, and what must be true of it, whatever the weather was. The
+//! numbers are those of ARCHITECTURE.md's invariants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use djinn_core::code::ErrorCode;
+use djinn_core::effect::{Delivery, Effect};
+use djinn_core::entry::{Entry, Event};
+use djinn_core::input::Input;
+use djinn_core::journal::{Journal, Record};
+use djinn_core::status::RunStatus;
+use djinn_core::tool::{FailReason, Outcome as CallOutcome};
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_testkit::ledger::Ledger;
+use djinn_testkit::memory::MemoryStore;
+use djinn_testkit::sim::Sim;
+
+use crate::market::{ONCE, expected, seen};
+
+/// What became of one seed.
+pub(super) struct Outcome {
+    ended: Result<(), String>,
+    run: RunKey,
+    entries: Vec<Entry>,
+    journals: BTreeMap<RunKey, Vec<Record>>,
+    mail: Vec<(RunKey, Mail)>,
+    ledger: Ledger,
+    clients: Vec<Vec<String>>,
+    pub(super) log: Vec<String>,
+}
+
+impl Outcome {
+    pub(super) async fn of(
+        sim: &Sim,
+        run: &RunKey,
+        ended: Result<(), String>,
+        ledger: &Ledger,
+    ) -> Self {
+        let store = MemoryStore::clone(&sim.ports.store);
+        let log = sim.points.log();
+        let keys: BTreeSet<RunKey> = store.log().into_iter().filter_map(|op| op.run).collect();
+        store.without_faults();
+        let (mut journals, mut mail) = (BTreeMap::new(), Vec::new());
+        for key in keys {
+            let left = store.mail(&key).await.unwrap();
+            mail.extend(left.into_iter().map(|mail| (key.clone(), mail)));
+            let records = store.read(&key, 0).await.unwrap();
+            if !records.is_empty() {
+                journals.insert(key, records);
+            }
+        }
+        let frames = |frames: &djinn_testkit::sim::Frames| {
+            frames.lock().unwrap().iter().map(|(_, frame)| frame.clone()).collect()
+        };
+        let clients = sim.clients.iter().map(frames).collect();
+        let (run, ledger) = (run.clone(), ledger.clone());
+        let entries = sim.history(&run).await.unwrap();
+        Self { ended, run, entries, journals, mail, ledger, clients, log }
+    }
+
+    pub(super) fn check(&self) {
+        // 11, 12: it goes on and comes to its end; no alarm is left, and nothing is alive.
+        assert_eq!(self.ended, Ok(()));
+        self.journals_are_sound();
+        self.history_is_whole();
+        self.nothing_is_owed();
+        self.once_is_once();
+        self.the_client_saw_it_all();
+        self.no_mail_is_unheard();
+    }
+
+    /// 10: what is left in a mailbox says nothing new, and only stays where a deletion failed.
+    fn no_mail_is_unheard(&self) {
+        for (key, mail) in &self.mail {
+            // A task that a stop came before; should it ever be invoked, it is stopped.
+            let is_late = self.is_stopped() && key.task.is_some();
+            let Some(records) = self.journals.get(key) else {
+                assert!(is_late, "{mail:?} to nobody");
+                continue;
+            };
+            let journal = Journal::fold(records).unwrap();
+            let (input, write) = (mail.clone().into_input(None), records[0].write.clone());
+            let decided = journal.decide(vec![input], journal.epoch(), write, 0);
+            assert!(decided.is_none() || is_late, "{key} has not heard {mail:?}");
+            let failed = self.log.iter().any(|line| {
+                [": NotDone", ": ReplyLost", ": it Dies"].iter().any(|what| line.contains(what))
+            });
+            assert!(failed || is_late, "{key} has kept {mail:?}");
+        }
+    }
+
+    fn inputs(&self, key: &RunKey) -> impl Iterator<Item = &Input> {
+        self.journals.get(key).into_iter().flatten().flat_map(|record| &record.inputs)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.inputs(&self.run).any(|input| matches!(input, Input::StopAsked { .. }))
+    }
+
+    /// 2, 3, 5: records follow one another, and deciding again gives the same; a driver that was
+    /// taken over from writes no more.
+    fn journals_are_sound(&self) {
+        for (key, records) in &self.journals {
+            let mut journal = Journal::fold(&records[..1]).unwrap();
+            for record in &records[1..] {
+                assert!(record.epoch >= journal.epoch(), "{key}: an old driver wrote {record:?}");
+                for input in &record.inputs {
+                    if let Input::Resumed { epoch, .. } = input {
+                        let epochs = (*epoch, record.epoch);
+                        assert!(*epoch > journal.epoch() && epochs.0 == epochs.1, "{record:?}");
+                    }
+                }
+                let Record { inputs, epoch, write, at_ms, .. } = record.clone();
+                let decided = journal.decide(inputs, epoch, write, at_ms);
+                let (next, again) = decided.unwrap_or_else(|| panic!("{key}: {record:?}"));
+                assert_eq!(again, *record, "{key}");
+                journal = next;
+            }
+            let writes: BTreeSet<_> = records.iter().map(|record| &record.write).collect();
+            assert_eq!(writes.len(), records.len(), "{key}: a write was recorded twice");
+        }
+    }
+
+    /// Effects that took down three drivers were given up, which is as it should be, but changes what
+    /// happens.
+    fn gave_up(&self) -> bool {
+        let entries = self.entries.iter();
+        let gave_up = |entry: &Entry| match &entry.event {
+            Event::CallCompleted {
+                outcome: CallOutcome::Failed { reason: FailReason::Crashed, .. },
+                ..
+            } => true,
+            Event::TaskEnded { failure: Some(failure), .. } => failure.code == ErrorCode::Crashed,
+            Event::RunEnded(ending) => {
+                ending.failure.as_ref().is_some_and(|failure| failure.code == ErrorCode::Crashed)
+            }
+            _ => false,
+        };
+        let gave_up = entries.clone().any(gave_up);
+        let crashes = |key: &RunKey| {
+            self.inputs(key).filter(|input| matches!(input, Input::Resumed { .. })).count()
+        };
+        let most = self.journals.keys().map(crashes).max().unwrap_or_default();
+        assert!(!gave_up || most >= 3, "given up after {most} crashes");
+        gave_up
+    }
+
+    /// 13, 16: the history is that of a run nobody disturbed, entry by entry.
+    fn history_is_whole(&self) {
+        let ids: BTreeSet<_> = self.entries.iter().map(|entry| &entry.id).collect();
+        assert_eq!(ids.len(), self.entries.len(), "an entry comes twice");
+        let is_end = |entry: &&Entry| matches!(entry.event, Event::RunEnded(_));
+        assert_eq!(self.entries.iter().filter(is_end).count(), 1);
+        let last = self.entries.last().unwrap();
+        let Event::RunEnded(ending) = &last.event else { panic!("{last:?} is the last") };
+        if self.gave_up() {
+            return;
+        }
+        if self.is_stopped() {
+            assert_eq!(ending.status, RunStatus::Stopped);
+            return self.what_was_done_is_kept();
+        }
+        assert_eq!(ending.status, RunStatus::Finished, "{ending:?}");
+        assert_eq!(seen(&self.entries), expected(&self.uncertain()));
+    }
+
+    /// A stopped run's history is the beginning of the other, and how what was open ended.
+    fn what_was_done_is_kept(&self) {
+        let whole = expected(&self.uncertain());
+        for line in seen(&self.entries) {
+            let ended = ["(cut)", "fails: stopped", "task stopped: ", "fails: uncertain"];
+            let is_ended = ended.iter().any(|end| line.contains(end));
+            assert!(whole.contains(&line) || is_ended, "{line}");
+        }
+    }
+
+    /// The calls that nobody knows of; 8: each was begun by a driver that died.
+    fn uncertain(&self) -> Vec<&'static str> {
+        let is_uncertain = |call: &&&str| {
+            let id = format!("{call}.result");
+            let entry = self.entries.iter().find(|entry| entry.id == id);
+            matches!(
+                entry.map(|entry| &entry.event),
+                Some(Event::CallCompleted {
+                    outcome: CallOutcome::Failed { reason: FailReason::Uncertain, .. },
+                    ..
+                })
+            )
+        };
+        ONCE.iter().filter(is_uncertain).copied().collect()
+    }
+
+    /// 8: what must not be repeated was not, and nothing is said to be done that was not.
+    fn once_is_once(&self) {
+        let uncertain = self.uncertain();
+        for call in ONCE {
+            let times = self.ledger.count(&format!("send {call}"));
+            assert!(times <= 1, "{call} was sent {times} times");
+            let id = format!("{call}.result");
+            let has_result = self.entries.iter().any(|entry| entry.id == id);
+            if has_result && !uncertain.contains(&call) && !self.is_stopped() && !self.gave_up() {
+                assert_eq!(times, 1, "{call} is said to be done");
+            }
+        }
+    }
+
+    /// 5, 10: every task's end was heard, once; what is owed still has happened.
+    fn nothing_is_owed(&self) {
+        let mut heard = BTreeSet::new();
+        for input in self.inputs(&self.run) {
+            if let Input::TaskEnded(ended) = input {
+                assert!(heard.insert(&ended.report.task), "{} ended twice", ended.report.task);
+            }
+        }
+        let stopped = self.is_stopped() || self.gave_up();
+        for (key, records) in &self.journals {
+            let journal = Journal::fold(records).unwrap();
+            let run = journal.run();
+            let is_heard = key.task.as_ref().is_some_and(|task| heard.contains(task));
+            // A process that died right after a delivery recorded it nowhere; nobody comes for that.
+            let has_happened = |effect: &Effect| match effect {
+                Effect::Deliver(Delivery::AlarmRemoval) => key.task.is_none(),
+                Effect::Deliver(Delivery::Outcome) => is_heard || stopped,
+                _ => stopped && key.task.is_some(),
+            };
+            let due = run.due();
+            let owed: Vec<_> = due.iter().filter(|effect| !has_happened(effect)).collect();
+            assert!(owed.is_empty(), "{key} owes {owed:?}");
+        }
+    }
+
+    /// 15: over all its connections the client was sent every entry of the history, and no cursor
+    /// went back within one.
+    fn the_client_saw_it_all(&self) {
+        let mut had = BTreeSet::new();
+        for frames in &self.clients {
+            let mut newest = 0;
+            for frame in frames {
+                if let Some(id) = frame.strip_prefix("id: ") {
+                    let record = id.lines().next().unwrap().rsplit(':').next().unwrap();
+                    let record: u64 = record.parse().unwrap();
+                    assert!(record >= newest, "{frame} after {newest}");
+                    newest = record;
+                }
+                let is_entry = !frame.contains("event: preview\n");
+                let id =
+                    frame.split_once("data:{\"id\":\"").or(frame.split_once("data: {\"id\":\""));
+                if let (true, Some((_, id))) = (is_entry, id) {
+                    had.insert(id.split('"').next().unwrap());
+                }
+            }
+        }
+        let history: BTreeSet<_> = self.entries.iter().map(|entry| entry.id.as_str()).collect();
+        assert_eq!(had, history);
+    }
+
+    /// What this seed tried.
+    pub(super) fn tally(&self) -> Tally {
+        let count = |what: &str| self.log.iter().filter(|line| line.contains(what)).count();
+        let resumed = |key| self.inputs(key).filter(|i| matches!(i, Input::Resumed { .. })).count();
+        Tally {
+            seeds: 1,
+            deaths: count(": it Dies"),
+            freezes: count(": it Freezes"),
+            refused: count(": NotDone"),
+            replies_lost: count(": ReplyLost"),
+            visits: self.clients.len(),
+            takeovers: self.journals.keys().map(resumed).sum(),
+            uncertain: self.uncertain().len(),
+            stopped: usize::from(self.is_stopped()),
+            given_up: usize::from(self.gave_up()),
+        }
+    }
+}
+
+/// What many seeds tried.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    seeds: usize,
+    deaths: usize,
+    freezes: usize,
+    refused: usize,
+    replies_lost: usize,
+    visits: usize,
+    takeovers: usize,
+    uncertain: usize,
+    stopped: usize,
+    given_up: usize,
+}
+
+impl Tally {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            seeds: self.seeds + other.seeds,
+            deaths: self.deaths + other.deaths,
+            freezes: self.freezes + other.freezes,
+            refused: self.refused + other.refused,
+            replies_lost: self.replies_lost + other.replies_lost,
+            visits: self.visits + other.visits,
+            takeovers: self.takeovers + other.takeovers,
+            uncertain: self.uncertain + other.uncertain,
+            stopped: self.stopped + other.stopped,
+            given_up: self.given_up + other.given_up,
+        }
+    }
+
+    /// Weather that is never bad tells nothing, and neither does one in which nothing is finished.
+    pub(super) fn is_telling(&self) {
+        println!("{self:?}");
+        let each = [self.deaths, self.freezes, self.refused, self.replies_lost, self.takeovers];
+        assert!(each.iter().all(|count| *count > self.seeds / 5), "{self:?}");
+        assert!(self.uncertain > 0 && self.stopped > 0, "{self:?}");
+        assert!(self.stopped < self.seeds / 2 && self.given_up < self.seeds / 10, "{self:?}");
+    }
+}

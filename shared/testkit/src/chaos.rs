@@ -1,0 +1,265 @@
+//! Bad weather that follows from a seed: what dies, freezes, fails, is late, lost or doubled, and
+//! until when.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fastrand::Rng;
+use tokio::time::Instant;
+
+use crate::memory::{Fault, Op};
+use crate::point::Fate;
+
+/// Bad weather. Cloning shares it.
+#[derive(Clone)]
+pub struct Chaos(Arc<Mutex<State>>);
+
+/// How likely each kind of trouble is, each time it could happen; from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Odds {
+    /// A process dies at a point.
+    pub death: f64,
+    /// A process stands still at a point, for up to a minute.
+    pub freeze: f64,
+    /// The store does not do it and says so.
+    pub refused: f64,
+    /// The store does it and says it did not.
+    pub reply_lost: f64,
+    /// The store takes its time, mostly little.
+    pub slow: f64,
+    /// A kick never comes.
+    pub kick_lost: f64,
+    /// A kick comes more than once.
+    pub kick_twice: f64,
+    /// A kick comes late, so that others overtake it.
+    pub kick_late: f64,
+    /// The client leaves in the middle of a response.
+    pub leaves: f64,
+    /// Somebody stops the run.
+    pub stop: f64,
+    /// The run was asked for by a client that does not stay.
+    pub posted: f64,
+    /// The store is down for a while, once.
+    pub outage: f64,
+}
+
+impl Odds {
+    /// No trouble at all.
+    pub const NONE: Self = Self {
+        death: 0.0,
+        freeze: 0.0,
+        refused: 0.0,
+        reply_lost: 0.0,
+        slow: 0.0,
+        kick_lost: 0.0,
+        kick_twice: 0.0,
+        kick_late: 0.0,
+        leaves: 0.0,
+        stop: 0.0,
+        posted: 0.0,
+        outage: 0.0,
+    };
+
+    /// Each kind of trouble in about half of all seeds, rare or frequent: what never comes alone is
+    /// never found alone.
+    fn of(rng: &mut Rng) -> Self {
+        let mut some = |most: f64| if rng.bool() { most * rng.f64() } else { 0.0 };
+        Self {
+            death: some(0.05),
+            freeze: some(0.02),
+            refused: some(0.15),
+            reply_lost: some(0.15),
+            slow: some(0.2),
+            kick_lost: some(0.6),
+            kick_twice: some(0.8),
+            kick_late: some(0.8),
+            leaves: some(0.8),
+            stop: some(0.5),
+            posted: some(0.6),
+            outage: some(1.0),
+        }
+    }
+}
+
+struct State {
+    seed: u64,
+    rng: Rng,
+    odds: Odds,
+    began: Instant,
+    lasts: Duration,
+    /// Processes that may still die, and that may still freeze.
+    deaths: u32,
+    freezes: u32,
+    outage: Option<(Duration, Duration)>,
+}
+
+impl Chaos {
+    /// The weather of a seed, from now on, within a runtime whose time is paused.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let odds = Odds::of(&mut Rng::with_seed(seed));
+        Self::with_odds(seed, odds)
+    }
+
+    /// Weather with these odds.
+    #[must_use]
+    pub fn with_odds(seed: u64, odds: Odds) -> Self {
+        let mut rng = Rng::with_seed(!seed);
+        let lasts = Duration::from_secs(rng.u64(5..240));
+        let outage = (rng.f64() < odds.outage).then(|| {
+            let from = Duration::from_millis(rng.u64(0..20_000));
+            (from, from + Duration::from_millis(rng.u64(100..40_000)))
+        });
+        let (deaths, freezes) = (rng.u32(0..8), rng.u32(0..4));
+        let began = Instant::now();
+        let state = State { seed, rng, odds, began, lasts, deaths, freezes, outage };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// What it follows from.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.state().seed
+    }
+
+    /// How likely what is.
+    #[must_use]
+    pub fn odds(&self) -> Odds {
+        self.state().odds
+    }
+
+    /// How long it lasts.
+    #[must_use]
+    pub fn lasts(&self) -> Duration {
+        self.state().lasts
+    }
+
+    /// Whether it is still bad.
+    #[must_use]
+    pub fn is_bad(&self) -> bool {
+        self.state().is_bad()
+    }
+
+    /// What becomes of a process at a point.
+    pub fn fate(&self) -> Fate {
+        let mut state = self.state();
+        let Odds { death, freeze, .. } = state.odds;
+        if state.deaths > 0 && state.happens(death) {
+            state.deaths -= 1;
+            return Fate::Dies;
+        }
+        if state.freezes > 0 && state.happens(freeze) {
+            state.freezes -= 1;
+            return Fate::Freezes(Duration::from_millis(state.rng.u64(1_000..60_000)));
+        }
+        Fate::Passes
+    }
+
+    /// How long an operation takes to be done, and what becomes of it then.
+    pub fn fault(&self, op: &Op) -> (Duration, Fault) {
+        let mut state = self.state();
+        let Odds { refused, reply_lost, slow, .. } = state.odds;
+        let before = if state.happens(slow) { state.delay() } else { Duration::ZERO };
+        let fault = if state.is_down() || state.happens(refused) {
+            Fault::NotDone
+        } else if op.kind.is_write() && state.happens(reply_lost) {
+            Fault::ReplyLost
+        } else if state.happens(slow) {
+            Fault::Late(state.delay())
+        } else {
+            Fault::None
+        };
+        (before, fault)
+    }
+
+    /// Whether a service beside the store refuses something; and if not, whether its answer is lost.
+    pub fn refuses(&self) -> Fault {
+        let mut state = self.state();
+        let Odds { refused, reply_lost, .. } = state.odds;
+        if state.happens(refused) {
+            Fault::NotDone
+        } else if state.happens(reply_lost) {
+            Fault::ReplyLost
+        } else {
+            Fault::None
+        }
+    }
+
+    /// After how long each copy of a kick comes; none at all if it is lost.
+    pub fn deliveries(&self) -> Vec<Duration> {
+        let mut state = self.state();
+        let Odds { kick_lost, kick_twice, kick_late, .. } = state.odds;
+        let mut copies = Vec::new();
+        if !state.happens(kick_lost) {
+            copies.push(Duration::ZERO);
+        }
+        while copies.len() < 4 && state.happens(kick_twice) {
+            copies.push(Duration::ZERO);
+        }
+        for copy in &mut copies {
+            if state.happens(kick_late) {
+                *copy = Duration::from_millis(state.rng.u64(1..90_000));
+            }
+        }
+        copies
+    }
+
+    /// How long a client stays this time, at most.
+    pub fn stays(&self) -> Option<Duration> {
+        let mut state = self.state();
+        let leaves = state.odds.leaves;
+        state.happens(leaves).then(|| Duration::from_millis(state.rng.u64(0..15_000)))
+    }
+
+    /// After how long a client comes back.
+    pub fn stays_away(&self) -> Duration {
+        Duration::from_millis(self.state().rng.u64(0..60_000))
+    }
+
+    /// Whether this request is made by a client that does not wait for its answer.
+    pub fn is_posted(&self) -> bool {
+        let mut state = self.state();
+        let posted = state.odds.posted;
+        state.happens(posted)
+    }
+
+    /// When somebody stops the run, if anybody does, and how often.
+    pub fn stop(&self) -> Option<(Duration, usize)> {
+        let mut state = self.state();
+        let stop = state.odds.stop;
+        state
+            .happens(stop)
+            .then(|| (Duration::from_millis(state.rng.u64(0..20_000)), state.rng.usize(1..4)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_bad(&self) -> bool {
+        self.began.elapsed() < self.lasts
+    }
+
+    fn happens(&mut self, odds: f64) -> bool {
+        // Asked for whatever the odds are, so that the rest of the weather does not depend on them.
+        let dice = self.rng.f64();
+        self.is_bad() && dice < odds
+    }
+
+    fn is_down(&self) -> bool {
+        let now = self.began.elapsed();
+        self.is_bad() && self.outage.is_some_and(|(from, until)| (from..until).contains(&now))
+    }
+
+    /// Mostly some milliseconds, sometimes longer than a lease.
+    fn delay(&mut self) -> Duration {
+        let most = match self.rng.u32(0..20) {
+            0 => 20_000,
+            1..4 => 2_000,
+            _ => 60,
+        };
+        Duration::from_millis(self.rng.u64(0..most))
+    }
+}

@@ -1,0 +1,74 @@
+//! Clients of a simulation: each visit is one request, in an invocation of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use djinn_core::code::Failure;
+use djinn_core::wire::Connection;
+use djinn_core::wire::cursor::Cursor;
+use djinn_core::wire::link::Links;
+use djinn_core::wire::native::Native;
+use djinn_runtime::client::{ClientBody, ClientStream};
+use djinn_runtime::port::Ports as _;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::serve::{Opened, Question, Serving, open, replay, serve};
+use tokio::sync::oneshot;
+
+use super::SimWorld;
+
+/// The frames one client was sent, each with the Unix milliseconds at which it came.
+pub type Frames = Arc<Mutex<Vec<(i64, String)>>>;
+
+/// One request.
+pub(super) struct Visit {
+    pub(super) question: Question,
+    /// Up to where the client has the run from an earlier visit.
+    pub(super) cursor: Option<Cursor>,
+    /// How long it stays at most.
+    pub(super) stays: Option<Duration>,
+    pub(super) frames: Frames,
+    /// Dropped when the client is there no longer.
+    pub(super) there: Option<oneshot::Sender<()>>,
+}
+
+pub(super) async fn answer(
+    ports: &SimWorld,
+    serving: Serving,
+    visit: Visit,
+) -> Result<(), Failure> {
+    let Visit { question, cursor, stays, frames, there } = visit;
+    let session = question.session.clone();
+    let opened = open(ports, question, &serving.holder).await?;
+    let projection = Box::new(Native::new(Links::new("http://sim", session)));
+    let connection = Connection::new(serving.key.run.clone(), projection, true);
+    let now_ms = ports.clock().now_ms();
+    let (mut client, body) = ClientStream::open(connection, usize::MAX, now_ms);
+    let driving = match opened {
+        Opened::New { driving, first, .. } => {
+            client.record(&first, &[], now_ms);
+            Some(driving)
+        }
+        Opened::Existing { key, .. } => {
+            replay(ports, &key, &mut client, cursor.as_ref()).await?;
+            None
+        }
+    };
+    let reading = read(ports, body, frames);
+    let read = async {
+        match stays {
+            // What it does not stay for goes nowhere; the invocation goes on.
+            Some(stays) => drop(tokio::time::timeout(stays, reading).await),
+            None => reading.await,
+        }
+        drop(there);
+    };
+    tokio::join!(serve(ports, serving, client, driving), read);
+    Ok(())
+}
+
+async fn read(ports: &SimWorld, mut body: ClientBody, frames: Frames) {
+    while let Some(frame) = body.next_frame().await {
+        let at_ms = ports.clock().now_ms();
+        frames.lock().unwrap_or_else(PoisonError::into_inner).push((at_ms, frame));
+    }
+}

@@ -1,0 +1,81 @@
+//! Kicks and alarms, as the simulation's host gets them.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use djinn_runtime::port::alarm::{Alarms, Invoker};
+use djinn_runtime::port::{RunKey, StoreError};
+use tokio::sync::mpsc;
+
+use crate::chaos::Chaos;
+use crate::memory::Fault;
+use crate::point::Points;
+
+/// Kicks and alarms.
+#[derive(Clone)]
+pub struct SimHost {
+    pub(super) kicks: mpsc::UnboundedSender<(RunKey, u32)>,
+    pub(super) alarms: Arc<Mutex<BTreeSet<RunKey>>>,
+    pub(super) removal_takes: Arc<OnceLock<Duration>>,
+    pub(super) chaos: Option<Chaos>,
+    pub(super) points: Points,
+}
+
+impl SimHost {
+    pub(super) fn new(kicks: mpsc::UnboundedSender<(RunKey, u32)>, points: Points) -> Self {
+        let (alarms, removal_takes) = (Arc::default(), Arc::default());
+        Self { kicks, alarms, removal_takes, chaos: None, points }
+    }
+
+    /// The same host, as a process sees it.
+    pub(super) fn of(&self, process: u64) -> Self {
+        Self { points: self.points.of(process), ..self.clone() }
+    }
+
+    pub(super) fn alarms(&self) -> MutexGuard<'_, BTreeSet<RunKey>> {
+        self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something, in whatever weather there is.
+    async fn act(&self, name: String, act: impl FnOnce() + Send) -> Result<(), StoreError> {
+        let fault = self.chaos.as_ref().map_or(Fault::None, Chaos::refuses);
+        self.points.pass(format!("before {name}")).await;
+        if fault != Fault::NotDone {
+            act();
+        }
+        self.points.pass(format!("after {name}")).await;
+        match fault {
+            Fault::NotDone | Fault::ReplyLost => Err(StoreError::Unavailable(name)),
+            Fault::None | Fault::Late(_) | Fault::Silent => Ok(()),
+        }
+    }
+}
+
+impl Invoker for SimHost {
+    async fn kick(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
+        let name = key.task.as_ref().map_or("kick".to_owned(), |task| format!("{task} kick"));
+        self.act(name, || {
+            // The simulation is over: nobody is invoked any more.
+            let _ = self.kicks.send((key.clone(), hops));
+        })
+        .await
+    }
+}
+
+impl Alarms for SimHost {
+    async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
+        self.act("alarm is set".to_owned(), || {
+            self.alarms().insert(key.clone());
+        })
+        .await
+    }
+
+    async fn remove_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
+        tokio::time::sleep(self.removal_takes.get().copied().unwrap_or_default()).await;
+        self.act("alarm is removed".to_owned(), || {
+            self.alarms().remove(key);
+        })
+        .await
+    }
+}
