@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_core::budget::Budget;
-use djinn_core::settings::{Language, Role, RunSettings};
+use djinn_core::settings::{ContextSettings, Language, Role, RunSettings};
 use djinn_runtime::settings::{BadSetting, number};
 
 /// What a deployment decides about its agent.
@@ -21,8 +21,8 @@ pub struct Settings {
 
 impl Settings {
     /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_SECONDS`,
-    /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL` and
-    /// `DJINN_PUBLIC_URL`.
+    /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`, `DJINN_KEEP_TURNS`,
+    /// `DJINN_BASE_PROMPT`, `DJINN_LOCAL` and `DJINN_PUBLIC_URL`.
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -36,7 +36,13 @@ impl Settings {
             wall_ms: number(var, "DJINN_MAX_SECONDS", 1..=7 * 24 * 60 * 60)?
                 .map_or(defaults.budget.wall_ms, |seconds| seconds * 1000),
         };
+        let context = ContextSettings {
+            compact_at: small("DJINN_COMPACT_AT", 50..=95)?.unwrap_or(defaults.context.compact_at),
+            keep_turns: small("DJINN_KEEP_TURNS", 1..=100)?.unwrap_or(defaults.context.keep_turns),
+            ..defaults.context.clone()
+        };
         let run = RunSettings {
+            context,
             language: language(var)?,
             budget,
             max_parallel_tool_calls: small("DJINN_MAX_PARALLEL_TOOL_CALLS", 1..=64)?
@@ -92,6 +98,12 @@ mod tests {
             set("DJINN_MAX_STEPS", "0").unwrap_err().to_string(),
             "DJINN_MAX_STEPS must be a whole number from 1 to 1000, got `0`"
         );
+        let context = set("DJINN_COMPACT_AT", "50").unwrap().run.context;
+        assert_eq!((context.compact_at, context.keep_turns), (50, 4));
+        assert_eq!(set("DJINN_KEEP_TURNS", "1").unwrap().run.context.keep_turns, 1);
+        for (name, value) in [("DJINN_COMPACT_AT", "96"), ("DJINN_KEEP_TURNS", "0")] {
+            assert!(set(name, value).unwrap_err().to_string().starts_with(name));
+        }
         let url = set("DJINN_PUBLIC_URL", "http://h/x/").unwrap().public_url;
         assert_eq!(url.as_deref(), Some("http://h/x"));
     }

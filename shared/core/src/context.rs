@@ -1,4 +1,5 @@
-//! Fitting a conversation into a model's window: the newest is kept, whole pieces only.
+//! Fitting a conversation into a model's window: what is long is shortened in the middle, and the
+//! newest is kept.
 
 use crate::input::Dropped;
 
@@ -24,6 +25,9 @@ pub struct Fitted {
     pub kept: Vec<bool>,
     /// What was dropped, if anything.
     pub dropped: Option<Dropped>,
+    /// The tokens of all pieces. A quarter of their bytes where even those fill no more than half of
+    /// the limit: then nothing is counted, since tokens never exceed bytes.
+    pub tokens: u64,
 }
 
 /// Even the pinned pieces do not fit.
@@ -40,8 +44,6 @@ pub struct TooLong {
 
 /// Chooses what of `pieces` (oldest first) fits into `limit` tokens.
 ///
-/// Tokens never exceed bytes, so `count` is asked only when the bytes exceed the limit.
-///
 /// # Errors
 /// [`TooLong`] when the pinned pieces alone do not fit.
 pub fn fit(
@@ -49,14 +51,17 @@ pub fn fit(
     limit: u64,
     count: impl Fn(&str) -> u64,
 ) -> Result<Fitted, TooLong> {
-    let weigh = |piece: &Piece<'_>, weight: &dyn Fn(&str) -> u64| -> u64 {
-        piece.texts.iter().map(|text| weight(text) + OVERHEAD).sum()
-    };
-    let bytes: u64 = pieces.iter().map(|piece| weigh(piece, &|text| text.len() as u64)).sum();
-    if bytes <= limit {
-        return Ok(Fitted { kept: vec![true; pieces.len()], dropped: None });
+    let bytes: u64 = pieces.iter().map(|piece| piece.weight(|text| text.len() as u64)).sum();
+    if bytes <= limit / 2 {
+        let kept = vec![true; pieces.len()];
+        return Ok(Fitted { kept, dropped: None, tokens: bytes.div_ceil(4) });
     }
-    let tokens: Vec<u64> = pieces.iter().map(|piece| weigh(piece, &count)).collect();
+    let tokens: Vec<u64> = pieces.iter().map(|piece| piece.weight(&count)).collect();
+    let tokens_before = tokens.iter().sum();
+    if tokens_before <= limit {
+        let kept = vec![true; pieces.len()];
+        return Ok(Fitted { kept, dropped: None, tokens: tokens_before });
+    }
     let pinned = || pieces.iter().zip(&tokens).filter(|(piece, _)| piece.pinned);
     let mut used: u64 = pinned().map(|(_, tokens)| tokens).sum();
     if used > limit {
@@ -78,9 +83,86 @@ pub fn fit(
             dropped += 1;
         }
     }
-    let tokens_before = tokens.iter().sum();
     let dropped = (dropped > 0).then_some(Dropped { pieces: dropped, tokens_before, tokens: used });
-    Ok(Fitted { kept, dropped })
+    Ok(Fitted { kept, dropped, tokens: tokens_before })
+}
+
+impl Piece<'_> {
+    /// Its texts, weighed, with what a provider adds.
+    pub fn weight(&self, weigh: impl Fn(&str) -> u64) -> u64 {
+        self.texts.iter().map(|text| weigh(text) + OVERHEAD).sum()
+    }
+}
+
+/// The largest size to which each of `sizes` that exceeds it can be cut so that all of them fit into
+/// `budget`: the small ones stay whole, and the large ones get the same.
+#[must_use]
+pub fn level(sizes: &[u64], budget: u64) -> u64 {
+    let mut sizes = sizes.to_vec();
+    sizes.sort_unstable();
+    let (mut left, mut count) = (budget, sizes.len() as u64);
+    for size in sizes {
+        let share = left / count;
+        if size > share {
+            return share;
+        }
+        left -= size;
+        count -= 1;
+    }
+    u64::MAX
+}
+
+/// What is shown of a text that is too long: its beginning, twice as much as of its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortened<'a> {
+    /// The beginning.
+    pub head: &'a str,
+    /// The end.
+    pub tail: &'a str,
+    /// Characters in between.
+    pub left_out: u64,
+    /// Characters of the whole.
+    pub characters: u64,
+}
+
+/// Shortens a text to at most `tokens` tokens; `None` if it has no more than that.
+pub fn shorten(text: &str, tokens: u64, count: impl Fn(&str) -> u64) -> Option<Shortened<'_>> {
+    if text.len() as u64 <= tokens {
+        return None;
+    }
+    let whole = count(text);
+    if whole <= tokens {
+        return None;
+    }
+    let characters = text.chars().count() as u64;
+    let mut kept = scaled(characters, tokens, whole);
+    loop {
+        let shortened = ends(text, characters, kept);
+        let used = count(shortened.head) + count(shortened.tail);
+        if used <= tokens || kept == 0 {
+            return Some(shortened);
+        }
+        // What is kept may be denser than what is left out.
+        kept = scaled(kept, tokens, used).min(kept * 7 / 8);
+    }
+}
+
+/// `number × part ÷ whole`.
+fn scaled(number: u64, part: u64, whole: u64) -> u64 {
+    let scaled = u128::from(number) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+fn ends(text: &str, characters: u64, kept: u64) -> Shortened<'_> {
+    let tail = kept / 3;
+    let byte_at = |character: u64| {
+        let nth = usize::try_from(character).unwrap_or(usize::MAX);
+        text.char_indices().nth(nth).map_or(text.len(), |(byte, _)| byte)
+    };
+    let left_out = characters - kept;
+    let head = text.get(..byte_at(kept - tail)).unwrap_or_default();
+    let tail = text.get(byte_at(characters - tail)..).unwrap_or_default();
+    Shortened { head, tail, left_out, characters }
 }
 
 #[cfg(test)]
@@ -101,7 +183,29 @@ mod tests {
     fn what_fits_by_its_bytes_is_not_counted() {
         let pieces = [piece("system", "be kind", true), piece("t1", "hello", false)];
         let fitted = fit(&pieces, 100, |_| panic!("counted"));
-        assert_eq!(fitted, Ok(Fitted { kept: vec![true, true], dropped: None }));
+        assert_eq!(fitted, Ok(Fitted { kept: vec![true, true], dropped: None, tokens: 7 }));
+        let fitted = fit(&pieces, 30, quarter);
+        assert_eq!(fitted, Ok(Fitted { kept: vec![true, true], dropped: None, tokens: 20 }));
+    }
+
+    #[test]
+    fn small_sizes_stay_whole_and_large_ones_share_what_is_left() {
+        assert_eq!(level(&[10, 20, 30], 60), u64::MAX);
+        assert_eq!(level(&[1_000, 10, 1_000], 110), 50);
+        assert_eq!(level(&[7, 7, 7], 0), 0);
+        assert_eq!(level(&[], 5), u64::MAX);
+    }
+
+    #[test]
+    fn a_long_text_is_shown_by_its_ends() {
+        let text = format!("{}{}", "ab界".repeat(100), "xyz".repeat(100));
+        let short = shorten(&text, 60, quarter).unwrap();
+        assert!(text.starts_with(short.head) && text.ends_with(short.tail));
+        let shown = (short.head.chars().count() + short.tail.chars().count()) as u64;
+        assert_eq!((shown + short.left_out, short.characters), (600, 600));
+        assert!(short.head.len() > short.tail.len() && shown > 150, "{shown}");
+        assert_eq!(shorten(&text, 200, quarter), None);
+        assert_eq!(shorten("short", 5, |_| panic!("counted")), None);
     }
 
     #[test]
@@ -130,6 +234,34 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_was_cut_to_its_level_fits(
+            sizes in proptest::collection::vec(0u64..1_000, 0..20),
+            budget in 0u64..5_000,
+        ) {
+            let level = level(&sizes, budget);
+            let used: u64 = sizes.iter().map(|size| (*size).min(level)).sum();
+            prop_assert!(used <= budget);
+            // A little more each would not fit.
+            let more: u64 = sizes.iter().map(|size| (*size).min(level.saturating_add(1))).sum();
+            prop_assert!(level == u64::MAX || more > budget);
+        }
+
+        #[test]
+        fn a_shortened_text_has_no_more_tokens_than_it_may(
+            text in "[a-z 界é😀]{0,400}", tokens in 0u64..120,
+        ) {
+            // Half of it is denser than the other.
+            let dense = |text: &str| text.chars().map(|c| c.len_utf8() as u64).sum::<u64>();
+            match shorten(&text, tokens, dense) {
+                None => prop_assert!(dense(&text) <= tokens),
+                Some(short) => {
+                    prop_assert!(dense(short.head) + dense(short.tail) <= tokens);
+                    prop_assert!(text.starts_with(short.head) && text.ends_with(short.tail));
+                }
+            }
+        }
+
         #[test]
         fn nothing_kept_exceeds_the_limit_and_there_are_no_holes(
             sizes in proptest::collection::vec((0usize..300, any::<bool>()), 1..20),

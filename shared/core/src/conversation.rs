@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::MessageId;
+use crate::id::{FileName, MessageId};
 use crate::input::TaskReport;
 use crate::plan::Plan;
 use crate::tool::{Call, Outcome};
@@ -68,9 +68,43 @@ pub enum Item {
     },
 }
 
+/// What stands for the oldest part of a conversation since it was summed up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compacted {
+    /// What a model made of it, at most [`MAX_COMPACTED`] bytes.
+    pub text: String,
+    /// How many earlier questions and answers it stands for.
+    pub exchanges: u32,
+    /// How many turns and rounds it stands for.
+    pub turns: u32,
+    /// The files that were written, read or made of long results in it, the newest last: names are
+    /// kept by us and not left to a model.
+    pub files: Vec<FileName>,
+    /// The newest words of the agent's in it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
+}
+
+/// Bytes of a text that sums up.
+pub const MAX_COMPACTED: usize = 16 * 1024;
+
+/// Files that are named with it.
+const MAX_COMPACTED_FILES: usize = 100;
+
+/// The oldest part of a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Part {
+    /// So many of its questions and answers.
+    pub exchanges: usize,
+    /// So many of its items.
+    pub items: usize,
+}
+
 /// What the run's model is shown beside its instructions, oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
+    /// What was summed up; it stands before everything else.
+    pub compacted: Option<Compacted>,
     /// The session's earlier questions and answers.
     pub history: Vec<Exchange>,
     /// The run's own question.
@@ -90,6 +124,62 @@ impl Conversation {
                 Item::Turn(turn) if !turn.text.trim().is_empty() => Some(turn.text.as_str()),
                 Item::Turn(_) | Item::Note(_) | Item::Round { .. } => None,
             })
+            .or(self.compacted.as_ref().map(|compacted| compacted.words.as_str()))
             .unwrap_or_default()
+    }
+
+    /// Replaces the oldest part by a text that sums it up, together with what was summed up before.
+    pub fn compact(&mut self, part: Part, text: &str) {
+        let files = self.files_of(part);
+        let last_words = self.last_words().to_owned();
+        self.history.drain(..part.exchanges.min(self.history.len()));
+        let summed_up: Vec<Item> = self.items.drain(..part.items.min(self.items.len())).collect();
+        let before = self.compacted.take();
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let (exchanges, turns) =
+            before.as_ref().map_or((0, 0), |before| (before.exchanges, before.turns));
+        let mut text = text.trim().to_owned();
+        text.truncate(text.floor_char_boundary(MAX_COMPACTED));
+        let words = if self.last_words().is_empty() { last_words } else { String::new() };
+        self.compacted = Some(Compacted {
+            text,
+            exchanges: exchanges.saturating_add(count(part.exchanges)),
+            turns: turns.saturating_add(count(turns_among(&summed_up))),
+            files,
+            words,
+        });
+    }
+
+    /// The files that a text is to name which sums up this part.
+    #[must_use]
+    pub fn files_of(&self, part: Part) -> Vec<FileName> {
+        let mut files: Vec<FileName> =
+            self.compacted.iter().flat_map(|before| before.files.iter().cloned()).collect();
+        for name in self.items.iter().take(part.items).flat_map(Item::files) {
+            files.retain(|known| known != name);
+            files.push(name.clone());
+        }
+        files.split_off(files.len().saturating_sub(MAX_COMPACTED_FILES))
+    }
+}
+
+/// How many turns and rounds there are among some items.
+#[must_use]
+pub fn turns_among(items: &[Item]) -> usize {
+    items.iter().filter(|item| !matches!(item, Item::Note(_))).count()
+}
+
+impl Item {
+    /// The files that it tells of.
+    fn files(&self) -> Vec<&FileName> {
+        match self {
+            Self::Turn(turn) => {
+                turn.calls.iter().flat_map(|(_, outcome)| outcome.files()).collect()
+            }
+            Self::Round { reports, .. } => {
+                reports.iter().flat_map(|report| &report.files).collect()
+            }
+            Self::Note(_) => Vec::new(),
+        }
     }
 }

@@ -103,6 +103,18 @@ pub enum Event {
         /// The file.
         file: ProductFile,
     },
+    /// Older turns were summed up, for the model's sake: the history of the run keeps them.
+    #[serde(rename = "context.compacted")]
+    ContextCompacted {
+        /// The message that sums them up.
+        message: MessageId,
+        /// How many earlier questions and answers of the session it replaces.
+        exchanges: u32,
+        /// How many turns and rounds of this run it replaces.
+        turns: u32,
+        /// What it cost.
+        usage: Usage,
+    },
     /// The planner made a plan, or changed it, or a step moved on.
     #[serde(rename = "plan.changed")]
     PlanChanged {
@@ -183,6 +195,7 @@ impl Event {
             Self::CallRequested { .. } => "call.requested",
             Self::CallCompleted { .. } => "call.completed",
             Self::FileAdded { .. } => "file.added",
+            Self::ContextCompacted { .. } => "context.compacted",
             Self::PlanChanged { .. } => "plan.changed",
             Self::TaskStarted { .. } => "task.started",
             Self::TaskEnded { .. } => "task.ended",

@@ -85,8 +85,9 @@ text_id!(
     RunId, "run id", "run_ and 32 hexadecimal digits", is_run_id
 );
 text_id!(
-    /// One reply of the model: `t3` for the third turn, `summary` for the closing one.
-    MessageId, "message id", "t and a number, or summary", is_message_id
+    /// One reply of the model: `t3` for the third turn, `t3.compact` for what sums up older turns
+    /// before it, `summary` for the closing one.
+    MessageId, "message id", "t and a number, with or without .compact, or summary", is_message_id
 );
 text_id!(
     /// One tool call: `t3.c1` is the first call of the third turn. Also its idempotency key, within
@@ -138,6 +139,12 @@ impl MessageId {
     #[must_use]
     pub fn summary() -> Self {
         Self("summary".to_owned())
+    }
+
+    /// The summing up of older turns before this message is asked for.
+    #[must_use]
+    pub fn compaction(&self) -> Self {
+        Self(format!("{}.compact", self.0))
     }
 
     /// Whether this is the closing summary rather than a turn.
@@ -203,7 +210,8 @@ fn is_run_id(text: &str) -> bool {
 }
 
 fn is_message_id(text: &str) -> bool {
-    text == "summary" || text.strip_prefix('t').is_some_and(is_count)
+    let turn = text.strip_suffix(".compact").unwrap_or(text);
+    text == "summary" || turn.strip_prefix('t').is_some_and(is_count)
 }
 
 fn is_call_id(text: &str) -> bool {
@@ -279,7 +287,10 @@ mod tests {
         assert!(MessageId::new("t12").is_ok() && MessageId::new("summary").is_ok());
         assert!(CallId::new("t12.c3").is_ok());
         assert_eq!(TaskId::new("s3.1"), Ok(TaskId::of(3, 1)));
-        for bad in ["t0", "t", "t-1", "t01", "x1", "t1.c1"] {
+        let compaction = MessageId::turn(7).compaction();
+        assert_eq!(MessageId::new("t7.compact"), Ok(compaction));
+        for bad in ["t0", "t", "t-1", "t01", "x1", "t1.c1", "summary.compact", "t1.compact.compact"]
+        {
             assert!(MessageId::new(bad).is_err(), "{bad}");
         }
         for bad in ["t1", "t1.c0", "t1.c", "c1", "t1.c1.c1x"] {

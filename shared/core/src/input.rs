@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Spent, Usage};
 use crate::code::Failure;
-use crate::conversation::{Exchange, Reasoning};
+use crate::conversation::{Compacted, Exchange, Reasoning};
 use crate::effect::{Delivery, Limit};
 use crate::file::ProductFile;
 use crate::id::{CallId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId};
@@ -150,6 +150,12 @@ pub struct Asked {
     /// The session's newest questions and answers, oldest first; at most 20 messages.
     #[serde(default)]
     pub history: Vec<Exchange>,
+    /// Tokens of that history; 0 in old records.
+    #[serde(default)]
+    pub history_tokens: u64,
+    /// What came before the history, summed up by the run that this is a task of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Compacted>,
     /// The session's files, oldest first.
     #[serde(default)]
     pub files: Vec<ProductFile>,
@@ -220,6 +226,9 @@ pub struct ModelReplied {
     /// What had to be left out of the request, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<Dropped>,
+    /// How much of the model's window the conversation took up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
 }
 
 /// What a model said, after repair.
@@ -260,6 +269,16 @@ pub enum Finish {
     Length,
     /// The provider's filter cut it.
     Filtered,
+}
+
+/// How large a request was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Its tokens, with what had to be left out: as the provider counted them, or as we did where
+    /// that is more.
+    pub tokens: u64,
+    /// The tokens it could have had.
+    pub limit: u64,
 }
 
 /// What of a conversation did not fit into a request.

@@ -1,5 +1,6 @@
 //! The run's machine: what an input makes of it, and what it owes in each state.
 
+mod compacting;
 mod ended;
 mod ending;
 mod plan_file;
@@ -9,6 +10,7 @@ mod task;
 
 use std::collections::BTreeSet;
 
+use compacting::Compacting;
 pub use ended::Ended;
 pub use plan_file::PLAN_FILE;
 use plan_file::PlanFile;
@@ -45,6 +47,7 @@ pub struct Run {
     files_heard_of: BTreeSet<String>,
     spent: Spent,
     plan_file: PlanFile,
+    compacting: Compacting,
     phase: Phase,
 }
 
@@ -65,9 +68,10 @@ impl Run {
     /// The run that a question starts.
     #[must_use]
     pub fn start(asked: Asked, at_ms: i64) -> (Self, Vec<Entry>) {
-        let run = Self {
+        let mut run = Self {
             started_at_ms: at_ms,
             conversation: Conversation {
+                compacted: asked.earlier.clone(),
                 history: asked.history.clone(),
                 question: asked.question.clone(),
                 items: Vec::new(),
@@ -77,6 +81,7 @@ impl Run {
             files_heard_of: BTreeSet::new(),
             spent: Spent::default(),
             plan_file: PlanFile::default(),
+            compacting: Compacting::new(&asked),
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
                 (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),
@@ -84,6 +89,7 @@ impl Run {
             },
             asked,
         };
+        run.compact_if_due();
         let entries = run.started().into_iter();
         (run, entries.map(|(id, event)| Entry { id, within: None, at_ms, event }).collect())
     }
@@ -112,14 +118,16 @@ impl Run {
     /// Everything the run owes now, in a stable order.
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
-        let mut due = match &self.phase {
-            Phase::Reacting(agent) => agent.due(),
-            Phase::PlanSolving(solving) => solving.due(&self.asked.settings.plan),
-            Phase::Summarizing(summarizing) => vec![summarizing.due()],
-            Phase::Ended(ended) => {
+        let mut due = match (&self.phase, self.compacting.due()) {
+            (Phase::Ended(ended), _) => {
                 let deliveries = ended.undelivered.iter().copied().map(Effect::Deliver);
                 return deliveries.chain(self.plan_file.due()).collect();
             }
+            // The turn that comes next waits for room.
+            (_, Some(compaction)) => vec![compaction],
+            (Phase::Reacting(agent), None) => agent.due(),
+            (Phase::PlanSolving(solving), None) => solving.due(&self.asked.settings.plan),
+            (Phase::Summarizing(summarizing), None) => vec![summarizing.due()],
         };
         due.extend(self.plan_file.due());
         due.push(Effect::Wait { limit: Limit::WallTime, until_ms: self.wall_time_ends_at_ms() });
@@ -229,6 +237,9 @@ impl Run {
 
     /// The attempts at the model call that is owed, if it writes this message.
     fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
+        if let Some(attempts) = self.compacting.attempts_at(message) {
+            return attempts;
+        }
         match &mut self.phase {
             Phase::Reacting(agent) => agent.attempts_at(message),
             Phase::PlanSolving(solving) => solving.planner()?.attempts_at(message),
@@ -241,6 +252,9 @@ impl Run {
 
     fn resumed(&mut self, epoch: u64, at_ms: i64) -> Vec<(String, Event)> {
         let mut events = vec![(format!("resumed.{epoch}"), Event::RunResumed { epoch })];
+        if self.compacting.resumed() {
+            return events;
+        }
         let observed = match &mut self.phase {
             Phase::Reacting(agent) => agent.resumed(),
             Phase::PlanSolving(solving) => solving.resumed(),
@@ -280,6 +294,10 @@ impl Run {
     fn replied(&mut self, replied: &ModelReplied, at_ms: i64) -> Option<Vec<(String, Event)>> {
         self.attempts_at(&replied.message)?;
         self.spent.add_model_call(&replied.reply.usage);
+        if self.compacting().is_some() {
+            return Some(self.compacted(replied));
+        }
+        self.compacting.measured(replied.window);
         match &mut self.phase {
             Phase::Reacting(agent) => {
                 self.spent.steps += 1;
@@ -306,6 +324,7 @@ impl Run {
     fn observe(&mut self, observed: Observed, at_ms: i64) -> Vec<(String, Event)> {
         let Observed { mut events, items, done } = observed;
         let turn_is_complete = !items.is_empty();
+        self.compacting.add(&items);
         self.conversation.items.extend(items);
         if done && (self.is_task() || self.answered_at_once()) {
             events.extend(self.answered(at_ms));
@@ -314,6 +333,8 @@ impl Run {
         } else if turn_is_complete && self.steps_are_used_up() {
             let failure = self.steps_used_up();
             events.extend(self.break_off(failure, at_ms));
+        } else if turn_is_complete {
+            self.compact_if_due();
         }
         events
     }

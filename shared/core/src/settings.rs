@@ -53,11 +53,14 @@ pub enum Role {
     Planner,
     /// A turn of a task's agent.
     Executor,
+    /// Summing up the older turns of a conversation that grows too long.
+    Compactor,
 }
 
 impl Role {
     /// Every role that a deployment can configure a model for.
-    pub const ALL: &[Self] = &[Self::React, Self::Summary, Self::Planner, Self::Executor];
+    pub const ALL: &[Self] =
+        &[Self::React, Self::Summary, Self::Planner, Self::Executor, Self::Compactor];
 
     /// The word used in settings, logs and spans.
     #[must_use]
@@ -67,6 +70,7 @@ impl Role {
             Self::Summary => "summary",
             Self::Planner => "planner",
             Self::Executor => "executor",
+            Self::Compactor => "compactor",
         }
     }
 }
@@ -129,6 +133,26 @@ impl Default for PlanSettings {
     }
 }
 
+/// When older turns of a conversation are summed up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextSettings {
+    /// Percent of the model's input limit that a conversation may take up, 50-95, default 80.
+    pub compact_at: u32,
+    /// Newest turns that are not summed up, 1-100, default 4, as long as they take up no more than
+    /// half of the limit; the newest never is.
+    pub keep_turns: u32,
+    /// Tokens of input that the model of each role took when the run began: what holds until a
+    /// reply says otherwise.
+    pub windows: BTreeMap<Role, u64>,
+}
+
+impl Default for ContextSettings {
+    fn default() -> Self {
+        Self { compact_at: 80, keep_turns: 4, windows: BTreeMap::new() }
+    }
+}
+
 /// The settings a run keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
@@ -147,6 +171,9 @@ pub struct RunSettings {
     /// What Plan-Solve may do.
     #[serde(default)]
     pub plan: PlanSettings,
+    /// When older turns are summed up.
+    #[serde(default)]
+    pub context: ContextSettings,
     /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
     /// performs a call are used).
     pub prompt_version: String,
@@ -164,6 +191,7 @@ impl Default for RunSettings {
             max_tool_calls_per_turn: 32,
             max_observe: 10_000,
             plan: PlanSettings::default(),
+            context: ContextSettings::default(),
             prompt_version: String::new(),
             models: BTreeMap::new(),
         }

@@ -136,6 +136,24 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The files that it tells of: written, read, or made of what was too long.
+    pub fn files(&self) -> impl Iterator<Item = &FileName> {
+        let done = match self {
+            Self::Done(observation) => Some(observation),
+            Self::Failed { .. } => None,
+        };
+        done.into_iter().flat_map(|observation| {
+            let read = match &observation.shown {
+                Shown::FileRead { file } => Some(&file.name),
+                Shown::FileWritten { .. } | Shown::Text | Shown::Plan { .. } => None,
+            };
+            let written = observation.files.iter().map(|file| &file.name);
+            written.chain(read).chain(observation.whole.as_ref().map(|whole| &whole.file))
+        })
+    }
+}
+
 /// What a tool answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {

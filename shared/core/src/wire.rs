@@ -179,6 +179,7 @@ impl Closed {
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }
+            | Event::ContextCompacted { .. }
             | Event::PlanChanged { .. }
             | Event::TaskStarted { .. }
             | Event::TaskEnded { .. }

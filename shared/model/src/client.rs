@@ -19,7 +19,8 @@ use tracing::Instrument as _;
 
 use crate::attempt::Attempt;
 use crate::settings::{Key, ModelSettings, Settings};
-use crate::{span, tokens};
+use crate::span;
+use crate::tokens::Counter;
 
 /// Longest wait for a connection; the wait for the first byte is longer and includes it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,6 +37,7 @@ pub struct Models<S> {
     /// By secret, its key once it was read, until a provider refuses it.
     stored: BTreeMap<String, Mutex<Option<Secret>>>,
     prompts: Prompts,
+    tokens: Counter,
     client: OnceLock<Result<Client, String>>,
 }
 
@@ -46,7 +48,8 @@ impl<S: Secrets> Models<S> {
     pub fn new(settings: Settings, secrets: S) -> Self {
         let stored =
             settings.stored_keys().map(|name| (name.to_owned(), Mutex::default())).collect();
-        Self { settings, secrets, stored, prompts: Prompts::default(), client: OnceLock::new() }
+        let (prompts, tokens, client) = (Prompts::default(), Counter::default(), OnceLock::new());
+        Self { settings, secrets, stored, prompts, tokens, client }
     }
 
     /// The settings, for whoever shows them.
@@ -130,7 +133,7 @@ impl<S: Secrets> Model for Models<S> {
 
     fn count_tokens(&self, role: Role, text: &str) -> u64 {
         let name = self.model(role).map_or("", |(_, model)| &model.model);
-        tokens::count(name, text)
+        self.tokens.count(name, text)
     }
 
     async fn call(

@@ -157,10 +157,16 @@ impl Settings {
         }
     }
 
-    /// The model of a role and its name here; `None` when no model is configured.
+    /// The model of a role and its name here; `None` when no model is configured. The compactor has
+    /// the summary's unless it was given one.
     #[must_use]
     pub fn model(&self, role: Role) -> Option<(&str, &ModelSettings)> {
-        let name = self.roles.get(role.as_str()).or(self.default.as_ref())?;
+        let of_role = |role: Role| self.roles.get(role.as_str());
+        let own = match role {
+            Role::Compactor => of_role(role).or_else(|| of_role(Role::Summary)),
+            Role::React | Role::Summary | Role::Planner | Role::Executor => of_role(role),
+        };
+        let name = own.or(self.default.as_ref())?;
         self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model))
     }
 

@@ -2,6 +2,11 @@
 
 mod table;
 
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
 use table::{CL100K, O200K};
 use tiktoken_rs::CoreBPE;
 
@@ -9,36 +14,172 @@ use tiktoken_rs::CoreBPE;
 /// long text is counted in pieces, each of which may count one token too many.
 const PIECE: usize = 4 * 1024;
 
+/// Texts below this many bytes are counted faster than remembered.
+const SHORT: usize = 64;
+
+/// Counts that are remembered, at least; twice as many at most. One takes about 100 bytes.
+const REMEMBERED: usize = 10_000;
+
 /// Models of the older encoding, by the beginning of their names.
 const OLDER: &[&str] = &["gpt-4", "gpt-3.5", "gpt-35"];
 /// Those among them that have the newer one.
 const NEWER: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-4.5"];
 
-/// Exact for OpenAI's models, but for one token a piece of 4 KB; close to others'. Special tokens
-/// count as the text they are. The tables are built on the first call.
-pub(crate) fn count(model: &str, text: &str) -> u64 {
-    let encoding = encoding(model);
+/// Counts tokens, and remembers the counts by what was counted: a conversation is counted anew for
+/// every request, and all but its end was counted before.
+pub(crate) struct Counter {
+    known: Mutex<Known>,
+    tokenize: fn(Encoding, &str) -> u64,
+}
+
+/// How texts are cut into tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Encoding {
+    /// GPT-4 and GPT-3.5.
+    Older,
+    /// Everything since.
+    Newer,
+}
+
+/// What is counted: the encoding and the hash of the text.
+type Key = (Encoding, [u8; 32]);
+
+/// Counts, and those that were not asked for since as many others were: the oldest are forgotten.
+#[derive(Default)]
+struct Known {
+    young: HashMap<Key, u64>,
+    old: HashMap<Key, u64>,
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self { known: Mutex::default(), tokenize: count }
+    }
+}
+
+impl Counter {
+    /// Exact for OpenAI's models, but for one token a piece of 4 KB; close to others'. Special
+    /// tokens count as the text they are. The tables are built on the first call.
+    pub(crate) fn count(&self, model: &str, text: &str) -> u64 {
+        let encoding = encoding(model);
+        if text.len() < SHORT {
+            return (self.tokenize)(encoding, text);
+        }
+        let key = (encoding, Sha256::digest(text.as_bytes()).into());
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let remembered = known().get(&key);
+        // Not under the lock: others count at the same time.
+        remembered.unwrap_or_else(|| {
+            let tokens = (self.tokenize)(encoding, text);
+            known().put(key, tokens);
+            tokens
+        })
+    }
+}
+
+impl Known {
+    fn get(&mut self, key: &Key) -> Option<u64> {
+        if let Some(tokens) = self.young.get(key) {
+            return Some(*tokens);
+        }
+        let tokens = self.old.remove(key)?;
+        self.put(*key, tokens);
+        Some(tokens)
+    }
+
+    fn put(&mut self, key: Key, tokens: u64) {
+        if self.young.len() >= REMEMBERED {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(key, tokens);
+    }
+}
+
+fn encoding(model: &str) -> Encoding {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    if starts(OLDER) && !starts(NEWER) { Encoding::Older } else { Encoding::Newer }
+}
+
+fn count(encoding: Encoding, text: &str) -> u64 {
+    let table: Option<&CoreBPE> = match encoding {
+        Encoding::Older => CL100K.as_ref(),
+        Encoding::Newer => O200K.as_ref(),
+    };
     let mut rest = text;
     let mut tokens = 0;
     while !rest.is_empty() {
         let (piece, behind) =
             rest.split_at_checked(rest.floor_char_boundary(PIECE)).unwrap_or((rest, ""));
         // Tokens never exceed bytes.
-        tokens += encoding.map_or(piece.len(), |encoding| encoding.count_ordinary(piece)) as u64;
+        tokens += table.map_or(piece.len(), |table| table.count_ordinary(piece)) as u64;
         rest = behind;
     }
     tokens
 }
 
-fn encoding(model: &str) -> Option<&'static CoreBPE> {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-    if starts(OLDER) && !starts(NEWER) { CL100K.as_ref() } else { O200K.as_ref() }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    fn count(model: &str, text: &str) -> u64 {
+        Counter::default().count(model, text)
+    }
+
+    thread_local! {
+        static TOKENIZED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+    }
+
+    /// A tokenizer that counts how often it is asked, and for how much.
+    fn counted(_: Encoding, text: &str) -> u64 {
+        let (times, bytes) = TOKENIZED.get();
+        TOKENIZED.set((times + 1, bytes + text.len() as u64));
+        text.len() as u64 / 4
+    }
+
+    #[test]
+    fn each_text_of_a_conversation_is_tokenized_once() {
+        const TURNS: u64 = 60;
+        let counter = Counter { tokenize: counted, ..Counter::default() };
+        // A turn says something and gets a result.
+        let turn = |nth: u64| {
+            [format!("I look at {nth:04}. ").repeat(10), "x".repeat(8_000 + nth as usize)]
+        };
+        let bytes_of = |turns: u64| (1..=turns).flat_map(turn).map(|t| t.len() as u64).sum::<u64>();
+        let mut asked = 0;
+        for turns in 1..=TURNS {
+            for text in (1..=turns).flat_map(turn) {
+                counter.count("gpt-4.1", &text);
+                asked += 1;
+            }
+        }
+        assert_eq!(asked, TURNS * (TURNS + 1));
+        assert_eq!(TOKENIZED.get(), (2 * TURNS, bytes_of(TURNS)));
+        // A request later, nothing but the new turn; another encoding is another count.
+        TOKENIZED.set((0, 0));
+        for text in (1..=TURNS + 1).flat_map(turn) {
+            counter.count("gpt-5", &text);
+        }
+        assert_eq!(TOKENIZED.get().0, 2);
+        counter.count("gpt-4", &turn(1)[1]);
+        assert_eq!(TOKENIZED.get().0, 3);
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_forgotten() {
+        let counter = Counter { tokenize: counted, ..Counter::default() };
+        let text = |nth: usize| format!("{nth:0>64}");
+        let often = text(0);
+        for nth in 1..=5 * REMEMBERED {
+            counter.count("gpt-5", &often);
+            counter.count("gpt-5", &text(nth));
+        }
+        let known = counter.known.lock().unwrap();
+        assert!(known.young.len() <= REMEMBERED && known.old.len() <= REMEMBERED);
+        assert_eq!(TOKENIZED.get().0 as usize, 1 + 5 * REMEMBERED);
+    }
 
     #[test]
     fn counts_are_openais() {

@@ -89,6 +89,8 @@ fragments! {
     OUTCOME_DONE = "outcome/done", 1_200_000;
     /// A tool's answer that was cut.
     OUTCOME_CUT = "outcome/cut", 1_200_000;
+    /// A long text of which the beginning and the end are shown.
+    OUTCOME_SHORTENED = "outcome/shortened", 1_200_000;
     /// A tool that does not exist.
     OUTCOME_UNKNOWN_TOOL = "outcome/unknown_tool", 8_000;
     /// Arguments that cannot be used.
@@ -115,6 +117,12 @@ fragments! {
     NOTE_EMPTY = "note/empty", 1_000;
     /// The planner made no plan.
     NOTE_NO_PLAN = "note/no_plan", 1_000;
+    /// Older turns did not fit.
+    NOTE_LEFT_OUT = "note/left_out", 1_000;
+    /// Asks for older turns to be summed up.
+    COMPACT_REQUEST = "compact/request", 1_200_000;
+    /// What older turns were summed up to.
+    COMPACT_EARLIER = "compact/earlier", 60_000;
     /// How a model without tool calls of its own calls tools.
     STRUCT_PARSE = "model/struct_parse", 60_000;
     /// How such a model is shown a result.

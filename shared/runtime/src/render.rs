@@ -1,23 +1,27 @@
 //! From a run's state to a model request: the instructions, the conversation, and what of it fits.
 
+mod compaction;
+mod fitting;
+mod group;
 mod outcome;
 mod plan;
+mod record;
 mod summary;
 
-use djinn_core::context::{Fitted, Piece, TooLong, fit};
-use djinn_core::conversation::{Conversation, Item, Note, Turn};
+use djinn_core::context::TooLong;
 use djinn_core::effect::{ModelCall, ToolChoice};
 use djinn_core::file::ProductFile;
 use djinn_core::input::{Asked, Dropped};
 use djinn_core::run::Run;
 use djinn_core::settings::{Language, OutputStyle, Role};
-use djinn_core::tool::{Arguments, Call, ToolSpec};
-use outcome::outcome_text;
+use djinn_core::tool::ToolSpec;
+use fitting::{Fixed, Room};
+use group::{Group, groups};
 pub(crate) use plan::planning_tool;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::port::model::{Message, ModelRequest, PastCall, ToolResult};
+use crate::port::model::{Message, ModelRequest};
 use crate::prompt::{self, Fragment, Prompts};
 
 /// Files listed in a system prompt, newest last.
@@ -34,12 +38,22 @@ pub struct Rendered {
     pub request: ModelRequest,
     /// What did not fit.
     pub dropped: Option<Dropped>,
+    /// The tokens it would have had with that, as we count them.
+    pub tokens: u64,
+}
+
+/// What a request says, apart from its tools.
+struct Said {
+    system: String,
+    messages: Vec<Message>,
+    dropped: Option<Dropped>,
+    tokens: u64,
 }
 
 /// Renders the request of a model call so that it fits into `limit` tokens.
 ///
 /// # Errors
-/// [`TooLong`] when even the instructions, the question and the newest turn do not fit.
+/// [`TooLong`] when even the instructions and the question do not fit.
 pub fn request(
     prompts: &Prompts,
     tools: Vec<ToolSpec>,
@@ -51,13 +65,15 @@ pub fn request(
 ) -> Result<Rendered, TooLong> {
     let language = run.asked().settings.language;
     let tools = if call.tool_choice == ToolChoice::None { Vec::new() } else { tools };
-    let (system, messages, dropped) = match call.role {
+    let said = match call.role {
         Role::React | Role::Planner | Role::Executor => {
-            let words = LoopWords::of(prompts, call.role, run);
-            in_loop(prompts, &words, &tools, run, limit, count)?
+            let words = LoopWords::of(prompts, call.role, run, limit);
+            in_loop(prompts, words, &tools, run, limit, count)?
         }
-        Role::Summary => summary::messages(prompts, run, limit, count)?,
+        Role::Summary => summary::said(prompts, run, limit, count)?,
+        Role::Compactor => compaction::said(prompts, run, limit, count)?,
     };
+    let Said { system, messages, dropped, tokens } = said;
     let tool_choice = call.tool_choice.clone();
     let request = ModelRequest {
         role: call.role,
@@ -68,7 +84,7 @@ pub fn request(
         tools,
         tool_choice,
     };
-    Ok(Rendered { request, dropped })
+    Ok(Rendered { request, dropped, tokens })
 }
 
 /// What an agent in its loop is told besides its conversation.
@@ -79,7 +95,7 @@ struct LoopWords {
 }
 
 impl LoopWords {
-    fn of(prompts: &Prompts, role: Role, run: &Run) -> Self {
+    fn of(prompts: &Prompts, role: Role, run: &Run, limit: u64) -> Self {
         let asked = run.asked();
         let language = asked.settings.language;
         let query = json!({"query": asked.question});
@@ -87,7 +103,9 @@ impl LoopWords {
             |fragment, values: serde_json::Value| prompts.render(language, fragment, values);
         let question = match &asked.task {
             None => render(prompt::QUESTION, query.clone()),
-            Some(task) => render(prompt::TASK_QUESTION, plan::task_values(&asked.question, task)),
+            Some(task) => {
+                render(prompt::TASK_QUESTION, plan::task_values(&asked.question, task, limit))
+            }
         };
         let (system, next_step) = match (role, &asked.task) {
             (Role::Planner, _) => (prompt::PLAN_SYSTEM, render(prompt::PLAN_NEXT_STEP, query)),
@@ -103,37 +121,29 @@ impl LoopWords {
 
 fn in_loop(
     prompts: &Prompts,
-    words: &LoopWords,
+    words: LoopWords,
     tools: &[ToolSpec],
     run: &Run,
     limit: u64,
     count: impl Fn(&str) -> u64,
-) -> Result<(String, Vec<Message>, Option<Dropped>), TooLong> {
-    let language = run.asked().settings.language;
-    let system = words.system.clone();
+) -> Result<Said, TooLong> {
+    let settings = &run.asked().settings;
+    let language = settings.language;
+    let LoopWords { system, question, next_step } = words;
     let tool_words: Vec<String> = tools
         .iter()
         .map(|tool| format!("{}{}{}", tool.name, tool.description, tool.schema))
         .collect();
-    let mut groups = groups(prompts, language, &words.question, run.conversation());
+    let mut groups = groups(prompts, language, &question, run.conversation(), limit);
     if !groups.last().is_some_and(Group::ends_with_user) {
-        let next = Message::User(words.next_step.clone());
-        groups.push(Group::pinned("next_step", vec![next]));
+        groups.push(Group::fixed("next_step", vec![Message::User(next_step)]));
     }
-    let mut pieces = vec![Piece {
-        label: "system",
-        texts: [system.as_str()].into_iter().chain(tool_words.iter().map(String::as_str)).collect(),
-        pinned: true,
-    }];
-    pieces.extend(groups.iter().map(Group::piece));
-    let Fitted { kept, dropped } = fit(&pieces, limit, count)?;
-    let messages = groups
-        .into_iter()
-        .zip(kept.into_iter().skip(1))
-        .filter(|(_, kept)| *kept)
-        .flat_map(|(group, _)| group.messages)
-        .collect();
-    Ok((system, messages, dropped))
+    let fixed: Fixed<'_> =
+        [system.as_str()].into_iter().chain(tool_words.iter().map(String::as_str)).collect();
+    let keep = u64::from(settings.context.keep_turns);
+    let room = Room { prompts, language, limit, keep };
+    let (messages, fitted) = room.fit(&fixed, groups, count)?;
+    Ok(Said { system, messages, dropped: fitted.dropped, tokens: fitted.tokens })
 }
 
 fn system_text(prompts: &Prompts, fragment: Fragment, asked: &Asked, run: &Run) -> String {
@@ -180,148 +190,6 @@ pub(crate) fn listed(files: &[ProductFile]) -> Vec<ListedFile> {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Messages that are kept or dropped together.
-struct Group {
-    label: String,
-    messages: Vec<Message>,
-    pinned: bool,
-    /// The arguments of the calls in them, as they are sent.
-    arguments: Vec<String>,
-}
-
-impl Group {
-    fn loose(label: impl Into<String>, messages: Vec<Message>) -> Self {
-        let arguments = messages.iter().flat_map(arguments_of).collect();
-        Self { label: label.into(), messages, pinned: false, arguments }
-    }
-
-    fn pinned(label: impl Into<String>, messages: Vec<Message>) -> Self {
-        Self { pinned: true, ..Self::loose(label, messages) }
-    }
-
-    fn ends_with_user(&self) -> bool {
-        matches!(self.messages.last(), Some(Message::User(_)))
-    }
-
-    fn piece(&self) -> Piece<'_> {
-        let arguments = self.arguments.iter().map(String::as_str);
-        let texts = self.messages.iter().flat_map(texts_of).chain(arguments).collect();
-        Piece { label: &self.label, texts, pinned: self.pinned }
-    }
-}
-
-fn texts_of(message: &Message) -> Vec<&str> {
-    match message {
-        Message::User(text) => vec![text],
-        Message::Assistant { text, reasoning, calls } => {
-            let thoughts = reasoning.iter().map(|reasoning| reasoning.text.as_str());
-            let names = calls.iter().map(|call| call.tool.as_str());
-            [text.as_str()].into_iter().chain(thoughts).chain(names).collect()
-        }
-        Message::ToolResults(results) => {
-            results.iter().map(|result| result.text.as_str()).collect()
-        }
-    }
-}
-
-fn arguments_of(message: &Message) -> Vec<String> {
-    match message {
-        Message::Assistant { calls, .. } => {
-            calls.iter().map(|call| json!(call.arguments).to_string()).collect()
-        }
-        Message::User(_) | Message::ToolResults(_) => Vec::new(),
-    }
-}
-
-fn groups(
-    prompts: &Prompts,
-    language: Language,
-    own_question: &str,
-    conversation: &Conversation,
-) -> Vec<Group> {
-    let question = |query: &str| {
-        Message::User(prompts.render(language, prompt::QUESTION, json!({"query": query})))
-    };
-    let mut groups: Vec<Group> = conversation
-        .history
-        .iter()
-        .map(|exchange| {
-            let text = exchange.answer.as_str();
-            let text = prompts.render(language, prompt::ANSWER, json!({"text": text}));
-            let answer = Message::Assistant { text, reasoning: None, calls: Vec::new() };
-            Group::loose("history", vec![question(&exchange.question), answer])
-        })
-        .collect();
-    groups.push(Group::pinned("question", vec![Message::User(own_question.to_owned())]));
-    for item in &conversation.items {
-        match item {
-            Item::Turn(turn) => {
-                let messages = turn_messages(prompts, language, turn);
-                groups.push(Group::loose(turn.message.as_str(), messages));
-            }
-            // The planner is asked for its next step together with what came of the tasks.
-            Item::Round { reports, plan } => {
-                let round = plan::round_text(prompts, language, reports, plan);
-                let next = prompts.render(
-                    language,
-                    prompt::PLAN_NEXT_STEP,
-                    json!({"query": conversation.question}),
-                );
-                let messages = vec![Message::User(format!("{round}\n\n{next}"))];
-                groups.push(Group::loose("round", messages));
-            }
-            // A note belongs to the turn before it.
-            Item::Note(note) => {
-                let note = Message::User(note_text(prompts, language, *note));
-                match groups.last_mut() {
-                    Some(group) => group.messages.push(note),
-                    None => groups.push(Group::pinned("note", vec![note])),
-                }
-            }
-        }
-    }
-    if let Some(newest) = groups.last_mut() {
-        newest.pinned = true;
-    }
-    groups
-}
-
-fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Message> {
-    let mut messages = Vec::with_capacity(2);
-    // Providers refuse an assistant message that says nothing.
-    if !turn.text.trim().is_empty() || !turn.calls.is_empty() {
-        let calls = turn.calls.iter().map(|(call, _)| past_call(call)).collect();
-        let (text, reasoning) = (turn.text.clone(), turn.reasoning.clone());
-        messages.push(Message::Assistant { text, reasoning, calls });
-    }
-    if !turn.calls.is_empty() {
-        let results = turn.calls.iter().map(|(call, outcome)| ToolResult {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            text: outcome_text(prompts, language, call, outcome),
-        });
-        messages.push(Message::ToolResults(results.collect()));
-    }
-    messages
-}
-
-fn past_call(call: &Call) -> PastCall {
-    let arguments = match &call.arguments {
-        Arguments::Parsed(arguments) => arguments.clone(),
-        Arguments::Malformed { .. } => serde_json::Map::new(),
-    };
-    PastCall { id: call.id.clone(), tool: call.tool.clone(), arguments }
-}
-
-fn note_text(prompts: &Prompts, language: Language, note: Note) -> String {
-    let fragment = match note {
-        Note::CutOff => prompt::NOTE_CUT_OFF,
-        Note::Empty => prompt::NOTE_EMPTY,
-        Note::NoPlan => prompt::NOTE_NO_PLAN,
-    };
-    prompts.render(language, fragment, ())
 }
 
 /// The day a run was asked on, in UTC, as prompts state it.

@@ -10,9 +10,9 @@ use djinn_core::preview::TextKind;
 use djinn_core::settings::Role;
 use djinn_core::tool::Arguments;
 use djinn_runtime::port::model::{
-    Delta, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
+    Delta, Message, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::point::Points;
 
@@ -74,6 +74,7 @@ impl Line {
 #[derive(Clone)]
 pub struct StoryModel {
     lines: Arc<BTreeMap<String, Line>>,
+    window: u64,
     asked: Arc<Mutex<Vec<ModelRequest>>>,
     points: Points,
 }
@@ -83,7 +84,14 @@ impl StoryModel {
     #[must_use]
     pub fn new<'a>(lines: impl IntoIterator<Item = (&'a str, Line)>, points: Points) -> Self {
         let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
-        Self { lines: Arc::new(lines), asked: Arc::default(), points }
+        Self { lines: Arc::new(lines), window: 100_000, asked: Arc::default(), points }
+    }
+
+    /// Takes so many tokens of input, and refuses more as providers do.
+    #[must_use]
+    pub fn with_window(mut self, tokens: u64) -> Self {
+        self.window = tokens;
+        self
     }
 
     /// The same model, as a process sees it.
@@ -110,11 +118,11 @@ impl StoryModel {
 impl Model for StoryModel {
     fn limits(&self, _role: Role) -> Result<ModelLimits, ModelError> {
         let call_timeout = Duration::from_secs(300);
-        Ok(ModelLimits { max_input_tokens: 100_000, call_timeout })
+        Ok(ModelLimits { max_input_tokens: self.window, call_timeout })
     }
 
     fn count_tokens(&self, _role: Role, text: &str) -> u64 {
-        text.len() as u64
+        tokens(text)
     }
 
     async fn call(
@@ -125,6 +133,11 @@ impl Model for StoryModel {
         let message = message_of(request);
         let before = self.note(request, &message);
         self.points.pass(format!("before model {message}")).await;
+        let input = tokens_of(request);
+        if input > self.window {
+            let detail = format!("{input} tokens, and {} is the limit", self.window);
+            return Err(error(ModelErrorKind::ContextTooLong, &detail));
+        }
         let Some(line) = self.lines.get(&message) else {
             return Err(error(ModelErrorKind::Refused, &format!("no line for {message}")));
         };
@@ -156,6 +169,27 @@ impl Line {
         let calls = self.calls.iter().map(asked).collect();
         Reply { text: self.text.clone(), calls, usage, ..Reply::default() }
     }
+}
+
+/// Three bytes are a token.
+fn tokens(text: &str) -> u64 {
+    (text.len() as u64).div_ceil(3)
+}
+
+fn tokens_of(request: &ModelRequest) -> u64 {
+    let said = |message: &Message| match message {
+        Message::User(text) => tokens(text),
+        Message::Assistant { text, calls, .. } => {
+            let calls = calls.iter().map(|call| tokens(&json!(call.arguments).to_string()));
+            tokens(text) + calls.sum::<u64>()
+        }
+        Message::ToolResults(results) => results.iter().map(|result| tokens(&result.text)).sum(),
+    };
+    let tools = request.tools.iter().map(|tool| {
+        tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.schema.to_string())
+    });
+    let messages = request.messages.iter().map(said);
+    tokens(&request.system) + tools.chain(messages).sum::<u64>()
 }
 
 fn message_of(request: &ModelRequest) -> String {

@@ -43,6 +43,9 @@ impl Run {
         at_ms: i64,
     ) -> Option<Vec<(String, Event)>> {
         self.attempts_at(message)?;
+        if self.compacting_failed(message) {
+            return Some(Vec::new());
+        }
         let last_words = self.conversation.last_words().to_owned();
         let files = self.produced.deliverable();
         Some(match &self.phase {
@@ -119,6 +122,7 @@ impl Run {
             }
         };
         let undelivered = BTreeSet::from([delivery]);
+        self.compacting.close();
         self.phase = Phase::Ended(Ended { status, undelivered, outcome });
         events
     }

@@ -3,10 +3,11 @@
 //! A task is a run of its own, one level down: the same machine without a summary, whose outcome is
 //! owed to the run that asked for it.
 
+use super::compacting::tokens_of_history;
 use super::{Phase, Run, Summarizing, Then};
 use crate::agent_loop::Observed;
 use crate::code::{ErrorCode, Failure};
-use crate::conversation::Item;
+use crate::conversation::{Compacted, Item};
 use crate::entry::Event;
 use crate::id::TaskId;
 use crate::input::{Asked, MAX_REPORT, TaskAsked, TaskEnded, TaskReport};
@@ -30,6 +31,13 @@ impl Run {
             Item::Turn(_) | Item::Note(_) => &[],
         });
         let mut asked = self.asked.clone();
+        // What the run summed up, its tasks need not sum up again.
+        if let Some(compacted) = &self.conversation.compacted {
+            let own_words = String::new();
+            asked.earlier = Some(Compacted { words: own_words, ..compacted.clone() });
+            asked.history = self.conversation.history.clone();
+            asked.history_tokens = tokens_of_history(&asked.history);
+        }
         asked.files = self.files.all().to_vec();
         asked.settings.budget.steps = asked.settings.plan.task_steps;
         asked.task = Some(TaskAsked {
@@ -99,6 +107,7 @@ impl Run {
         at_ms: i64,
     ) -> Vec<(String, Event)> {
         let Observed { mut events, items, .. } = observed;
+        self.compacting.add(&items);
         self.conversation.items.extend(items);
         events.extend(match then {
             Then::Answered => self.answered(at_ms),
@@ -114,7 +123,10 @@ impl Run {
                 let failure = self.steps_used_up();
                 self.break_off(failure, at_ms)
             }
-            Then::GoOn => Vec::new(),
+            Then::GoOn => {
+                self.compact_if_due();
+                Vec::new()
+            }
         });
         events
     }

@@ -122,7 +122,7 @@ impl Translator {
                 self.mode = *mode;
                 Vec::new()
             }
-            Event::FileAdded { .. } => Vec::new(),
+            Event::FileAdded { .. } | Event::ContextCompacted { .. } => Vec::new(),
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
             Event::MessageCompleted { message, text, .. } => {

@@ -52,7 +52,7 @@ pub(crate) fn check(
     cases
 }
 
-fn owed(run: &Run) -> Vec<String> {
+pub(crate) fn owed(run: &Run) -> Vec<String> {
     let due = run.due().into_iter().filter_map(|effect| match effect {
         Effect::Wait { .. } => None,
         Effect::CallModel(call) => Some(match call.attempt {

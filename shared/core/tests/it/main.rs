@@ -11,6 +11,7 @@
 )]
 
 mod client;
+mod compacting;
 mod golden;
 mod machine;
 mod plan;

@@ -77,6 +77,26 @@ fn steps() -> Vec<Step> {
     steps
 }
 
+#[test]
+fn only_our_own_protocol_tells_that_older_turns_were_summed_up() {
+    let mut asked = story::asked("why?");
+    story::with_history(&mut asked, 2_000, 1_000);
+    asked.settings.context.keep_turns = 1;
+    let (_, records) = story::journal_of(
+        asked,
+        vec![story::broke_off("t1.compact", 1), story::replied("t1.compact", "Notes.", &[])],
+    );
+    assert_eq!(records[2].entries[0].id, "t1.compact");
+    for protocol in PROTOCOLS {
+        let mut connection = connection(protocol, true);
+        let frames: Vec<String> =
+            records.iter().flat_map(|record| connection.record(record, &[])).collect();
+        let told = frames.iter().filter(|frame| frame.contains("compact")).count();
+        assert_eq!(told, if protocol == Protocol::Native { 2 } else { 0 }, "{frames:#?}");
+        assert_eq!(connection.wants(), 3);
+    }
+}
+
 fn stream(protocol: Protocol, previews: bool, steps: &[Step]) -> String {
     let mut connection = connection(protocol, previews);
     steps.iter().flat_map(|step| send(&mut connection, step)).collect()

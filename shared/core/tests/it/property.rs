@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use djinn_core::conversation::{Conversation, Part, turns_among};
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::entry::Event;
 use djinn_core::input::{Asked, Input};
 use djinn_core::journal::{Journal, Record};
+use djinn_core::run::Run;
+use djinn_core::settings::Role;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{EffectClass, FailReason};
 use proptest::prelude::*;
@@ -13,23 +16,30 @@ use serde_json::json;
 
 use crate::story;
 
+/// Tokens that a model takes; turns are so short that this is full only if a reply says so.
+const WINDOW: u64 = 1_000;
+
 /// Inputs as they might come: right ones, late ones, repeated ones, ones for somebody else.
 fn any_input() -> impl Strategy<Value = Input> {
-    let message =
-        prop_oneof![(1u32..6).prop_map(|turn| format!("t{turn}")), Just("summary".to_owned())];
+    let message = prop_oneof![
+        6 => (1u32..6).prop_map(|turn| format!("t{turn}")),
+        3 => (1u32..6).prop_map(|turn| format!("t{turn}.compact")),
+        1 => Just("summary".to_owned()),
+    ];
     let call = (1u32..6, 1u32..4).prop_map(|(turn, index)| format!("t{turn}.c{index}"));
     let calls = proptest::collection::vec((0usize..4, 0u32..3), 0..4);
     prop_oneof![
-        6 => (message.clone(), calls).prop_map(|(message, calls)| {
+        6 => (message.clone(), calls, 0u64..=WINDOW * 3 / 2).prop_map(|(message, calls, tokens)| {
             let names = ["read", "file_tool", "send", "dance"];
             let calls: Vec<_> =
                 calls.iter().map(|(tool, of)| (names[*tool], json!({"of": of}))).collect();
-            story::replied(&message, "words", &calls)
+            story::filling(story::replied(&message, "words", &calls), tokens, WINDOW)
         }),
         6 => call.clone().prop_map(|call| story::returned(&call, "fine")),
         2 => call.clone().prop_map(|call| story::failed(&call, FailReason::Error)),
         3 => call.clone().prop_map(|call| story::started(&call)),
-        1 => call.prop_map(|call| story::wrote(&call, "growth.md")),
+        1 => (call, 0u32..9)
+            .prop_map(|(call, nth)| story::wrote(&call, &format!("growth-{nth}.md"))),
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::broke_off(&m, attempt)),
         1 => message.clone().prop_map(|message| story::model_failed(&message)),
         1 => message.prop_map(|message| story::cut_off(&message, "half")),
@@ -63,6 +73,7 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
     prop_oneof![
         6 => ((1u32..6), command)
             .prop_map(|(turn, command)| story::planned(&format!("t{turn}"), &command)),
+        4 => (1u32..6).prop_map(|turn| story::replied(&format!("t{turn}.compact"), "notes", &[])),
         6 => task.clone().prop_map(|task| story::task_ended(&task, RunStatus::Finished, "done")),
         2 => task.prop_map(|task| story::task_ended(&task, RunStatus::Failed, "not done")),
         2 => kept,
@@ -70,18 +81,73 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
     ]
 }
 
+/// What answers the first effect of those that are owed, well or badly, by two dice.
+fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
+    let words = "words ".repeat(usize::from(how) + 1);
+    match due.first() {
+        Some(_) if how == 0 => Input::Resumed { epoch: tokens + 2 },
+        Some(Effect::CallModel(call)) => {
+            let message = call.message.as_str();
+            let reply = match (call.role, how % 16) {
+                (_, 0) => return story::model_failed(message),
+                (_, 1) => return story::broke_off(message, call.attempt),
+                (Role::Compactor, 2) => story::replied(message, "", &[]),
+                (Role::Compactor | Role::Summary, _) => story::replied(message, "notes", &[]),
+                (Role::Planner, 2..9) => {
+                    let steps: Vec<_> = (0..=call.message.as_str().len() + usize::from(how % 3))
+                        .map(|nth| format!("step {nth}{message}"))
+                        .collect();
+                    story::planned(message, &json!({"command": "update", "steps": steps}))
+                }
+                (_, 2) => story::replied(message, &words, &[]),
+                (_, _) => story::replied(message, &words, &[("file_tool", json!({"of": message}))]),
+            };
+            story::filling(reply, tokens, WINDOW)
+        }
+        Some(Effect::RunTool(run)) => story::wrote(run.call.id.as_str(), &format!("{how}.md")),
+        Some(Effect::Dispatch(dispatch)) => {
+            story::task_ended(dispatch.task.as_str(), RunStatus::Finished, &words)
+        }
+        Some(Effect::Wait { .. } | Effect::Deliver(_)) | None => story::stop(),
+    }
+}
+
+/// Inputs that bring a run forward: each answers what is owed after those before it.
+fn driven(asked: &Asked, dice: &[(u8, u64)]) -> Vec<Input> {
+    let (mut run, _) = Run::start(asked.clone(), 0);
+    let mut inputs = Vec::new();
+    for (how, tokens) in dice {
+        let input = answer(&run.due(), *how, *tokens);
+        run.next(&input, 0);
+        inputs.push(input);
+    }
+    inputs
+}
+
 /// A question of either mode and what the run is told after it.
 fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
+    let long = prop_oneof![Just(0), Just(WINDOW)];
     let react = proptest::collection::vec(any_input(), 0..60);
     let plan = proptest::collection::vec(any_planned_input(), 0..60);
-    prop_oneof![
+    let runs = prop_oneof![
         react.prop_map(|inputs| (story::asked("why?"), inputs)),
         plan.prop_map(|inputs| {
             let mut asked = story::asked_to_plan("why?");
             asked.settings.plan.max_tasks = 2;
             (asked, inputs)
         }),
-    ]
+    ];
+    let dice = proptest::collection::vec((any::<u8>(), 0u64..=WINDOW * 3 / 2), 0..60);
+    (runs, long, prop_oneof![Just(None), dice.prop_map(Some)]).prop_map(
+        |((mut asked, inputs), tokens, dice)| {
+            story::with_history(&mut asked, tokens, WINDOW);
+            asked.settings.context.keep_turns = 2;
+            let Some(dice) = dice else { return (asked, inputs) };
+            asked.settings.budget.steps = 30;
+            let inputs = driven(&asked, &dice);
+            (asked, inputs)
+        },
+    )
 }
 
 /// The effects that an input answers, given what was owed before it.
@@ -129,6 +195,17 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
 
 fn ids(due: &[Effect]) -> BTreeSet<EffectId> {
     due.iter().map(Effect::id).collect()
+}
+
+/// Turns and rounds, those that were summed up included.
+fn turns(conversation: &Conversation) -> usize {
+    let compacted = conversation.compacted.as_ref().map_or(0, |compacted| compacted.turns);
+    compacted as usize + turns_among(&conversation.items)
+}
+
+fn exchanges(conversation: &Conversation) -> usize {
+    let compacted = conversation.compacted.as_ref().map_or(0, |compacted| compacted.exchanges);
+    compacted as usize + conversation.history.len()
 }
 
 proptest! {
@@ -190,6 +267,29 @@ proptest! {
             text.map(|text| serde_json::from_str(&text).unwrap()).collect();
         prop_assert_eq!(&read, &records);
         prop_assert_eq!(Journal::fold(&read).unwrap(), journal);
+    }
+
+    #[test]
+    fn nothing_is_forgotten_by_summing_up(
+        (asked, inputs) in any_story(),
+    ) {
+        let (mut journal, _) = Journal::open(asked, 1, story::write(0), 0);
+        for input in inputs {
+            let before = journal.run().conversation().clone();
+            let Some((next, _)) = journal.decide(vec![input], 1, story::write(1), 100) else {
+                continue;
+            };
+            journal = next;
+            let after = journal.run().conversation();
+            prop_assert!(turns(&before) <= turns(after), "{before:?} became {after:?}");
+            prop_assert!(exchanges(&before) == exchanges(after));
+            let known = |conversation: &Conversation| {
+                let all = Part { exchanges: 0, items: conversation.items.len() };
+                BTreeSet::from_iter(conversation.files_of(all))
+            };
+            prop_assert!(known(&before).is_subset(&known(after)));
+            prop_assert!(before.last_words().is_empty() || !after.last_words().is_empty());
+        }
     }
 
     #[test]

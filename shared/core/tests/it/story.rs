@@ -2,19 +2,19 @@
 
 use djinn_core::budget::{Budget, Spent, Usage};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::conversation::Reasoning;
+use djinn_core::conversation::{Exchange, Reasoning};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::{
     CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
 };
 use djinn_core::input::{
-    Asked, AskedCall, Finish, Input, ModelReplied, Reply, TaskEnded, TaskReport,
+    Asked, AskedCall, Finish, Input, ModelReplied, Reply, TaskEnded, TaskReport, Window,
 };
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::preview::{Preview, TextKind};
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Mode, Role, RunSettings};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
     Arguments, EffectClass, FailReason, Observation, OfferedTool, Outcome, Shown,
@@ -32,6 +32,8 @@ pub(crate) fn asked(question: &str) -> Asked {
         output_style: None,
         base_prompt: String::new(),
         history: Vec::new(),
+        history_tokens: 0,
+        earlier: None,
         files: vec![file("sales.csv")],
         settings: RunSettings {
             budget: Budget { steps: 4, wall_ms: 60_000 },
@@ -46,6 +48,18 @@ pub(crate) fn asked_to_plan(question: &str) -> Asked {
     let mut asked = asked(question);
     asked.settings.mode = Mode::PlanSolve;
     asked
+}
+
+/// After a conversation of so many tokens, with models that take `window`.
+pub(crate) fn with_history(asked: &mut Asked, tokens: u64, window: u64) {
+    let exchange = |nth: u32| Exchange {
+        question: format!("Question {nth}?"),
+        answer: format!("Answer {nth}."),
+    };
+    asked.history = (1..=4).map(exchange).collect();
+    asked.history_tokens = tokens;
+    let windows = Role::ALL.iter().map(|role| (*role, window)).collect();
+    asked.settings.context.windows = windows;
 }
 
 /// The planner's reply with one call of its tool.
@@ -142,7 +156,15 @@ pub(crate) fn reply(message: &str, reply: Reply) -> Input {
         reply,
         offered: offered(),
         dropped: None,
+        window: None,
     }))
+}
+
+/// The same reply, to a request that took up so many tokens of so many.
+pub(crate) fn filling(input: Input, tokens: u64, limit: u64) -> Input {
+    let Input::ModelReplied(mut replied) = input else { unreachable!("no reply") };
+    replied.window = Some(Window { tokens, limit });
+    Input::ModelReplied(replied)
 }
 
 pub(crate) fn cut_off(message: &str, text: &str) -> Input {

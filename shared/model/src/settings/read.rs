@@ -102,7 +102,7 @@ fn from_json(json: &str, var: Vars<'_>) -> Result<Settings, SettingsError> {
         .into_iter()
         .map(|(role, value)| read_role(role, &value, &known))
         .collect::<Result<BTreeMap<_, _>, _>>()?;
-    for role in Role::ALL {
+    for role in Role::ALL.iter().filter(|role| **role != Role::Compactor) {
         if default.is_none() && !roles.contains_key(role.as_str()) {
             return Err(SettingsError::new(
                 "default",

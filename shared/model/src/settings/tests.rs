@@ -106,6 +106,8 @@ fn everything_can_be_set() {
             (Role::Summary, "small".to_owned()),
             (Role::Planner, "main".to_owned()),
             (Role::Executor, "main".to_owned()),
+            // It has the summary's unless it is named.
+            (Role::Compactor, "small".to_owned()),
         ])
     );
     assert_eq!(settings.stored_keys().collect::<Vec<_>>(), [key]);
@@ -139,7 +141,7 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"critic": "a"}})),
-        "roles.critic is no role; there are react, summary, planner, executor, report, search, code, analysis"
+        "roles.critic is no role; there are react, summary, planner, executor, compactor, report, search, code, analysis"
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"react": 1}})),

@@ -65,6 +65,7 @@ impl LivePreviews {
                 | Event::CallRequested { .. }
                 | Event::CallCompleted { .. }
                 | Event::FileAdded { .. }
+                | Event::ContextCompacted { .. }
                 | Event::PlanChanged { .. }
                 | Event::TaskStarted { .. }
                 | Event::TaskEnded { .. } => {}

@@ -162,6 +162,7 @@ fn run_end(run: &Run, record: &Record) -> RunEnd {
         | Event::CallRequested { .. }
         | Event::CallCompleted { .. }
         | Event::FileAdded { .. }
+        | Event::ContextCompacted { .. }
         | Event::PlanChanged { .. }
         | Event::TaskStarted { .. }
         | Event::TaskEnded { .. } => None,

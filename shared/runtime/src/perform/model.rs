@@ -5,7 +5,7 @@ use std::sync::Arc;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
-use djinn_core::input::{Input, ModelReplied, Reply};
+use djinn_core::input::{Input, ModelReplied, Reply, Window};
 use djinn_core::preview::{Preview, TextKind};
 use djinn_core::run::{DELIVERABLES_MARK, Run};
 use djinn_core::settings::Role;
@@ -55,7 +55,7 @@ impl<P: Ports> Call<P> {
                 Err(failure) => return vec![self.failed(failure)],
             };
             let (sent_text, error) = match self.attempt(&rendered).await {
-                Ok(reply) => return vec![replied(&self.call.message, reply, &rendered)],
+                Ok(reply) => return vec![replied(&self.call.message, reply, &rendered, limit)],
                 Err(failed_attempt) => failed_attempt,
             };
             let call = &rendered.request.call;
@@ -102,7 +102,9 @@ impl<P: Ports> Call<P> {
         let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
         let tools = match role {
             Role::Planner => vec![render::planning_tool(self.ports.prompts(), language)],
-            Role::React | Role::Executor | Role::Summary => self.ports.tools().specs(language),
+            Role::React | Role::Executor | Role::Summary | Role::Compactor => {
+                self.ports.tools().specs(language)
+            }
         };
         let count = |text: &str| self.ports.model().count_tokens(role, text);
         render::request(self.ports.prompts(), tools, &self.run, &self.call, name, limit, count)
@@ -146,16 +148,21 @@ impl<P: Ports> Call<P> {
     }
 }
 
-fn replied(message: &MessageId, reply: Reply, rendered: &Rendered) -> Input {
+fn replied(message: &MessageId, reply: Reply, rendered: &Rendered, limit: u64) -> Input {
     let offered = rendered.request.tools.iter().map(|tool| tool.offered()).collect();
     let (message, dropped) = (message.clone(), rendered.dropped);
-    Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped }))
+    let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
+    let tokens = rendered.tokens.max(reply.usage.input_tokens.saturating_add(left_out));
+    let window = Some(Window { tokens, limit });
+    Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
 }
 
 /// The pieces of one reply: what viewers are shown, with its offsets.
 struct Pieces {
     message: MessageId,
     attempt: u32,
+    /// Whether anybody is to see it: what sums up older turns is for the model alone.
+    hidden: bool,
     text: u64,
     reasoning: u64,
     deliverables: Option<HiddenTail>,
@@ -166,6 +173,7 @@ impl Pieces {
         Self {
             message: call.message.clone(),
             attempt: call.attempt,
+            hidden: call.role == Role::Compactor,
             text: 0,
             reasoning: 0,
             deliverables: (call.role == Role::Summary).then(HiddenTail::default),
@@ -178,7 +186,7 @@ impl Pieces {
             (TextKind::Text, Some(tail)) => (tail.take(delta.text), &mut self.text),
             (TextKind::Text, None) => (delta.text.to_owned(), &mut self.text),
         };
-        if text.is_empty() {
+        if text.is_empty() || self.hidden {
             return None;
         }
         let start = *offset;

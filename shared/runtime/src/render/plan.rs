@@ -1,5 +1,6 @@
 //! Plans and tasks as models read them, and the planner's tool.
 
+use djinn_core::context::level;
 use djinn_core::input::{TaskAsked, TaskReport};
 use djinn_core::plan::{PLANNING_TOOL, Plan, Step, StepStatus};
 use djinn_core::settings::Language;
@@ -67,12 +68,28 @@ pub(super) fn round_text(
     prompts.render(language, prompt::PLAN_ROUND, values)
 }
 
+/// Reports whose texts, together, have no more bytes than the window has tokens: about a quarter of
+/// it. The longest are cut, all to the same length.
+pub(super) fn capped(reports: &[TaskReport], limit: u64) -> Vec<TaskReport> {
+    let sizes: Vec<u64> = reports.iter().map(|report| report.text.len() as u64).collect();
+    let most = usize::try_from(level(&sizes, limit)).unwrap_or(usize::MAX);
+    let mut reports = reports.to_vec();
+    for report in &mut reports {
+        let end = report.text.floor_char_boundary(most);
+        if end < report.text.len() {
+            report.text.truncate(end);
+            report.text.push_str(prompt::CUT_MARK);
+        }
+    }
+    reports
+}
+
 /// What fills a task's question.
-pub(super) fn task_values(question: &str, task: &TaskAsked) -> Value {
+pub(super) fn task_values(question: &str, task: &TaskAsked, limit: u64) -> Value {
     json!({
         "query": question,
         "words": task.words,
-        "before": task.before,
+        "before": capped(&task.before, limit),
         "failed_before": task.failed_before.as_deref().unwrap_or_default(),
     })
 }

@@ -1,15 +1,19 @@
 //! A question comes in: it starts a run, or joins the one it belongs to.
 
+use std::collections::BTreeMap;
+
 use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::conversation::Exchange;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256};
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::settings::{OutputStyle, RunSettings};
+use djinn_core::settings::{Mode, OutputStyle, Role, RunSettings};
 use serde_json::json;
 
 use super::{Driving, unavailable};
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, Lease, NewRun, SessionKey, SessionView};
+use crate::port::model::Model;
 use crate::port::{Ports, RunKey};
 use crate::settings::{expiry_s, milliseconds};
 
@@ -183,6 +187,7 @@ impl Question {
     fn into_asked<P: Ports>(self, ports: &P, view: SessionView, body_hash: String) -> Asked {
         let mut settings = self.settings;
         settings.prompt_version = ports.prompts().version().to_owned();
+        settings.context.windows = windows(ports);
         Asked {
             tenant: self.tenant,
             user: self.user,
@@ -192,10 +197,33 @@ impl Question {
             question: self.text,
             output_style: self.output_style,
             base_prompt: self.base_prompt,
+            history_tokens: tokens_of(ports, &settings, &view.history),
+            earlier: None,
             history: view.history,
             files: view.files,
             settings,
             task: None,
         }
     }
+}
+
+/// What the models take now; a model that is not configured fails when it is called.
+fn windows<P: Ports>(ports: &P) -> BTreeMap<Role, u64> {
+    let window = |role: &Role| Some((*role, ports.model().limits(*role).ok()?.max_input_tokens));
+    Role::ALL.iter().filter_map(window).collect()
+}
+
+/// Tokens of a history. They are counted only where that could matter.
+fn tokens_of<P: Ports>(ports: &P, settings: &RunSettings, history: &[Exchange]) -> u64 {
+    let role = match settings.mode {
+        Mode::React => Role::React,
+        Mode::PlanSolve => Role::Planner,
+    };
+    let window = settings.context.windows.get(&role).copied().unwrap_or(u64::MAX);
+    let texts = || history.iter().flat_map(|exchange| [&exchange.question, &exchange.answer]);
+    let bytes: u64 = texts().map(|text| text.len() as u64).sum();
+    if bytes <= window / 2 {
+        return bytes.div_ceil(4);
+    }
+    texts().map(|text| ports.model().count_tokens(role, text)).sum()
 }

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod compacting;
 mod crash;
 mod expiry;
 mod fault;

@@ -77,6 +77,9 @@ fn line(event: &Event) -> String {
             format!("fails: {} {detail}", reason.as_str()).trim_end().to_owned()
         }
         Event::FileAdded { file } => format!("is given {}", file.name),
+        Event::ContextCompacted { exchanges, turns, .. } => {
+            format!("sums up {exchanges} exchanges and {turns} turns")
+        }
         Event::PlanChanged { plan } => {
             let steps = plan.steps().iter();
             let steps = steps.map(|step| format!("{} {:?}", step.words(), step.status));

@@ -48,6 +48,8 @@ impl Run {
             output_style: None,
             base_prompt: String::new(),
             history: Vec::new(),
+            history_tokens: 0,
+            earlier: None,
             files: Vec::new(),
             settings: RunSettings::default(),
             task: None,
@@ -96,8 +98,13 @@ pub(super) fn lease(holder: &str, until_ms: i64, epoch: u64) -> Lease {
 pub(super) fn record(n: u64, write: &str, text: &str) -> Made<Record> {
     let message = MessageId::turn(1);
     let reply = Reply { text: text.to_owned(), ..Reply::default() };
-    let replied =
-        ModelReplied { message: message.clone(), reply, offered: Vec::new(), dropped: None };
+    let replied = ModelReplied {
+        message: message.clone(),
+        reply,
+        offered: Vec::new(),
+        dropped: None,
+        window: None,
+    };
     let at_ms = 1_700_000_000_000 + i64::try_from(n)?;
     let event = Event::MessageCompleted {
         message,

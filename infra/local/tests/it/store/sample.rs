@@ -40,6 +40,8 @@ pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
         output_style: None,
         base_prompt: String::new(),
         history: Vec::new(),
+        history_tokens: 0,
+        earlier: None,
         files: Vec::new(),
         settings: RunSettings::default(),
         task: None,
@@ -54,8 +56,13 @@ pub(crate) fn lease() -> Lease {
 
 pub(crate) fn record(n: u64, text: &str) -> Record {
     let reply = Reply { text: text.to_owned(), ..Reply::default() };
-    let replied =
-        ModelReplied { message: MessageId::turn(1), reply, offered: Vec::new(), dropped: None };
+    let replied = ModelReplied {
+        message: MessageId::turn(1),
+        reply,
+        offered: Vec::new(),
+        dropped: None,
+        window: None,
+    };
     Record {
         v: FORMAT,
         n,

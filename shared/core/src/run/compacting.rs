@@ -1,0 +1,253 @@
+//! Long conversations: what is older is summed up before the next turn, when it takes up too much of
+//! its model's window.
+//!
+//! It is decided by what the journal holds: how large the newest request was, as its reply's record
+//! says, and what joined the conversation since. The call that sums up stands between two turns; a
+//! turn is owed only when that call is answered, well or badly.
+
+use super::{Phase, Run};
+use crate::agent_loop::{Attempts, MAX_CRASHES};
+use crate::conversation::{Conversation, Exchange, Item, Part, Turn, turns_among};
+use crate::effect::{Effect, ModelCall, ToolChoice};
+use crate::entry::Event;
+use crate::id::MessageId;
+use crate::input::{Asked, Finish, ModelReplied, Window};
+use crate::plan::Plan;
+use crate::settings::Role;
+use crate::tool::{Arguments, Observation, Outcome, Shown};
+
+/// How often in a row it may fail before the run goes on without.
+const MAX_FAILED: u32 = 2;
+
+/// What is worth a call: so much of the limit, unless the next request would not fit at all.
+const WORTH_AN: u64 = 8;
+
+/// How far a conversation has filled its model's window, and the call that makes room in it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Compacting {
+    /// Tokens that the next request would have.
+    tokens: u64,
+    /// The tokens it could have, once a reply told.
+    limit: Option<u64>,
+    /// Calls in a row that came to nothing.
+    failed: u32,
+    open: Option<Open>,
+}
+
+/// A call that sums up.
+#[derive(Debug, Clone, PartialEq)]
+struct Open {
+    message: MessageId,
+    attempts: Attempts,
+    part: Part,
+}
+
+impl Compacting {
+    pub(super) fn new(asked: &Asked) -> Self {
+        let before = asked.task.iter().flat_map(|task| &task.before);
+        let before: u64 = before.map(|report| estimated(report.text.len())).sum();
+        let own = asked.question.len() + asked.base_prompt.len();
+        let earlier = asked.earlier.as_ref().map_or(0, |earlier| earlier.text.len());
+        let tokens = asked.history_tokens + before + estimated(own + earlier);
+        Self { tokens, limit: None, failed: 0, open: None }
+    }
+
+    /// The call, while it is owed.
+    pub(super) fn due(&self) -> Option<Effect> {
+        self.open.as_ref().map(|open| {
+            Effect::CallModel(ModelCall {
+                message: open.message.clone(),
+                role: Role::Compactor,
+                attempt: open.attempts.next(),
+                failed: open.attempts.failed,
+                tool_choice: ToolChoice::None,
+            })
+        })
+    }
+
+    /// The attempts at the call while it is owed: some if it writes this message.
+    pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<Option<&mut Attempts>> {
+        let open = self.open.as_mut()?;
+        Some((open.message == *message).then_some(&mut open.attempts))
+    }
+
+    /// The driver died. Whether that concerns the call.
+    pub(super) fn resumed(&mut self) -> bool {
+        let Some(open) = &mut self.open else { return false };
+        open.attempts.crashes += 1;
+        if open.attempts.crashes >= MAX_CRASHES {
+            self.fail();
+        }
+        true
+    }
+
+    /// The call came to nothing. The next request is shortened instead.
+    fn fail(&mut self) {
+        self.failed += 1;
+        self.open = None;
+    }
+
+    /// Nobody waits for the call any more.
+    pub(super) fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// A request was so large.
+    pub(super) fn measured(&mut self, window: Option<Window>) {
+        if let Some(Window { tokens, limit }) = window {
+            self.tokens = tokens;
+            self.limit = Some(limit);
+        }
+    }
+
+    /// These join the conversation. A single one is shortened to what fits.
+    pub(super) fn add(&mut self, items: &[Item]) {
+        let most = self.limit.unwrap_or(u64::MAX) / 2;
+        let added: u64 = items.iter().map(|item| tokens_of(item).min(most)).sum();
+        self.tokens = self.tokens.saturating_add(added);
+    }
+}
+
+impl Run {
+    /// What is being summed up.
+    #[must_use]
+    pub fn compacting(&self) -> Option<Part> {
+        self.compacting.open.as_ref().map(|open| open.part)
+    }
+
+    /// Owes the call that sums up, if the turn that comes next needs it.
+    pub(super) fn compact_if_due(&mut self) {
+        let due = match &self.phase {
+            Phase::Reacting(agent) => agent.due(),
+            Phase::PlanSolving(solving) => solving.due(&self.asked.settings.plan),
+            Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
+        };
+        let Some(Effect::CallModel(next)) = due.into_iter().next() else { return };
+        let settings = &self.asked.settings.context;
+        let Compacting { tokens, limit, failed, .. } = self.compacting;
+        let limit = limit.or_else(|| settings.windows.get(&next.role).copied());
+        let Some(limit) = limit.filter(|_| failed < MAX_FAILED) else { return };
+        if tokens.saturating_mul(100) <= limit.saturating_mul(settings.compact_at.into()) {
+            return;
+        }
+        let part = older(&self.conversation, settings.keep_turns as usize, limit / 2);
+        let gain = tokens_in(&self.conversation, part);
+        if gain > 0 && (gain >= limit / WORTH_AN || tokens > limit) {
+            let (message, attempts) = (next.message.compaction(), Attempts::default());
+            self.compacting.open = Some(Open { message, attempts, part });
+        }
+    }
+
+    /// Takes the text that sums up.
+    pub(super) fn compacted(&mut self, replied: &ModelReplied) -> Vec<(String, Event)> {
+        let Some(Open { part, message, .. }) = self.compacting.open.clone() else {
+            return Vec::new();
+        };
+        let reply = &replied.reply;
+        if reply.text.trim().is_empty() || reply.finish == Finish::Filtered {
+            self.compacting.fail();
+            return Vec::new();
+        }
+        let items = self.conversation.items.get(..part.items).unwrap_or_default();
+        let turns = u32::try_from(turns_among(items)).unwrap_or(u32::MAX);
+        let exchanges = u32::try_from(part.exchanges).unwrap_or(u32::MAX);
+        let gain = tokens_in(&self.conversation, part);
+        self.conversation.compact(part, &reply.text);
+        let Compacting { tokens, limit, .. } = self.compacting;
+        let tokens = tokens.saturating_sub(gain).saturating_add(estimated(reply.text.len()));
+        self.compacting = Compacting { tokens, limit, failed: 0, open: None };
+        let (id, usage) = (message.to_string(), reply.usage);
+        vec![(id, Event::ContextCompacted { message, exchanges, turns, usage })]
+    }
+
+    /// Nothing came of summing up. Whether this message was to.
+    pub(super) fn compacting_failed(&mut self, message: &MessageId) -> bool {
+        let is_it = self.compacting.open.as_ref().is_some_and(|open| open.message == *message);
+        if is_it {
+            self.compacting.fail();
+        }
+        is_it
+    }
+}
+
+/// What of a conversation is older than its newest `keep` turns, or than as many of them as have
+/// room; the newest is never among it.
+fn older(conversation: &Conversation, keep: usize, room: u64) -> Part {
+    let items = &conversation.items;
+    let (mut start, mut kept, mut used) = (items.len(), 0, 0);
+    let has_room = |kept: usize, used: u64| kept < keep && used <= room;
+    while start > 0 {
+        // A note belongs to the turn before it.
+        let earlier = items.get(..start).unwrap_or_default();
+        let turn = earlier.iter().rposition(|item| !matches!(item, Item::Note(_))).unwrap_or(0);
+        used += earlier.iter().skip(turn).map(tokens_of).sum::<u64>();
+        if kept > 0 && !has_room(kept, used) {
+            return Part { exchanges: conversation.history.len(), items: start };
+        }
+        kept += 1;
+        start = turn;
+    }
+    let mut exchanges = conversation.history.len();
+    for exchange in conversation.history.iter().rev() {
+        used += tokens_of_exchange(exchange);
+        if !has_room(kept, used) {
+            break;
+        }
+        kept += 1;
+        exchanges -= 1;
+    }
+    Part { exchanges, items: 0 }
+}
+
+fn tokens_in(conversation: &Conversation, part: Part) -> u64 {
+    let exchanges = conversation.history.get(..part.exchanges).unwrap_or_default();
+    let items = conversation.items.get(..part.items).unwrap_or_default();
+    tokens_of_history(exchanges) + items.iter().map(tokens_of).sum::<u64>()
+}
+
+pub(super) fn tokens_of_history(history: &[Exchange]) -> u64 {
+    history.iter().map(tokens_of_exchange).sum()
+}
+
+/// About three bytes are a token: a little more than most texts have, in English and in Chinese.
+fn estimated(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(3)
+}
+
+fn tokens_of_exchange(exchange: &Exchange) -> u64 {
+    estimated(exchange.question.len() + exchange.answer.len())
+}
+
+fn tokens_of(item: &Item) -> u64 {
+    estimated(match item {
+        Item::Turn(turn) => bytes_of(turn),
+        Item::Note(_) => 0,
+        Item::Round { reports, plan } => {
+            let reports = reports.iter().map(|report| report.words.len() + report.text.len());
+            reports.sum::<usize>() + bytes_of_plan(plan)
+        }
+    })
+}
+
+fn bytes_of_plan(plan: &Plan) -> usize {
+    plan.steps().iter().map(|step| step.stage.len() + step.details.len() + step.note.len()).sum()
+}
+
+fn bytes_of(turn: &Turn) -> usize {
+    let calls = turn.calls.iter().map(|(call, outcome)| {
+        let arguments = match &call.arguments {
+            Arguments::Parsed(arguments) => {
+                serde_json::to_string(arguments).map_or(0, |json| json.len())
+            }
+            Arguments::Malformed { .. } => 0,
+        };
+        let text = match outcome {
+            Outcome::Done(Observation { shown: Shown::Plan { plan }, .. }) => bytes_of_plan(plan),
+            Outcome::Done(observation) => observation.text.len(),
+            Outcome::Failed { detail, .. } => detail.len(),
+        };
+        call.tool.len() + arguments + text
+    });
+    let reasoning = turn.reasoning.as_ref().map_or(0, |reasoning| reasoning.text.len());
+    turn.text.len() + reasoning + calls.sum::<usize>()
+}

@@ -1,0 +1,175 @@
+//! Long conversations: what is summed up when, as a table; and what stands for it then.
+
+use djinn_core::conversation::Part;
+use djinn_core::effect::Effect;
+use djinn_core::id::TaskId;
+use djinn_core::input::{Asked, Input};
+use djinn_core::journal::Journal;
+use djinn_core::run::Run;
+use djinn_core::settings::Role;
+use djinn_core::status::RunStatus;
+use serde_json::{Value, json};
+
+use crate::machine;
+use crate::story;
+
+/// Tokens that a model takes.
+const WINDOW: u64 = 1_000;
+
+fn asked(question: &str) -> Asked {
+    let mut asked = story::asked(question);
+    asked.settings.budget.steps = 20;
+    asked.settings.context.keep_turns = 2;
+    asked
+}
+
+/// `filled t1 300 read(a)` is a reply of about 200 tokens to a request of 300.
+fn input(line: &str) -> Input {
+    let Some(rest) = line.strip_prefix("filled ") else { return machine::input(line) };
+    let mut words = rest.split_whitespace();
+    let message = words.next().unwrap();
+    let tokens = words.next().unwrap().parse().unwrap();
+    let calls: Vec<(&str, Value)> = words
+        .map(|call| {
+            let (tool, of) = call.strip_suffix(')').unwrap().split_once('(').unwrap();
+            (tool, json!({"of": of}))
+        })
+        .collect();
+    story::filling(story::replied(message, &"talk ".repeat(120), &calls), tokens, WINDOW)
+}
+
+fn told(asked: Asked, lines: &[&str]) -> Run {
+    let (journal, _) = story::journal_of(asked, lines.iter().map(|line| input(line)).collect());
+    journal.run().clone()
+}
+
+fn owed(run: &Run) -> Vec<String> {
+    machine::owed(run)
+}
+
+#[test]
+fn compacting_does_what_its_table_says() {
+    let cases = machine::check(include_str!("compacting.txt"), asked, input, owed);
+    assert_eq!(cases, 7);
+}
+
+#[test]
+fn what_was_summed_up_is_replaced_and_its_files_and_last_words_are_kept() {
+    let run = told(
+        asked("why?"),
+        &[
+            "filled t1 300 file_tool(a)",
+            "wrote t1.c1",
+            "replied t2 \"\" read(b)",
+            "returned t2.c1",
+            "replied t3 \"\" read(c)",
+            "returned t3.c1",
+        ],
+    );
+    assert_eq!((run.compacting(), owed(&run)), (None, vec!["model:t4".to_owned()]));
+    let mut run = run;
+    for line in ["filled t4 990 read(d)", "returned t4.c1"] {
+        run.next(&input(line), 0).unwrap();
+    }
+    // The newest two stay, and so does the question.
+    assert_eq!(run.compacting(), Some(Part { exchanges: 0, items: 2 }));
+    let before = run.spent().model_calls;
+    run.next(&story::replied("t5.compact", "  What was done: a lot.  ", &[]), 0).unwrap();
+    let conversation = run.conversation();
+    let compacted = conversation.compacted.as_ref().unwrap();
+    assert_eq!(compacted.text, "What was done: a lot.");
+    assert_eq!((compacted.exchanges, compacted.turns), (0, 2));
+    assert_eq!(compacted.files.iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["growth.md"]);
+    assert_eq!((conversation.items.len(), conversation.question.as_str()), (2, "why?"));
+    assert_eq!((run.spent().model_calls, run.spent().steps), (before + 1, 4));
+    assert!(conversation.last_words().starts_with("talk"));
+}
+
+#[test]
+fn the_words_of_turns_that_are_gone_are_still_the_last_ones() {
+    let mut run = told(
+        asked("why?"),
+        &[
+            "replied t1 \"North grew.\" read(a)",
+            "returned t1.c1",
+            "replied t2 \"\" read(b)",
+            "returned t2.c1",
+            "replied t3 \"\" read(c)",
+            "returned t3.c1",
+        ],
+    );
+    let full = story::filling(story::replied("t4", "", &[("read", json!({}))]), 2_000, WINDOW);
+    run.next(&full, 0).unwrap();
+    run.next(&input("returned t4.c1"), 0).unwrap();
+    run.next(&story::replied("t5.compact", "Notes.", &[]), 0).unwrap();
+    assert_eq!(run.conversation().last_words(), "North grew.");
+}
+
+#[test]
+fn a_long_history_is_summed_up_before_the_first_request() {
+    let mut asked = asked("and now?");
+    story::with_history(&mut asked, 700, WINDOW);
+    assert_eq!(owed(&Run::start(asked.clone(), 0).0), ["model:t1"]);
+    asked.history_tokens = 400_000;
+    asked.history[3].answer = "long ".repeat(200);
+    let (mut run, _) = Run::start(asked.clone(), 0);
+    assert_eq!(owed(&run), ["model:t1.compact"]);
+    assert_eq!(run.compacting(), Some(Part { exchanges: 2, items: 0 }), "the newest two stay");
+    asked.history[3].answer = "long ".repeat(2_000);
+    let (all, _) = Run::start(asked, 0);
+    assert_eq!(all.compacting(), Some(Part { exchanges: 4, items: 0 }));
+
+    run.next(&story::replied("t1.compact", "They asked two things.", &[]), 0).unwrap();
+    assert_eq!(owed(&run), ["model:t1"]);
+    let compacted = run.conversation().compacted.as_ref().unwrap();
+    assert_eq!((compacted.exchanges, run.conversation().history.len()), (2, 2));
+    // A first reply without calls is the answer, as ever.
+    run.next(&story::replied("t1", "It is 4.", &[]), 0).unwrap();
+    assert_eq!(run.status(), RunStatus::Finished);
+}
+
+#[test]
+fn without_a_known_window_nothing_is_summed_up() {
+    let mut asked = asked("why?");
+    asked.history_tokens = 400_000;
+    assert_eq!(owed(&Run::start(asked, 0).0), ["model:t1"]);
+}
+
+#[test]
+fn the_planner_sums_up_rounds_and_its_tasks_begin_with_the_notes() {
+    let mut asked = story::asked_to_plan("why?");
+    asked.settings.context.keep_turns = 1;
+    story::with_history(&mut asked, 0, WINDOW);
+    let (mut journal, _) = Journal::open(asked, 1, story::write(0), 0);
+    let plans = |message: &str, tokens: u64, command: Value| {
+        story::filling(story::planned(message, &command), tokens, WINDOW)
+    };
+    let report = "long ".repeat(100);
+    let done = |task: &str| story::task_ended(task, RunStatus::Finished, &report);
+    let tell = |journal: &mut Journal, input: Input| {
+        let n = journal.next();
+        *journal = journal.decide(vec![input], 1, story::write(n), 0).unwrap().0;
+        owed(journal.run())
+    };
+    let create = json!({"command": "create", "steps": ["a"]});
+    assert_eq!(tell(&mut journal, plans("t1", 950, create)), ["task:s1.1"]);
+    // A round is what the planner sees next; before it, there must be room.
+    assert_eq!(tell(&mut journal, done("s1.1")), ["model:t2.compact"]);
+    assert_eq!(journal.run().compacting(), Some(Part { exchanges: 4, items: 1 }));
+    let notes = story::replied("t2.compact", "Step a is planned.", &[]);
+    assert_eq!(tell(&mut journal, notes), ["model:t2"]);
+    let update = json!({"command": "update", "steps": ["a", "b"]});
+    assert_eq!(tell(&mut journal, plans("t2", 500, update)), ["task:s2.1"]);
+
+    let task = journal.run().task(&TaskId::of(2, 1)).unwrap();
+    assert_eq!((task.history.len(), task.task.as_ref().unwrap().before.len()), (0, 1));
+    let earlier = task.earlier.clone().unwrap();
+    assert_eq!((earlier.text.as_str(), earlier.exchanges), ("Step a is planned.", 4));
+    let (task, _) = Run::start(task, 0);
+    let due = task.due();
+    assert!(matches!(&due[0], Effect::CallModel(call) if call.role == Role::Executor), "{due:?}");
+    assert_eq!(
+        (task.conversation().compacted.as_ref(), task.conversation().last_words()),
+        (Some(&earlier), "")
+    );
+}
