@@ -19,13 +19,13 @@ pub enum Effect {
     Wait {
         /// For what.
         limit: Limit,
-        /// When, Unix milliseconds.
+        /// When it has to be told something, Unix milliseconds: see [`crate::run::Run::next_limit`].
         until_ms: i64,
     },
     /// Have a task worked on, here or in another invocation. Answered by `TaskEnded`; until then a
     /// task that nobody drives is dispatched again.
     Dispatch(Dispatch),
-    /// Deliver what an ended run still owes. Answered by `Delivered`.
+    /// Deliver what is owed to others when work ends. Answered by `Delivered`.
     Deliver(Delivery),
 }
 
@@ -89,18 +89,22 @@ pub enum ToolChoice {
 pub enum Limit {
     /// The wall-time budget.
     WallTime,
+    /// The wall-time budget less what the summary needs.
+    WorkTime,
     /// The number of hand-overs.
     Hops,
 }
 
-/// What an ended run still owes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// What is owed to others when a run, or its work, has ended.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// Its recurring alarm is to be removed.
     AlarmRemoval,
     /// The task's outcome is to be put into its run's mailbox.
     Outcome,
+    /// This task of the run's is to be told to stop: nobody waits for it any more.
+    Stop(TaskId),
 }
 
 /// Names an effect; the attempt is no part of it.
@@ -127,7 +131,7 @@ impl Effect {
             Self::RunTool(run) => EffectId::Tool(run.call.id.clone()),
             Self::Wait { limit, .. } => EffectId::Wait(*limit),
             Self::Dispatch(dispatch) => EffectId::Task(dispatch.task.clone()),
-            Self::Deliver(delivery) => EffectId::Deliver(*delivery),
+            Self::Deliver(delivery) => EffectId::Deliver(delivery.clone()),
         }
     }
 }
@@ -139,9 +143,11 @@ impl fmt::Display for EffectId {
             Self::Tool(call) => write!(f, "tool:{call}"),
             Self::Task(task) => write!(f, "task:{task}"),
             Self::Wait(Limit::WallTime) => f.write_str("wait:wall_time"),
+            Self::Wait(Limit::WorkTime) => f.write_str("wait:work_time"),
             Self::Wait(Limit::Hops) => f.write_str("wait:hops"),
             Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
             Self::Deliver(Delivery::Outcome) => f.write_str("deliver:outcome"),
+            Self::Deliver(Delivery::Stop(task)) => write!(f, "deliver:stop:{task}"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod ended;
 mod ending;
+mod limit;
 mod plan_solve;
 mod summary;
 mod task;
@@ -18,10 +19,10 @@ use crate::agent_loop::{AgentLoop, Attempts, MAX_CRASHES, Observed};
 use crate::budget::{Spent, Usage};
 use crate::code::{ErrorCode, Failure};
 use crate::conversation::{Conversation, Item};
-use crate::effect::{Effect, Limit};
+use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
-use crate::id::MessageId;
+use crate::id::{MessageId, TaskId};
 use crate::input::{Asked, Input, ModelReplied};
 use crate::settings::{Mode, Role};
 use crate::status::RunStatus;
@@ -41,6 +42,8 @@ pub struct Run {
     produced: FileList,
     files_heard_of: BTreeSet<String>,
     spent: Spent,
+    /// Tasks that were given up while they were at work, and have not been told so.
+    to_stop: BTreeSet<TaskId>,
     phase: Phase,
 }
 
@@ -72,6 +75,7 @@ impl Run {
             produced: FileList::default(),
             files_heard_of: BTreeSet::new(),
             spent: Spent::default(),
+            to_stop: BTreeSet::new(),
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
                 (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),
@@ -86,9 +90,12 @@ impl Run {
     /// Takes an input and says what viewers see of it. `None` means that the input answers nothing
     /// that is owed, or was had already: the run is unchanged and nothing is to be recorded.
     pub fn next(&mut self, input: &Input, at_ms: i64) -> Option<Vec<Entry>> {
-        let events = match &mut self.phase {
-            Phase::Ended(ended) => ended.next(input)?,
-            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
+        let events = match (&mut self.phase, input) {
+            (_, Input::Delivered { delivery: Delivery::Stop(task) }) => {
+                self.to_stop.remove(task).then(Vec::new)?
+            }
+            (Phase::Ended(ended), input) => ended.next(input)?,
+            (Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_), input) => {
                 self.work(input, at_ms)?
             }
         };
@@ -103,15 +110,21 @@ impl Run {
     /// Everything the run owes now, in a stable order.
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
-        let mut due = match &self.phase {
-            Phase::Reacting(agent) => agent.due(),
-            Phase::PlanSolving(solving) => solving.due(&self.asked.settings.plan),
-            Phase::Summarizing(summarizing) => vec![summarizing.due()],
+        let stops = self.to_stop.iter().cloned().map(Delivery::Stop).map(Effect::Deliver);
+        let mut due: Vec<Effect> = stops.collect();
+        match &self.phase {
+            Phase::Reacting(agent) => due.extend(agent.due()),
+            Phase::PlanSolving(solving) => due.extend(solving.due()),
+            Phase::Summarizing(summarizing) => due.push(summarizing.due()),
+            // The alarm brings the run back until its tasks have been told.
+            Phase::Ended(_) if !due.is_empty() => {}
             Phase::Ended(ended) => {
-                return ended.undelivered.iter().copied().map(Effect::Deliver).collect();
+                due.extend(ended.undelivered.iter().cloned().map(Effect::Deliver));
             }
-        };
-        due.push(Effect::Wait { limit: Limit::WallTime, until_ms: self.wall_time_ends_at_ms() });
+        }
+        // The end of the work is a moment on the way: the run waits on after it.
+        let wait = |(_, until_ms)| Effect::Wait { limit: Limit::WallTime, until_ms };
+        due.extend(self.next_limit().map(wait));
         due
     }
 
@@ -136,13 +149,6 @@ impl Run {
     #[must_use]
     pub fn started_at_ms(&self) -> i64 {
         self.started_at_ms
-    }
-
-    /// When its wall-time budget is used up, Unix milliseconds.
-    #[must_use]
-    pub fn wall_time_ends_at_ms(&self) -> i64 {
-        let wall_ms = i64::try_from(self.asked.settings.budget.wall_ms).unwrap_or(i64::MAX);
-        self.started_at_ms.saturating_add(wall_ms)
     }
 
     /// What was said.
@@ -175,7 +181,7 @@ impl Run {
             Input::Asked(_) | Input::Delivered { .. } => None,
             Input::Resumed { epoch } => Some(self.resumed(*epoch, at_ms)),
             Input::AttemptFailed { message, attempt, failure, usage } => {
-                self.attempt_failed(message, *attempt, failure, usage)
+                self.attempt_failed(message, *attempt, failure, usage, at_ms)
             }
             Input::ModelReplied(replied) => self.replied(replied, at_ms),
             Input::ModelFailed { message, failure } => self.model_failed(message, failure, at_ms),
@@ -203,16 +209,7 @@ impl Run {
             }),
             Input::StopAsked { partial, .. } => Some(self.stopped(partial.as_ref(), at_ms)),
             Input::TaskEnded(ended) => self.task_ended(ended, at_ms),
-            Input::LimitReached { limit } => {
-                let failure = match limit {
-                    Limit::WallTime => {
-                        let seconds = self.asked.settings.budget.wall_ms / 1000;
-                        Failure::new(ErrorCode::TimeUsedUp, seconds.to_string())
-                    }
-                    Limit::Hops => Failure::new(ErrorCode::HopLimit, MAX_HOPS.to_string()),
-                };
-                Some(self.fail(failure, at_ms))
-            }
+            Input::LimitReached { limit } => self.limit_reached(*limit, at_ms),
         }
     }
 
@@ -256,6 +253,7 @@ impl Run {
         attempt: u32,
         failure: &Failure,
         usage: &Usage,
+        at_ms: i64,
     ) -> Option<Vec<(String, Event)>> {
         let attempts = self.attempts_at(message).filter(|attempts| attempts.next() == attempt)?;
         attempts.failed += 1;
@@ -263,7 +261,14 @@ impl Run {
         self.spent.add_model_call(usage);
         let reset =
             Event::ItemReset { message: message.clone(), attempt, failure: failure.clone() };
-        Some(vec![(id, reset)])
+        let mut events = vec![(id, reset)];
+        // Another attempt would be another call. The summary's are allowed whatever is left.
+        if !matches!(self.phase, Phase::Summarizing(_))
+            && let Some(failure) = self.used_up()
+        {
+            events.extend(self.break_off(failure, at_ms));
+        }
+        Some(events)
     }
 
     fn replied(&mut self, replied: &ModelReplied, at_ms: i64) -> Option<Vec<(String, Event)>> {
@@ -297,8 +302,7 @@ impl Run {
             events.extend(self.answered(at_ms));
         } else if done {
             self.phase = Phase::Summarizing(Summarizing::after(None));
-        } else if turn_is_complete && self.steps_are_used_up() {
-            let failure = self.steps_used_up();
+        } else if let Some(failure) = self.used_up().filter(|_| turn_is_complete) {
             events.extend(self.break_off(failure, at_ms));
         }
         events

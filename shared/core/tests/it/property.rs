@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::entry::Event;
+use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::{Asked, Input};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
@@ -40,7 +41,11 @@ fn any_input() -> impl Strategy<Value = Input> {
         }),
         1 => Just(story::stop()),
         1 => Just(Input::LimitReached { limit: Limit::WallTime }),
+        1 => Just(Input::LimitReached { limit: Limit::WorkTime }),
         1 => Just(Input::Delivered { delivery: Delivery::AlarmRemoval }),
+        1 => (1u32..7, 1u32..3).prop_map(|(step, attempt)| {
+            Input::Delivered { delivery: Delivery::Stop(TaskId::of(step, attempt)) }
+        }),
     ]
 }
 
@@ -71,12 +76,15 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
 /// A question of either mode and what the run is told after it.
 fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
     let react = proptest::collection::vec(any_input(), 0..60);
-    let plan = proptest::collection::vec(any_planned_input(), 0..60);
+    let limits = (prop::sample::select(vec![500, 3_000, 1_000_000]), 3u32..30);
+    let plan = (proptest::collection::vec(any_planned_input(), 0..60), limits);
     prop_oneof![
         react.prop_map(|inputs| (story::asked("why?"), inputs)),
-        plan.prop_map(|inputs| {
+        plan.prop_map(|(inputs, (tokens, run_steps))| {
             let mut asked = story::asked_to_plan("why?");
             asked.settings.plan.max_tasks = 2;
+            asked.settings.plan.run_steps = run_steps;
+            asked.settings.budget.tokens = tokens;
             (asked, inputs)
         }),
     ]
@@ -84,7 +92,8 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
 
 /// The effects that an input answers, given what was owed before it.
 fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
-    let all = || due.iter().map(Effect::id).collect();
+    let deliveries = |effect: &&Effect| matches!(effect, Effect::Deliver(_));
+    let all = || due.iter().filter(|effect| !deliveries(effect)).map(Effect::id).collect();
     match input {
         Input::ModelReplied(replied) => BTreeSet::from([EffectId::Model(replied.message.clone())]),
         Input::ModelFailed { message, .. } => {
@@ -95,7 +104,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
         Input::ToolReturned { call, .. } => BTreeSet::from([EffectId::Tool(call.clone())]),
         Input::StopAsked { .. } | Input::LimitReached { .. } => all(),
         Input::TaskEnded(ended) => BTreeSet::from([EffectId::Task(ended.report.task.clone())]),
-        Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(*delivery)]),
+        Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(delivery.clone())]),
         // It is the answer of started `once` calls, and of what has crashed three times.
         Input::Resumed { .. } => due
             .iter()
@@ -140,6 +149,13 @@ proptest! {
                 let mut owed = ids(&before);
                 for id in answered(&input, &before) {
                     owed.remove(&id);
+                }
+                // The last answer of the work also ends all else of it.
+                let sums_up = EffectId::Model(MessageId::summary());
+                if after.contains(&sums_up) && !ids(&before).contains(&sums_up) {
+                    let stays = |id: &EffectId| matches!(id,
+                        EffectId::Wait(Limit::WallTime) | EffectId::Deliver(_));
+                    owed.retain(stays);
                 }
                 // The last answer of a run also ends its waiting.
                 prop_assert!(owed.is_subset(&after), "{input:?} lost {owed:?}, left {after:?}");

@@ -9,7 +9,7 @@ use djinn_core::tool::EffectClass;
 use super::happening::Happening;
 use super::{Alarm, Driver, Pass};
 use crate::perform;
-use crate::perform::task::put_outcome;
+use crate::perform::deliver::deliver;
 use crate::port::Ports;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
@@ -177,16 +177,10 @@ impl<P: Ports> Driver<P> {
             return;
         }
         let (ports, key) = (self.ports.clone(), self.key.clone());
-        let outcome = self.writer.run().task_outcome().cloned();
-        self.perform(EffectId::Deliver(delivery), EffectClass::Idempotent, async move {
-            let attempt = || async {
-                match (delivery, &outcome) {
-                    (Delivery::AlarmRemoval, _) => ports.alarms().remove_alarm(&key).await,
-                    (Delivery::Outcome, Some(outcome)) => put_outcome(&ports, &key, outcome).await,
-                    (Delivery::Outcome, None) => Ok(()),
-                }
-            };
-            let delivered = retried(&ports, attempt).await;
+        let run = self.writer.journal().shared_run();
+        let id = EffectId::Deliver(delivery.clone());
+        self.perform(id, EffectClass::Idempotent, async move {
+            let delivered = retried(&ports, || deliver(&ports, &key, &run, &delivery)).await;
             delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
     }

@@ -84,7 +84,7 @@ async fn steps_run_side_by_side_and_the_planner_sees_what_came_of_them() {
     let entries = told(&mut sim).await;
     assert_eq!(sorted(&seen(&entries)), sorted(&TOLD));
     let end = visible(&entries).pop().unwrap();
-    assert!(end.starts_with("end finished: Gold is the dearer one. (2 steps, 7 model"), "{end}");
+    assert!(end.starts_with("end finished: Gold is the dearer one. (6 steps, 7 model"), "{end}");
     // The two ran at the same time.
     let at = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
     assert!(at("s1.1.t1") < at("s2.1.end") && at("s2.1.end") < at("s3.1.start") + 1);
