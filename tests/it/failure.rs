@@ -138,13 +138,35 @@ async fn a_step_budget_that_is_used_up() {
 }
 
 #[tokio::test]
+async fn a_token_budget_that_is_used_up() {
+    let world =
+        World::start_with(|options, _| options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned())))
+            .await;
+    let rule = writes_a_file(world.model.on("How much do you read?")).usage(1_200, 10, 0).then();
+    rule.reply("Half of it is done.");
+    let ending = world.ending(&Question::of("How much do you read?", "s1")).await;
+    assert_eq!(
+        (&ending["status"], &ending["answer"]),
+        (&json!("failed"), &json!("Half of it is done."))
+    );
+    assert_eq!(ending["failure"], json!({"code": "tokens_used_up", "detail": "1000"}));
+    nothing_is_lost(&world, &world.model, "found.md").await;
+    world.model.assert_done();
+}
+
+#[tokio::test]
 async fn a_time_budget_that_is_used_up() {
     let world =
         World::start_with(|options, _| options.vars.push(("DJINN_MAX_SECONDS", "1".to_owned())))
             .await;
-    writes_a_file(world.model.on("How long do you take?")).then().say("For ever").hang_after(2);
+    let rule = writes_a_file(world.model.on("How long do you take?")).then();
+    rule.say("For ever").hang_after(2).then().reply("Half of it is done.");
     let ending = world.ending(&Question::of("How long do you take?", "s1")).await;
     assert_eq!(ending["failure"], json!({"code": "time_used_up", "detail": "1"}));
+    assert_eq!(
+        (&ending["status"], &ending["answer"]),
+        (&json!("failed"), &json!("Half of it is done."))
+    );
     assert_eq!(ending["files"][0]["name"], "found.md");
     nothing_is_lost(&world, &world.model, "found.md").await;
 }

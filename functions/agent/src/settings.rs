@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_core::budget::Budget;
-use djinn_core::settings::{ContextSettings, Language, Role, RunSettings};
+use djinn_core::settings::{ContextSettings, Language, PlanSettings, Role, RunSettings};
 use djinn_runtime::settings::{BadSetting, number};
 
 /// What a deployment decides about its agent.
@@ -20,9 +20,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_SECONDS`,
-    /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`, `DJINN_KEEP_TURNS`,
-    /// `DJINN_BASE_PROMPT`, `DJINN_LOCAL` and `DJINN_PUBLIC_URL`.
+    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_RUN_STEPS`, `DJINN_MAX_TOKENS`,
+    /// `DJINN_MAX_SECONDS`, `DJINN_CLEAR_TOOL_CONTEXT`, `DJINN_MAX_PARALLEL_TOOL_CALLS`,
+    /// `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`, `DJINN_KEEP_TURNS`, `DJINN_BASE_PROMPT`,
+    /// `DJINN_LOCAL` and `DJINN_PUBLIC_URL`.
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -33,6 +34,8 @@ impl Settings {
         };
         let budget = Budget {
             steps: small("DJINN_MAX_STEPS", 1..=1_000)?.unwrap_or(defaults.budget.steps),
+            tokens: number(var, "DJINN_MAX_TOKENS", 1_000..=1_000_000_000_000)?
+                .unwrap_or(defaults.budget.tokens),
             wall_ms: number(var, "DJINN_MAX_SECONDS", 1..=7 * 24 * 60 * 60)?
                 .map_or(defaults.budget.wall_ms, |seconds| seconds * 1000),
         };
@@ -41,10 +44,18 @@ impl Settings {
             keep_turns: small("DJINN_KEEP_TURNS", 1..=100)?.unwrap_or(defaults.context.keep_turns),
             ..defaults.context.clone()
         };
+        let plan = PlanSettings {
+            run_steps: small("DJINN_MAX_RUN_STEPS", 1..=100_000)?
+                .unwrap_or(defaults.plan.run_steps),
+            clear_tool_context: switch(var, "DJINN_CLEAR_TOOL_CONTEXT")?
+                .unwrap_or(defaults.plan.clear_tool_context),
+            ..defaults.plan
+        };
         let run = RunSettings {
             context,
             language: language(var)?,
             budget,
+            plan,
             max_parallel_tool_calls: small("DJINN_MAX_PARALLEL_TOOL_CALLS", 1..=64)?
                 .unwrap_or(defaults.max_parallel_tool_calls),
             max_observe: small("DJINN_MAX_OBSERVE", 1_000..=1_000_000)?
@@ -78,6 +89,19 @@ fn language(var: &dyn Fn(&str) -> Option<String>) -> Result<Language, BadSetting
     }
 }
 
+/// A variable that is `1` or `0`; `None` if it is not set or empty.
+fn switch(
+    var: &dyn Fn(&str) -> Option<String>,
+    name: &'static str,
+) -> Result<Option<bool>, BadSetting> {
+    match var(name).as_deref() {
+        None | Some("") => Ok(None),
+        Some("1") => Ok(Some(true)),
+        Some("0") => Ok(Some(false)),
+        Some(other) => Err(BadSetting::new(name, "1 or 0", other)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +128,14 @@ mod tests {
         for (name, value) in [("DJINN_COMPACT_AT", "96"), ("DJINN_KEEP_TURNS", "0")] {
             assert!(set(name, value).unwrap_err().to_string().starts_with(name));
         }
+        assert_eq!(set("DJINN_MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
+        assert_eq!(set("DJINN_MAX_RUN_STEPS", "9").unwrap().run.plan.run_steps, 9);
+        assert!(none.run.plan.clear_tool_context);
+        assert!(!set("DJINN_CLEAR_TOOL_CONTEXT", "0").unwrap().run.plan.clear_tool_context);
+        assert_eq!(
+            set("DJINN_CLEAR_TOOL_CONTEXT", "no").unwrap_err().to_string(),
+            "DJINN_CLEAR_TOOL_CONTEXT must be 1 or 0, got `no`"
+        );
         let url = set("DJINN_PUBLIC_URL", "http://h/x/").unwrap().public_url;
         assert_eq!(url.as_deref(), Some("http://h/x"));
     }

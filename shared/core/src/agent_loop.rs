@@ -126,6 +126,15 @@ impl AgentLoop {
         }
     }
 
+    /// The message being written, and the attempts at it before.
+    #[must_use]
+    pub fn writing(&self) -> Option<(MessageId, Attempts)> {
+        match &self.stage {
+            Stage::Thinking(attempts) => Some((MessageId::turn(self.turn), *attempts)),
+            Stage::Acting(_) => None,
+        }
+    }
+
     /// Takes a reply; the caller has checked that it is the one being waited for. `answer` has the
     /// outcome of a call that touches nothing but the run's own state; such a call is never owed.
     pub fn replied(

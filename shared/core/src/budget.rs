@@ -2,11 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a run may use up.
+/// What a run may use up. Used up, the run sums up what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
-    /// Turns of the agent loop, 1-1 000, default 40. Used up, the run sums up what there is.
+    /// Turns of the run's own agent, 1-1 000, default 40. For a planned run and its tasks together
+    /// see [`crate::settings::PlanSettings::run_steps`].
     pub steps: u32,
+    /// Tokens read and written, those of its tasks included, default 50 million.
+    #[serde(default = "default_tokens")]
+    pub tokens: u64,
     /// Milliseconds from the question to the end, default 24 h, at most 7 days. Also how long the
     /// records of a run are kept at least, beside their retention.
     pub wall_ms: u64,
@@ -14,7 +18,58 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { steps: 40, wall_ms: 24 * 60 * 60 * 1000 }
+        Self { steps: 40, tokens: default_tokens(), wall_ms: 24 * 60 * 60 * 1000 }
+    }
+}
+
+/// Records of before there was a token budget hold none.
+fn default_tokens() -> u64 {
+    50_000_000
+}
+
+impl Budget {
+    /// Milliseconds at the end that are kept for the summary.
+    #[must_use]
+    pub fn summary_ms(&self) -> u64 {
+        (self.wall_ms / 5).min(MAX_SUMMARY_MS)
+    }
+}
+
+/// The longest time that is kept for the summary.
+const MAX_SUMMARY_MS: u64 = 2 * 60 * 1000;
+
+/// A part of a run's budget: what is left of it, or what one of its tasks may use up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Turns.
+    pub steps: u32,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+impl Share {
+    /// Whether nothing can be done with it.
+    #[must_use]
+    pub fn is_used_up(self) -> bool {
+        self.steps == 0 || self.tokens == 0
+    }
+
+    /// What is left of it besides `other`.
+    #[must_use]
+    pub fn less(self, other: Self) -> Self {
+        let steps = self.steps.saturating_sub(other.steps);
+        Self { steps, tokens: self.tokens.saturating_sub(other.tokens) }
+    }
+
+    /// One of so many equal parts of it, of at most `steps` turns. Something of what there is, even
+    /// if it is split finer than it can be.
+    #[must_use]
+    pub fn part(self, parts: u32, steps: u32) -> Self {
+        let parts = parts.max(1);
+        Self {
+            steps: (self.steps / parts).min(steps).max(1).min(self.steps),
+            tokens: (self.tokens / u64::from(parts)).max(1).min(self.tokens),
+        }
     }
 }
 
@@ -34,7 +89,7 @@ pub struct Usage {
 /// What a run has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Turns of the agent loop.
+    /// Turns of the agent loop, those of its tasks included.
     pub steps: u32,
     /// Model calls that came to an end, failed attempts with output included.
     pub model_calls: u32,
@@ -54,8 +109,9 @@ impl Spent {
         self.usage.took_ms += usage.took_ms;
     }
 
-    /// Counts what a task used up; its turns are its own.
+    /// Counts what a task used up.
     pub fn add_task(&mut self, task: &Self) {
+        self.steps = self.steps.saturating_add(task.steps);
         self.model_calls += task.model_calls;
         self.tool_calls += task.tool_calls;
         self.usage.input_tokens += task.usage.input_tokens;

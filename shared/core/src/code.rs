@@ -157,6 +157,10 @@ codes! {
     StepsUsedUp = "steps_used_up", 500,
         "The step budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
         "步数预算（{}）已用完。以上是目前的结果；可继续追问。";
+    /// The token budget is used up.
+    TokensUsedUp = "tokens_used_up", 500,
+        "The token budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
+        "令牌预算（{}）已用完。以上是目前的结果；可继续追问。";
     /// The rounds of a plan are used up.
     RoundsUsedUp = "rounds_used_up", 500,
         "The plan was worked on in {} rounds without coming to an end. What was found so far is above; ask a follow-up question to go on.",

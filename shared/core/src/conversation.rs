@@ -29,13 +29,14 @@ pub struct Reasoning {
 
 /// One model reply and what came of its calls. A turn enters the conversation when its last call is
 /// answered, so a call never stands without its outcome.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// The reply's id.
     pub message: MessageId,
     /// What it said.
     pub text: String,
     /// What it thought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
     /// Its calls in the order it made them, whatever order they were answered in.
     pub calls: Vec<(Call, Outcome)>,

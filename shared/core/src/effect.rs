@@ -19,7 +19,7 @@ pub enum Effect {
     Wait {
         /// For what.
         limit: Limit,
-        /// When, Unix milliseconds.
+        /// When it has to be told something, Unix milliseconds: see [`crate::run::Run::next_limit`].
         until_ms: i64,
     },
     /// Have a task worked on, here or in another invocation. Answered by `TaskEnded`; until then a
@@ -30,7 +30,7 @@ pub enum Effect {
         /// Which version, from 1.
         version: u32,
     },
-    /// Deliver what an ended run still owes. Answered by `Delivered`.
+    /// Deliver what is owed to others when work ends. Answered by `Delivered`.
     Deliver(Delivery),
 }
 
@@ -94,18 +94,22 @@ pub enum ToolChoice {
 pub enum Limit {
     /// The wall-time budget.
     WallTime,
+    /// The wall-time budget less what the summary needs.
+    WorkTime,
     /// The number of hand-overs.
     Hops,
 }
 
-/// What an ended run still owes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// What is owed to others when a run, or its work, has ended.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// Its recurring alarm is to be removed.
     AlarmRemoval,
     /// The task's outcome is to be put into its run's mailbox.
     Outcome,
+    /// This task of the run's is to be told to stop: nobody waits for it any more.
+    Stop(TaskId),
 }
 
 /// Names an effect; the attempt is no part of it.
@@ -135,7 +139,7 @@ impl Effect {
             Self::Wait { limit, .. } => EffectId::Wait(*limit),
             Self::Dispatch(dispatch) => EffectId::Task(dispatch.task.clone()),
             Self::KeepPlan { version } => EffectId::Plan(*version),
-            Self::Deliver(delivery) => EffectId::Deliver(*delivery),
+            Self::Deliver(delivery) => EffectId::Deliver(delivery.clone()),
         }
     }
 }
@@ -147,10 +151,12 @@ impl fmt::Display for EffectId {
             Self::Tool(call) => write!(f, "tool:{call}"),
             Self::Task(task) => write!(f, "task:{task}"),
             Self::Wait(Limit::WallTime) => f.write_str("wait:wall_time"),
+            Self::Wait(Limit::WorkTime) => f.write_str("wait:work_time"),
             Self::Wait(Limit::Hops) => f.write_str("wait:hops"),
             Self::Plan(version) => write!(f, "plan:{version}"),
             Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
             Self::Deliver(Delivery::Outcome) => f.write_str("deliver:outcome"),
+            Self::Deliver(Delivery::Stop(task)) => write!(f, "deliver:stop:{task}"),
         }
     }
 }

@@ -147,6 +147,12 @@ impl MessageId {
         Self(format!("{}.compact", self.0))
     }
 
+    /// A task's message as it stands in its run's conversation.
+    #[must_use]
+    pub(crate) fn within(&self, task: &TaskId) -> Self {
+        Self(format!("{task}.{self}"))
+    }
+
     /// Whether this is the closing summary rather than a turn.
     #[must_use]
     pub fn is_summary(&self) -> bool {
@@ -163,6 +169,12 @@ impl TaskId {
 }
 
 impl CallId {
+    /// A task's call as it stands in its run's conversation.
+    #[must_use]
+    pub(crate) fn within(&self, task: &TaskId) -> Self {
+        Self(format!("{task}.{self}"))
+    }
+
     /// Call number `index` (from 1) of a message.
     #[must_use]
     pub fn nth(message: &MessageId, index: usize) -> Self {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Spent, Usage};
 use crate::code::Failure;
-use crate::conversation::{Compacted, Exchange, Reasoning};
+use crate::conversation::{Compacted, Exchange, Reasoning, Turn};
 use crate::effect::{Delivery, Limit};
 use crate::file::ProductFile;
 use crate::id::{CallId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId};
@@ -96,7 +96,7 @@ pub enum Input {
         /// Which version.
         version: u32,
     },
-    /// Something the ended run owed was delivered.
+    /// Something that was owed to others was delivered.
     #[serde(rename = "delivered")]
     Delivered {
         /// What.
@@ -175,6 +175,9 @@ pub struct TaskAsked {
     pub words: String,
     /// What came of the steps it depends on, and of earlier rounds, in the plan's order.
     pub before: Vec<TaskReport>,
+    /// When its run needs its outcome at the latest, Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_at_ms: Option<i64>,
     /// Why the attempt before this one failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_before: Option<String>,
@@ -194,6 +197,9 @@ pub struct TaskEnded {
     pub files: Vec<ProductFile>,
     /// What it used up.
     pub spent: Spent,
+    /// Its newest turns, cut short, if its tool calls are to join the run's conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
 }
 
 /// What the planner and later tasks are told of a task.

@@ -3,6 +3,7 @@
 mod compacting;
 mod ended;
 mod ending;
+mod limit;
 mod plan_file;
 mod plan_solve;
 mod summary;
@@ -23,10 +24,10 @@ use crate::agent_loop::{AgentLoop, Attempts, MAX_CRASHES, Observed};
 use crate::budget::{Spent, Usage};
 use crate::code::{ErrorCode, Failure};
 use crate::conversation::{Conversation, Item};
-use crate::effect::{Effect, Limit};
+use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
-use crate::id::MessageId;
+use crate::id::{MessageId, TaskId};
 use crate::input::{Asked, Input, ModelReplied};
 use crate::settings::{Mode, Role};
 use crate::status::RunStatus;
@@ -48,6 +49,8 @@ pub struct Run {
     spent: Spent,
     plan_file: PlanFile,
     compacting: Compacting,
+    /// Tasks that were given up while they were at work, and have not been told so.
+    to_stop: BTreeSet<TaskId>,
     phase: Phase,
 }
 
@@ -82,6 +85,7 @@ impl Run {
             spent: Spent::default(),
             plan_file: PlanFile::default(),
             compacting: Compacting::new(&asked),
+            to_stop: BTreeSet::new(),
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
                 (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),
@@ -102,8 +106,11 @@ impl Run {
                 self.plan_file.kept(*version)?;
                 Vec::new()
             }
-            (Phase::Ended(ended), _) => ended.next(input)?,
-            (Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_), _) => {
+            (_, Input::Delivered { delivery: Delivery::Stop(task) }) => {
+                self.to_stop.remove(task).then(Vec::new)?
+            }
+            (Phase::Ended(ended), input) => ended.next(input)?,
+            (Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_), input) => {
                 self.work(input, at_ms)?
             }
         };
@@ -118,19 +125,24 @@ impl Run {
     /// Everything the run owes now, in a stable order.
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
-        let mut due = match (&self.phase, self.compacting.due()) {
+        let stops = self.to_stop.iter().cloned().map(Delivery::Stop).map(Effect::Deliver);
+        let mut due: Vec<Effect> = stops.collect();
+        match (&self.phase, self.compacting.due()) {
+            // The alarm brings the run back until its tasks have been told.
+            (Phase::Ended(_), _) if !due.is_empty() => {}
             (Phase::Ended(ended), _) => {
-                let deliveries = ended.undelivered.iter().copied().map(Effect::Deliver);
-                return deliveries.chain(self.plan_file.due()).collect();
+                due.extend(ended.undelivered.iter().cloned().map(Effect::Deliver));
             }
             // The turn that comes next waits for room.
-            (_, Some(compaction)) => vec![compaction],
-            (Phase::Reacting(agent), None) => agent.due(),
-            (Phase::PlanSolving(solving), None) => solving.due(&self.asked.settings.plan),
-            (Phase::Summarizing(summarizing), None) => vec![summarizing.due()],
-        };
+            (_, Some(compaction)) => due.push(compaction),
+            (Phase::Reacting(agent), None) => due.extend(agent.due()),
+            (Phase::PlanSolving(solving), None) => due.extend(solving.due()),
+            (Phase::Summarizing(summarizing), None) => due.push(summarizing.due()),
+        }
         due.extend(self.plan_file.due());
-        due.push(Effect::Wait { limit: Limit::WallTime, until_ms: self.wall_time_ends_at_ms() });
+        // The end of the work is a moment on the way: the run waits on after it.
+        let wait = |(_, until_ms)| Effect::Wait { limit: Limit::WallTime, until_ms };
+        due.extend(self.next_limit().map(wait));
         due
     }
 
@@ -155,13 +167,6 @@ impl Run {
     #[must_use]
     pub fn started_at_ms(&self) -> i64 {
         self.started_at_ms
-    }
-
-    /// When its wall-time budget is used up, Unix milliseconds.
-    #[must_use]
-    pub fn wall_time_ends_at_ms(&self) -> i64 {
-        let wall_ms = i64::try_from(self.asked.settings.budget.wall_ms).unwrap_or(i64::MAX);
-        self.started_at_ms.saturating_add(wall_ms)
     }
 
     /// What was said.
@@ -194,7 +199,7 @@ impl Run {
             Input::Asked(_) | Input::Delivered { .. } | Input::PlanKept { .. } => None,
             Input::Resumed { epoch } => Some(self.resumed(*epoch, at_ms)),
             Input::AttemptFailed { message, attempt, failure, usage } => {
-                self.attempt_failed(message, *attempt, failure, usage)
+                self.attempt_failed(message, *attempt, failure, usage, at_ms)
             }
             Input::ModelReplied(replied) => self.replied(replied, at_ms),
             Input::ModelFailed { message, failure } => self.model_failed(message, failure, at_ms),
@@ -222,16 +227,7 @@ impl Run {
             }),
             Input::StopAsked { partial, .. } => Some(self.stopped(partial.as_ref(), at_ms)),
             Input::TaskEnded(ended) => self.task_ended(ended, at_ms),
-            Input::LimitReached { limit } => {
-                let failure = match limit {
-                    Limit::WallTime => {
-                        let seconds = self.asked.settings.budget.wall_ms / 1000;
-                        Failure::new(ErrorCode::TimeUsedUp, seconds.to_string())
-                    }
-                    Limit::Hops => Failure::new(ErrorCode::HopLimit, MAX_HOPS.to_string()),
-                };
-                Some(self.fail(failure, at_ms))
-            }
+            Input::LimitReached { limit } => self.limit_reached(*limit, at_ms),
         }
     }
 
@@ -281,6 +277,7 @@ impl Run {
         attempt: u32,
         failure: &Failure,
         usage: &Usage,
+        at_ms: i64,
     ) -> Option<Vec<(String, Event)>> {
         let attempts = self.attempts_at(message).filter(|attempts| attempts.next() == attempt)?;
         attempts.failed += 1;
@@ -288,7 +285,14 @@ impl Run {
         self.spent.add_model_call(usage);
         let reset =
             Event::ItemReset { message: message.clone(), attempt, failure: failure.clone() };
-        Some(vec![(id, reset)])
+        let mut events = vec![(id, reset)];
+        // Another attempt would be another call. The summary's are allowed whatever is left.
+        if !matches!(self.phase, Phase::Summarizing(_))
+            && let Some(failure) = self.used_up()
+        {
+            events.extend(self.break_off(failure, at_ms));
+        }
+        Some(events)
     }
 
     fn replied(&mut self, replied: &ModelReplied, at_ms: i64) -> Option<Vec<(String, Event)>> {
@@ -330,8 +334,7 @@ impl Run {
             events.extend(self.answered(at_ms));
         } else if done {
             self.phase = Phase::Summarizing(Summarizing::after(None));
-        } else if turn_is_complete && self.steps_are_used_up() {
-            let failure = self.steps_used_up();
+        } else if let Some(failure) = self.used_up().filter(|_| turn_is_complete) {
             events.extend(self.break_off(failure, at_ms));
         } else if turn_is_complete {
             self.compact_if_due();

@@ -121,15 +121,28 @@ pub struct PlanSettings {
     pub max_tasks: u32,
     /// Rounds of tasks, 1-100, default 40. Used up, the run sums up what there is.
     pub max_rounds: u32,
+    /// Turns of a run and its tasks together, 1-100 000, default 10 000. A task is given a share.
+    pub run_steps: u32,
     /// Turns of one task's agent, 1-1 000, default 40.
     pub task_steps: u32,
     /// Whether completed steps lead to the end without the planner being asked again (default no).
     pub close_update: bool,
+    /// Whether a task's tool calls and their results stay out of its run's conversation (default
+    /// yes).
+    pub clear_tool_context: bool,
 }
 
 impl Default for PlanSettings {
     fn default() -> Self {
-        Self { max_steps: 100, max_tasks: 10, max_rounds: 40, task_steps: 40, close_update: false }
+        Self {
+            max_steps: 100,
+            max_tasks: 10,
+            max_rounds: 40,
+            run_steps: 10_000,
+            task_steps: 40,
+            close_update: false,
+            clear_tool_context: true,
+        }
     }
 }
 

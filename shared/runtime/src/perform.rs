@@ -1,5 +1,6 @@
 //! Performing what a run owes: one module for each kind of effect.
 
+pub mod deliver;
 pub mod model;
 pub mod plan;
 pub mod task;

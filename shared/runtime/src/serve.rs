@@ -4,7 +4,7 @@ mod follow;
 mod question;
 
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::effect::{Delivery, Effect};
+use djinn_core::effect::Effect;
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{RunId, UserId};
 use djinn_core::input::Input;
@@ -18,13 +18,13 @@ use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::driver::{Drive, DriveEnd};
 use crate::history::show;
+use crate::perform::deliver::{deliver, put_outcome};
 use crate::perform::plan::Keeping;
-use crate::perform::task::put_outcome;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::journal::{Appended, Journals, Lease, RunMeta};
 use crate::port::lease::{Leases, Taken};
-use crate::port::mailbox::Mail;
+use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake};
@@ -125,15 +125,22 @@ async fn continue_for<P: Ports>(
     parent: Option<mpsc::UnboundedSender<Preview>>,
 ) -> Result<(), StoreError> {
     let Serving { key, deadline, hops, .. } = &serving;
-    let status = ports.store().meta(key).await?.map(|meta| meta.status);
-    if status.is_none_or(RunStatus::has_ended) {
+    let meta = ports.store().meta(key).await?;
+    let status = meta.as_ref().map(|meta| meta.status);
+    let Some(meta) = meta.filter(|meta| !meta.status.has_ended()) else {
         let task_id = key.task.as_ref().map(tracing::field::display);
         tracing::info!(run_id = %key.run, task_id, ?status, "there is nothing to drive");
         // Whatever its journal says: an alarm that was made late would ring for ever.
         if key.task.is_none() {
             lay_to_rest(ports, key).await?;
         }
-        return deliver(ports, key).await;
+        return deliver_owed(ports, key).await;
+    };
+    if key.task.is_some() && parent.is_none() && has_ended(ports, &key.without_task()).await? {
+        // Nobody waits for it: it finds this before it does anything.
+        let stop = Mail::Stop { by: meta.user };
+        let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
+        ports.store().put_mail(key, &stop, expires_at_s).await?;
     }
     if let Some((driving, _)) = take_over(ports, &serving).await? {
         let Driving { lease, lapsed, fresh, journal } = *driving;
@@ -143,6 +150,11 @@ async fn continue_for<P: Ports>(
         crate::driver::drive(ports, drive).await;
     }
     Ok(())
+}
+
+async fn has_ended<P: Ports>(ports: &P, key: &RunKey) -> Result<bool, StoreError> {
+    let meta = ports.store().meta(key).await?;
+    Ok(meta.is_none_or(|meta| meta.status.has_ended()))
 }
 
 /// Asks a run to stop. Returns its status as it was seen: one that has ended is left as it is. One
@@ -291,44 +303,45 @@ fn holds_the_end(records: &[Record]) -> bool {
 
 /// Makes the deliveries that an ended run still owes. Needs no lease: each is idempotent, and so is
 /// its record.
-async fn deliver<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     let records = ports.store().read(key, 0).await?;
     if !is_whole(&records) {
         tracing::info!(run_id = %key.run, "the journal has expired");
         return Ok(());
     }
-    let journal = fold(&records)?;
+    let mut journal = fold(&records)?;
     // Whoever asks for an ended task has not heard of its end.
-    if let Some(outcome) = journal.run().task_outcome() {
-        put_outcome(ports, key, outcome).await?;
-    }
-    let mut inputs = Vec::new();
-    for effect in journal.run().due() {
-        match effect {
-            // Both are made whenever anybody asks for an ended run.
-            Effect::Deliver(delivery @ (Delivery::AlarmRemoval | Delivery::Outcome)) => {
-                inputs.push(Input::Delivered { delivery });
+    put_outcome(ports, key, journal.run()).await?;
+    loop {
+        let mut inputs = Vec::new();
+        for effect in journal.run().due() {
+            match effect {
+                Effect::Deliver(delivery) => {
+                    deliver(ports, key, journal.run(), &delivery).await?;
+                    inputs.push(Input::Delivered { delivery });
+                }
+                Effect::KeepPlan { version } => {
+                    let keeping = Keeping::of(ports.clone(), key, journal.run(), version);
+                    inputs.extend(keeping.perform().await);
+                }
+                Effect::CallModel(_)
+                | Effect::RunTool(_)
+                | Effect::Wait { .. }
+                | Effect::Dispatch(_) => {}
             }
-            Effect::KeepPlan { version } => {
-                let keeping = Keeping::of(ports.clone(), key, journal.run(), version);
-                inputs.extend(keeping.perform().await);
-            }
-            Effect::CallModel(_)
-            | Effect::RunTool(_)
-            | Effect::Wait { .. }
-            | Effect::Dispatch(_) => {}
         }
-    }
-    let now_ms = ports.clock().now_ms();
-    let write = djinn_core::id::WriteId::new(format!("delivered.{}", journal.next()));
-    let write = write.map_err(|error| StoreError::Unreadable(error.to_string()))?;
-    let Some((_, record)) = journal.decide(inputs, journal.epoch(), write, now_ms) else {
-        return Ok(());
-    };
-    let expires_at_s = expiry_s(ports.settings(), journal.run().wall_time_ends_at_ms());
-    match ports.store().append(key, &record, expires_at_s).await? {
-        // Somebody else delivered at the same time.
-        Appended::Done | Appended::Lost => Ok(()),
+        let now_ms = ports.clock().now_ms();
+        let write = djinn_core::id::WriteId::new(format!("delivered.{}", journal.next()));
+        let write = write.map_err(|error| StoreError::Unreadable(error.to_string()))?;
+        let decided = journal.decide(inputs, journal.epoch(), write, now_ms);
+        let Some((after, record)) = decided else { return Ok(()) };
+        let expires_at_s = expiry_s(ports.settings(), after.run().wall_time_ends_at_ms());
+        match ports.store().append(key, &record, expires_at_s).await? {
+            // What was owed last may be owed only now.
+            Appended::Done => journal = after,
+            // Somebody else delivered at the same time.
+            Appended::Lost => return Ok(()),
+        }
     }
 }
 

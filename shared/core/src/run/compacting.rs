@@ -119,7 +119,7 @@ impl Run {
     pub(super) fn compact_if_due(&mut self) {
         let due = match &self.phase {
             Phase::Reacting(agent) => agent.due(),
-            Phase::PlanSolving(solving) => solving.due(&self.asked.settings.plan),
+            Phase::PlanSolving(solving) => solving.due(),
             Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
         };
         let Some(Effect::CallModel(next)) = due.into_iter().next() else { return };

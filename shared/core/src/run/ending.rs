@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::plan_solve::Abandoned;
 use super::{Ended, Phase, Run, Summarizing};
 use crate::budget::Usage;
 use crate::code::{ErrorCode, Failure};
@@ -24,16 +25,23 @@ impl Run {
         if self.is_task() {
             return self.fail(failure, at_ms);
         }
+        let events = self.abandon();
         self.phase = Phase::Summarizing(Summarizing::after(Some(failure)));
-        Vec::new()
+        events
     }
 
-    pub(super) fn steps_are_used_up(&self) -> bool {
-        self.spent.steps >= self.asked.settings.budget.steps
-    }
-
-    pub(super) fn steps_used_up(&self) -> Failure {
-        Failure::new(ErrorCode::StepsUsedUp, self.asked.settings.budget.steps.to_string())
+    /// The work ends here: what of it is done is kept, and how the rest ends.
+    fn abandon(&mut self) -> Vec<(String, Event)> {
+        match &mut self.phase {
+            Phase::Reacting(agent) => agent.abandon(),
+            Phase::PlanSolving(solving) => {
+                let Abandoned { events, items, at_work } = solving.abandon();
+                self.conversation.items.extend(items);
+                self.to_stop.extend(at_work);
+                events
+            }
+            Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
+        }
     }
 
     pub(super) fn model_failed(
@@ -103,11 +111,7 @@ impl Run {
         failure: Option<Failure>,
         at_ms: i64,
     ) -> Vec<(String, Event)> {
-        let mut events = match &self.phase {
-            Phase::Reacting(agent) => agent.abandon(),
-            Phase::PlanSolving(solving) => solving.abandon(),
-            Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
-        };
+        let mut events = self.abandon();
         let took_ms = u64::try_from(at_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
         let (delivery, outcome) = match &self.asked.task {
             None => {

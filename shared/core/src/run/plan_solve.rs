@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::agent_loop::{AgentLoop, Observed};
-use crate::budget::Spent;
+use crate::budget::{Share, Spent};
 use crate::code::ErrorCode;
-use crate::conversation::{Item, Note};
+use crate::conversation::{Item, Note, Turn};
 use crate::effect::{Dispatch, Effect};
 use crate::entry::Event;
 use crate::id::TaskId;
@@ -25,23 +25,39 @@ const MAX_PLAN_NUDGES: u32 = 2;
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanSolve {
     planner: AgentLoop,
-    plan: Option<Plan>,
+    /// The planner's turns; its tasks' are their own.
+    turns: u32,
+    pub(super) plan: Option<Plan>,
     /// Tasks that have not ended, in the order they began: what is at work stays at work.
-    tasks: Vec<Task>,
+    pub(super) tasks: Vec<Task>,
     /// Attempts made at each step.
     attempts: BTreeMap<StepId, u32>,
     /// What came of this round's tasks.
     reports: BTreeMap<StepId, TaskReport>,
+    /// What joins the conversation besides, at the round's end.
+    turns_of: BTreeMap<StepId, Vec<Turn>>,
     rounds: u32,
     nudges: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Task {
+pub(super) struct Task {
     id: TaskId,
     step: StepId,
     words: String,
     failed_before: Option<String>,
+    /// What it may use up; a task without a share waits for one.
+    pub(super) share: Option<Share>,
+}
+
+/// What an end of the work leaves.
+pub(super) struct Abandoned {
+    /// How tasks end that have not.
+    pub(super) events: Vec<(String, Event)>,
+    /// What is known of this round.
+    pub(super) items: Vec<Item>,
+    /// The tasks that somebody may be working on.
+    pub(super) at_work: Vec<TaskId>,
 }
 
 /// What follows from a move of the planner or a task.
@@ -61,32 +77,45 @@ impl PlanSolve {
     pub(super) fn new() -> Self {
         Self {
             planner: AgentLoop::new(Role::Planner),
+            turns: 0,
             plan: None,
             tasks: Vec::new(),
             attempts: BTreeMap::new(),
             reports: BTreeMap::new(),
+            turns_of: BTreeMap::new(),
             rounds: 0,
             nudges: 0,
         }
     }
 
     /// Tasks while there are some; else the planner's next turn.
-    pub(super) fn due(&self, settings: &PlanSettings) -> Vec<Effect> {
+    pub(super) fn due(&self) -> Vec<Effect> {
         if self.tasks.is_empty() {
             return self.planner.due();
         }
         let alone = self.tasks.len() == 1;
-        let at_once = self.tasks.iter().take(settings.max_tasks as usize);
-        at_once.map(|task| Effect::Dispatch(Dispatch { task: task.id.clone(), alone })).collect()
+        let at_work = self.tasks.iter().filter(|task| task.share.is_some());
+        at_work.map(|task| Effect::Dispatch(Dispatch { task: task.id.clone(), alone })).collect()
     }
 
     pub(super) fn planner(&mut self) -> Option<&mut AgentLoop> {
         self.tasks.is_empty().then_some(&mut self.planner)
     }
 
-    /// The tasks that have not ended: id, the step's words, and why the attempt before failed.
-    pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &str, Option<&str>)> {
-        self.tasks.iter().map(|task| (&task.id, task.words.as_str(), task.failed_before.as_deref()))
+    /// Whether it is the planner's turn, and it has had all that it may take.
+    pub(super) fn turns_are_used_up(&self, turns: u32) -> bool {
+        self.tasks.is_empty() && self.turns >= turns
+    }
+
+    /// The tasks at work.
+    pub fn tasks(&self) -> impl Iterator<Item = &TaskId> {
+        self.tasks.iter().filter(|task| task.share.is_some()).map(|task| &task.id)
+    }
+
+    /// What one of them is to do, what it may use up, and why the attempt before failed.
+    pub(super) fn begun(&self, task: &TaskId) -> Option<(&str, Share, Option<&str>)> {
+        let task = self.tasks.iter().find(|known| known.id == *task)?;
+        Some((task.words.as_str(), task.share?, task.failed_before.as_deref()))
     }
 
     /// What came of this round's tasks so far.
@@ -101,6 +130,7 @@ impl PlanSolve {
         settings: &RunSettings,
     ) -> (Observed, Then) {
         let max_steps = settings.plan.max_steps as usize;
+        self.turns += 1;
         let mut plan = self.plan.clone();
         let mut finished = false;
         let mut observed = self
@@ -141,8 +171,8 @@ impl PlanSolve {
         }
     }
 
-    /// The run ends here: how its tasks end with it.
-    pub(super) fn abandon(&self) -> Vec<(String, Event)> {
+    /// The work ends here.
+    pub(super) fn abandon(&mut self) -> Abandoned {
         let stopped = |task: &Task| {
             let event = Event::TaskEnded {
                 task: task.id.clone(),
@@ -154,7 +184,10 @@ impl PlanSolve {
             };
             (format!("{}.end", task.id), event)
         };
-        self.tasks.iter().map(stopped).collect()
+        let events = self.tasks.iter().map(stopped).collect();
+        let at_work = self.tasks().cloned().collect();
+        let items = if self.reports.is_empty() { Vec::new() } else { self.told() };
+        Abandoned { events, items, at_work }
     }
 
     /// Takes a task's end. `None` if nobody waits for it.
@@ -163,7 +196,8 @@ impl PlanSolve {
         ended: &TaskEnded,
         settings: &PlanSettings,
     ) -> Option<(Observed, Then)> {
-        let place = self.tasks.iter().position(|task| task.id == ended.report.task)?;
+        let known = |task: &Task| task.id == ended.report.task && task.share.is_some();
+        let place = self.tasks.iter().position(known)?;
         let task = self.tasks.remove(place);
         let step = task.step;
         let mut observed = Observed { events: Vec::new(), items: Vec::new(), done: false };
@@ -171,7 +205,7 @@ impl PlanSolve {
         let attempts = self.attempts.get(&step).copied().unwrap_or(1);
         // A task is only stopped when its run is: that is no failure.
         let failed = !ended.report.done && ended.status != RunStatus::Stopped;
-        if failed && attempts < MAX_TASK_ATTEMPTS {
+        if failed && attempts < MAX_TASK_ATTEMPTS && !ended.is_used_up() {
             let again = self.task(step, &task.words, Some(ended.report.text.clone()));
             observed.events.push(started(&again));
             self.tasks.push(again);
@@ -186,6 +220,7 @@ impl PlanSolve {
             let _ = plan.mark(step, status, note);
         }
         self.reports.insert(step, ended.report.clone());
+        self.turns_of.insert(step, ended.joining());
         self.start_ready(task.id.as_str(), true, &mut observed.events);
         let then = if self.tasks.is_empty() {
             self.end_round(settings, &mut observed)
@@ -198,11 +233,8 @@ impl PlanSolve {
     /// Every task of the round has ended and nothing became ready.
     fn end_round(&mut self, settings: &PlanSettings, observed: &mut Observed) -> Then {
         self.rounds += 1;
+        observed.items.extend(self.told());
         let Some(plan) = &self.plan else { return Then::GoOn };
-        let reports = std::mem::take(&mut self.reports);
-        let in_order = plan.steps().iter().filter_map(|step| reports.get(&step.id));
-        let reports = in_order.cloned().collect();
-        observed.items.push(Item::Round { reports, plan: plan.clone() });
         if settings.close_update && plan.is_complete() {
             Then::Done
         } else if self.rounds >= settings.max_rounds {
@@ -210,6 +242,19 @@ impl PlanSolve {
         } else {
             Then::GoOn
         }
+    }
+
+    /// What joins the conversation of this round so far, in the plan's order.
+    fn told(&mut self) -> Vec<Item> {
+        let Some(plan) = &self.plan else { return Vec::new() };
+        let reports = std::mem::take(&mut self.reports);
+        let mut turns = std::mem::take(&mut self.turns_of);
+        let ids = || plan.steps().iter().map(|step| step.id);
+        let turns = ids().filter_map(|id| turns.remove(&id)).flatten();
+        let mut items: Vec<Item> = turns.map(Item::Turn).collect();
+        let reports = ids().filter_map(|id| reports.get(&id)).cloned().collect();
+        items.push(Item::Round { reports, plan: plan.clone() });
+        items
     }
 
     /// Begins every step that is ready, and shows the plan if it changed.
@@ -248,7 +293,8 @@ impl PlanSolve {
     fn task(&mut self, step: StepId, words: &str, failed_before: Option<String>) -> Task {
         let attempts = self.attempts.entry(step).or_default();
         *attempts += 1;
-        Task { id: TaskId::of(step.0, *attempts), step, words: words.to_owned(), failed_before }
+        let (id, words) = (TaskId::of(step.0, *attempts), words.to_owned());
+        Task { id, step, words, failed_before, share: None }
     }
 }
 

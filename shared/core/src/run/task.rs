@@ -3,6 +3,10 @@
 //! A task is a run of its own, one level down: the same machine without a summary, whose outcome is
 //! owed to the run that asked for it.
 
+mod joining;
+
+use joining::{cut, joining};
+
 use super::compacting::tokens_of_history;
 use super::{Phase, Run, Summarizing, Then};
 use crate::agent_loop::Observed;
@@ -21,11 +25,11 @@ impl Run {
         self.asked.task.is_some()
     }
 
-    /// What a task that is owed is started with. `None` for any other.
+    /// What a task that is owed is started with: its share of what is left. `None` for any other.
     #[must_use]
     pub fn task(&self, task: &TaskId) -> Option<Asked> {
         let Phase::PlanSolving(solving) = &self.phase else { return None };
-        let (_, words, failed_before) = solving.tasks().find(|(id, ..)| *id == task)?;
+        let (words, share, failed_before) = solving.begun(task)?;
         let rounds = self.conversation.items.iter().flat_map(|item| match item {
             Item::Round { reports, .. } => reports.as_slice(),
             Item::Turn(_) | Item::Note(_) => &[],
@@ -39,21 +43,23 @@ impl Run {
             asked.history_tokens = tokens_of_history(&asked.history);
         }
         asked.files = self.files.all().to_vec();
-        asked.settings.budget.steps = asked.settings.plan.task_steps;
+        asked.settings.budget.steps = share.steps;
+        asked.settings.budget.tokens = share.tokens;
         asked.task = Some(TaskAsked {
             task: task.clone(),
             words: words.to_owned(),
             before: rounds.chain(solving.reports()).cloned().collect(),
+            ends_at_ms: Some(self.tasks_end_at_ms()),
             failed_before: failed_before.map(str::to_owned),
         });
         Some(asked)
     }
 
-    /// The tasks that have not ended.
+    /// The tasks that somebody may be working on.
     #[must_use]
     pub fn running_tasks(&self) -> Vec<TaskId> {
         match &self.phase {
-            Phase::PlanSolving(solving) => solving.tasks().map(|(id, ..)| id.clone()).collect(),
+            Phase::PlanSolving(solving) => solving.tasks().cloned().collect(),
             Phase::Reacting(_) | Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
         }
     }
@@ -119,20 +125,23 @@ impl Run {
                 let rounds = self.asked.settings.plan.max_rounds.to_string();
                 self.break_off(Failure::new(ErrorCode::RoundsUsedUp, rounds), at_ms)
             }
-            Then::GoOn if self.planner_is_due() && self.steps_are_used_up() => {
-                let failure = self.steps_used_up();
-                self.break_off(failure, at_ms)
-            }
-            Then::GoOn => {
-                self.compact_if_due();
-                Vec::new()
-            }
+            Then::GoOn => match self.used_up().or_else(|| self.planner_is_used_up()) {
+                Some(failure) => self.break_off(failure, at_ms),
+                None => {
+                    self.hand_out();
+                    self.compact_if_due();
+                    Vec::new()
+                }
+            },
         });
         events
     }
 
-    fn planner_is_due(&self) -> bool {
-        matches!(&self.phase, Phase::PlanSolving(solving) if solving.tasks().next().is_none())
+    fn planner_is_used_up(&self) -> Option<Failure> {
+        let turns = self.asked.settings.budget.steps;
+        let Phase::PlanSolving(solving) = &self.phase else { return None };
+        let failure = || Failure::new(ErrorCode::StepsUsedUp, turns.to_string());
+        solving.turns_are_used_up(turns).then(failure)
     }
 
     /// What a task hands back.
@@ -153,16 +162,14 @@ impl Run {
         let report = TaskReport {
             task: task.task.clone(),
             words: task.words.clone(),
-            text: cut(text),
+            text: cut(&text, MAX_REPORT),
             files: files.iter().map(|file| file.name.clone()).collect(),
             done: status == RunStatus::Finished,
         };
-        TaskEnded { report, status, failure, files, spent: self.spent }
+        let turns = match self.asked.settings.plan.clear_tool_context {
+            true => Vec::new(),
+            false => joining(&self.conversation),
+        };
+        TaskEnded { report, status, failure, files, spent: self.spent, turns }
     }
-}
-
-/// The beginning of a text, at most [`MAX_REPORT`] bytes of it.
-fn cut(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(MAX_REPORT));
-    text
 }

@@ -152,7 +152,7 @@ fn the_planner_sums_up_rounds_and_its_tasks_begin_with_the_notes() {
         owed(journal.run())
     };
     let create = json!({"command": "create", "steps": ["a"]});
-    assert_eq!(tell(&mut journal, plans("t1", 950, create)), ["task:s1.1"]);
+    assert_eq!(tell(&mut journal, plans("t1", 950, create)), ["task:s1.1", "plan:1"]);
     // A round is what the planner sees next; before it, there must be room.
     assert_eq!(tell(&mut journal, done("s1.1")), ["model:t2.compact"]);
     assert_eq!(journal.run().compacting(), Some(Part { exchanges: 4, items: 1 }));

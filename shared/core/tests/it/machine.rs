@@ -5,7 +5,7 @@
 //! left out.
 
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, TaskId};
 use djinn_core::input::{Asked, Input, Partial};
 use djinn_core::journal::Journal;
 use djinn_core::run::Run;
@@ -106,9 +106,13 @@ pub(crate) fn input(line: &str) -> Input {
             }),
         },
         "wall_time" => Input::LimitReached { limit: Limit::WallTime },
+        "work_time" => Input::LimitReached { limit: Limit::WorkTime },
         "hops" => Input::LimitReached { limit: Limit::Hops },
         "kept" => Input::PlanKept { version: word().parse().unwrap() },
         "delivered" => Input::Delivered { delivery: Delivery::AlarmRemoval },
+        "stop_delivered" => {
+            Input::Delivered { delivery: Delivery::Stop(TaskId::new(word()).unwrap()) }
+        }
         "asked" => Input::Asked(Box::new(story::asked("again?"))),
         other => panic!("no input is called {other}"),
     }

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod budget;
 mod client;
 mod compacting;
 mod golden;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use djinn_core::conversation::{Conversation, Part, turns_among};
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::entry::Event;
+use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::{Asked, Input};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
@@ -50,7 +51,11 @@ fn any_input() -> impl Strategy<Value = Input> {
         }),
         1 => Just(story::stop()),
         1 => Just(Input::LimitReached { limit: Limit::WallTime }),
+        1 => Just(Input::LimitReached { limit: Limit::WorkTime }),
         1 => Just(Input::Delivered { delivery: Delivery::AlarmRemoval }),
+        1 => (1u32..7, 1u32..3).prop_map(|(step, attempt)| {
+            Input::Delivered { delivery: Delivery::Stop(TaskId::of(step, attempt)) }
+        }),
     ]
 }
 
@@ -108,6 +113,7 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
         Some(Effect::Dispatch(dispatch)) => {
             story::task_ended(dispatch.task.as_str(), RunStatus::Finished, &words)
         }
+        Some(Effect::KeepPlan { version }) => Input::PlanKept { version: *version },
         Some(Effect::Wait { .. } | Effect::Deliver(_)) | None => story::stop(),
     }
 }
@@ -128,12 +134,15 @@ fn driven(asked: &Asked, dice: &[(u8, u64)]) -> Vec<Input> {
 fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
     let long = prop_oneof![Just(0), Just(WINDOW)];
     let react = proptest::collection::vec(any_input(), 0..60);
-    let plan = proptest::collection::vec(any_planned_input(), 0..60);
+    let limits = (prop::sample::select(vec![500, 3_000, 1_000_000]), 3u32..30);
+    let plan = (proptest::collection::vec(any_planned_input(), 0..60), limits);
     let runs = prop_oneof![
         react.prop_map(|inputs| (story::asked("why?"), inputs)),
-        plan.prop_map(|inputs| {
+        plan.prop_map(|(inputs, (tokens, run_steps))| {
             let mut asked = story::asked_to_plan("why?");
             asked.settings.plan.max_tasks = 2;
+            asked.settings.plan.run_steps = run_steps;
+            asked.settings.budget.tokens = tokens;
             (asked, inputs)
         }),
     ];
@@ -152,7 +161,8 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
 
 /// The effects that an input answers, given what was owed before it.
 fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
-    let all = || due.iter().map(Effect::id).collect();
+    let deliveries = |effect: &&Effect| matches!(effect, Effect::Deliver(_));
+    let all = || due.iter().filter(|effect| !deliveries(effect)).map(Effect::id).collect();
     match input {
         // A plan that changed again is kept as it is then.
         Input::ModelReplied(replied) => due
@@ -170,7 +180,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
         Input::StopAsked { .. } | Input::LimitReached { .. } => all(),
         Input::TaskEnded(ended) => BTreeSet::from([EffectId::Task(ended.report.task.clone())]),
         Input::PlanKept { version } => BTreeSet::from([EffectId::Plan(*version)]),
-        Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(*delivery)]),
+        Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(delivery.clone())]),
         // It is the answer of started `once` calls, and of what has crashed three times.
         Input::Resumed { .. } => due
             .iter()
@@ -229,6 +239,13 @@ proptest! {
                 let mut owed = ids(&before);
                 for id in answered(&input, &before) {
                     owed.remove(&id);
+                }
+                // The last answer of the work also ends all else of it.
+                let sums_up = EffectId::Model(MessageId::summary());
+                if after.contains(&sums_up) && !ids(&before).contains(&sums_up) {
+                    let stays = |id: &EffectId| matches!(id,
+                        EffectId::Wait(Limit::WallTime) | EffectId::Deliver(_));
+                    owed.retain(stays);
                 }
                 // The last answer of a run also ends its waiting.
                 prop_assert!(owed.is_subset(&after), "{input:?} lost {owed:?}, left {after:?}");

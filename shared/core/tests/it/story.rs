@@ -36,7 +36,7 @@ pub(crate) fn asked(question: &str) -> Asked {
         earlier: None,
         files: vec![file("sales.csv")],
         settings: RunSettings {
-            budget: Budget { steps: 4, wall_ms: 60_000 },
+            budget: Budget { steps: 4, tokens: 1_000_000, wall_ms: 60_000 },
             ..RunSettings::default()
         },
         task: None,
@@ -93,7 +93,8 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
         status,
         failure: (!done).then(|| ErrorCode::ModelUnreachable.into()),
         files: vec![file(&format!("{task}.md"))],
-        spent: Spent { model_calls: 2, ..Spent::default() },
+        spent: Spent { steps: 2, model_calls: 2, ..Spent::default() },
+        turns: Vec::new(),
     }))
 }
 

@@ -1,6 +1,6 @@
 //! What the driver does because time has passed: heartbeats, mail, the lease, the live log, limits.
 
-use djinn_core::effect::{EffectId, Limit};
+use djinn_core::effect::EffectId;
 use djinn_core::input::Input;
 
 use super::Driver;
@@ -21,8 +21,8 @@ impl<P: Ports> Driver<P> {
             self.client.as_ref().map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
         let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > self.now_ms());
         let tended = (!self.has_ended()).then(|| {
-            let wall = self.writer.run().wall_time_ends_at_ms();
-            self.mail_at_ms.min(self.renew_at_ms).min(wall)
+            let limit = self.writer.run().next_limit().map_or(i64::MAX, |(_, at_ms)| at_ms);
+            self.mail_at_ms.min(self.renew_at_ms).min(limit)
         });
         let tasks = self.waits_for_tasks().then(|| {
             let live = self.client.as_ref().filter(|client| client.is_open());
@@ -67,10 +67,8 @@ impl<P: Ports> Driver<P> {
         if self.waits_for_tasks() {
             self.look_after_tasks(now_ms);
         }
-        match self.writer.run().wall_time_ends_at_ms() <= now_ms {
-            true => vec![Input::LimitReached { limit: Limit::WallTime }],
-            false => Vec::new(),
-        }
+        let reached = self.writer.run().next_limit().filter(|(_, at_ms)| *at_ms <= now_ms);
+        reached.map(|(limit, _)| Input::LimitReached { limit }).into_iter().collect()
     }
 
     /// Whether tasks are at work in other invocations.

@@ -9,13 +9,12 @@ use djinn_core::tool::EffectClass;
 use super::happening::Happening;
 use super::{Alarm, Driver, Pass};
 use crate::perform;
-use crate::perform::task::put_outcome;
+use crate::perform::deliver::deliver;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::model::Model;
 use crate::port::{Ports, StoreError};
 use crate::settings::RetryPolicy;
-use crate::sleep::lay_to_rest;
 
 /// How often making or removing an alarm is tried in a row: for about half a minute.
 const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MODEL };
@@ -195,16 +194,10 @@ impl<P: Ports> Driver<P> {
             return;
         }
         let (ports, key) = (self.ports.clone(), self.key.clone());
-        let outcome = self.writer.run().task_outcome().cloned();
-        self.perform(EffectId::Deliver(delivery), EffectClass::Idempotent, async move {
-            let attempt = || async {
-                match (delivery, &outcome) {
-                    (Delivery::AlarmRemoval, _) => lay_to_rest(&ports, &key).await,
-                    (Delivery::Outcome, Some(outcome)) => put_outcome(&ports, &key, outcome).await,
-                    (Delivery::Outcome, None) => Ok(()),
-                }
-            };
-            let delivered = retried(&ports, attempt).await;
+        let run = self.writer.journal().shared_run();
+        let id = EffectId::Deliver(delivery.clone());
+        self.perform(id, EffectClass::Idempotent, async move {
+            let delivered = retried(&ports, || deliver(&ports, &key, &run, &delivery)).await;
             delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
     }

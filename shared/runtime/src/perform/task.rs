@@ -12,11 +12,9 @@ use crate::deadline::Deadline;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, NewRun};
-use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::serve::{Serving, continue_task, read_journal};
 use crate::settings::expiry_s;
-use crate::sleep::wake;
 
 /// A task to be worked on.
 pub struct Task<P: Ports> {
@@ -91,17 +89,4 @@ impl<P: Ports> Task<P> {
         let (journal, _) = read_journal(&self.ports, &self.key).await?;
         Ok(journal.run().task_outcome().cloned().map(Box::new))
     }
-}
-
-/// Puts what an ended task owes into its run's mailbox.
-///
-/// # Errors
-/// [`StoreError`] when it may not be there.
-pub async fn put_outcome<P: Ports>(
-    ports: &P,
-    task: &RunKey,
-    outcome: &TaskEnded,
-) -> Result<(), StoreError> {
-    let mail = Mail::TaskEnded { ended: Box::new(outcome.clone()) };
-    wake(ports, &task.without_task(), &mail).await
 }

@@ -13,7 +13,7 @@ async fn steps_run_side_by_side_and_the_planner_sees_what_came_of_them() {
     let entries = told(&mut sim).await;
     assert_eq!(seen(&entries), expected(&[]));
     let end = visible(&entries).pop().unwrap();
-    let figures = "end finished: Gold is the dearer one. (3 steps, 12 model calls, 5 tool calls)";
+    let figures = "end finished: Gold is the dearer one. (11 steps, 12 model calls, 5 tool calls)";
     assert_eq!(end, figures);
     // The three ran at the same time.
     let at = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;

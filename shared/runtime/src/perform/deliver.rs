@@ -1,0 +1,38 @@
+//! What is owed to others when a run or its work ends: made again and again until it is recorded.
+
+use djinn_core::effect::Delivery;
+use djinn_core::run::Run;
+
+use crate::port::mailbox::Mail;
+use crate::port::{Ports, RunKey, StoreError};
+use crate::sleep::{lay_to_rest, wake};
+
+/// Makes a delivery of a run or task.
+///
+/// # Errors
+/// [`StoreError`] when it may not have been made.
+pub async fn deliver<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    run: &Run,
+    delivery: &Delivery,
+) -> Result<(), StoreError> {
+    match delivery {
+        Delivery::AlarmRemoval => lay_to_rest(ports, key).await,
+        Delivery::Outcome => put_outcome(ports, key, run).await,
+        Delivery::Stop(task) => {
+            let stop = Mail::Stop { by: run.asked().user.clone() };
+            wake(ports, &key.with_task(task.clone()), &stop).await
+        }
+    }
+}
+
+/// Puts what an ended task owes into its run's mailbox; nothing for a run that is no task.
+///
+/// # Errors
+/// [`StoreError`] when it may not be there.
+pub async fn put_outcome<P: Ports>(ports: &P, key: &RunKey, run: &Run) -> Result<(), StoreError> {
+    let Some(outcome) = run.task_outcome() else { return Ok(()) };
+    let mail = Mail::TaskEnded { ended: Box::new(outcome.clone()) };
+    wake(ports, &key.without_task(), &mail).await
+}
