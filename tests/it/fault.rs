@@ -82,7 +82,7 @@ async fn folded(protocol: Protocol, mut stream: Stream) -> Vec<String> {
             Protocol::Ui => ui.take(received),
         }
         for (message, (_, text)) in &native.open {
-            assert!(is_beginning(text, message), "{message}: {text}");
+            assert!(is_beginning(text, message.trim_start_matches('/')), "{message}: {text}");
         }
         for (id, _, text) in ui.items.iter().filter(|(_, kind, _)| kind == "tool_thought") {
             let message = id.split_once('.').unwrap().1;

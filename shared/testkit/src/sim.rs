@@ -263,6 +263,12 @@ impl Sim {
         });
     }
 
+    /// Waits for somebody to be killed, and every invocation with him.
+    pub async fn killed(&mut self) {
+        self.points.killed().await;
+        self.invocations.shutdown().await;
+    }
+
     fn invoke(&mut self, key: RunKey, hops: u32) {
         let (ports, serving) = (self.ports.clone(), self.serving(key, hops));
         self.invocations.spawn(async move {

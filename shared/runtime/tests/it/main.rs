@@ -17,6 +17,7 @@ mod give_up;
 mod hand_over;
 mod mail;
 mod plan;
+mod session;
 mod sleep;
 mod stop;
 mod story;
