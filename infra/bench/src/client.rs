@@ -26,6 +26,8 @@ pub(crate) struct Client {
 pub(crate) struct Took {
     pub(crate) first_byte: Duration,
     pub(crate) whole: Duration,
+    /// Entries it was told.
+    pub(crate) entries: usize,
 }
 
 /// A run's stream.
@@ -35,6 +37,7 @@ pub(crate) struct Stream {
     first_byte: Option<Duration>,
     unread: String,
     previews: usize,
+    entries: usize,
     /// The final entry.
     end: Option<Value>,
 }
@@ -61,14 +64,24 @@ impl Client {
         let asked = Instant::now();
         let asking = self.http.post(format!("{}/runs", self.url));
         let asking = asking.header(ACCEPT, "text/event-stream").json(&question);
-        let response = asking.send().await?;
-        ensure!(response.status().is_success(), "refused: {}", response.text().await?);
-        let (unread, end) = (String::new(), None);
-        Ok(Stream { response, asked, first_byte: None, unread, previews: 0, end })
+        Stream::of(asking.send().await?, asked).await
+    }
+
+    /// Joins a run as a new viewer.
+    pub(crate) async fn join(&self, run: &str) -> Result<Stream> {
+        let asked = Instant::now();
+        let asking = self.http.get(format!("{}/runs/{run}/events", self.url));
+        Stream::of(asking.send().await?, asked).await
     }
 }
 
 impl Stream {
+    async fn of(response: Response, asked: Instant) -> Result<Self> {
+        ensure!(response.status().is_success(), "refused: {}", response.text().await?);
+        let (unread, end) = (String::new(), None);
+        Ok(Self { response, asked, first_byte: None, unread, previews: 0, entries: 0, end })
+    }
+
     /// The run's id.
     pub(crate) fn run(&self) -> Result<&str> {
         let run = self.response.headers().get("djinn-run-id").context("no run is named")?;
@@ -93,7 +106,8 @@ impl Stream {
         let Some(end) = self.end else { bail!("the stream has no end: {}", self.unread) };
         let status = end.get("status").and_then(Value::as_str);
         ensure!(status == Some("finished"), "the run ended as {end}");
-        Ok(Took { first_byte: self.first_byte.context("nothing was sent")?, whole })
+        let first_byte = self.first_byte.context("nothing was sent")?;
+        Ok(Took { first_byte, whole, entries: self.entries })
     }
 
     /// Reads a piece. False at the end.
@@ -104,7 +118,10 @@ impl Stream {
         while let Some((frame, rest)) = self.unread.split_once("\n\n") {
             if frame.contains("event: preview\n") {
                 self.previews += 1;
-            } else if frame.contains("event: run.ended\n") {
+            } else if frame.contains("event: ") {
+                self.entries += 1;
+            }
+            if frame.contains("event: run.ended\n") {
                 let data = frame.lines().find_map(|line| line.strip_prefix("data:"));
                 self.end = Some(serde_json::from_str(data.unwrap_or_default())?);
             }

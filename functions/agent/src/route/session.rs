@@ -44,7 +44,7 @@ pub(crate) async fn list_sessions<P: Ports>(
     answered(&agent, answer.await)
 }
 
-/// `GET /sessions/{session}`: what was asked and answered, newest first, and all files.
+/// `GET /sessions/{session}`: what was asked and answered, newest first, and the files.
 pub(crate) async fn show_session<P: Ports>(
     State(agent): State<Shared<P>>,
     Path(session): Path<String>,
@@ -73,7 +73,8 @@ async fn shown<P: Ports>(
     let mut body = summary(&found);
     body["turns"] = page.items.iter().map(turn).collect();
     body["next"] = json!(page.next.map(|place| cursor(place.started_at_ms, &place.run)));
-    body["files"] = files.iter().rev().map(|file| native::file(&links, file)).collect();
+    let offered = files.iter().rev().filter(|file| !file.internal);
+    body["files"] = offered.map(|file| native::file(&links, file)).collect();
     Ok(axum::Json(body).into_response())
 }
 

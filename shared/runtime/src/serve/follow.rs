@@ -57,7 +57,10 @@ pub(super) async fn follow<P: Ports>(
                 follower.failures += 1;
             }
         }
-        ports.clock().sleep(ports.settings().follow_every).await;
+        // Its client waits for the end of the stream.
+        if !follower.client.connection().has_ended() {
+            ports.clock().sleep(ports.settings().follow_every).await;
+        }
     }
 }
 
