@@ -172,25 +172,22 @@ async fn cursor_of<P: Ports>(
     let own = question.run_key();
     let cursor = Cursor::parse(&text);
     let is_its = |cursor: &Cursor| cursor.run == own.run || question.is_continue();
-    match cursor.filter(is_its) {
-        Some(cursor) => {
-            let key = RunKey::new(own.tenant, cursor.run.clone());
-            known(&agent.ports, &key).await.map(|_| Some(cursor)).map_err(|failure| {
-                match failure.code {
-                    ErrorCode::RunNotFound => unwritten(&key.run),
-                    _ => failure.into(),
-                }
-            })
-        }
-        None => Err(match no_cursor(&agent.ports, &own).await {
-            failure if failure.code == ErrorCode::RunNotFound => unwritten(&own.run),
-            failure => failure.into(),
-        }),
+    let Some(cursor) = cursor.filter(is_its) else {
+        return Err(unwritten(&own.run, no_cursor(&agent.ports, &own).await));
+    };
+    let key = RunKey::new(own.tenant, cursor.run.clone());
+    match known(&agent.ports, &key).await {
+        Ok(_) => Ok(Some(cursor)),
+        Err(failure) => Err(unwritten(&key.run, failure)),
     }
 }
 
-/// A client comes back to a run that was never there, or is not there any more.
-fn unwritten(run: &RunId) -> Refusal {
+/// Why a question's cursor is refused. A run that was never there, or is not there any more, is not
+/// what was asked for.
+fn unwritten(run: &RunId, failure: Failure) -> Refusal {
+    if failure.code != ErrorCode::RunNotFound {
+        return failure.into();
+    }
     let wanted = format!("there is no run {run} to come back to: ask without one");
     Failure::new(ErrorCode::BadCursor, wanted).into()
 }

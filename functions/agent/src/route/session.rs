@@ -70,11 +70,17 @@ async fn shown<P: Ports>(
     let turns = store.list_turns(&key, after.as_ref(), limit);
     let (page, files) = tokio::try_join!(turns, store.list_files(&key)).map_err(stored)?;
     let links = Links::new(origin::of(parts, &agent.settings), session);
-    let mut body = summary(&found);
-    body["turns"] = page.items.iter().map(turn).collect();
-    body["next"] = json!(page.next.map(|place| cursor(place.started_at_ms, &place.run)));
     let offered = files.iter().rev().filter(|file| !file.internal);
-    body["files"] = offered.map(|file| native::file(&links, file)).collect();
+    let SessionSummary { session, title, started_at_ms, newest_at_ms } = found;
+    let body = json!({
+        "session": session,
+        "title": title,
+        "started_at_ms": started_at_ms,
+        "last_active_at_ms": newest_at_ms,
+        "turns": page.items.iter().map(turn).collect::<Vec<_>>(),
+        "next": page.next.map(|place| cursor(place.started_at_ms, &place.run)),
+        "files": offered.map(|file| native::file(&links, file)).collect::<Vec<_>>(),
+    });
     Ok(axum::Json(body).into_response())
 }
 

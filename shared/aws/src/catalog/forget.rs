@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use djinn_core::entry::Event;
+use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{RunId, SessionId, TaskId, UserId};
 use djinn_runtime::port::catalog::{Forgotten, UserKey};
 use djinn_runtime::port::journal::{Journals, SessionKey};
@@ -116,21 +116,11 @@ impl AwsStore {
             Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => Vec::new(),
         };
         let entries = records.into_iter().flat_map(|record| record.entries);
-        Ok(entries
-            .filter_map(|entry| match entry.event {
-                Event::TaskStarted { task, .. } => Some(task),
-                Event::RunStarted { .. }
-                | Event::RunResumed { .. }
-                | Event::ItemReset { .. }
-                | Event::MessageCompleted { .. }
-                | Event::CallRequested { .. }
-                | Event::CallCompleted { .. }
-                | Event::FileAdded { .. }
-                | Event::PlanChanged { .. }
-                | Event::TaskEnded { .. }
-                | Event::RunEnded(_) => None,
-            })
-            .collect())
+        let task = |entry: Entry| {
+            let Event::TaskStarted { task, .. } = entry.event else { return None };
+            Some(task)
+        };
+        Ok(entries.filter_map(task).collect())
     }
 
     async fn forget_files(&self, session: &SessionKey) -> Result<(), StoreError> {

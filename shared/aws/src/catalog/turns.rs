@@ -1,7 +1,6 @@
 //! What was said in a session.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::input::Input;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{Page, RunPlace, Turn};
 use djinn_runtime::port::journal::{Journals, RunMeta, SessionKey};
@@ -11,6 +10,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::{is_behind, older};
 use crate::item::exchange::ExchangeItem;
 use crate::item::session::SessionItem;
+use crate::journal::asked;
 use crate::query::Query;
 use crate::store::AwsStore;
 use crate::table::{Attributes, SORT, record_sort, run_partition, run_place, session_partition};
@@ -76,22 +76,8 @@ impl AwsStore {
         let first = Query::range(run_partition(key), record_sort(0), record_sort(0));
         let Some(item) = self.query(first).await?.pop() else { return Ok(None) };
         let record = self.record(item).await?;
-        Ok(record.inputs.into_iter().find_map(|input| match input {
-            Input::Asked(asked) => {
-                Some(Exchange { question: asked.question, answer: String::new() })
-            }
-            Input::Resumed { .. }
-            | Input::AttemptFailed { .. }
-            | Input::ModelReplied(_)
-            | Input::ModelFailed { .. }
-            | Input::ToolStarted { .. }
-            | Input::ToolReturned { .. }
-            | Input::FileAdded { .. }
-            | Input::StopAsked { .. }
-            | Input::LimitReached { .. }
-            | Input::TaskEnded(_)
-            | Input::Delivered { .. } => None,
-        }))
+        let question = asked(&record)?.question.clone();
+        Ok(Some(Exchange { question, answer: String::new() }))
     }
 
     async fn ended_turn(&self, item: Attributes) -> Result<Turn, StoreError> {

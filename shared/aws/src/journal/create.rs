@@ -198,7 +198,7 @@ impl Creation<'_> {
 }
 
 /// The question of a first record.
-fn asked(record: &Record) -> Result<&Asked, StoreError> {
+pub(crate) fn asked(record: &Record) -> Result<&Asked, StoreError> {
     match record.inputs.as_slice() {
         [Input::Asked(asked), ..] => Ok(asked),
         _ => Err(StoreError::Unreadable("the first record holds no question".to_owned())),

@@ -45,9 +45,14 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
     let page = store.list_runs(&user, &[], None, 10).await?;
     assert_eq!((requests(&page.items), page.next), (vec!["r5", "r4", "r3", "r2", "r1"], None));
     let stands: Vec<_> = page.items.iter().map(|run| (run.status, run.ended_at_ms)).collect();
-    let running_now = (RunStatus::Running, None);
-    assert_eq!(stands[..2], [(RunStatus::Failed, Some(77)), (RunStatus::Stopped, Some(START + 1))]);
-    assert_eq!(stands[2..], [running_now, running_now, (RunStatus::Queued, None)]);
+    let expected = [
+        (RunStatus::Failed, Some(77)),
+        (RunStatus::Stopped, Some(START + 1)),
+        (RunStatus::Running, None),
+        (RunStatus::Running, None),
+        (RunStatus::Queued, None),
+    ];
+    assert_eq!(stands, expected);
     let first = page.items.last().ok_or("no runs")?;
     assert_eq!((&first.run, &first.session), (&queued.key.run, &queued.asked.session));
     assert_eq!(
@@ -127,11 +132,12 @@ pub async fn sessions_are_listed_by_their_newest_run(store: &impl Store) -> Chec
     assert_eq!(labels(store, &user).await?, ["c", "d", "b", "a"]);
 
     let first = store.list_sessions(&user, None, 3).await?;
-    let (newest, times) = (&first.items[0], |n| (START + n, START + 9));
-    assert_eq!((newest.started_at_ms, newest.newest_at_ms), times(1));
+    let newest = first.items.first().ok_or("no sessions")?;
+    assert_eq!((newest.started_at_ms, newest.newest_at_ms), (START + 1, START + 9));
     assert_eq!(newest.title, "What is r1? And why? 为什么");
     let rest = store.list_sessions(&user, first.next.as_ref(), 3).await?;
-    assert_eq!((rest.items[0].session.as_str(), rest.items.len(), rest.next), ("a", 1, None));
+    let labels_of_rest: Vec<_> = rest.items.iter().map(|item| item.session.as_str()).collect();
+    assert_eq!((labels_of_rest, rest.next), (vec!["a"], None));
     assert_eq!(store.list_sessions(&user, None, 4).await?.next, None);
 
     let run = Run::of("s", "r")?.by("bob")?;
