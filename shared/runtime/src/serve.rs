@@ -1,6 +1,7 @@
 //! What an invocation does with a run: start it, join it, stop it, continue it.
 
 mod follow;
+mod forget;
 mod look;
 mod question;
 
@@ -30,6 +31,7 @@ use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
 use crate::sleep::wake;
 use follow::{Followed, follow};
+pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
 pub use question::{Opened, Question, accept, open};
 

@@ -13,7 +13,7 @@ use djinn_core::wire::native;
 use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn, UserKey};
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::{Ports, StoreError};
-use djinn_runtime::serve::unavailable;
+use djinn_runtime::serve::{forget, unavailable};
 use serde_json::{Value, json};
 
 use crate::fields::{Fields, id_of};
@@ -94,7 +94,7 @@ pub(crate) async fn forget_session<P: Ports>(
         let parts = request.into_parts().0;
         let user = user_of(&agent, &parts.extensions)?;
         let session = id_of("session", &session)?;
-        match agent.ports.store().forget_session(&user, &session).await.map_err(stored)? {
+        match forget(&agent.ports, &user, &session).await? {
             Forgotten::Done => Ok(StatusCode::NO_CONTENT.into_response()),
             Forgotten::Unknown => Err(ErrorCode::SessionNotFound.into()),
             Forgotten::Busy(run) => {

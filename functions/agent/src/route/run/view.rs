@@ -106,12 +106,14 @@ fn planned(plan: &Plan) -> Value {
     json!({"title": plan.title, "steps": steps})
 }
 
-/// What a run may use up, and what it has.
+/// What a run may use up, null where nothing bounds it, and what it has.
 fn budgeted(budget: &Budget, spent: &Spent, took_ms: u64) -> Value {
+    let limits = json!(budget);
+    let of = |name: &str, spent: Value| json!({"limit": limits.get(name), "spent": spent});
     json!({
-        "steps": {"limit": budget.steps, "spent": spent.steps},
-        "tokens": {"limit": null, "spent": spent.tokens()},
-        "wall_ms": {"limit": budget.wall_ms, "spent": took_ms},
+        "steps": of("steps", spent.steps.into()),
+        "tokens": of("tokens", spent.tokens().into()),
+        "wall_ms": of("wall_ms", took_ms.into()),
     })
 }
 
