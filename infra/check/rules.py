@@ -27,6 +27,7 @@ DRIVER_ACTIONS = {
     "lambda:InvokeFunction",
     "logs:CreateLogStream",
     "logs:PutLogEvents",
+    "s3:DeleteObject",
     "s3:GetObject",
     "s3:ListBucket",
     "s3:PutObject",

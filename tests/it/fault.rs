@@ -81,8 +81,7 @@ async fn folded(protocol: Protocol, mut stream: Stream) -> Vec<String> {
             Protocol::Raw => ui.raw(&frame.json()),
             Protocol::Ui => ui.take(received),
         }
-        for (key, (_, text)) in &native.open {
-            let message = key.trim_start_matches('/');
+        for (message, (_, text)) in &native.open {
             assert!(is_beginning(text, message), "{message}: {text}");
         }
         for (id, _, text) in ui.items.iter().filter(|(_, kind, _)| kind == "tool_thought") {

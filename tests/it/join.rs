@@ -312,3 +312,29 @@ async fn without_a_stream_continue_names_the_run_that_is_at_work() {
     gate.open();
     stream.rest().await;
 }
+
+#[tokio::test]
+async fn of_two_questions_at_once_a_session_takes_one_every_time() {
+    let world = World::start().await;
+    world.model.on("Who is first?").reply("I am.").always();
+    for round in 0..40 {
+        let asked = ["a", "b"].map(|name| {
+            let request = format!("{name}{round}");
+            let question = Question::new("Who is first?").session("s1").request(&request);
+            let world = &world;
+            async move { world.ask(Protocol::Native, &question).await }
+        });
+        let mut asked = join_all(asked).await;
+        asked.sort_by_key(|stream| stream.status);
+        let refused = asked.pop().unwrap();
+        let runs = asked.pop().unwrap();
+        // Who asks when the other is answered already is not refused.
+        assert_eq!(runs.status, 200, "round {round}");
+        if refused.status == 409 {
+            assert_eq!(refused.run(), runs.run(), "round {round}");
+        } else {
+            assert!(refused.rest().await.last().unwrap().is_final(), "round {round}");
+        }
+        assert!(runs.rest().await.last().unwrap().is_final(), "round {round}");
+    }
+}

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod come_back;
 mod cors;
 mod cost;
 mod deadline;
@@ -20,6 +21,7 @@ mod files;
 mod identity;
 mod join;
 mod layout;
+mod look_up;
 mod plan_solve;
 mod prompts;
 mod race;

@@ -180,8 +180,20 @@ async fn ids_that_are_no_labels() {
         let answer = sent(&world, Method::POST, path, "{}").await;
         check(path, &answer, (400, "invalid_field", Some("requestId")), "no requestId");
     }
-    let answer = world.stop("run@x").await;
-    check("/runs/{run}/stop", &answer, (400, "bad_id", Some("run")), "run@x");
+    let encoded = ["a%20b", "a%2Fb", "%C3%A4", "a%23b", "x@y", long.as_str()];
+    for id in encoded {
+        for (method, path, field) in [
+            (Method::POST, format!("/runs/{id}/stop"), "run"),
+            (Method::GET, format!("/runs/{id}"), "run"),
+            (Method::GET, format!("/runs/{id}/events"), "run"),
+            (Method::GET, format!("/sessions/{id}"), "session"),
+            (Method::DELETE, format!("/sessions/{id}"), "session"),
+            (Method::POST, format!("/sessions/{id}/title"), "session"),
+        ] {
+            let answer = sent(&world, method, &path, r#"{"title": "x"}"#).await;
+            check(&path, &answer, (400, "bad_id", Some(field)), id);
+        }
+    }
 }
 
 #[tokio::test]
@@ -228,6 +240,54 @@ async fn file_names_that_could_lead_elsewhere() {
 }
 
 #[tokio::test]
+async fn lists_that_are_asked_for_wrongly() {
+    let world = World::start().await;
+    let run = format!("run_{}", "0".repeat(32));
+    let words = "queued, running, paused, finished, failed, stopped";
+    for status in ["done", "Running", "expired", "running,paused", "%20running"] {
+        let path = format!("/runs?status={status}");
+        let answer = sent(&world, Method::GET, &path, "").await;
+        check(&path, &answer, (400, "invalid_field", Some("status")), status);
+        assert!(answer.text.contains(words), "{}", answer.text);
+    }
+    for path in ["/runs", "/sessions", "/sessions/s1"] {
+        for limit in ["0", "101", "-1", "1.5", "many", "99999999999999999999"] {
+            let path = format!("{path}?limit={limit}");
+            let answer = sent(&world, Method::GET, &path, "").await;
+            check(&path, &answer, (400, "invalid_field", Some("limit")), limit);
+            assert!(answer.text.contains("from 1 to 100"), "{}", answer.text);
+        }
+        for cursor in ["x", "5", "5.", "5.a%20b", ".s1", "x.s1", &format!("x.{run}")] {
+            let path = format!("{path}?cursor={cursor}");
+            let answer = sent(&world, Method::GET, &path, "").await;
+            check(&path, &answer, (400, "invalid_field", Some("cursor")), cursor);
+        }
+    }
+    for path in ["/runs?status=&limit=&cursor=&x=1", "/runs?limit=100", "/sessions?limit=1"] {
+        assert_eq!(world.get(path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn titles_that_are_none() {
+    let world = World::start().await;
+    let path = "/sessions/s1/title";
+    for body in ["", "{\"title\":", "[]", "title=x"] {
+        let answer = sent(&world, Method::POST, path, body).await;
+        check(path, &answer, (400, "invalid_json", None), body);
+    }
+    let long = "界".repeat(201);
+    for title in [json!(null), json!(""), json!(" \n\t"), json!(long), json!(5), json!(["x"])] {
+        for body in [json!({"title": title}), json!({"name": title})] {
+            let answer = sent(&world, Method::POST, path, body.to_string()).await;
+            check(path, &answer, (400, "invalid_field", Some("title")), &body.to_string());
+        }
+    }
+    let answer = sent(&world, Method::POST, path, "x".repeat(agent::MAX_BODY + 1)).await;
+    check(path, &answer, (413, "body_too_large", None), "too large");
+}
+
+#[tokio::test]
 async fn sizes_that_are_none() {
     let world = World::start().await;
     let path = "/v1/file_tool/upload_url";
@@ -244,6 +304,21 @@ async fn runs_and_files_that_do_not_exist() {
     for run in [format!("run_{}", "0".repeat(32)), "run_x".to_owned(), "7".to_owned()] {
         let answer = world.stop(&run).await;
         check("/runs/{run}/stop", &answer, (404, "run_not_found", None), &run);
+        for path in [format!("/runs/{run}"), format!("/runs/{run}/events")] {
+            let answer = sent(&world, Method::GET, &path, "").await;
+            check(&path, &answer, (404, "run_not_found", None), &run);
+            // Whatever cursor it comes with.
+            let stream = world.come_back(&run, Some("x")).await;
+            assert_eq!(stream.status, 404);
+        }
+    }
+    for (method, path) in [
+        (Method::GET, "/sessions/s1"),
+        (Method::DELETE, "/sessions/s1"),
+        (Method::POST, "/sessions/s1/title"),
+    ] {
+        let answer = sent(&world, method, path, r#"{"title": "x"}"#).await;
+        check(path, &answer, (404, "session_not_found", None), "unknown session");
     }
     let path = "/v1/file_tool/get_file";
     let answer = world.post(path, &json!({"requestId": "s1", "fileName": "a.md"})).await;
@@ -262,12 +337,24 @@ async fn runs_and_files_that_do_not_exist() {
 #[tokio::test]
 async fn methods_that_a_route_does_not_take() {
     let world = World::start().await;
-    let posts = Protocol::ALL.map(Protocol::path);
-    for path in posts.into_iter().chain(FILE_ROUTES) {
-        for method in [Method::GET, Method::PUT, Method::DELETE] {
+    let posts = [Protocol::Raw, Protocol::Ui].map(Protocol::path).into_iter().chain(FILE_ROUTES);
+    let posts = posts.map(|path| (path, "POST")).chain([
+        ("/runs/x/stop", "POST"),
+        ("/sessions/x/title", "POST"),
+        ("/runs", "POST,GET,HEAD"),
+        ("/runs/x", "GET,HEAD"),
+        ("/runs/x/events", "GET,HEAD"),
+        ("/sessions", "GET,HEAD"),
+        ("/sessions/x", "GET,HEAD,DELETE"),
+    ]);
+    for (path, allowed) in posts {
+        for method in [Method::GET, Method::POST, Method::PUT, Method::DELETE] {
+            if allowed.contains(method.as_str()) {
+                continue;
+            }
             let answer = sent(&world, method.clone(), path, "").await;
             check(path, &answer, (405, "method_not_allowed", None), method.as_str());
-            assert_eq!(answer.header("allow"), "POST", "{path}");
+            assert_eq!(answer.header("allow"), allowed, "{path}");
         }
     }
     let answer = sent(&world, Method::POST, "/v1/file_tool/preview/s1/a.md", "").await;

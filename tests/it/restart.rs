@@ -59,6 +59,30 @@ async fn the_same_request_in_the_next_process_goes_on_where_the_last_one_died() 
 }
 
 #[tokio::test]
+async fn whoever_comes_back_to_a_run_that_nobody_drives_drives_it_and_frees_its_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Scripted::start().await.unwrap();
+    let question = Question::of("What survives?", "s1");
+    killed(dir.path(), &model, &question).await;
+    let system = System::start(options(dir.path(), &model, false)).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    let next = Question::new("And now?").session("s1").request("r2");
+    let busy = client.ask(Protocol::Native, &next).await;
+    assert_eq!(busy.status, 409);
+    let run = busy.run();
+    let shown = client.get(&format!("/runs/{run}")).await.json();
+    assert_eq!((&shown["status"], &shown["answer"]), (&json!("running"), &json!(null)));
+
+    let missed = client.come_back(&run, Some(&format!("{run}:2"))).await.rest().await;
+    let entries = missed.iter().filter(|frame| !matches!(frame.event(), "" | "preview"));
+    let ids: Vec<_> = entries.map(|frame| frame.json()["id"].clone()).collect();
+    assert_eq!(ids, ["resumed.2", "t2", "summary", "end"]);
+    model.on("And now?").reply("All is free.");
+    assert_eq!(client.ending(&next).await["answer"], "All is free.");
+    model.assert_done();
+}
+
+#[tokio::test]
 async fn the_next_process_finishes_what_nobody_asks_for_again() {
     let dir = tempfile::tempdir().unwrap();
     let model = Scripted::start().await.unwrap();

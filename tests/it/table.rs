@@ -4,12 +4,13 @@ use djinn_aws::table::definition;
 use djinn_scripted::Scripted;
 use dynoxide::Database;
 use dynoxide::actions::create_table::CreateTableRequest;
+use dynoxide::actions::delete_item::DeleteItemRequest;
 use dynoxide::actions::describe_time_to_live::DescribeTimeToLiveRequest;
 use dynoxide::actions::update_time_to_live::UpdateTimeToLiveRequest;
 use serde_json::{Value, json};
 
 use crate::template::transformed;
-use crate::world::{Door, QUESTION, Question, SALES, script};
+use crate::world::{Door, Protocol, QUESTION, Question, SALES, script};
 
 /// The template's table, made as CloudFormation makes it.
 fn made(properties: &Value) -> Database {
@@ -71,4 +72,45 @@ async fn a_run_lives_in_the_templates_table() {
     let stats = database.table_stats().unwrap();
     assert!(stats.iter().any(|table| table.item_count > 10), "the run is in another table");
     model.assert_done();
+}
+
+#[tokio::test]
+async fn a_run_whose_journal_has_expired_is_known_by_its_metadata() {
+    let database = made(&transformed()["Resources"]["Table"]["Properties"]);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(dynoxide::server::serve_on(listener, database.clone()));
+    let model = Scripted::start().await.unwrap();
+    let at = |settings: &mut djinn_aws::Settings| settings.endpoints.dynamodb = Some(url);
+    let mut door = Door::open(&model, at, |_| {});
+    let client = door.listen().await;
+    model.on("What lasts?").reply("Little.");
+    let stream = client.ask(Protocol::Native, &Question::of("What lasts?", "s1")).await;
+    let (run, _) = (stream.run(), stream.rest().await);
+    for record in 0..2 {
+        let key = json!({
+            "TableName": djinn_local::TABLE,
+            "Key": {
+                "pk": {"S": format!("local#RUN#{run}")},
+                "sk": {"S": format!("J#{record:010}")},
+            },
+            "ReturnValues": "ALL_OLD",
+        });
+        let key: DeleteItemRequest = serde_json::from_value(key).unwrap();
+        assert!(database.delete_item(key).unwrap().attributes.is_some());
+    }
+    for cursor in [None, Some(format!("{run}:1")), Some("x".to_owned())] {
+        let stream = client.come_back(&run, cursor.as_deref()).await;
+        assert_eq!((stream.status, &stream.body().await["code"]), (410, &json!("run_expired")));
+    }
+    let shown = client.get(&format!("/runs/{run}")).await.json();
+    assert_eq!((&shown["status"], &shown["mode"]), (&json!("expired"), &json!("react")));
+    assert_eq!((&shown["session"], &shown["request"]), (&json!("s1"), &json!("r1")));
+    assert!(shown["ended_at_ms"].is_i64() && shown.get("question").is_none(), "{shown}");
+    // What was said outlives how it came about.
+    let session = client.get("/sessions/s1").await.json();
+    assert_eq!(session["turns"][0]["answer"], "Little.");
+    assert_eq!(client.delete("/sessions/s1").await.status, 204);
+    let gone = client.get(&format!("/runs/{run}")).await;
+    assert_eq!(gone.status, 404);
 }

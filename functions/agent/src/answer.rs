@@ -10,7 +10,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::id::{RequestId, RunId};
+use djinn_core::id::{RequestId, RunId, SessionId};
+use djinn_core::journal::Record;
 use djinn_core::settings::Language;
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::{JoyAgent, Translator};
@@ -20,9 +21,11 @@ use djinn_core::wire::native::Native;
 use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::deadline::Deadline;
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Opened, Question, Serving, open, replay, serve};
+use djinn_runtime::port::{Ports, RunKey};
+use djinn_runtime::serve::{
+    Driving, Opened, Question, Serving, known, no_cursor, open, replay, serve,
+};
 
 use crate::refusal::{Refusal, name};
 use crate::{Agent, Shared, origin};
@@ -53,15 +56,51 @@ pub(crate) async fn stream<P: Ports>(
     ask: Ask,
 ) -> Result<Response, Refusal> {
     let Ask { question, protocol, previews } = ask;
-    let cursor = last_event_id(&parts.headers, &question.run_key().run)?;
+    let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
     let (session, request) = (question.session.clone(), question.request.clone());
-    let language = agent.settings.run.language;
     let opened = open(&agent.ports, question, &holder).await?;
-    let (key, driving, first) = match opened {
-        Opened::New { key, driving, first } => (key, Some(driving), Some(first)),
-        Opened::Existing { key, .. } => (key, None, None),
+    let (key, driving, cursor) = match opened {
+        Opened::New { key, driving, first } => (key, Some((driving, first)), None),
+        Opened::Existing { key, .. } => (key, None, cursor),
     };
+    let shown = Shown { key, session, request, protocol, previews };
+    send(agent, parts, shown, holder, driving, cursor).await
+}
+
+/// Streams a run that exists, to a client that comes back to it.
+pub(crate) async fn follow<P: Ports>(
+    agent: &Shared<P>,
+    parts: &Parts,
+    shown: Shown,
+    cursor: Option<Cursor>,
+) -> Result<Response, Refusal> {
+    let holder = holder(agent);
+    send(agent, parts, shown, holder, None, cursor).await
+}
+
+/// A run, and how a client is shown it.
+pub(crate) struct Shown {
+    pub(crate) key: RunKey,
+    pub(crate) session: SessionId,
+    pub(crate) request: RequestId,
+    pub(crate) protocol: Protocol,
+    /// Whether text is sent as it is written.
+    pub(crate) previews: bool,
+}
+
+/// Sends what the client has not had, and serves it from there on. `driving` is a run of this
+/// invocation's own, with its first record.
+async fn send<P: Ports>(
+    agent: &Shared<P>,
+    parts: &Parts,
+    shown: Shown,
+    holder: String,
+    driving: Option<(Box<Driving>, Record)>,
+    cursor: Option<Cursor>,
+) -> Result<Response, Refusal> {
+    let Shown { key, session, request, protocol, previews } = shown;
+    let language = agent.settings.run.language;
     let links = Links::new(origin::of(parts, &agent.settings), session);
     let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
     let connection = Connection::new(key.run.clone(), projection, previews);
@@ -69,10 +108,16 @@ pub(crate) async fn stream<P: Ports>(
     let buffer = agent.ports.settings().client_buffer;
     let (mut client, body) = ClientStream::open(connection, buffer, now_ms);
     client.greet(now_ms);
-    match &first {
-        Some(first) => client.record(first, &[], now_ms),
-        None => replay(&agent.ports, &key, &mut client, cursor.as_ref()).await?,
-    }
+    let driving = match driving {
+        Some((driving, first)) => {
+            client.record(&first, &[], now_ms);
+            Some(driving)
+        }
+        None => {
+            replay(&agent.ports, &key, &mut client, cursor.as_ref()).await?;
+            None
+        }
+    };
     let run = key.run.clone();
     let serving = Serving { key, holder, deadline: deadline(agent, parts), hops: 0 };
     let ports = agent.ports.clone();
@@ -116,17 +161,41 @@ pub(crate) fn deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Deadline {
     Deadline::announced(at_ms, agent.ports.clock().now_ms(), margin)
 }
 
-/// The cursor a client comes back with. It may be of the request's own run, or of the active run
-/// that a `continue` follows; which of the two is checked when that run is known.
-fn last_event_id(headers: &HeaderMap, run: &RunId) -> Result<Option<Cursor>, Refusal> {
-    let Some(value) = headers.get(HeaderName::from_static("last-event-id")) else {
-        return Ok(None);
+/// The cursor that a question comes with: of its own run, or of the active run that a `continue`
+/// follows. Which of the two is checked when that run is known; one of neither starts no run.
+async fn cursor_of<P: Ports>(
+    agent: &Agent<P>,
+    headers: &HeaderMap,
+    question: &Question,
+) -> Result<Option<Cursor>, Refusal> {
+    let Some(text) = last_event_id(headers) else { return Ok(None) };
+    let own = question.run_key();
+    let cursor = Cursor::parse(&text);
+    let is_its = |cursor: &Cursor| cursor.run == own.run || question.is_continue();
+    let Some(cursor) = cursor.filter(is_its) else {
+        return Err(unwritten(&own.run, no_cursor(&agent.ports, &own).await));
     };
-    let cursor = value.to_str().ok().and_then(Cursor::parse);
-    cursor.map(Some).ok_or_else(|| {
-        let wanted = format!("it is written {run}:0 and up");
-        Failure::new(ErrorCode::BadCursor, wanted).into()
-    })
+    let key = RunKey::new(own.tenant, cursor.run.clone());
+    match known(&agent.ports, &key).await {
+        Ok(_) => Ok(Some(cursor)),
+        Err(failure) => Err(unwritten(&key.run, failure)),
+    }
+}
+
+/// Why a question's cursor is refused. A run that was never there, or is not there any more, is not
+/// what was asked for.
+fn unwritten(run: &RunId, failure: Failure) -> Refusal {
+    if failure.code != ErrorCode::RunNotFound {
+        return failure.into();
+    }
+    let wanted = format!("there is no run {run} to come back to: ask without one");
+    Failure::new(ErrorCode::BadCursor, wanted).into()
+}
+
+/// What a client says that it had last.
+pub(crate) fn last_event_id(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(HeaderName::from_static("last-event-id"))?;
+    Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
 fn event_stream(body: ClientBody) -> Response {

@@ -1,4 +1,5 @@
-//! The front door: HTTP routes that start, join, stop and stream runs, and keep their files.
+//! The front door: HTTP routes that start, join, stop, stream and show runs, and keep their
+//! sessions and files.
 //!
 //! `router` is the whole function: `main` puts it behind Lambda's runtime, `infra/local` behind a
 //! plain HTTP server.
@@ -8,6 +9,7 @@ mod cors;
 mod fields;
 mod identity;
 mod origin;
+mod query;
 mod refusal;
 mod route;
 mod settings;
@@ -49,8 +51,16 @@ pub fn router<P: Ports<Store = AwsStore>>(agent: Agent<P>) -> Router {
         )
         .route("/web/health", get(route::health))
         .route("/data/allModels", get(route::all_models))
-        .route("/runs", post(route::start_run::<P>))
+        .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
+        .route("/runs/{run}", get(route::show_run::<P>))
+        .route("/runs/{run}/events", get(route::follow_run::<P>))
         .route("/runs/{run}/stop", post(route::stop_run::<P>))
+        .route("/sessions", get(route::list_sessions::<P>))
+        .route(
+            "/sessions/{session}",
+            get(route::show_session::<P>).delete(route::forget_session::<P>),
+        )
+        .route("/sessions/{session}/title", post(route::name_session::<P>))
         .route("/v1/file_tool/upload_url", post(route::upload_url::<P>))
         .route("/v1/file_tool/upload_file", post(route::upload_file::<P>))
         .route("/v1/file_tool/upload_file_data", post(route::upload_file_data::<P>))

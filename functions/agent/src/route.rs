@@ -3,12 +3,14 @@
 mod ask;
 mod file;
 mod run;
+mod session;
 
 pub(crate) use ask::{auto_agent, query_agent, query_not_posted, start_run};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
 };
-pub(crate) use run::stop_run;
+pub(crate) use run::{follow_run, list_runs, show_run, stop_run};
+pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 
 use axum::extract::State;
 use axum::response::Response;

@@ -28,6 +28,8 @@ pub(crate) struct Client {
 pub(crate) struct Took {
     pub(crate) first_byte: Duration,
     pub(crate) whole: Duration,
+    /// Entries it was told.
+    pub(crate) entries: usize,
 }
 
 /// A run's stream.
@@ -37,6 +39,7 @@ pub(crate) struct Stream {
     first_byte: Option<Duration>,
     unread: String,
     previews: usize,
+    entries: usize,
     /// When each task was first heard of, and first heard from.
     tasks: BTreeMap<String, (Instant, Option<Instant>)>,
     /// The final entry.
@@ -72,21 +75,32 @@ impl Client {
         let asked = Instant::now();
         let asking = self.http.post(format!("{}/runs", self.url));
         let asking = asking.header(ACCEPT, "text/event-stream").json(&question);
-        let response = asking.send().await?;
+        Stream::of(asking.send().await?, asked).await
+    }
+
+    /// Joins a run as a new viewer.
+    pub(crate) async fn join(&self, run: &str) -> Result<Stream> {
+        let asked = Instant::now();
+        let asking = self.http.get(format!("{}/runs/{run}/events", self.url));
+        Stream::of(asking.send().await?, asked).await
+    }
+}
+
+impl Stream {
+    async fn of(response: Response, asked: Instant) -> Result<Self> {
         ensure!(response.status().is_success(), "refused: {}", response.text().await?);
-        Ok(Stream {
+        Ok(Self {
             response,
             asked,
             first_byte: None,
             unread: String::new(),
             previews: 0,
+            entries: 0,
             tasks: BTreeMap::new(),
             end: None,
         })
     }
-}
 
-impl Stream {
     /// The run's id.
     pub(crate) fn run(&self) -> Result<&str> {
         let run = self.response.headers().get("djinn-run-id").context("no run is named")?;
@@ -116,7 +130,8 @@ impl Stream {
         let Some(end) = &self.end else { bail!("the stream has no end: {}", self.unread) };
         let status = end.get("status").and_then(Value::as_str);
         ensure!(status == Some("finished"), "the run ended as {end}");
-        Ok(Took { first_byte: self.first_byte.context("nothing was sent")?, whole })
+        let first_byte = self.first_byte.context("nothing was sent")?;
+        Ok(Took { first_byte, whole, entries: self.entries })
     }
 
     /// The final entry.
@@ -161,7 +176,10 @@ impl Stream {
             self.hear_of_tasks(&frame);
             if frame.contains("event: preview\n") {
                 self.previews += 1;
-            } else if frame.contains("event: run.ended\n") {
+            } else if frame.contains("event: ") {
+                self.entries += 1;
+            }
+            if frame.contains("event: run.ended\n") {
                 let data = frame.lines().find_map(|line| line.strip_prefix("data:"));
                 self.end = Some(serde_json::from_str(data.unwrap_or_default())?);
             }

@@ -1,7 +1,8 @@
 //! Measures how fast and how small the product is: what `cargo bench-run` starts.
 //!
 //! `djinn-bench --agent PATH [--json]` prints every figure beside what it has to reach; PATH is the
-//! agent function as it ships. With `--speed`, `--memory` or `--plans` it is for a profiler. `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
+//! agent function as it ships. With `--speed`, `--memory`, `--join` or `--plans` it is for a profiler.
+//! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
 //! processes that [`memory`] measures apart.
 
 mod backend;
@@ -10,6 +11,7 @@ mod child;
 mod client;
 mod figure;
 mod front;
+mod join;
 mod journal;
 mod many;
 mod memory;
@@ -29,7 +31,7 @@ use anyhow::{Context as _, Result, bail};
 use figure::Report;
 
 const USAGE: &str =
-    "djinn-bench --agent PATH [--json], or djinn-bench --speed | --memory | --plans";
+    "djinn-bench --agent PATH [--json], or djinn-bench --speed | --memory | --join | --plans";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -67,6 +69,9 @@ async fn command(words: &[&str]) -> Result<()> {
         ["--memory"] => {
             terminal::say(&Report::new(vec![memory::figure().await?], String::new()).table());
         }
+        ["--join"] => {
+            terminal::say(&Report::new(vec![join::figure().await?], String::new()).table());
+        }
         _ => bail!("{USAGE}"),
     }
     Ok(())
@@ -75,22 +80,24 @@ async fn command(words: &[&str]) -> Result<()> {
 /// Every figure. Quiet ones first, so that none is taken while another one still tidies up.
 async fn measure(agent: &Path) -> Result<Report> {
     let mut figures = Vec::new();
-    terminal::note("1/7 one run at a time, then 16 at once");
+    terminal::note("1/8 one run at a time, then 16 at once");
     figures.extend(speed::figures().await.context("speed")?);
     let parts = parts::in_words().await.context("parts")?;
-    terminal::note("2/7 500 open streams");
+    terminal::note("2/8 500 open streams");
     figures.push(memory::figure().await.context("memory")?);
-    terminal::note("3/7 starts of the agent function");
+    terminal::note("3/8 starts of the agent function");
     figures.push(start::figure(agent).context("start")?);
-    terminal::note("4/7 the agent function's archive");
+    terminal::note("4/8 the agent function's archive");
     figures.push(size::figure(agent).context("size")?);
-    terminal::note("5/7 a run of 1 000 records");
+    terminal::note("5/8 a run of 1 000 records");
     let (turns, loading) = journal::figures().await.context("journal")?;
     figures.extend(turns);
-    terminal::note("6/7 what a driver does while a model writes (20 s)");
+    terminal::note("6/8 viewers of a run that has ended");
+    let joining = join::figure().await.context("join")?;
+    terminal::note("7/8 what a driver does while a model writes (20 s)");
     figures.extend(beside::figures().await.context("beside")?);
-    figures.push(loading);
-    terminal::note("7/7 plans");
+    figures.extend([loading, joining]);
+    terminal::note("8/8 plans");
     figures.extend(plan::figures().await.context("plans")?);
     figures.extend(many::figures().await.context("a thousand tasks")?);
     Ok(Report::new(figures, parts))

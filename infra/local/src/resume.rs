@@ -3,6 +3,7 @@
 use djinn_aws::AwsStore;
 use djinn_core::id::{BadId, TenantId, UserId};
 use djinn_core::status::RunStatus;
+use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::lease::Leases;
 use djinn_runtime::port::{RunKey, StoreError};
@@ -16,8 +17,9 @@ pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, Sto
     let tenant = TenantId::new("local").map_err(unusable)?;
     let user = UserId::new("you").map_err(unusable)?;
     let unfinished = [RunStatus::Queued, RunStatus::Running, RunStatus::Paused];
-    let runs = store.runs(&tenant, &user, &unfinished, MAX_RUNS).await?;
-    Ok(runs.into_iter().map(|run| RunKey::new(tenant.clone(), run.run)).collect())
+    let user = UserKey { tenant: tenant.clone(), user };
+    let runs = store.list_runs(&user, &unfinished, None, MAX_RUNS).await?;
+    Ok(runs.items.into_iter().map(|run| RunKey::new(tenant.clone(), run.run)).collect())
 }
 
 /// Ends the leases of processes that are gone, and returns the runs they drove. Only one process

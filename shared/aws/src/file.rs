@@ -57,6 +57,11 @@ impl Files for AwsStore {
         Ok(self.settled_files(session, items).await?.pop())
     }
 
+    async fn list_files(&self, session: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {
+        let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));
+        self.settled_files(session, self.query(query).await?).await
+    }
+
     async fn read_file(
         &self,
         session: &SessionKey,
@@ -74,15 +79,6 @@ impl Files for AwsStore {
 }
 
 impl AwsStore {
-    /// Every file of a session, in the order they were last written, oldest first.
-    ///
-    /// # Errors
-    /// `Unavailable`, or `Unreadable` for a stored item that is neither.
-    pub async fn list_files(&self, session: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {
-        let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));
-        self.settled_files(session, self.query(query).await?).await
-    }
-
     /// A file that is written now.
     fn file_item(&self, file: &NewFile, object: String, size: u64) -> FileItem {
         let now_ms = self.now_ms();
@@ -112,16 +108,25 @@ impl AwsStore {
 /// the local store. A `ProductFile` names its object without tenant and session, so that none can
 /// point into another's.
 fn object_key(session: &SessionKey, object: &str) -> Result<String, StoreError> {
-    let label = sha256(session.session.as_str().as_bytes());
-    let label = label.get(..32).unwrap_or(&label);
     let kind = [WRITTEN, UPLOADED].into_iter().find(|kind| object.starts_with(kind));
     let name = kind.and_then(|kind| object.strip_prefix(kind));
     match (kind, name) {
         (Some(kind), Some(name)) if is_hash(name) => {
-            Ok(format!("{}/{kind}{label}/{name}", session.tenant))
+            Ok(format!("{}{name}", object_prefix(session, kind)))
         }
         _ => Err(StoreError::Unreadable(format!("`{object}` names no object"))),
     }
+}
+
+fn object_prefix(session: &SessionKey, kind: &str) -> String {
+    let label = sha256(session.session.as_str().as_bytes());
+    let label = label.get(..32).unwrap_or(&label);
+    format!("{}/{kind}{label}/", session.tenant)
+}
+
+/// Where all objects of a session lie.
+pub(crate) fn object_prefixes(session: &SessionKey) -> [String; 2] {
+    [WRITTEN, UPLOADED].map(|kind| object_prefix(session, kind))
 }
 
 fn is_hash(name: &str) -> bool {

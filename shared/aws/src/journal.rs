@@ -5,6 +5,8 @@ mod end;
 mod record;
 mod session;
 
+pub(crate) use create::asked;
+
 use djinn_core::id::{RequestId, SessionId, TenantId};
 use djinn_core::journal::Record;
 use djinn_runtime::port::journal::{

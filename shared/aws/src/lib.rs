@@ -5,6 +5,7 @@
 
 mod alarm;
 mod body;
+mod catalog;
 mod change;
 mod clients;
 mod conflict;
@@ -19,7 +20,6 @@ mod live;
 mod mailbox;
 mod object;
 mod query;
-mod run_list;
 mod secret;
 mod settings;
 mod store;
@@ -31,7 +31,6 @@ pub use clients::Aws;
 pub use counter::RequestCounter;
 pub use file::{Disposition, PresignedPut};
 pub use invoke::{Continue, LambdaInvoker};
-pub use run_list::RunSummary;
 pub use secret::Secrets;
 pub use settings::{
     Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,

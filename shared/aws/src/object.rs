@@ -18,7 +18,7 @@ impl AwsStore {
             return Ok(Body::Inline(json));
         }
         let sha256 = sha256(json.as_bytes());
-        let object = format!("{}/runs/{}/{sha256}", run.tenant, run.run);
+        let object = format!("{}{sha256}", run_prefix(run));
         let length = json.len() as u64;
         self.put_object(&object, json.into(), "application/json").await?;
         Ok(Body::Spilled(Pointer { object, sha256, length }))
@@ -100,6 +100,34 @@ impl AwsStore {
         }
     }
 
+    /// The keys of all objects that begin with a prefix.
+    pub(crate) async fn list_objects(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let client = self.clients.s3().await;
+        let (mut keys, mut start) = (Vec::new(), None);
+        loop {
+            let request = client.list_objects_v2().bucket(self.bucket()).prefix(prefix);
+            let page = match request.set_continuation_token(start.take()).send().await {
+                Ok(page) => page,
+                Err(error) => return Err(unavailable(self.on_bucket("ListObjectsV2"), &error)),
+            };
+            keys.extend(page.contents.unwrap_or_default().into_iter().filter_map(|o| o.key));
+            start = page.next_continuation_token;
+            if start.is_none() {
+                return Ok(keys);
+            }
+        }
+    }
+
+    /// Deletes an object; one that is gone already is no error.
+    pub(crate) async fn delete_object(&self, key: &str) -> Result<(), StoreError> {
+        let client = self.clients.s3().await;
+        match client.delete_object().bucket(self.bucket()).key(key).send().await {
+            Ok(_) => Ok(()),
+            Err(error) if error.code() == Some("NoSuchKey") => Ok(()),
+            Err(error) => Err(unavailable(self.on_bucket("DeleteObject"), &error)),
+        }
+    }
+
     pub(crate) fn bucket(&self) -> &str {
         &self.clients.settings.bucket
     }
@@ -108,6 +136,11 @@ impl AwsStore {
     pub(crate) fn on_bucket(&self, operation: &'static str) -> Request<'_> {
         Request { operation, on: self.bucket() }
     }
+}
+
+/// Where the long records and exchanges of a run and its tasks lie.
+pub(crate) fn run_prefix(run: &RunKey) -> String {
+    format!("{}/runs/{}/", run.tenant, run.run)
 }
 
 /// What is known of an object without reading it.

@@ -35,6 +35,11 @@ impl Query {
         Self { newest_first: true, limit: Some(limit), ..self }
     }
 
+    /// The first ones, and no more of them than this.
+    pub(crate) fn at_most(self, limit: usize) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
     /// What was written within the last second may be missing; half the price.
     pub(crate) fn eventually(self) -> Self {
         Self { eventually: true, ..self }

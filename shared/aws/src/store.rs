@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use aws_smithy_async::time::SharedTimeSource;
@@ -74,6 +75,25 @@ impl AwsStore {
         match past_conflicts(|| request.clone().send()).await {
             Ok(_) => Ok(()),
             Err(error) => Err(unavailable(self.request("PutItem"), &error)),
+        }
+    }
+
+    /// Deletes an item, unless its condition fails; the change's expression is not used. One that is
+    /// gone already is no error.
+    pub(crate) async fn remove(&self, change: Change<'_>) -> Result<(), StoreError> {
+        let request = self
+            .dynamodb()
+            .await
+            .delete_item()
+            .table_name(self.table())
+            .set_condition_expression(change.condition())
+            .set_expression_attribute_names(change.names())
+            .set_expression_attribute_values(change.values())
+            .set_key(Some(change.key.attributes()));
+        let Err(error) = past_conflicts(|| request.clone().send()).await else { return Ok(()) };
+        match error.as_service_error() {
+            Some(DeleteItemError::ConditionalCheckFailedException(_)) => Ok(()),
+            _ => Err(unavailable(self.request("DeleteItem"), &error)),
         }
     }
 

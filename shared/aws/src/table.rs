@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{RunKey, StoreError};
 
@@ -40,7 +41,7 @@ pub(crate) enum Item {
     /// the run that is being answered. Changed only with the run it names.
     Session(SessionItem),
     /// `SESSION#<session>` / `RUN#<started ms, 13 digits>#<run>`
-    /// an ended run's question and answer, or the pointer to them. Written once.
+    /// an ended run: its status, and its question and answer, or the pointer to them. Written once.
     Exchange(ExchangeItem),
     /// `SESSION#<session>` / `FILE#<name>`
     /// the newest content of a product file. Replaced by writing the file again.
@@ -151,6 +152,10 @@ pub(crate) const FILE: &str = "FILE#";
 pub(crate) const EXPECTED: &str = "EXPECTED#";
 pub(crate) const SESSION: &str = "SESSION";
 
+/// Sort before and behind every sort key.
+pub(crate) const FIRST_SORT: &str = "!";
+pub(crate) const LAST_SORT: &str = "~";
+
 /// A record's sort key. Numbers above 9 999 999 999 do not occur.
 pub(crate) fn record_sort(n: u64) -> String {
     format!("{RECORD}{n:010}")
@@ -159,6 +164,12 @@ pub(crate) fn record_sort(n: u64) -> String {
 /// Sorts by start, for the session's exchanges and the user's runs.
 pub(crate) fn run_sort(started_at_ms: i64, run: &RunId) -> String {
     format!("{RUN}{:013}#{run}", started_at_ms.max(0))
+}
+
+/// The run that a sort key of [`run_sort`] names.
+pub(crate) fn run_place(sort: &str) -> Option<RunPlace> {
+    let (started, run) = sort.strip_prefix(RUN)?.split_once('#')?;
+    Some(RunPlace { started_at_ms: started.parse().ok()?, run: RunId::new(run).ok()? })
 }
 
 pub(crate) fn file_sort(name: &FileName) -> String {

@@ -71,10 +71,14 @@ codes! {
         "{}.", "{}。";
     /// A cursor that is none, of another run, or ahead of it.
     BadCursor = "bad_cursor", 400,
-        "The Last-Event-ID does not belong to this run; {}.", "Last-Event-ID 不属于该运行；{}。";
+        "The cursor (Last-Event-ID) does not belong to this run; {}.",
+        "游标（Last-Event-ID）不属于该运行；{}。";
     /// No such run, or another tenant's.
     RunNotFound = "run_not_found", 404,
         "There is no such run.", "没有这个运行。";
+    /// No such session in the caller's list.
+    SessionNotFound = "session_not_found", 404,
+        "There is no such session.", "没有这个会话。";
     /// No such file, or another tenant's.
     FileNotFound = "file_not_found", 404,
         "There is no such file in this session.", "该会话中没有这个文件。";

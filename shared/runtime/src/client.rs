@@ -13,13 +13,13 @@ use djinn_core::entry::Entry;
 use djinn_core::journal::Record;
 use djinn_core::preview::Preview;
 use djinn_core::wire::Connection;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// The sending half, kept by whoever drives or follows the run.
 pub struct ClientStream {
     connection: Box<Connection>,
     sender: Option<mpsc::UnboundedSender<String>>,
-    buffered: Arc<AtomicUsize>,
+    buffered: Arc<Buffered>,
     buffer_size: usize,
     last_sent_ms: i64,
 }
@@ -27,7 +27,14 @@ pub struct ClientStream {
 /// The receiving half: the body of the response, as a stream of SSE frames.
 pub struct ClientBody {
     receiver: mpsc::UnboundedReceiver<String>,
-    buffered: Arc<AtomicUsize>,
+    buffered: Arc<Buffered>,
+}
+
+/// What was sent and not yet read.
+#[derive(Default)]
+struct Buffered {
+    bytes: AtomicUsize,
+    read: Notify,
 }
 
 impl ClientStream {
@@ -35,7 +42,7 @@ impl ClientStream {
     #[must_use]
     pub fn open(connection: Connection, buffer_size: usize, now_ms: i64) -> (Self, ClientBody) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let buffered = Arc::new(AtomicUsize::new(0));
+        let buffered = Arc::new(Buffered::default());
         let body = ClientBody { receiver, buffered: Arc::clone(&buffered) };
         let sender = Some(sender);
         let connection = Box::new(connection);
@@ -52,7 +59,14 @@ impl ClientStream {
     /// Whether more can be sent without closing the stream.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.buffered.load(Ordering::Relaxed) <= self.buffer_size
+        self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size
+    }
+
+    /// Returns when there is room, or nobody to read any more.
+    pub async fn room(&mut self) {
+        while self.is_open() && !self.has_room() {
+            self.buffered.read.notified().await;
+        }
     }
 
     /// What the client has and needs.
@@ -116,7 +130,7 @@ impl ClientStream {
         }
         for frame in frames {
             let Some(sender) = &self.sender else { return };
-            self.buffered.fetch_add(frame.len(), Ordering::Relaxed);
+            self.buffered.bytes.fetch_add(frame.len(), Ordering::Relaxed);
             if sender.send(frame).is_err() {
                 self.sender = None;
                 return;
@@ -133,13 +147,21 @@ impl Drop for ClientStream {
     }
 }
 
+impl Drop for ClientBody {
+    fn drop(&mut self) {
+        self.receiver.close();
+        self.buffered.read.notify_one();
+    }
+}
+
 impl ClientBody {
     /// The next frame; `None` when the stream has ended.
     pub fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
         let body = self.get_mut();
         let frame = std::task::ready!(body.receiver.poll_recv(cx));
         if let Some(frame) = &frame {
-            body.buffered.fetch_sub(frame.len(), Ordering::Relaxed);
+            body.buffered.bytes.fetch_sub(frame.len(), Ordering::Relaxed);
+            body.buffered.read.notify_one();
         }
         Poll::Ready(frame)
     }

@@ -4,6 +4,7 @@
 //! and no others.
 
 pub mod alarm;
+pub mod catalog;
 pub mod clock;
 pub mod file;
 pub mod journal;
@@ -22,6 +23,7 @@ use djinn_core::id::{RunId, TaskId, TenantId};
 use crate::prompt::Prompts;
 use crate::settings::Settings;
 use alarm::{Alarms, Invoker};
+use catalog::Catalog;
 use clock::Clock;
 use file::Files;
 use journal::Journals;
@@ -87,9 +89,9 @@ pub enum StoreError {
 }
 
 /// Everything that is kept between invocations.
-pub trait Store: Journals + Leases + Mailbox + LiveLog + Files + Send + Sync {}
+pub trait Store: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Send + Sync {}
 
-impl<T: Journals + Leases + Mailbox + LiveLog + Files + Send + Sync> Store for T {}
+impl<T: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Send + Sync> Store for T {}
 
 /// A world put together of its parts: what a function's `main` wires, and what tests do.
 pub struct World<S, M, A, I, C> {

@@ -1,6 +1,8 @@
 //! What an invocation does with a run: start it, join it, stop it, continue it.
 
 mod follow;
+mod forget;
+mod look;
 mod question;
 
 use djinn_core::code::{ErrorCode, Failure};
@@ -29,6 +31,8 @@ use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake};
 use follow::{Followed, follow};
+pub use forget::forget;
+pub use look::{RunNow, RunView, Told, look};
 pub use question::{Opened, Question, accept, open};
 
 /// A run as an invocation serves it.
@@ -219,11 +223,7 @@ pub async fn replay<P: Ports>(
     client: &mut ClientStream,
     cursor: Option<&Cursor>,
 ) -> Result<(), Failure> {
-    let has_ended = known(ports, key).await?.status.has_ended();
-    let records = ports.store().read(key, 0).await.map_err(|error| unavailable(&error))?;
-    if !is_whole(&records) || (has_ended && !holds_the_end(&records)) {
-        return Err(ErrorCode::RunExpired.into());
-    }
+    let records = whole_journal(ports, key).await?;
     let had = cursor.map_or(0, |cursor| cursor.record.saturating_add(1));
     let had = usize::try_from(had).unwrap_or(usize::MAX);
     if had > records.len() || cursor.is_some_and(|cursor| cursor.run != key.run) {
@@ -240,6 +240,25 @@ pub async fn replay<P: Ports>(
         show(ports, key, client, record).await;
     }
     Ok(())
+}
+
+/// Why a client that comes back to a run with something that is no cursor is refused: `bad_cursor`
+/// with the valid ones, or what [`replay`] would say.
+pub async fn no_cursor<P: Ports>(ports: &P, key: &RunKey) -> Failure {
+    match whole_journal(ports, key).await {
+        Ok(records) => bad_cursor(&key.run, records.len()),
+        Err(failure) => failure,
+    }
+}
+
+/// Every record of a run so far, unless some have expired.
+async fn whole_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Record>, Failure> {
+    let has_ended = known(ports, key).await?.status.has_ended();
+    let records = ports.store().read(key, 0).await.map_err(|error| unavailable(&error))?;
+    if !is_whole(&records) || (has_ended && !holds_the_end(&records)) {
+        return Err(ErrorCode::RunExpired.into());
+    }
+    Ok(records)
 }
 
 fn bad_cursor(run: &RunId, records: usize) -> Failure {

@@ -3,6 +3,7 @@
 //! Each test wants an empty store. A broken promise is a failed assertion; an error is one of the
 //! store's.
 
+pub mod catalog;
 pub mod file;
 mod fixture;
 pub mod journal;
@@ -71,6 +72,17 @@ macro_rules! contract_tests {
                 files_are_listed_in_the_order_they_were_written,
                 files_belong_to_their_session_and_tenant,
                 a_view_holds_the_newest_two_hundred_files,
+            ]
+            catalog: [
+                a_users_runs_are_listed_newest_first_with_where_they_stand,
+                a_page_of_runs_goes_on_where_the_last_one_ended,
+                sessions_are_listed_by_their_newest_run,
+                a_session_keeps_the_title_it_is_given,
+                turns_are_what_was_asked_and_answered,
+                turns_are_listed_page_by_page,
+                a_forgotten_session_leaves_nothing,
+                a_session_with_a_run_at_work_is_not_forgotten,
+                a_forgotten_session_is_gone_for_everybody_and_no_other_is,
             ]
         }
     };

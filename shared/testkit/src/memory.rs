@@ -1,5 +1,6 @@
 //! A store in memory, with the promises of the real one, and with faults on demand.
 
+mod catalog;
 mod port;
 mod run;
 mod session;
@@ -9,7 +10,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use catalog::StoredUser;
 use djinn_core::id::{SessionId, TenantId};
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::port::{RunKey, StoreError};
@@ -32,6 +35,7 @@ struct State {
     runs: BTreeMap<RunKey, StoredRun>,
     sessions: BTreeMap<SessionKey, StoredSession>,
     requests: BTreeMap<(TenantId, String), SessionId>,
+    users: BTreeMap<UserKey, StoredUser>,
     /// Counts the files written, for their order.
     files_written: u64,
     /// What decides where a store is free to answer in one way or another.
@@ -85,12 +89,26 @@ pub enum OpKind {
     End,
     /// `Files::find_file`
     FindFile,
+    /// `Catalog::find_session`
+    FindSession,
+    /// `Catalog::forget_session`
+    ForgetSession,
     /// `Journals::give_up`
     GiveUp,
+    /// `Files::list_files`
+    ListFiles,
+    /// `Catalog::list_runs`
+    ListRuns,
+    /// `Catalog::list_sessions`
+    ListSessions,
+    /// `Catalog::list_turns`
+    ListTurns,
     /// `Mailbox::mail`
     Mail,
     /// `Journals::meta`
     Meta,
+    /// `Catalog::name_session`
+    NameSession,
     /// `Mailbox::put_mail`
     PutMail,
     /// `Journals::read`
@@ -126,7 +144,9 @@ impl OpKind {
             | Self::Create
             | Self::DeleteMail
             | Self::End
+            | Self::ForgetSession
             | Self::GiveUp
+            | Self::NameSession
             | Self::PutMail
             | Self::ReleaseLease
             | Self::RenewLease
@@ -135,6 +155,11 @@ impl OpKind {
             | Self::WriteFile
             | Self::WriteLive => true,
             Self::FindFile
+            | Self::FindSession
+            | Self::ListFiles
+            | Self::ListRuns
+            | Self::ListSessions
+            | Self::ListTurns
             | Self::Mail
             | Self::Meta
             | Self::Read

@@ -258,6 +258,13 @@ impl Sim {
         });
     }
 
+    /// Waits for somebody to be killed, and every invocation with him.
+    pub async fn killed(&mut self) {
+        self.points.killed().await;
+        self.points.kill(self.processes.keys().copied());
+        self.invocations.shutdown().await;
+    }
+
     fn invoke(&mut self, key: RunKey, hops: u32, after: Duration) {
         let (process, ports, serving) = self.invocation_of(key, hops);
         self.spawn(process, async move {

@@ -160,6 +160,20 @@ impl Client {
         Answer::of(self.request(Method::GET, path).send().await.unwrap()).await
     }
 
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        Answer::of(self.request(Method::DELETE, path).send().await.unwrap()).await
+    }
+
+    /// Comes back to a run, perhaps with the cursor it had last.
+    pub(crate) async fn come_back(&self, run: &str, cursor: Option<&str>) -> Stream {
+        let request = self.request(Method::GET, &format!("/runs/{run}/events"));
+        self.ask_with(match cursor {
+            Some(cursor) => request.header("last-event-id", cursor),
+            None => request,
+        })
+        .await
+    }
+
     pub(crate) async fn stop(&self, run: &str) -> Answer {
         self.post(&format!("/runs/{run}/stop"), &json!({})).await
     }

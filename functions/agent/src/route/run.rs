@@ -1,18 +1,123 @@
-//! Runs that exist: `POST /runs/{run}/stop`.
+//! Runs that exist: following, showing, listing and stopping them.
+
+mod view;
 
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{Extensions, Request, StatusCode};
+use axum::http::request::Parts;
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::ErrorCode;
-use djinn_core::id::{RequestId, RunId};
+use djinn_core::id::{RequestId, RunId, TenantId};
+use djinn_core::status::RunStatus;
+use djinn_core::wire::cursor::Cursor;
+use djinn_core::wire::link::Links;
+use djinn_runtime::port::catalog::{Catalog, UserKey};
+use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{known, stop};
+use djinn_runtime::serve::{known, look, no_cursor, stop, unavailable};
 use serde_json::json;
 
+use crate::answer::{Protocol, Shown, follow, last_event_id};
 use crate::identity::Caller;
+use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::{Refusal, name};
-use crate::{Agent, Shared};
+use crate::{Agent, Shared, origin};
+
+/// Every status, in the words of the API.
+const STATUSES: [RunStatus; 6] = [
+    RunStatus::Queued,
+    RunStatus::Running,
+    RunStatus::Paused,
+    RunStatus::Finished,
+    RunStatus::Failed,
+    RunStatus::Stopped,
+];
+
+/// `GET /runs/{run}/events`: the run's stream, from behind the client's cursor on. A browser that
+/// reconnects repeats the URL it began with and says in `Last-Event-ID` where it is by now, so that
+/// the header counts, and `after` without one.
+pub(crate) async fn follow_run<P: Ports>(
+    State(agent): State<Shared<P>>,
+    Path(run): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let parts = request.into_parts().0;
+        let key = key_of(Caller::of(&parts.extensions, agent.settings.local)?.tenant, &run)?;
+        let meta = known(&agent.ports, &key).await?;
+        let cursor = cursor_of(&agent, &parts, &key).await?;
+        let (session, request) = (meta.session, meta.request);
+        let protocol = Protocol::Native;
+        let shown = Shown { key, session, request, protocol, previews: true };
+        follow(&agent, &parts, shown, cursor).await
+    };
+    answered(&agent, answer.await)
+}
+
+async fn cursor_of<P: Ports>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    key: &RunKey,
+) -> Result<Option<Cursor>, Refusal> {
+    let parameters = Parameters::of(&parts.uri)?;
+    let after = parameters.text("after").map(str::to_owned);
+    let Some(text) = last_event_id(&parts.headers).or(after) else { return Ok(None) };
+    match Cursor::parse(&text) {
+        Some(cursor) => Ok(Some(cursor)),
+        None => Err(no_cursor(&agent.ports, key).await.into()),
+    }
+}
+
+/// `GET /runs/{run}`: where it stands and what it has used up; once it has ended, what came of it.
+pub(crate) async fn show_run<P: Ports>(
+    State(agent): State<Shared<P>>,
+    Path(run): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let parts = request.into_parts().0;
+        let key = key_of(Caller::of(&parts.extensions, agent.settings.local)?.tenant, &run)?;
+        let view = look(&agent.ports, &key).await?;
+        let request = view.meta.request.clone();
+        let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session.clone());
+        let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
+        let body = view::json(&key.run, view, &links, language, now_ms);
+        let mut response = axum::Json(body).into_response();
+        name(response.headers_mut(), Some(&key.run), Some(&request));
+        Ok(response)
+    };
+    answered(&agent, answer.await)
+}
+
+/// `GET /runs`: the caller's own, newest first.
+pub(crate) async fn list_runs<P: Ports>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let parts = request.into_parts().0;
+        let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+        let parameters = Parameters::of(&parts.uri)?;
+        let (limit, after) = (parameters.limit()?, parameters.run_place()?);
+        let statuses: Vec<_> = status(&parameters)?.into_iter().collect();
+        let user = UserKey { tenant: caller.tenant, user: caller.user };
+        let page = agent.ports.store().list_runs(&user, &statuses, after.as_ref(), limit).await;
+        let page = page.map_err(|error| unavailable(&error))?;
+        let runs: Vec<_> = page.items.iter().map(view::summary).collect();
+        let next = page.next.map(|place| cursor(place.started_at_ms, &place.run));
+        Ok(axum::Json(json!({"runs": runs, "next": next})).into_response())
+    };
+    answered(&agent, answer.await)
+}
+
+fn status(parameters: &Parameters) -> Result<Option<RunStatus>, Refusal> {
+    let Some(word) = parameters.text("status") else { return Ok(None) };
+    RunStatus::parse(word).map(Some).ok_or_else(|| {
+        let words = STATUSES.map(RunStatus::as_str).join(", ");
+        wrong("status", &format!("must be one of {words}"))
+    })
+}
 
 /// `POST /runs/{run}/stop`: 202 with the status seen, 200 if the run had ended.
 pub(crate) async fn stop_run<P: Ports>(
@@ -20,26 +125,28 @@ pub(crate) async fn stop_run<P: Ports>(
     Path(run): Path<String>,
     request: Request<Body>,
 ) -> Response {
-    stopped(&agent, &run, request.extensions().clone())
-        .await
-        .unwrap_or_else(|refusal| refusal.json(agent.settings.run.language))
+    let answer = async {
+        let parts = request.into_parts().0;
+        let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+        let key = key_of(caller.tenant, &run)?;
+        let request = known(&agent.ports, &key).await?.request;
+        let status = stop(&agent.ports, &key, caller.user).await?;
+        let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
+        let body = json!({"run": key.run, "status": status});
+        let mut response = (code, axum::Json(body)).into_response();
+        name(response.headers_mut(), Some(&key.run), Some(&request));
+        Ok(response)
+    };
+    answered(&agent, answer.await)
 }
 
-async fn stopped<P: Ports>(
-    agent: &Agent<P>,
-    run: &str,
-    extensions: Extensions,
-) -> Result<Response, Refusal> {
-    let caller = Caller::of(&extensions, agent.settings.local)?;
-    // Every label could be a run's id; ours have a form of their own.
+/// The run of a path. Every label could be a run's id; ours have a form of their own.
+fn key_of(tenant: TenantId, run: &str) -> Result<RunKey, Refusal> {
     let label: RequestId = crate::fields::id_of("run", run)?;
     let run = RunId::new(label.as_str()).map_err(|_| Refusal::from(ErrorCode::RunNotFound))?;
-    let key = RunKey::new(caller.tenant, run);
-    let request = known(&agent.ports, &key).await?.request;
-    let status = stop(&agent.ports, &key, caller.user).await?;
-    let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
-    let body = json!({"run": key.run, "status": status});
-    let mut response = (code, axum::Json(body)).into_response();
-    name(response.headers_mut(), Some(&key.run), Some(&request));
-    Ok(response)
+    Ok(RunKey::new(tenant, run))
+}
+
+fn answered<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {
+    answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language))
 }

@@ -1,7 +1,7 @@
 //! The real store against the embedded DynamoDB and S3, over HTTP.
 
 mod fault;
-mod list;
+mod forget;
 mod load;
 mod presign;
 mod proxy;

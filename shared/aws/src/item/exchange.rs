@@ -1,6 +1,7 @@
-//! `SESSION#<session>` / `RUN#<started>#<run>`: an ended run's question and answer.
+//! `SESSION#<session>` / `RUN#<started>#<run>`: an ended run, with its question and answer.
 
-use djinn_core::id::RunId;
+use djinn_core::id::{RequestId, RunId, UserId};
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
@@ -12,8 +13,16 @@ use crate::table::{Attributes, Key, run_sort, session_partition};
 /// What later runs of the session see of an ended one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ExchangeItem {
-    /// The exchange as JSON.
-    pub(crate) body: Body,
+    /// The exchange as JSON; none of a run whose journal could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) body: Option<Body>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<RunStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<RequestId>,
+    /// Who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) user: Option<UserId>,
     pub(crate) expires: i64,
 }
 
@@ -41,8 +50,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trips(body in bodies(), expires in any::<i64>(), started in 0i64..1 << 42) {
-            let item = ExchangeItem { body, expires };
+        fn round_trips(
+            body in proptest::option::of(bodies()), known in any::<bool>(),
+            expires in any::<i64>(), started in 0i64..1 << 42,
+        ) {
+            let item = ExchangeItem {
+                body,
+                status: known.then_some(RunStatus::Stopped),
+                request: known.then(|| RequestId::new("r").unwrap()),
+                user: known.then(sample::user),
+                expires,
+            };
             let key = ExchangeItem::key(&sample::session(), started, &sample::run_id());
             let stored = item.to_item(key).unwrap();
             prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Exchange(item))));

@@ -68,12 +68,15 @@ impl RunItem {
         let lease = self.lease();
         RunMeta {
             status: self.status,
+            mode: self.mode,
             session: self.session,
             user: self.user,
             request: self.request,
             body_hash: self.body_hash,
             lease,
             watched_until_ms: self.watched_until_ms,
+            started_at_ms: self.started_at_ms,
+            ended_at_ms: self.ended_at_ms,
         }
     }
 }

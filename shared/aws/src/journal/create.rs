@@ -5,6 +5,7 @@ use djinn_core::id::RunId;
 use djinn_core::input::{Asked, Input};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
+use djinn_runtime::port::catalog::title_of;
 use djinn_runtime::port::journal::{Created, Journals, NewRun, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
@@ -19,9 +20,6 @@ use crate::item::user_session::UserSessionItem;
 use crate::store::AwsStore;
 use crate::table::Attributes;
 use crate::transaction::{Refusals, Transacted};
-
-/// Characters of a question that the user's lists show.
-const TITLE: usize = 120;
 
 /// How many ended runs in a row may turn out to hold the session. One more than ever should.
 const STALE_RETRIES: usize = 3;
@@ -104,7 +102,7 @@ impl AwsStore {
                 condition: "",
                 values: values([
                     (":session", text(&asked.session)),
-                    (":title", text(&title(&asked.question))),
+                    (":title", text(&title_of(&asked.question))),
                     (":now", number(&record.at_ms)),
                     (":expires", number(&expires)),
                 ]),
@@ -181,7 +179,7 @@ impl Creation<'_> {
             run: self.key.run.clone(),
             session: self.asked.session.clone(),
             request: self.asked.request.clone(),
-            title: title(&self.asked.question),
+            title: title_of(&self.asked.question),
             status: self.status(),
             started_at_ms: self.record.at_ms,
             ended_at_ms: None,
@@ -200,30 +198,9 @@ impl Creation<'_> {
 }
 
 /// The question of a first record.
-fn asked(record: &Record) -> Result<&Asked, StoreError> {
+pub(crate) fn asked(record: &Record) -> Result<&Asked, StoreError> {
     match record.inputs.as_slice() {
         [Input::Asked(asked), ..] => Ok(asked),
         _ => Err(StoreError::Unreadable("the first record holds no question".to_owned())),
-    }
-}
-
-/// The beginning of a question, on one line.
-fn title(question: &str) -> String {
-    let words = question.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(TITLE) {
-        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
-        None => words,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_title_is_one_line_of_at_most_120_characters() {
-        assert_eq!(title("  What\n is\tgold? "), "What is gold?");
-        let long = title(&"界".repeat(500));
-        assert_eq!(long.chars().count(), TITLE + 1);
     }
 }

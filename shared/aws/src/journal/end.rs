@@ -63,6 +63,7 @@ impl AwsStore {
         }
         let session = SessionKey { tenant: key.tenant.clone(), session: run.session };
         let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
+        let turn = ExchangeItem::key(&session, run.started_at_ms, &key.run);
         let failed = text(RunStatus::Failed.as_str());
         let failed = || values([(":status", failed.clone()), (":ended", number(&at_ms))]);
         let changes = [
@@ -72,6 +73,18 @@ impl AwsStore {
                 expression: "SET #status = :status, #ended_at_ms = :ended",
                 condition: "attribute_exists(#run)",
                 values: failed(),
+            },
+            Change {
+                key: turn,
+                expression: "SET #status = :status, #request = :request, #user = :user, \
+                    #expires = :expires",
+                condition: "attribute_not_exists(#expires)",
+                values: values([
+                    (":status", text(RunStatus::Failed.as_str())),
+                    (":request", text(&run.request)),
+                    (":user", text(&run.user)),
+                    (":expires", number(&run.expires)),
+                ]),
             },
             Change {
                 key: RunItem::key(key),
@@ -124,7 +137,13 @@ impl AwsStore {
         let exchange = serde_json::to_string(&end.exchange)
             .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
         let expires = meta_expiry(expires_at_s);
-        let exchange = ExchangeItem { body: self.body(key, exchange).await?, expires };
+        let exchange = ExchangeItem {
+            body: Some(self.body(key, exchange).await?),
+            status: Some(end.status),
+            request: Some(end.request.clone()),
+            user: Some(end.user.clone()),
+            expires,
+        };
         let exchange_key = ExchangeItem::key(&session, end.started_at_ms, &key.run);
         self.put_any(exchange.to_item(exchange_key)?)
     }

@@ -97,7 +97,7 @@ impl AwsStore {
         stream::iter(records).buffered(FETCHED_AT_ONCE).try_collect().await
     }
 
-    async fn record(&self, item: Attributes) -> Result<Record, StoreError> {
+    pub(crate) async fn record(&self, item: Attributes) -> Result<Record, StoreError> {
         let item = RecordItem::from_item(item)?;
         if item.v > FORMAT {
             return Err(StoreError::NewerFormat(item.v));

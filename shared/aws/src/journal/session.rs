@@ -5,6 +5,7 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::{SessionKey, SessionView};
 use futures::{StreamExt, TryStreamExt, stream};
 
+use crate::body::Body;
 use crate::item::exchange::ExchangeItem;
 use crate::item::session::SessionItem;
 use crate::query::Query;
@@ -34,10 +35,13 @@ impl AwsStore {
 
     /// Exchanges, oldest first. One that cannot be read is left out: its session goes on without it.
     async fn exchanges(&self, newest_first: Vec<Attributes>) -> Result<Vec<Exchange>, StoreError> {
-        let exchanges = newest_first.into_iter().rev().map(|item| self.exchange(item));
+        let exchanges = newest_first
+            .into_iter()
+            .rev()
+            .map(|item| async { self.exchange(ExchangeItem::from_item(item)?.body).await });
         let readable = |read| async move {
             match read {
-                Ok(exchange) => Ok(Some(exchange)),
+                Ok(exchange) => Ok(exchange),
                 Err(StoreError::Unreadable(problem)) => {
                     tracing::warn!(problem, "an exchange is left out");
                     Ok(None)
@@ -49,10 +53,15 @@ impl AwsStore {
         read.try_filter_map(|exchange| async move { Ok(exchange) }).try_collect().await
     }
 
-    async fn exchange(&self, item: Attributes) -> Result<Exchange, StoreError> {
-        let item = ExchangeItem::from_item(item)?;
-        let json = self.json(item.body).await?;
+    /// The exchange that a turn's body holds, if it has one.
+    pub(crate) async fn exchange(
+        &self,
+        body: Option<Body>,
+    ) -> Result<Option<Exchange>, StoreError> {
+        let Some(body) = body else { return Ok(None) };
+        let json = self.json(body).await?;
         serde_json::from_str(&json)
+            .map(Some)
             .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))
     }
 }

@@ -4,12 +4,13 @@
 //! A client keeps previews by (message, attempt, kind, offset) and replaces them by the
 //! `message.completed` that follows.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::cursor::Cursor;
 use super::link::Links;
 use super::{Frame, Projection};
 use crate::entry::Entry;
+use crate::file::ProductFile;
 use crate::id::FileName;
 use crate::preview::Preview;
 
@@ -29,18 +30,34 @@ impl Native {
     fn linked(&self, value: &mut Value) {
         match value {
             Value::Object(members) => {
-                if members.contains_key("media_type") && members.remove("object").is_some() {
-                    let name = members.get("name").and_then(Value::as_str).unwrap_or_default();
-                    if let Ok(name) = FileName::new(name) {
-                        members.insert("preview_url".into(), self.links.preview(&name).into());
-                        members.insert("download_url".into(), self.links.download(&name).into());
-                    }
+                if members.contains_key("media_type") {
+                    link(&self.links, members);
                 }
                 members.values_mut().for_each(|member| self.linked(member));
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.linked(item)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
+    }
+}
+
+/// A file as this protocol names it, also in answers that are no stream.
+#[must_use]
+pub fn file(links: &Links, file: &ProductFile) -> Value {
+    let mut value = json!(file);
+    if let Some(members) = value.as_object_mut() {
+        link(links, members);
+    }
+    value
+}
+
+/// Puts a file's URLs in the place of where its bytes lie.
+fn link(links: &Links, members: &mut Map<String, Value>) {
+    let has_bytes = members.remove("object").is_some();
+    let name = members.get("name").and_then(Value::as_str).unwrap_or_default();
+    if let Some(name) = FileName::new(name).ok().filter(|_| has_bytes) {
+        members.insert("preview_url".into(), links.preview(&name).into());
+        members.insert("download_url".into(), links.download(&name).into());
     }
 }
 

@@ -176,6 +176,7 @@ fn run_end(run: &Run, record: &Record) -> RunEnd {
         status: run.status(),
         session: asked.session.clone(),
         user: asked.user.clone(),
+        request: asked.request.clone(),
         started_at_ms: run.started_at_ms(),
         exchange: Exchange { question: asked.question.clone(), answer: answer.join("\n\n") },
     }

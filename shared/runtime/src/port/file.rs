@@ -40,6 +40,13 @@ pub trait Files {
         name: &FileName,
     ) -> impl Future<Output = Result<Option<ProductFile>, StoreError>> + Send;
 
+    /// Every file of a session, in the order they were last written, oldest first. Strongly
+    /// consistent.
+    fn list_files(
+        &self,
+        session: &SessionKey,
+    ) -> impl Future<Output = Result<Vec<ProductFile>, StoreError>> + Send;
+
     /// The first `limit` bytes of a file.
     ///
     /// # Errors

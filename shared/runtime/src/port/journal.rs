@@ -4,6 +4,7 @@ use djinn_core::conversation::Exchange;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
 use djinn_core::journal::Record;
+use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 
 use super::{RunKey, StoreError};
@@ -44,6 +45,8 @@ pub struct Lease {
 pub struct RunMeta {
     /// Where it stands.
     pub status: RunStatus,
+    /// How it works.
+    pub mode: Mode,
     /// Its session.
     pub session: SessionId,
     /// Who asked.
@@ -56,6 +59,10 @@ pub struct RunMeta {
     pub lease: Option<Lease>,
     /// Somebody without the lease watches it until then, Unix milliseconds.
     pub watched_until_ms: i64,
+    /// When it was asked, Unix milliseconds.
+    pub started_at_ms: i64,
+    /// When it ended, Unix milliseconds.
+    pub ended_at_ms: Option<i64>,
 }
 
 impl RunMeta {
@@ -106,6 +113,8 @@ pub struct RunEnd {
     pub session: SessionId,
     /// Who asked.
     pub user: UserId,
+    /// The client's label.
+    pub request: RequestId,
     /// When it was asked, Unix milliseconds: `at_ms` of its first record.
     pub started_at_ms: i64,
     /// What later runs of the session see of it.

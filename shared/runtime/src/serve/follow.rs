@@ -57,7 +57,10 @@ pub(super) async fn follow<P: Ports>(
                 follower.failures += 1;
             }
         }
-        ports.clock().sleep(ports.settings().follow_every).await;
+        // Its client waits for the end of the stream.
+        if !follower.client.connection().has_ended() {
+            ports.clock().sleep(ports.settings().follow_every).await;
+        }
     }
 }
 
@@ -129,12 +132,16 @@ impl<P: Ports> Follower<'_, P> {
         Ok(())
     }
 
-    /// Shows records, as far as the client has room for them: a viewer can wait for it to read.
+    /// Shows records as the client reads them: a viewer can wait for it, but not past its next look.
     /// Returns whether that was all of them.
     async fn show_all(&mut self, records: &[Record]) -> bool {
         for record in records {
             if !self.client.has_room() {
-                return false;
+                let enough = self.ports.clock().sleep(self.ports.settings().follow_every);
+                tokio::select! {
+                    () = self.client.room() => {}
+                    () = enough => return false,
+                }
             }
             show(&self.ports, &self.serving.key, &mut self.client, record).await;
         }

@@ -171,7 +171,9 @@ impl Question {
         SessionKey { tenant: self.tenant.clone(), session: self.session.clone() }
     }
 
-    fn is_continue(&self) -> bool {
+    /// Whether it follows the session's active run instead of asking something, if there is one.
+    #[must_use]
+    pub fn is_continue(&self) -> bool {
         let text = self.text.trim();
         CONTINUE.iter().any(|word| text.eq_ignore_ascii_case(word))
     }

@@ -20,6 +20,7 @@ mod mail;
 mod market;
 mod plan;
 mod seed;
+mod session;
 mod sleep;
 mod stop;
 mod story;

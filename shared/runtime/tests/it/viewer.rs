@@ -3,8 +3,14 @@
 use std::time::Duration;
 
 use djinn_core::settings::RunSettings;
+use djinn_core::wire::Connection;
+use djinn_core::wire::link::Links;
+use djinn_core::wire::native::Native;
+use djinn_runtime::client::ClientStream;
+use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::serve::{Serving, replay, serve};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
@@ -129,4 +135,31 @@ async fn a_viewer_that_takes_over_is_shown_what_the_last_driver_wrote_before_it_
     assert_eq!(driver.last().map(String::as_str), Some("t1.c2"), "it left after one step");
     let expected: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
     assert_eq!(ids(&sent(&sim.clients[1])), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_holds() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    told(&mut sim).await;
+    let question = sim.question(RunSettings::default());
+    let key = question.run_key();
+    for buffer in [0, 1, 500, usize::MAX] {
+        let projection = Box::new(Native::new(Links::new("http://sim", question.session.clone())));
+        let connection = Connection::new(key.run.clone(), projection, true);
+        let began_ms = sim.ports.clock.now_ms();
+        let (mut client, mut body) = ClientStream::open(connection, buffer, began_ms);
+        replay(&sim.ports, &key, &mut client, None).await.unwrap();
+        let (holder, deadline) = ("viewer".to_owned(), Deadline::none());
+        let serving = Serving { key: key.clone(), holder, deadline, hops: 0 };
+        let read = async {
+            let mut frames = Vec::new();
+            while let Some(frame) = body.next_frame().await {
+                frames.push((began_ms, frame));
+            }
+            frames
+        };
+        let (frames, ()) = tokio::join!(read, serve(&sim.ports, serving, client, None));
+        assert_eq!(events(&frames, "run.ended").len(), 1, "{buffer}");
+        assert_eq!(sim.ports.clock.now_ms(), began_ms, "somebody waited, buffer {buffer}");
+    }
 }

@@ -67,6 +67,7 @@ pub async fn files_are_listed_in_the_order_they_were_written(store: &impl Store)
     let files = store.session(&session).await?.files;
     let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["b.md", "a.md", "c.md"]);
+    assert_eq!(store.list_files(&session).await?, files);
     Ok(())
 }
 
@@ -78,6 +79,7 @@ pub async fn files_belong_to_their_session_and_tenant(store: &impl Store) -> Che
     for other in [session("..")?, theirs] {
         assert_eq!(store.find_file(&other, &file.name).await?, None);
         assert!(store.session(&other).await?.files.is_empty());
+        assert!(store.list_files(&other).await?.is_empty());
         let read = store.read_file(&other, &file, 9).await;
         assert!(matches!(read, Err(StoreError::Unreadable(_))), "{read:?}");
     }
@@ -99,5 +101,6 @@ pub async fn a_view_holds_the_newest_two_hundred_files(store: &impl Store) -> Ch
     assert_eq!(files.len(), 200);
     let last = files.last().ok_or("no files")?;
     assert_eq!(last.name.as_str(), "202.md");
+    assert_eq!(store.list_files(&session).await?.len(), 203);
     Ok(())
 }

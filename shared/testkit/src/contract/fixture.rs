@@ -12,6 +12,7 @@ use djinn_core::preview::{Preview, TextKind};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::RunKey;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{Lease, NewRun, RunEnd, SessionKey};
 
@@ -57,6 +58,17 @@ impl Run {
         Ok(Self { key: RunKey::new(tenant, run), asked, at_ms: 1_700_000_000_000 })
     }
 
+    /// The same run, asked by another user.
+    pub(super) fn by(mut self, user: &str) -> Made<Self> {
+        self.asked.user = UserId::new(user)?;
+        Ok(self)
+    }
+
+    /// Who asked.
+    pub(super) fn user(&self) -> UserKey {
+        UserKey { tenant: self.key.tenant.clone(), user: self.asked.user.clone() }
+    }
+
     /// The same run, asked at another time.
     pub(super) fn at(self, at_ms: i64) -> Self {
         Self { at_ms, ..self }
@@ -80,6 +92,7 @@ impl Run {
             status: RunStatus::Finished,
             session: self.asked.session.clone(),
             user: self.asked.user.clone(),
+            request: self.asked.request.clone(),
             started_at_ms: self.at_ms,
             exchange: Exchange {
                 question: self.asked.question.clone(),

@@ -42,9 +42,9 @@ impl Journals for MemoryStore {
         self.perform(OpKind::End, Some(key), n, |state| state.end(key, record, end)).await
     }
 
-    async fn give_up(&self, key: &RunKey, _at_ms: i64) -> Result<(), StoreError> {
+    async fn give_up(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
         self.perform(OpKind::GiveUp, Some(key), None, |state| {
-            state.give_up(key);
+            state.give_up(key, at_ms);
             Ok(())
         })
         .await
@@ -182,6 +182,10 @@ impl Files for MemoryStore {
         name: &FileName,
     ) -> Result<Option<ProductFile>, StoreError> {
         self.perform(OpKind::FindFile, None, None, |state| Ok(state.find_file(session, name))).await
+    }
+
+    async fn list_files(&self, session: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {
+        self.perform(OpKind::ListFiles, None, None, |state| Ok(state.list_files(session))).await
     }
 
     async fn read_file(

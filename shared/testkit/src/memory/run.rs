@@ -8,11 +8,13 @@ use djinn_core::input::{Asked, Input};
 use djinn_core::journal::{FORMAT, Record};
 use djinn_core::preview::Preview;
 use djinn_core::status::RunStatus;
+use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::journal::{Appended, Created, Lease, NewRun, RunEnd, RunMeta, SessionKey};
 use djinn_runtime::port::lease::{Renewed, Taken};
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{RunKey, StoreError};
 
+use super::session::StoredTurn;
 use super::{State, json, parsed};
 
 /// Everything of one run.
@@ -20,7 +22,7 @@ use super::{State, json, parsed};
 pub(super) struct StoredRun {
     meta: Option<StoredMeta>,
     /// Records as JSON.
-    records: BTreeMap<u64, String>,
+    pub(super) records: BTreeMap<u64, String>,
     /// Messages as JSON.
     mail: BTreeMap<String, String>,
     live: BTreeMap<String, Vec<Preview>>,
@@ -64,13 +66,14 @@ impl State {
         let label = (key.tenant.clone(), asked.request.as_str().to_owned());
         self.requests.insert(label, asked.session.clone());
         self.insert(key, new, asked, record);
+        self.list(key, new, asked);
         Ok(Created::New)
     }
 
     fn insert(&mut self, key: &RunKey, new: &NewRun, asked: &Asked, record: String) {
         let run = self.runs.entry(key.clone()).or_default();
         run.meta = Some(StoredMeta {
-            meta: meta_of(asked, new.lease.clone()),
+            meta: meta_of(asked, new),
             write: new.record.write.clone(),
             epoch: new.lease.as_ref().map_or(0, |lease| lease.epoch),
             lapsed: false,
@@ -103,28 +106,38 @@ impl State {
         if is_new {
             if let Some(stored) = self.meta_mut(key) {
                 stored.meta.status = end.status;
+                stored.meta.ended_at_ms = Some(record.at_ms);
                 stored.meta.lease = None;
             }
             if key.task.is_some() {
                 return Ok(appended);
             }
             let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
-            let exchange = json(&end.exchange)?;
-            self.session_mut(&session).end(&key.run, end.started_at_ms, exchange);
+            let place = RunPlace { started_at_ms: end.started_at_ms, run: key.run.clone() };
+            let turn = StoredTurn {
+                status: end.status,
+                request: end.request.clone(),
+                user: end.user.clone(),
+                exchange: Some(json(&end.exchange)?),
+            };
+            self.session_mut(&session).end(place, turn);
         }
         Ok(appended)
     }
 
-    pub(super) fn give_up(&mut self, key: &RunKey) {
+    pub(super) fn give_up(&mut self, key: &RunKey, at_ms: i64) {
         let Some(stored) = self.meta_mut(key).filter(|stored| !stored.meta.status.has_ended())
         else {
             return;
         };
         stored.meta.status = RunStatus::Failed;
+        stored.meta.ended_at_ms = Some(at_ms);
         stored.meta.lease = None;
-        let session = stored.meta.session.clone();
+        let RunMeta { session, started_at_ms, request, user, .. } = stored.meta.clone();
         let session = SessionKey { tenant: key.tenant.clone(), session };
-        self.session_mut(&session).free(&key.run);
+        let place = RunPlace { started_at_ms, run: key.run.clone() };
+        let turn = StoredTurn { status: RunStatus::Failed, request, user, exchange: None };
+        self.session_mut(&session).end(place, turn);
     }
 
     pub(super) fn lose(&mut self, key: &RunKey, n: u64) {
@@ -270,8 +283,12 @@ fn is_same(held: &Lease, lease: &Lease) -> bool {
     held.holder == lease.holder && held.epoch == lease.epoch
 }
 
-fn meta_of(asked: &Asked, lease: Option<Lease>) -> RunMeta {
+fn meta_of(asked: &Asked, new: &NewRun) -> RunMeta {
+    let lease = new.lease.clone();
     RunMeta {
+        mode: asked.settings.mode,
+        started_at_ms: new.record.at_ms,
+        ended_at_ms: None,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
         session: asked.session.clone(),
         user: asked.user.clone(),

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::{FileName, RunId, SessionId, TenantId, sha256};
+use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId, sha256};
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
+use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{SessionKey, SessionView};
 
@@ -20,11 +22,20 @@ pub(super) struct StoredSession {
     pub(super) active: Option<RunId>,
     /// Whether a run was ever started in it: one that only holds files has no label of its own.
     started: bool,
-    /// Exchanges as JSON, by their start.
-    exchanges: BTreeMap<(i64, RunId), String>,
+    /// Ended runs by their start.
+    pub(super) turns: BTreeMap<RunPlace, StoredTurn>,
     /// Files by name, with the count of files that were written before.
     files: BTreeMap<FileName, (u64, ProductFile)>,
     objects: BTreeMap<String, Vec<u8>>,
+}
+
+/// An ended run.
+pub(super) struct StoredTurn {
+    pub(super) status: RunStatus,
+    pub(super) request: RequestId,
+    pub(super) user: UserId,
+    /// As JSON; none of a run whose journal could not be read.
+    pub(super) exchange: Option<String>,
 }
 
 impl StoredSession {
@@ -37,9 +48,9 @@ impl StoredSession {
         self.active.take_if(|active| active == run);
     }
 
-    pub(super) fn end(&mut self, run: &RunId, started_at_ms: i64, exchange: String) {
-        self.free(run);
-        self.exchanges.insert((started_at_ms, run.clone()), exchange);
+    pub(super) fn end(&mut self, place: RunPlace, turn: StoredTurn) {
+        self.free(&place.run);
+        self.turns.insert(place, turn);
     }
 }
 
@@ -52,16 +63,23 @@ impl State {
         let Some(session) = self.sessions.get(key) else {
             return Ok(SessionView::default());
         };
-        let skipped = session.exchanges.len().saturating_sub(EXCHANGES);
-        let history = session.exchanges.values().skip(skipped).map(|json| parsed(json));
-        let mut files: Vec<_> = session.files.values().collect();
-        files.sort_by_key(|(written, _)| *written);
+        let skipped = session.turns.len().saturating_sub(EXCHANGES);
+        let turns = session.turns.values().skip(skipped);
+        let history = turns.filter_map(|turn| turn.exchange.as_deref()).map(parsed);
+        let files = self.list_files(key);
         let skipped = files.len().saturating_sub(FILES);
         Ok(SessionView {
             active: session.active.clone(),
             history: history.collect::<Result<_, _>>()?,
-            files: files.into_iter().skip(skipped).map(|(_, file)| file.clone()).collect(),
+            files: files.into_iter().skip(skipped).collect(),
         })
+    }
+
+    pub(super) fn list_files(&self, key: &SessionKey) -> Vec<ProductFile> {
+        let files = self.sessions.get(key).map(|session| session.files.values());
+        let mut files: Vec<_> = files.into_iter().flatten().collect();
+        files.sort_by_key(|(written, _)| *written);
+        files.into_iter().map(|(_, file)| file.clone()).collect()
     }
 
     pub(super) fn session_of(&self, tenant: &TenantId, label: &str) -> Option<SessionId> {

@@ -59,7 +59,7 @@ fn quick() -> Timeouts {
 }
 
 impl Broken {
-    fn plan(&self, plan: Plan) {
+    pub(crate) fn plan(&self, plan: Plan) {
         self.table.plan(plan);
         self.bucket.plan(plan);
     }

@@ -79,6 +79,7 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         status,
         session: SessionId::new(session).unwrap(),
         user: user(),
+        request: RequestId::new("r").unwrap(),
         started_at_ms,
         exchange: Exchange { question: "q".into(), answer: "a".into() },
     }

@@ -1,0 +1,141 @@
+//! A run as JSON.
+
+use djinn_core::budget::{Budget, Spent};
+use djinn_core::code::Failure;
+use djinn_core::entry::Ending;
+use djinn_core::id::RunId;
+use djinn_core::plan::Plan;
+use djinn_core::settings::Language;
+use djinn_core::status::RunStatus;
+use djinn_core::wire::link::Links;
+use djinn_core::wire::native;
+use djinn_runtime::port::catalog::RunSummary;
+use djinn_runtime::serve::{RunNow, RunView, Told};
+use serde_json::{Map, Value, json};
+
+/// What a run's status is called once its journal is gone.
+const EXPIRED: &str = "expired";
+
+/// Everything that is known of a run.
+pub(super) fn json(
+    run: &RunId,
+    view: RunView,
+    links: &Links,
+    language: Language,
+    now_ms: i64,
+) -> Value {
+    let RunView { meta, told } = view;
+    let mut body = json!({
+        "run": run,
+        "status": meta.status,
+        "mode": meta.mode,
+        "session": meta.session,
+        "request": meta.request,
+        "started_at_ms": meta.started_at_ms,
+        "ended_at_ms": meta.ended_at_ms,
+    });
+    let Some(members) = body.as_object_mut() else { return body };
+    match told {
+        Told::Whole(now) => {
+            let took_ms = meta.ended_at_ms.unwrap_or(now_ms).saturating_sub(meta.started_at_ms);
+            add(members, *now, took_ms, links, language);
+        }
+        Told::Expired => {
+            members.insert("status".into(), EXPIRED.into());
+        }
+        Told::Unreadable => {}
+    }
+    body
+}
+
+fn add(
+    members: &mut Map<String, Value>,
+    now: RunNow,
+    took_ms: i64,
+    links: &Links,
+    language: Language,
+) {
+    let RunNow { question, budget, spent, plan, tasks, ending } = now;
+    let tasks: Vec<_> =
+        tasks.iter().map(|(task, words)| json!({"task": task, "words": words})).collect();
+    let spent = ending.as_ref().map_or(spent, |ending| ending.spent);
+    let took_ms = ending.as_ref().map_or(took_ms.max(0).unsigned_abs(), |ending| ending.took_ms);
+    members.insert("question".into(), question.into());
+    members.insert("plan".into(), plan.as_ref().map_or(Value::Null, planned));
+    members.insert("tasks".into(), if ending.is_some() { json!([]) } else { tasks.into() });
+    members.insert("budget".into(), budgeted(&budget, &spent, took_ms));
+    members.insert(
+        "usage".into(),
+        json!({
+            "model_calls": spent.model_calls,
+            "tool_calls": spent.tool_calls,
+            "input_tokens": spent.usage.input_tokens,
+            "output_tokens": spent.usage.output_tokens,
+            "cached_tokens": spent.usage.cached_tokens,
+        }),
+    );
+    if let Some(ending) = ending {
+        let Ending { status, answer, files, failure, .. } = ending;
+        let files: Vec<_> = files.iter().map(|file| native::file(links, file)).collect();
+        members.insert("status".into(), json!(status));
+        members.insert("answer".into(), answer.into());
+        members.insert("files".into(), files.into());
+        members.insert(
+            "failure".into(),
+            failure.map_or(Value::Null, |failure| failed(&failure, language)),
+        );
+    }
+}
+
+/// The plan as the native protocol shows it, and its steps with their words.
+fn planned(plan: &Plan) -> Value {
+    let steps: Vec<_> = plan
+        .steps()
+        .iter()
+        .map(|step| {
+            json!({
+                "id": step.id.to_string(),
+                "stage": step.stage,
+                "details": step.details,
+                "status": step.status,
+                "note": step.note,
+                "depends_on": step.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({"title": plan.title, "steps": steps})
+}
+
+/// What a run may use up, null where nothing bounds it, and what it has.
+fn budgeted(budget: &Budget, spent: &Spent, took_ms: u64) -> Value {
+    let limits = json!(budget);
+    let of = |name: &str, spent: Value| json!({"limit": limits.get(name), "spent": spent});
+    json!({
+        "steps": of("steps", spent.steps.into()),
+        "tokens": of("tokens", spent.tokens().into()),
+        "wall_ms": of("wall_ms", took_ms.into()),
+    })
+}
+
+fn failed(failure: &Failure, language: Language) -> Value {
+    json!({
+        "code": failure.code.as_str(),
+        "message": failure.sentence(language),
+        "detail": failure.detail,
+    })
+}
+
+/// A run in a list.
+pub(super) fn summary(run: &RunSummary) -> Value {
+    let RunSummary { run, session, request, title, status, started_at_ms, ended_at_ms } = run;
+    let status: &RunStatus = status;
+    json!({
+        "run": run,
+        "session": session,
+        "request": request,
+        "title": title,
+        "status": status,
+        "started_at_ms": started_at_ms,
+        "ended_at_ms": ended_at_ms,
+    })
+}

@@ -1,0 +1,48 @@
+//! How long a new viewer takes to be told a long run that has ended.
+
+use anyhow::{Result, ensure};
+use djinn_scripted::{Bench, Script};
+
+use crate::backend::{Backend, bench};
+use crate::client::Client;
+use crate::figure::{Figure, Reach};
+use crate::front::{Changes, Front};
+use crate::sample::Sample;
+
+/// Turns of the run: three entries each, and four around them.
+const TURNS: usize = 332;
+
+/// Its entries.
+const ENTRIES: usize = 1_000;
+
+/// Viewers, one after another.
+const VIEWERS: usize = 30;
+
+pub(crate) async fn figure() -> Result<Figure> {
+    let long = Bench { model_calls: TURNS + 2, tool_calls: TURNS, deltas: 4 * TURNS, ..bench() };
+    let backend = Backend::start(Script::bench(long)).await?;
+    let front = Front::start(&backend.place(), Changes::default()).await?;
+    let client = Client::new(front.url())?;
+    let stream = client.open().await?;
+    let run = stream.run()?.to_owned();
+    stream.finish().await?;
+    backend.check()?;
+    let (mut whole, mut first_byte) = (Sample::default(), Sample::default());
+    for _ in 0..VIEWERS {
+        let took = client.join(&run).await?.finish().await?;
+        ensure!(took.entries == ENTRIES, "the run has {} entries", took.entries);
+        whole.add(took.whole);
+        first_byte.add(took.first_byte);
+    }
+    Ok(Figure {
+        name: "joining a finished run of 1 000 entries, all frames, median",
+        reach: Reach::AtMost(150.0),
+        unit: "ms",
+        measured: whole.median(),
+        about: format!(
+            "p95 {:.1} ms of {VIEWERS} new viewers; first byte {:.1} ms",
+            whole.p95(),
+            first_byte.median()
+        ),
+    })
+}

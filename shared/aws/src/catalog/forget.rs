@@ -1,0 +1,202 @@
+//! Deleting a session and everything of it.
+//!
+//! What is needed to find the rest goes last, at every level, so that a deletion that was
+//! interrupted finds what is left when it is made again. What a question that comes meanwhile writes
+//! has other keys, or fails the condition.
+
+use std::collections::BTreeSet;
+
+use djinn_core::entry::{Entry, Event};
+use djinn_core::id::{RunId, SessionId, TaskId, UserId};
+use djinn_runtime::port::catalog::{Forgotten, UserKey};
+use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::{RunKey, StoreError};
+use futures::{StreamExt, TryStreamExt, stream};
+
+use crate::change::{Change, number, text, values};
+use crate::file::object_prefixes;
+use crate::item::exchange::ExchangeItem;
+use crate::item::request::RequestItem;
+use crate::item::run::RunItem;
+use crate::item::session::SessionItem;
+use crate::item::user_run::UserRunItem;
+use crate::item::user_session::UserSessionItem;
+use crate::object::run_prefix;
+use crate::query::{Query, after_family};
+use crate::store::AwsStore;
+use crate::table::{
+    Attributes, EXPECTED, FILE, Key, LIVE_SHARDS, META, PARTITION, RUN, SORT, live_partition,
+    run_partition, run_place, session_partition,
+};
+use crate::table::{FIRST_SORT, LAST_SORT};
+
+/// Items or objects that are deleted at once.
+const AT_ONCE: usize = 16;
+
+/// What is forgotten of a session.
+struct Forgetting {
+    session: SessionKey,
+    /// Its runs' turns.
+    turns: Vec<Attributes>,
+    /// Everybody who asked in it.
+    users: BTreeSet<UserId>,
+    /// When its newest run was asked, Unix milliseconds.
+    newest_at_ms: i64,
+}
+
+impl AwsStore {
+    pub(super) async fn forget(
+        &self,
+        user: &UserKey,
+        session: &SessionId,
+    ) -> Result<Forgotten, StoreError> {
+        let listed = self.get(UserSessionItem::key(&user.tenant, &user.user, session)).await?;
+        let Some(listed) = listed.map(UserSessionItem::from_item).transpose()? else {
+            return Ok(Forgotten::Unknown);
+        };
+        let session = user.session(session);
+        if let Some((active, _)) = self.active_run(&session).await? {
+            return Ok(Forgotten::Busy(active.run));
+        }
+        let turns = self.query(Query::family(session_partition(&session), RUN)).await?;
+        let mut forgetting = Forgetting {
+            session,
+            turns: Vec::new(),
+            users: BTreeSet::from([user.user.clone()]),
+            newest_at_ms: listed.newest_at_ms,
+        };
+        for turn in turns {
+            forgetting.add(turn)?;
+        }
+        self.forget_turns(&forgetting).await?;
+        self.forget_files(&forgetting.session).await?;
+        self.forget_lists(forgetting).await?;
+        Ok(Forgotten::Done)
+    }
+
+    /// Its runs, and after each its turn, which leads to it.
+    async fn forget_turns(&self, forgetting: &Forgetting) -> Result<(), StoreError> {
+        for turn in &forgetting.turns {
+            if let Some(run) = run_of(turn) {
+                self.forget_run(&RunKey::new(forgetting.session.tenant.clone(), run)).await?;
+            }
+            self.remove(everything(key_of(turn))).await?;
+        }
+        Ok(())
+    }
+
+    /// A run, its tasks, and where lists and labels name it; its metadata last.
+    async fn forget_run(&self, key: &RunKey) -> Result<(), StoreError> {
+        let Some(item) = self.get(RunItem::key(key)).await? else { return Ok(()) };
+        let run = RunItem::from_item(item)?;
+        for task in self.tasks_of(key).await? {
+            self.forget_partition(run_partition(&key.with_task(task))).await?;
+        }
+        for shard in 0..LIVE_SHARDS {
+            self.forget_partition(live_partition(key, shard)).await?;
+        }
+        self.forget_objects(&run_prefix(key)).await?;
+        self.remove(Change {
+            key: RequestItem::key(&key.tenant, &run.request),
+            expression: "",
+            condition: "#session = :session",
+            values: values([(":session", text(&run.session))]),
+        })
+        .await?;
+        let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
+        self.remove(everything(listed)).await?;
+        self.forget_partition(run_partition(key)).await
+    }
+
+    /// The tasks of a run. Of one that cannot be read, they are left to expire.
+    async fn tasks_of(&self, key: &RunKey) -> Result<BTreeSet<TaskId>, StoreError> {
+        let records = match self.read(key, 0).await {
+            Ok(records) => records,
+            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+            Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => Vec::new(),
+        };
+        let entries = records.into_iter().flat_map(|record| record.entries);
+        let task = |entry: Entry| {
+            let Event::TaskStarted { task, .. } = entry.event else { return None };
+            Some(task)
+        };
+        Ok(entries.filter_map(task).collect())
+    }
+
+    async fn forget_files(&self, session: &SessionKey) -> Result<(), StoreError> {
+        for prefix in object_prefixes(session) {
+            self.forget_objects(&prefix).await?;
+        }
+        let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));
+        self.forget_items(self.query(query).await?).await
+    }
+
+    /// The session itself, and where its users' lists name it, unless another run has begun.
+    async fn forget_lists(&self, forgetting: Forgetting) -> Result<(), StoreError> {
+        let Forgetting { session, users, newest_at_ms, .. } = forgetting;
+        self.remove(Change {
+            key: SessionItem::key(&session),
+            expression: "",
+            condition: "attribute_not_exists(#active)",
+            values: Attributes::new(),
+        })
+        .await?;
+        for user in users {
+            self.remove(Change {
+                key: UserSessionItem::key(&session.tenant, &user, &session.session),
+                expression: "",
+                condition: "#newest_at_ms <= :newest",
+                values: values([(":newest", number(&newest_at_ms))]),
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Every item of a partition, its metadata last.
+    async fn forget_partition(&self, partition: String) -> Result<(), StoreError> {
+        let all = Query::range(partition, FIRST_SORT, LAST_SORT);
+        let is_meta = |item: &Attributes| key_of(item).sk == META;
+        let (meta, rest) = self.query(all).await?.into_iter().partition(is_meta);
+        self.forget_items(rest).await?;
+        self.forget_items(meta).await
+    }
+
+    async fn forget_items(&self, items: Vec<Attributes>) -> Result<(), StoreError> {
+        stream::iter(items)
+            .map(Ok)
+            .try_for_each_concurrent(AT_ONCE, |item| self.remove(everything(key_of(&item))))
+            .await
+    }
+
+    async fn forget_objects(&self, prefix: &str) -> Result<(), StoreError> {
+        stream::iter(self.list_objects(prefix).await?)
+            .map(Ok)
+            .try_for_each_concurrent(AT_ONCE, |key| async move { self.delete_object(&key).await })
+            .await
+    }
+}
+
+impl Forgetting {
+    fn add(&mut self, turn: Attributes) -> Result<(), StoreError> {
+        let started = run_place(&key_of(&turn).sk).map(|place| place.started_at_ms);
+        self.newest_at_ms = self.newest_at_ms.max(started.unwrap_or_default());
+        self.users.extend(ExchangeItem::from_item(turn.clone())?.user);
+        self.turns.push(turn);
+        Ok(())
+    }
+}
+
+/// The deletion of an item, whatever it holds.
+fn everything(key: Key) -> Change<'static> {
+    Change { key, expression: "", condition: "", values: Attributes::new() }
+}
+
+fn key_of(item: &Attributes) -> Key {
+    let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned();
+    Key::new(text(PARTITION).unwrap_or_default(), text(SORT).unwrap_or_default())
+}
+
+fn run_of(turn: &Attributes) -> Option<RunId> {
+    run_place(&key_of(turn).sk).map(|place| place.run)
+}

@@ -1,0 +1,195 @@
+//! What users look up: their runs, their conversations, and what was said in one.
+
+use djinn_core::conversation::Exchange;
+use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::status::RunStatus;
+
+use super::StoreError;
+use super::journal::SessionKey;
+
+/// Characters of a question that stand as the title of its run, and of the session it opens.
+const TITLE: usize = 120;
+
+/// A user of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UserKey {
+    /// Whose data it is.
+    pub tenant: TenantId,
+    /// Who.
+    pub user: UserId,
+}
+
+impl UserKey {
+    /// One of this tenant's sessions.
+    #[must_use]
+    pub fn session(&self, session: &SessionId) -> SessionKey {
+        SessionKey { tenant: self.tenant.clone(), session: session.clone() }
+    }
+}
+
+/// Where a run stands among others: by its start, then by its id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunPlace {
+    /// When it was asked, Unix milliseconds.
+    pub started_at_ms: i64,
+    /// The run.
+    pub run: RunId,
+}
+
+/// Where a session stands among others: by its newest question, then by its label.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionPlace {
+    /// When its newest run was asked, Unix milliseconds.
+    pub newest_at_ms: i64,
+    /// The session.
+    pub session: SessionId,
+}
+
+/// One page of a list, and where the next one begins: behind `next`. It may turn out to be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T, P> {
+    /// What is on it, newest first.
+    pub items: Vec<T>,
+    /// `None` when nothing follows.
+    pub next: Option<P>,
+}
+
+/// A run in its user's list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSummary {
+    /// The run.
+    pub run: RunId,
+    /// Its session.
+    pub session: SessionId,
+    /// The client's label for it.
+    pub request: RequestId,
+    /// The beginning of its question, on one line.
+    pub title: String,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// When it was asked, Unix milliseconds.
+    pub started_at_ms: i64,
+    /// When it ended, Unix milliseconds.
+    pub ended_at_ms: Option<i64>,
+}
+
+/// A conversation in its user's list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// The session.
+    pub session: SessionId,
+    /// The beginning of its first question, unless it was given another title.
+    pub title: String,
+    /// When its first run was asked, Unix milliseconds.
+    pub started_at_ms: i64,
+    /// When its newest run was asked, Unix milliseconds.
+    pub newest_at_ms: i64,
+}
+
+/// One run of a session, as its conversation shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// The run.
+    pub run: RunId,
+    /// The client's label for it; `None` of one that ended before labels were kept.
+    pub request: Option<RequestId>,
+    /// When it was asked, Unix milliseconds.
+    pub started_at_ms: i64,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// What was asked and what came of it; the answer is empty until the run has ended. `None` if
+    /// it cannot be read any more.
+    pub exchange: Option<Exchange>,
+}
+
+/// What came of deleting a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forgotten {
+    /// Nothing of it is left.
+    Done,
+    /// This user has no such session.
+    Unknown,
+    /// It is still answering this run.
+    Busy(RunId),
+}
+
+/// Lists of a user's own. Needs `dynamodb:GetItem`, `Query`, `UpdateItem` and `DeleteItem` on the
+/// table, `s3:GetObject`, `DeleteObject` under the tenants' `runs/`, `files/` and `uploads/`, and
+/// `s3:ListBucket`. A session is its tenant's; in the list of a user it is from that user's first
+/// run in it on.
+pub trait Catalog {
+    /// A user's runs of these statuses (none: of any), newest first, behind `after`: at most `limit`.
+    /// Looks through 1 000 runs at most. May miss what was written within the last second.
+    fn list_runs(
+        &self,
+        user: &UserKey,
+        statuses: &[RunStatus],
+        after: Option<&RunPlace>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Page<RunSummary, RunPlace>, StoreError>> + Send;
+
+    /// A user's sessions, the one with the newest run first, behind `after`: at most `limit`. Of more
+    /// than 10 000 sessions only the first by label are listed. May miss what was written within the
+    /// last second.
+    fn list_sessions(
+        &self,
+        user: &UserKey,
+        after: Option<&SessionPlace>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Page<SessionSummary, SessionPlace>, StoreError>> + Send;
+
+    /// A session of a user's list. Strongly consistent.
+    fn find_session(
+        &self,
+        user: &UserKey,
+        session: &SessionId,
+    ) -> impl Future<Output = Result<Option<SessionSummary>, StoreError>> + Send;
+
+    /// Gives a session of a user's list another title; `false` if it has none of that label.
+    fn name_session(
+        &self,
+        user: &UserKey,
+        session: &SessionId,
+        title: &str,
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send;
+
+    /// The runs of a session, whoever asked, newest first, behind `after`: at most `limit` that have
+    /// ended, and before them on the first page the one that has not. Strongly consistent.
+    fn list_turns(
+        &self,
+        session: &SessionKey,
+        after: Option<&RunPlace>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Page<Turn, RunPlace>, StoreError>> + Send;
+
+    /// Deletes a session of a user's list, with all its runs, files and their bytes, from the lists
+    /// of everybody who asked in it. One that was interrupted may be made again. What is written
+    /// into the session meanwhile stays, or goes with it.
+    fn forget_session(
+        &self,
+        user: &UserKey,
+        session: &SessionId,
+    ) -> impl Future<Output = Result<Forgotten, StoreError>> + Send;
+}
+
+/// The beginning of a question, on one line.
+#[must_use]
+pub fn title_of(question: &str) -> String {
+    let words = question.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(TITLE) {
+        Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
+        None => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_line_of_at_most_120_characters() {
+        assert_eq!(title_of("  What\n is\tgold? "), "What is gold?");
+        let long = title_of(&"界".repeat(500));
+        assert_eq!(long.chars().count(), TITLE + 1);
+    }
+}

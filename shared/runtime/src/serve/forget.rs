@@ -1,0 +1,36 @@
+//! Deleting a session.
+
+use djinn_core::code::Failure;
+use djinn_core::id::SessionId;
+
+use super::{deliver_owed, unavailable};
+use crate::port::catalog::{Catalog, Forgotten, UserKey};
+use crate::port::{Ports, RunKey, StoreError};
+
+/// Deletes a session of a user's list with everything in it.
+///
+/// # Errors
+/// `store_unavailable`; what is left then is deleted when it is asked for again.
+pub async fn forget<P: Ports>(
+    ports: &P,
+    user: &UserKey,
+    session: &SessionId,
+) -> Result<Forgotten, Failure> {
+    let forgotten = async {
+        if ports.store().find_session(user, session).await?.is_none() {
+            return Ok(Forgotten::Unknown);
+        }
+        // A run that has just ended may still owe its alarm's removal: its driver must not write
+        // that down where nothing is left.
+        let newest = ports.store().list_turns(&user.session(session), None, 1).await?;
+        for turn in newest.items.into_iter().filter(|turn| turn.status.has_ended()) {
+            match deliver_owed(ports, &RunKey::new(user.tenant.clone(), turn.run)).await {
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                // What cannot be read owes nothing that anybody could tell.
+                Ok(()) | Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => {}
+            }
+        }
+        ports.store().forget_session(user, session).await
+    };
+    forgotten.await.map_err(|error| unavailable(&error))
+}

@@ -1,0 +1,112 @@
+//! One question at a time: whoever else asks is refused, until the run has ended, however often its
+//! driver died.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::RequestId;
+use djinn_core::settings::RunSettings;
+use djinn_core::wire::Connection;
+use djinn_core::wire::link::Links;
+use djinn_core::wire::native::Native;
+use djinn_runtime::client::ClientStream;
+use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::catalog::{Catalog, UserKey};
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::serve::{Opened, Question, Serving, accept, open, serve};
+use djinn_testkit::ledger::Ledger;
+use djinn_testkit::memory::Fault;
+use djinn_testkit::point::Points;
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::{Line, StoryModel};
+
+use crate::story::{TOLD, sim, told, visible};
+
+fn question(sim: &Sim, request: &str) -> Question {
+    let request = RequestId::new(request).unwrap();
+    Question { request, ..sim.question(RunSettings::default()) }
+}
+
+/// Serves a run that was just opened to its end.
+async fn served(sim: &Sim, opened: Opened, holder: &str) -> String {
+    let Opened::New { key, driving, first } = opened else { panic!("it was there before") };
+    let session = sim.question(RunSettings::default()).session;
+    let projection = Box::new(Native::new(Links::new("http://sim", session)));
+    let connection = Connection::new(key.run.clone(), projection, true);
+    let now_ms = sim.ports.clock.now_ms();
+    let (mut client, mut body) = ClientStream::open(connection, usize::MAX, now_ms);
+    client.record(&first, &[], now_ms);
+    let serving = Serving { key, holder: holder.to_owned(), deadline: Deadline::none(), hops: 0 };
+    let read = async {
+        let mut last = String::new();
+        while let Some(frame) = body.next_frame().await {
+            last = frame;
+        }
+        last
+    };
+    tokio::join!(serve(&sim.ports, serving, client, Some(driving)), read).1
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_times() {
+    let points = Points::new();
+    let model = StoryModel::new([("t1", Line::say("Done."))], points.clone());
+    let sim = Sim::new(model, Toolbox::default(), points);
+    // Every operation lets the other question go first, one time or another.
+    let asked = AtomicUsize::new(1);
+    sim.ports.store.before_each(move |_| {
+        let yields = asked.fetch_add(7, Ordering::Relaxed) % 5;
+        async move {
+            for _ in 0..yields {
+                tokio::task::yield_now().await;
+            }
+            Fault::None
+        }
+    });
+    let mut won = [0, 0];
+    for round in 0..1_000 {
+        let names = [format!("a{round}"), format!("b{round}")];
+        let [a, b] = names.each_ref().map(|name| open(&sim.ports, question(&sim, name), name));
+        let (winner, opened, refused) = match tokio::join!(a, b) {
+            (Ok(opened), Err(refused)) => (0, opened, refused),
+            (Err(refused), Ok(opened)) => (1, opened, refused),
+            both => panic!("round {round}: {} {}", both.0.is_ok(), both.1.is_ok()),
+        };
+        won[winner] += 1;
+        let run = question(&sim, &names[winner]).run_key().run;
+        assert_eq!(refused, Failure::new(ErrorCode::SessionBusy, run.to_string()), "{round}");
+        let last = served(&sim, opened, &names[winner]).await;
+        assert!(last.contains("event: run.ended") && last.contains("Done."), "{round}: {last}");
+    }
+    assert!(won.iter().all(|won| *won > 100), "it was always the same one: {won:?}");
+    let asked = sim.question(RunSettings::default());
+    let user = UserKey { tenant: asked.tenant, user: asked.user };
+    let session = user.session(&asked.session);
+    let turns = sim.ports.store.list_turns(&session, None, 2_000).await.unwrap();
+    assert_eq!(turns.items.len(), 1_000);
+    assert!(turns.items.iter().all(|turn| turn.exchange.as_ref().unwrap().answer == "Done."));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_run_died_anywhere_is_free_once_it_was_taken_over_and_ended() {
+    let points = Points::new();
+    told(&mut sim(points.clone(), &Ledger::default())).await;
+    let names = points.names();
+    let place = |of: &str| names.iter().position(|name| name.starts_with(of)).unwrap();
+    let (asked, ended) = (place("after Create"), place("after End"));
+    for (at, name) in names.iter().enumerate() {
+        let mut sim = sim(Points::killing_at(at), &Ledger::default());
+        let next = question(&sim, "next");
+        sim.ask(question(&sim, "r"));
+        sim.killed().await;
+        // Nobody has come back yet.
+        let refused = accept(&sim.ports, next.clone()).await.err().map(|failure| failure.code);
+        let busy = (asked..ended).contains(&at).then_some(ErrorCode::SessionBusy);
+        assert_eq!(refused, busy, "killed at {at}, {name}");
+        if busy.is_some() {
+            assert_eq!(visible(&told(&mut sim).await).len(), TOLD.len());
+            assert!(accept(&sim.ports, next).await.is_ok(), "killed at {at}, {name}");
+        }
+    }
+}
