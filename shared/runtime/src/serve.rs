@@ -26,7 +26,7 @@ use crate::port::lease::{Leases, Taken};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
-use crate::sleep::wake;
+use crate::sleep::{wake, wake_all};
 use follow::{Followed, follow};
 pub use question::{Opened, Question, accept, open};
 
@@ -180,9 +180,7 @@ pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunSt
             Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => Vec::new(),
             Err(error @ StoreError::Unavailable(_)) => return Err(error),
         };
-        for task in tasks {
-            wake(ports, &key.with_task(task), &stop).await?;
-        }
+        wake_all(ports, tasks.into_iter().map(|task| key.with_task(task)), &stop).await?;
         Ok(meta.status)
     };
     stopped.await.map_err(|error| unavailable(&error))

@@ -4,6 +4,8 @@
 //! wakes a run puts the message *first* and looks at the lease *after* that. Whichever of the two is
 //! late sees what the other did. Both reads are strongly consistent.
 
+use tokio::task::JoinSet;
+
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, Lease};
@@ -44,6 +46,35 @@ pub async fn fall_asleep<P: Ports>(
         Taken::Ours { lease, .. } => Ok(Slept::Woken(lease, mail)),
         Taken::Held => Ok(Slept::Superseded),
     }
+}
+
+/// How many are woken at once.
+const WOKEN_AT_ONCE: usize = 32;
+
+/// Wakes several.
+///
+/// # Errors
+/// [`StoreError`] when the message may not be there for all of them.
+pub async fn wake_all<P: Ports>(
+    ports: &P,
+    keys: impl Iterator<Item = RunKey>,
+    mail: &Mail,
+) -> Result<(), StoreError> {
+    let lost = |error: tokio::task::JoinError| StoreError::Unavailable(error.to_string());
+    let mut waking = JoinSet::new();
+    for key in keys {
+        let (ports, mail) = (ports.clone(), mail.clone());
+        waking.spawn(async move { wake(&ports, &key, &mail).await });
+        if waking.len() >= WOKEN_AT_ONCE
+            && let Some(woken) = waking.join_next().await
+        {
+            woken.map_err(lost)??;
+        }
+    }
+    while let Some(woken) = waking.join_next().await {
+        woken.map_err(lost)??;
+    }
+    Ok(())
 }
 
 /// Puts a message into a run's mailbox and makes sure that somebody reads it: an asynchronous
