@@ -9,7 +9,7 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{RunId, UserId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
 use tokio::sync::mpsc;
@@ -106,14 +106,14 @@ pub async fn continue_run<P: Ports>(ports: &P, serving: Serving) -> Result<(), S
     continue_for(ports, serving, None).await
 }
 
-/// Continues a task in the invocation that drives its run, which is shown its text as it is written.
+/// Continues a task in the invocation that drives its run, which is shown what it does at once.
 ///
 /// # Errors
 /// [`StoreError`] when the store cannot be reached; the task is dispatched again.
 pub async fn continue_task<P: Ports>(
     ports: &P,
     serving: Serving,
-    parent: mpsc::UnboundedSender<Preview>,
+    parent: mpsc::UnboundedSender<Live>,
 ) -> Result<(), StoreError> {
     continue_for(ports, serving, Some(parent)).await
 }
@@ -121,7 +121,7 @@ pub async fn continue_task<P: Ports>(
 async fn continue_for<P: Ports>(
     ports: &P,
     serving: Serving,
-    parent: Option<mpsc::UnboundedSender<Preview>>,
+    parent: Option<mpsc::UnboundedSender<Live>>,
 ) -> Result<(), StoreError> {
     let Serving { key, deadline, hops, .. } = &serving;
     let meta = ports.store().meta(key).await?;

@@ -12,6 +12,7 @@
 
 mod budget;
 mod client;
+mod early;
 mod golden;
 mod machine;
 mod plan;
