@@ -8,6 +8,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod budget;
 mod come_back;
 mod cors;
 mod cost;

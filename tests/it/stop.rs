@@ -1,11 +1,15 @@
 //! Stopping a run: at once, with a proper end, and the session goes on.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use djinn_core::id::{RunId, TaskId, TenantId};
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::journal::Journals;
 use djinn_scripted::Scripted;
 use serde_json::json;
 
-use crate::world::{Client, Door, Protocol, Question, Slow, World};
+use crate::world::{Client, Door, Protocol, Question, Slow, World, planner};
 
 /// Everything must be still this long after a stop was answered.
 const STILL_AFTER: Duration = Duration::from_secs(2);
@@ -148,4 +152,99 @@ async fn a_stop_before_the_tools_of_a_reply_starts_none() {
     assert!(frames.iter().all(|frame| frame.event() != "call.requested"), "{frames:?}");
     the_next_question_is_answered(&client, &model, "s1").await;
     assert_eq!(slow.started.available_permits(), 0);
+}
+
+const TASKS: usize = 50;
+
+/// A plan of fifty steps at once.
+fn plans_fifty(model: &Scripted) {
+    let steps: Vec<String> = (1..=TASKS).map(|n| format!("part {n}: look")).collect();
+    let none: Vec<[u32; 0]> = steps.iter().map(|_| []).collect();
+    let plan = json!({"command": "create", "title": "T", "steps": steps, "depends_on": none});
+    planner(model).say("Fifty parts.").call("planning", plan);
+}
+
+/// A door with room for fifty tasks at once, whose calls run one after the other.
+fn door_for_fifty(model: &Scripted, slow: &Slow) -> Door {
+    Door::open(
+        model,
+        |_| {},
+        |parts| {
+            parts.ports.tools = parts.ports.tools.clone().with(slow.clone());
+            parts.settings.run.plan.max_tasks = 50;
+            parts.settings.run.max_parallel_tool_calls = 1;
+        },
+    )
+}
+
+#[tokio::test]
+async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_replies() {
+    let model = Scripted::start().await.unwrap();
+    plans_fifty(&model);
+    // Each has told a part of its reply and would go on for ever.
+    let executors = model.on_request(|request| !request.offers("planning"));
+    executors
+        .reply("word ".repeat(20_000))
+        .delta_chars(5)
+        .delay(Duration::from_millis(50))
+        .always();
+    let mut door = door_for_fifty(&model, &Slow::new());
+    let client = door.listen().await;
+    let mut stream = client.ask(Protocol::Native, &Question::of("Look!", "s1").deep()).await;
+    let mut speaking = BTreeSet::new();
+    while speaking.len() < TASKS {
+        let frame = stream.next().await.unwrap();
+        if frame.event() == "preview" {
+            speaking.extend(frame.json()["within"].as_str().map(str::to_owned));
+        }
+    }
+    assert_eq!(client.stop(&stream.run()).await.status, 202);
+    let stopped_at = Instant::now();
+    let frames = stream.rest().await;
+    for request in model.requests().iter().filter(|request| !request.offers("planning")) {
+        request.ended().await;
+        assert!(request.closed_early());
+    }
+    assert!(stopped_at.elapsed() < STILL_AFTER, "{:?}", stopped_at.elapsed());
+    ended(&frames, Protocol::Native);
+    let stopped = frames.iter().filter(|frame| frame.event() == "task.ended");
+    assert_eq!(stopped.count(), TASKS);
+    assert_eq!(model.requests().len(), 1 + TASKS, "somebody asked again");
+}
+
+#[tokio::test]
+async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_tools() {
+    let model = Scripted::start().await.unwrap();
+    plans_fifty(&model);
+    let executors = model.on_request(|request| !request.offers("planning"));
+    let calls = [1, 2].map(|nth| ("slow", json!({"nth": nth})));
+    executors.say("I look.").calls(calls).always();
+    let slow = Slow::new();
+    let mut door = door_for_fifty(&model, &slow);
+    let client = door.listen().await;
+    let question = Question::of("Look!", "s1").deep();
+    let stream = client.ask(Protocol::Native, &question).await;
+    let run = stream.run();
+    slow.started.acquire_many(50).await.unwrap().forget();
+    assert_eq!(client.stop(&run).await.status, 202);
+    let stopped_at = Instant::now();
+    let frames = stream.rest().await;
+    assert!(stopped_at.elapsed() < STILL_AFTER, "{:?}", stopped_at.elapsed());
+    ended(&frames, Protocol::Native);
+    // Each task ends its own journal, and what it had done is kept.
+    let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
+    for step in 1..=TASKS {
+        let task = key.with_task(TaskId::of(u32::try_from(step).unwrap(), 1));
+        while !door.ports.store.meta(&task).await.unwrap().unwrap().status.has_ended() {
+            assert!(stopped_at.elapsed() < STILL_AFTER, "{task} goes on");
+            tokio::task::yield_now().await;
+        }
+    }
+    slow.go_on.add_permits(2 * TASKS);
+    let said = frames
+        .iter()
+        .filter(|f| f.event() == "message.completed" && f.json()["within"] != json!(null));
+    assert_eq!(said.count(), TASKS);
+    assert_eq!(slow.started.available_permits(), 0, "another tool was started");
+    assert_eq!(model.requests().len(), 1 + TASKS, "somebody asked again");
 }

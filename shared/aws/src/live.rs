@@ -1,6 +1,6 @@
 //! The live log.
 
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use djinn_runtime::port::live::LiveLog;
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::future::try_join_all;
@@ -22,7 +22,7 @@ impl LiveLog for AwsStore {
         key: &RunKey,
         writer: &str,
         at_ms: i64,
-        pieces: &[Preview],
+        pieces: &[Live],
     ) -> Result<(), StoreError> {
         if pieces.is_empty() {
             return Ok(());
@@ -35,7 +35,7 @@ impl LiveLog for AwsStore {
         &self,
         key: &RunKey,
         after: &str,
-    ) -> Result<(Vec<Preview>, String), StoreError> {
+    ) -> Result<(Vec<Live>, String), StoreError> {
         // A space sorts before every character of a position: the next one after this.
         let from = if after.is_empty() { FIRST.to_owned() } else { format!("{after} ") };
         let shards = (0..LIVE_SHARDS).map(|shard| {

@@ -63,9 +63,9 @@ pub(crate) enum Item {
 /// An item as DynamoDB has it.
 pub(crate) type Attributes = HashMap<String, AttributeValue>;
 
-/// How many partitions the live log of a run is spread over. One takes 1 000 writes a second; a
-/// driver makes 4 and an executor no more, so one is enough for 250 of them. Readers read all.
-pub(crate) const LIVE_SHARDS: u64 = 1;
+/// How many partitions the live log of a run is spread over. One takes 1 000 units of 1 KB a second;
+/// all writers of a run together add 1 200, twice that at worst. Readers read all.
+pub(crate) const LIVE_SHARDS: u64 = 4;
 
 /// The names of the key attributes and of the one that holds an item's expiry in Unix seconds.
 pub(crate) const PARTITION: &str = "pk";

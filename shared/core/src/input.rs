@@ -175,6 +175,9 @@ pub struct TaskAsked {
     pub words: String,
     /// What came of the steps it depends on, and of earlier rounds, in the plan's order.
     pub before: Vec<TaskReport>,
+    /// Tasks that may be at work at the same time; they share what viewers can be sent.
+    #[serde(default)]
+    pub at_once: u32,
     /// When its run needs its outcome at the latest, Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_at_ms: Option<i64>,

@@ -53,6 +53,7 @@ pub struct Journal {
     run: Arc<Run>,
     next: u64,
     epoch: u64,
+    entries: u64,
 }
 
 impl Journal {
@@ -62,7 +63,8 @@ impl Journal {
         let (run, entries) = Run::start(asked.clone(), at_ms);
         let inputs = vec![Input::Asked(Box::new(asked))];
         let record = Record { v: FORMAT, n: 0, write, epoch, at_ms, inputs, entries };
-        (Self { run: Arc::new(run), next: 1, epoch }, record)
+        let entries = record.entries.len() as u64;
+        (Self { run: Arc::new(run), next: 1, epoch, entries }, record)
     }
 
     /// Folds a journal from its first record on.
@@ -77,7 +79,8 @@ impl Journal {
             return Err(FoldError::NoQuestion);
         };
         let (run, _) = Run::start(asked.as_ref().clone(), first.at_ms);
-        let mut journal = Self { run: Arc::new(run), next: first.n + 1, epoch: first.epoch };
+        let (next, entries) = (first.n + 1, first.entries.len() as u64);
+        let mut journal = Self { run: Arc::new(run), next, epoch: first.epoch, entries };
         for record in rest {
             journal.apply(record)?;
         }
@@ -99,6 +102,7 @@ impl Journal {
         }
         self.next += 1;
         self.epoch = self.epoch.max(record.epoch);
+        self.entries += record.entries.len() as u64;
         Ok(())
     }
 
@@ -130,6 +134,7 @@ impl Journal {
         }
         decided.next += 1;
         decided.epoch = decided.epoch.max(epoch);
+        decided.entries += entries.len() as u64;
         let record = Record { v: FORMAT, n: self.next, write, epoch, at_ms, inputs, entries };
         Some((decided, record))
     }
@@ -150,6 +155,12 @@ impl Journal {
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
+    }
+
+    /// How many entries its records hold.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.entries
     }
 
     /// The highest lease epoch among its records.

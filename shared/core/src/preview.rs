@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::entry::Entry;
 use crate::id::{MessageId, TaskId};
 
 /// What kind of text a preview is part of.
@@ -33,6 +34,37 @@ pub struct Preview {
     pub text: String,
     /// When it was written, Unix milliseconds.
     pub at_ms: i64,
+}
+
+/// What viewers are shown before the journal they read has it. May be lost; what follows in the
+/// journal of the run holds all of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Live {
+    /// An entry of a task that is at work.
+    Entry(EarlyEntry),
+    /// A piece of an unfinished message.
+    Piece(Preview),
+}
+
+impl Live {
+    /// The task it comes from, if it is not the run itself.
+    #[must_use]
+    pub fn within(&self) -> Option<&TaskId> {
+        match self {
+            Self::Entry(early) => early.entry.within.as_ref(),
+            Self::Piece(preview) => preview.within.as_ref(),
+        }
+    }
+}
+
+/// An entry of a task's journal, as it stands in the history of its run once the task has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EarlyEntry {
+    /// Its place among the task's entries, from 0: one whose predecessor was lost is not shown.
+    pub nth: u64,
+    /// The entry.
+    pub entry: Entry,
 }
 
 /// A message among those of a run and its tasks.

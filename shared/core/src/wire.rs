@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::entry::{Entry, Event};
 use crate::id::{RunId, TaskId};
 use crate::journal::Record;
-use crate::preview::{Applied, MessageKey, OpenText, Preview, TextKind};
+use crate::preview::{Applied, EarlyEntry, Live, MessageKey, OpenText, Preview, TextKind};
 use cursor::Cursor;
 
 /// One frame of a server-sent event stream, before its id.
@@ -54,6 +54,15 @@ pub struct Connection {
     previews: bool,
     ended: bool,
     closed: Closed,
+    tasks: BTreeMap<TaskId, Lane>,
+}
+
+/// How far a connection has shown a task.
+enum Lane {
+    /// It is at work; so many of its entries were shown.
+    Open(u64),
+    /// It has ended, and all of it was shown.
+    Complete,
 }
 
 /// What previews no longer matter: those of complete messages, and of attempts that are void.
@@ -68,7 +77,8 @@ impl Connection {
     #[must_use]
     pub fn new(run: RunId, projection: Box<dyn Projection>, previews: bool) -> Self {
         let closed = Closed::default();
-        Self { run, projection, complete: None, previews, ended: false, closed }
+        let tasks = BTreeMap::new();
+        Self { run, projection, complete: None, previews, ended: false, closed, tasks }
     }
 
     /// Takes a record that the client had on an earlier connection: nothing is sent.
@@ -93,7 +103,14 @@ impl Connection {
             return Vec::new();
         }
         let mut frames = Vec::new();
-        for entry in tasks.iter().chain(&record.entries) {
+        let mut early = self.shown_early();
+        for entry in tasks {
+            match entry.within.as_ref().and_then(|task| early.get_mut(task)) {
+                Some(shown) if *shown > 0 => *shown -= 1,
+                Some(_) | None => frames.extend(self.entry(entry)),
+            }
+        }
+        for entry in &record.entries {
             frames.extend(self.entry(entry));
         }
         let last = frames.pop();
@@ -103,8 +120,39 @@ impl Connection {
         sent
     }
 
+    /// The frames of what is shown before it is in the journal.
+    pub fn live(&mut self, live: &Live) -> Vec<String> {
+        match live {
+            Live::Piece(preview) => self.preview(preview),
+            Live::Entry(early) => self.early(early),
+        }
+    }
+
+    /// The frames of an entry of a task at work, if it is the next one. Its place in the history is
+    /// where its task ends; it is not sent again there.
+    fn early(&mut self, early: &EarlyEntry) -> Vec<String> {
+        let Some(task) = early.entry.within.clone().filter(|_| !self.ended) else {
+            return Vec::new();
+        };
+        match self.tasks.get_mut(&task) {
+            Some(Lane::Open(shown)) if *shown == early.nth => *shown += 1,
+            Some(Lane::Open(_) | Lane::Complete) | None => return Vec::new(),
+        }
+        let frames = self.entry(&early.entry);
+        frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
+    /// How many entries of each task at work were shown.
+    fn shown_early(&self) -> BTreeMap<TaskId, u64> {
+        let open = |(task, lane): (&TaskId, &Lane)| match lane {
+            Lane::Open(shown) => Some((task.clone(), *shown)),
+            Lane::Complete => None,
+        };
+        self.tasks.iter().filter_map(open).collect()
+    }
+
     /// The frames of a piece of unfinished text.
-    pub fn preview(&mut self, preview: &Preview) -> Vec<String> {
+    fn preview(&mut self, preview: &Preview) -> Vec<String> {
         if !self.previews || self.ended || self.closed.covers(preview) {
             return Vec::new();
         }
@@ -145,6 +193,24 @@ impl Connection {
 
     fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
         self.ended |= matches!(entry.event, Event::RunEnded(_));
+        match &entry.event {
+            Event::TaskStarted { task, .. } => {
+                self.tasks.insert(task.clone(), Lane::Open(0));
+            }
+            Event::TaskEnded { task, .. } => {
+                self.tasks.insert(task.clone(), Lane::Complete);
+            }
+            Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+            | Event::ItemReset { .. }
+            | Event::MessageCompleted { .. }
+            | Event::CallRequested { .. }
+            | Event::CallCompleted { .. }
+            | Event::FileAdded { .. }
+            | Event::ContextCompacted { .. }
+            | Event::PlanChanged { .. }
+            | Event::RunEnded(_) => {}
+        }
         self.closed.entry(entry);
         self.projection.entry(entry)
     }

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use djinn_core::entry::Entry;
 use djinn_core::journal::Record;
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use djinn_core::wire::Connection;
 use tokio::sync::{Notify, mpsc};
 
@@ -95,9 +95,9 @@ impl ClientStream {
         self.send(frames, now_ms);
     }
 
-    /// Sends a piece of unfinished text.
-    pub fn preview(&mut self, preview: &Preview, now_ms: i64) {
-        let frames = self.connection.preview(preview);
+    /// Sends what is shown before it is in the journal.
+    pub fn live(&mut self, live: &Live, now_ms: i64) {
+        let frames = self.connection.live(live);
         self.send(frames, now_ms);
     }
 

@@ -17,20 +17,21 @@ use std::collections::BTreeSet;
 use djinn_core::effect::EffectId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::preview::Preview;
+use djinn_core::preview::{Live, Preview};
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::history::show;
+use crate::live::LiveReader;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::Renewed;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::milliseconds;
 use happening::{Happening, InFlight};
-use live::LivePreviews;
+use live::LiveWriter;
 pub(crate) use mail::read_mailbox;
 use moment::renewal;
 use writer::{JournalWriter, Written};
@@ -49,9 +50,9 @@ pub struct Drive {
     pub fresh: bool,
     /// The client that the response streams to, if there is one.
     pub client: Option<ClientStream>,
-    /// Where pieces of text go besides: to the driver of the run that this is a task of, if both are
-    /// in one invocation.
-    pub parent: Option<mpsc::UnboundedSender<Preview>>,
+    /// Where entries and pieces of text go besides: to the driver of the run that this is a task of, if
+    /// both are in one invocation.
+    pub parent: Option<mpsc::UnboundedSender<Live>>,
     /// Until when.
     pub deadline: Deadline,
     /// How often the run was handed over so far.
@@ -114,7 +115,7 @@ struct Driver<P: Ports> {
     lapsed: bool,
     fresh: bool,
     client: Option<ClientStream>,
-    parent: Option<mpsc::UnboundedSender<Preview>>,
+    parent: Option<mpsc::UnboundedSender<Live>>,
     deadline: Deadline,
     hops: u32,
     in_flight: InFlight,
@@ -124,12 +125,13 @@ struct Driver<P: Ports> {
     /// It has appended a record, and that is all it may.
     leaves_after_record: bool,
     alarm: Alarm,
-    previews: mpsc::UnboundedReceiver<Preview>,
-    preview_sender: mpsc::UnboundedSender<Preview>,
-    live: LivePreviews,
-    /// What tasks in other invocations write: when to look, and from where on.
+    /// What is written here, by this driver's model calls and by a task that is driven here.
+    written: mpsc::UnboundedReceiver<Live>,
+    live_sender: mpsc::UnboundedSender<Live>,
+    live: LiveWriter,
+    /// What tasks in other invocations write: when to look, and how.
     live_at_ms: i64,
-    live_after: String,
+    live_reader: LiveReader,
     /// When tasks that others work on are looked after.
     dispatch_at_ms: i64,
     mail_at_ms: i64,
@@ -152,13 +154,13 @@ impl<P: Ports> Driver<P> {
         let Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops } = drive;
         let settings = ports.settings();
         let now_ms = ports.clock().now_ms();
-        let (preview_sender, previews) = mpsc::unbounded_channel();
+        let (live_sender, written) = mpsc::unbounded_channel();
         Self {
             mail_at_ms: now_ms.saturating_add(milliseconds(settings.mailbox_every)),
             renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
-            live: LivePreviews::new(milliseconds(settings.live_every), key.task.clone()),
+            live: LiveWriter::new(milliseconds(settings.live_every), journal.run().asked()),
             live_at_ms: i64::MIN,
-            live_after: String::new(),
+            live_reader: LiveReader::default(),
             dispatch_at_ms: now_ms.saturating_add(milliseconds(settings.dispatch_every)),
             // Its run's alarm brings a task back.
             alarm: if key.task.is_some() { Alarm::Set } else { Alarm::Unset },
@@ -178,8 +180,8 @@ impl<P: Ports> Driver<P> {
             postponed: BTreeSet::new(),
             performed_any: false,
             leaves_after_record: false,
-            previews,
-            preview_sender,
+            written,
+            live_sender,
         }
     }
 
@@ -231,8 +233,8 @@ impl<P: Ports> Driver<P> {
         tokio::select! {
             biased;
             () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
-            Some(preview) = self.previews.recv() => {
-                self.show_preview(&preview);
+            Some(live) = self.written.recv() => {
+                self.show_written(&live);
                 Ok(Vec::new())
             }
             Some(happening) = self.in_flight.next() => {
@@ -256,8 +258,8 @@ impl<P: Ports> Driver<P> {
         match happening {
             Happening::Performed { id, inputs } => {
                 // All pieces of a reply were sent before its task ended; they go first.
-                while let Ok(preview) = self.previews.try_recv() {
-                    self.show_preview(&preview);
+                while let Ok(live) = self.written.try_recv() {
+                    self.show_written(&live);
                 }
                 if inputs.is_empty() {
                     self.postponed.insert(id);
@@ -289,7 +291,10 @@ impl<P: Ports> Driver<P> {
                 self.alarm = if set { Alarm::Set } else { Alarm::Unset };
             }
             Happening::LiveWritten => self.live.written(self.now_ms()),
-            Happening::LiveRead(read) => self.show_live(read),
+            Happening::LiveRead(reader, read) => {
+                self.live_reader = *reader;
+                self.show_live(read);
+            }
             Happening::Nothing => {}
         }
         Ok(Vec::new())
@@ -309,8 +314,11 @@ impl<P: Ports> Driver<P> {
     /// Shows what joined the journal, and drops what is owed no longer.
     async fn wrote(&mut self, written: Written) -> Pass {
         let Written { records, outcome } = written;
+        let joined: u64 = records.iter().map(|record| record.entries.len() as u64).sum();
+        let mut nth = self.writer.journal().entries().saturating_sub(joined);
         for record in &records {
-            self.show_record(record).await;
+            self.show_record(record, nth).await;
+            nth += record.entries.len() as u64;
         }
         if let Err(reason) = outcome {
             let client = self.client.take();
@@ -354,38 +362,49 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    async fn show_record(&mut self, record: &Record) {
-        self.live.record(record);
+    /// `nth` is the place of its first entry among those of the journal.
+    async fn show_record(&mut self, record: &Record, nth: u64) {
+        for live in self.live.record(record, nth) {
+            self.show_parent(live);
+        }
         if let Some(client) = &mut self.client {
             show(&self.ports, &self.key, client, record).await;
         }
     }
 
     /// Shows what tasks in other invocations are writing.
-    fn show_live(&mut self, read: Result<(Vec<Preview>, String), StoreError>) {
+    fn show_live(&mut self, read: Result<Vec<Live>, StoreError>) {
         let now_ms = self.now_ms();
         self.live_at_ms = self.after_ms(self.ports.settings().follow_every);
-        let Ok((pieces, after)) = read else { return };
-        self.live_after = after;
         if let Some(client) = &mut self.client {
-            for piece in pieces.iter().filter(|piece| piece.within.is_some()) {
-                client.preview(piece, now_ms);
-            }
+            let tasks = read.iter().flatten().filter(|live| live.within().is_some());
+            tasks.for_each(|live| client.live(live, now_ms));
         }
     }
 
-    fn show_preview(&mut self, preview: &Preview) {
+    /// Shows what is written here.
+    fn show_written(&mut self, live: &Live) {
         let now_ms = self.ports.clock().now_ms();
         // A task that is driven here writes to the live log by itself.
-        if preview.within.is_none() {
+        if let Live::Piece(preview) = live
+            && preview.within.is_none()
+        {
             self.live.preview(preview);
-        }
-        if let (Some(parent), Some(task)) = (&self.parent, &self.key.task) {
-            // The run's driver may be gone; the task goes on.
-            let _ = parent.send(Preview { within: Some(task.clone()), ..preview.clone() });
+            if let Some(task) = &self.key.task {
+                let within = Some(task.clone());
+                self.show_parent(Live::Piece(Preview { within, ..preview.clone() }));
+            }
         }
         if let Some(client) = &mut self.client {
-            client.preview(preview, now_ms);
+            client.live(live, now_ms);
+        }
+    }
+
+    /// Shows the driver of our run, if it is in this invocation, what this task does.
+    fn show_parent(&self, live: Live) {
+        if let Some(parent) = &self.parent {
+            // The run's driver may be gone; the task goes on.
+            let _ = parent.send(live);
         }
     }
 

@@ -1,6 +1,6 @@
 //! A run's history: the entries of its records, and of its tasks where they ended.
 
-use djinn_core::entry::Entry;
+use djinn_core::entry::{Entry, Event};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 
@@ -28,7 +28,8 @@ pub async fn show<P: Ports>(ports: &P, key: &RunKey, client: &mut ClientStream, 
     }
 }
 
-/// The entries of the tasks that ended with a record, as they stand in its run's history.
+/// The entries of the tasks that ended with a record, as they stand in its run's history. Of a task
+/// that its run gave up, those of until then: nobody waits for what came after.
 ///
 /// # Errors
 /// [`StoreError`] when a task's journal cannot be read.
@@ -38,11 +39,16 @@ pub async fn task_entries<P: Ports>(
     record: &Record,
 ) -> Result<Vec<Entry>, StoreError> {
     let mut entries = Vec::new();
-    for input in &record.inputs {
-        let Input::TaskEnded(ended) = input else { continue };
-        let task = &ended.report.task;
+    for entry in &record.entries {
+        let Event::TaskEnded { task, .. } = &entry.event else { continue };
+        let is_it = |input: &Input| matches!(input, Input::TaskEnded(e) if e.report.task == *task);
+        let until_ms = match record.inputs.iter().any(is_it) {
+            true => i64::MAX,
+            false => record.at_ms,
+        };
         let records = ports.store().read(&key.with_task(task.clone()), 0).await?;
-        let of_task = records.into_iter().flat_map(|record| record.entries);
+        let of_task = records.into_iter().filter(|of_task| of_task.at_ms <= until_ms);
+        let of_task = of_task.flat_map(|record| record.entries);
         entries.extend(of_task.map(|entry| entry.within(task)));
     }
     Ok(entries)

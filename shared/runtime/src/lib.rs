@@ -6,6 +6,7 @@ pub mod client;
 pub mod deadline;
 pub mod driver;
 pub mod history;
+mod live;
 pub mod perform;
 pub mod port;
 pub mod prompt;

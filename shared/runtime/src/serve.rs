@@ -11,7 +11,7 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{RunId, UserId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
 use tokio::sync::mpsc;
@@ -29,7 +29,7 @@ use crate::port::lease::{Leases, Taken};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
-use crate::sleep::{lay_to_rest, wake};
+use crate::sleep::{lay_to_rest, wake, wake_all};
 use follow::{Followed, follow};
 pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
@@ -111,14 +111,14 @@ pub async fn continue_run<P: Ports>(ports: &P, serving: Serving) -> Result<(), S
     continue_for(ports, serving, None).await
 }
 
-/// Continues a task in the invocation that drives its run, which is shown its text as it is written.
+/// Continues a task in the invocation that drives its run, which is shown what it does at once.
 ///
 /// # Errors
 /// [`StoreError`] when the store cannot be reached; the task is dispatched again.
 pub async fn continue_task<P: Ports>(
     ports: &P,
     serving: Serving,
-    parent: mpsc::UnboundedSender<Preview>,
+    parent: mpsc::UnboundedSender<Live>,
 ) -> Result<(), StoreError> {
     continue_for(ports, serving, Some(parent)).await
 }
@@ -126,7 +126,7 @@ pub async fn continue_task<P: Ports>(
 async fn continue_for<P: Ports>(
     ports: &P,
     serving: Serving,
-    parent: Option<mpsc::UnboundedSender<Preview>>,
+    parent: Option<mpsc::UnboundedSender<Live>>,
 ) -> Result<(), StoreError> {
     let Serving { key, deadline, hops, .. } = &serving;
     let meta = ports.store().meta(key).await?;
@@ -188,9 +188,7 @@ pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunSt
             Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => Vec::new(),
             Err(error @ StoreError::Unavailable(_)) => return Err(error),
         };
-        for task in tasks {
-            wake(ports, &key.with_task(task), &stop).await?;
-        }
+        wake_all(ports, tasks.into_iter().map(|task| key.with_task(task)), &stop).await?;
         Ok(meta.status)
     };
     stopped.await.map_err(|error| unavailable(&error))

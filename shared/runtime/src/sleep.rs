@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use tokio::task::JoinSet;
+
 use crate::driver::read_mailbox;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
@@ -57,6 +59,35 @@ pub async fn fall_asleep<P: Ports>(
         Taken::Ours { lease, lapsed } => Ok(Slept::Woken { lease, lapsed, mail }),
         Taken::Held => Ok(Slept::Superseded),
     }
+}
+
+/// How many are woken at once.
+const WOKEN_AT_ONCE: usize = 32;
+
+/// Wakes several.
+///
+/// # Errors
+/// [`StoreError`] when the message may not be there for all of them.
+pub async fn wake_all<P: Ports>(
+    ports: &P,
+    keys: impl Iterator<Item = RunKey>,
+    mail: &Mail,
+) -> Result<(), StoreError> {
+    let lost = |error: tokio::task::JoinError| StoreError::Unavailable(error.to_string());
+    let mut waking = JoinSet::new();
+    for key in keys {
+        let (ports, mail) = (ports.clone(), mail.clone());
+        waking.spawn(async move { wake(&ports, &key, &mail).await });
+        if waking.len() >= WOKEN_AT_ONCE
+            && let Some(woken) = waking.join_next().await
+        {
+            woken.map_err(lost)??;
+        }
+    }
+    while let Some(woken) = waking.join_next().await {
+        woken.map_err(lost)??;
+    }
+    Ok(())
 }
 
 /// Puts a message into a run's mailbox and makes sure that somebody reads it: an asynchronous

@@ -64,6 +64,7 @@ macro_rules! contract_tests {
             live: [
                 previews_are_read_in_order_and_once,
                 writers_do_not_replace_each_other,
+                entries_of_tasks_are_read_as_they_were_written,
             ]
             file: [
                 a_file_is_found_and_read_as_it_was_written,

@@ -1,6 +1,6 @@
-//! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews.
+//! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews, and the entries of tasks at work.
 
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::table::{Attributes, Key, LIVE_SHARDS, live_partition};
 /// How long a preview is kept. Whoever watches reads it within seconds.
 const KEPT_S: i64 = 10 * 60;
 
-/// Pieces of unfinished text that one writer added at one moment.
+/// What one writer added at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LiveItem {
     /// The pieces as JSON.
@@ -19,7 +19,7 @@ pub(crate) struct LiveItem {
 }
 
 impl LiveItem {
-    pub(crate) fn new(pieces: &[Preview], at_ms: i64) -> Result<Self, StoreError> {
+    pub(crate) fn new(pieces: &[Live], at_ms: i64) -> Result<Self, StoreError> {
         let pieces = serde_json::to_string(pieces)
             .map_err(|error| StoreError::Unreadable(format!("previews: {error}")))?;
         Ok(Self { pieces, expires: at_ms.div_euclid(1000).saturating_add(KEPT_S) })
@@ -27,8 +27,11 @@ impl LiveItem {
 
     /// Where these pieces lie. The offset of the first keeps two writes of one millisecond apart,
     /// and makes a repeated write the same write.
-    pub(crate) fn key(run: &RunKey, writer: &str, at_ms: i64, pieces: &[Preview]) -> Key {
-        let offset = pieces.first().map_or(0, |piece| piece.offset);
+    pub(crate) fn key(run: &RunKey, writer: &str, at_ms: i64, pieces: &[Live]) -> Key {
+        let offset = pieces.first().map_or(0, |first| match first {
+            Live::Piece(piece) => piece.offset,
+            Live::Entry(early) => early.nth,
+        });
         let sk = format!("{:013}#{writer}#{offset:010}", at_ms.max(0));
         Key::new(live_partition(run, shard(writer)), sk)
     }
@@ -41,14 +44,13 @@ impl LiveItem {
         read(item)
     }
 
-    pub(crate) fn pieces(&self) -> Result<Vec<Preview>, StoreError> {
+    pub(crate) fn pieces(&self) -> Result<Vec<Live>, StoreError> {
         serde_json::from_str(&self.pieces)
             .map_err(|error| StoreError::Unreadable(format!("previews: {error}")))
     }
 }
 
 /// The shard of a writer: the same in every process.
-#[allow(clippy::modulo_one, reason = "there may be more shards one day")]
 fn shard(writer: &str) -> u64 {
     // FNV-1a: short, and unlike the standard library's hasher fixed for ever.
     let hash = writer.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -63,11 +65,11 @@ mod tests {
     use crate::item::sample;
     use crate::table::Item;
     use djinn_core::id::MessageId;
-    use djinn_core::preview::TextKind;
+    use djinn_core::preview::{Preview, TextKind};
     use proptest::prelude::*;
 
-    fn piece(offset: u64, text: &str) -> Preview {
-        Preview {
+    fn piece(offset: u64, text: &str) -> Live {
+        Live::Piece(Preview {
             within: None,
             message: MessageId::turn(1),
             attempt: 1,
@@ -75,7 +77,7 @@ mod tests {
             offset,
             text: text.to_owned(),
             at_ms: 5,
-        }
+        })
     }
 
     proptest! {
@@ -87,6 +89,21 @@ mod tests {
             let stored = live.to_item(key).unwrap();
             prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Live(live.clone()))));
             prop_assert_eq!(live.pieces(), Ok(pieces.to_vec()));
+        }
+    }
+
+    #[test]
+    fn no_partition_gets_far_more_than_its_part_of_the_writers() {
+        for (writers, most) in [(30, 0.5), (100, 0.4), (1_000, 0.3)] {
+            let mut parts = [0.0; LIVE_SHARDS as usize];
+            for writer in 0..writers {
+                // As the executor names itself: when it began, and something random.
+                let random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(writer + 7);
+                let name = format!("executor.{:x}.{random:x}", 1_795_219_200_000 + writer % 3);
+                parts[shard(&name) as usize] += 1.0;
+            }
+            let largest = parts.iter().copied().fold(0.0, f64::max) / writers as f64;
+            assert!(largest <= most, "{largest} of {writers} in one partition");
         }
     }
 

@@ -144,6 +144,12 @@ impl PlanSolve {
         }
     }
 
+    /// How many tasks may be at work at the same time.
+    pub(super) fn at_once(&self, settings: &PlanSettings) -> u32 {
+        let tasks = self.tasks.len() + self.steps_to_come();
+        u32::try_from(tasks).unwrap_or(u32::MAX).min(settings.max_tasks).max(1)
+    }
+
     fn steps_to_come(&self) -> usize {
         let to_come = |plan: &Plan| {
             plan.steps().iter().filter(|step| step.status == StepStatus::NotStarted).count()

@@ -13,6 +13,7 @@
 mod budget;
 mod client;
 mod compacting;
+mod early;
 mod golden;
 mod machine;
 mod plan;

@@ -4,7 +4,7 @@
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
-use djinn_core::preview::Preview;
+use djinn_core::preview::{Live, Preview};
 use djinn_core::settings::Language;
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::{JoyAgent, Translator};
@@ -19,13 +19,13 @@ use crate::client::{NativeState, Received, UiState, received};
 use crate::story::{self, run_id};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Protocol {
+pub(crate) enum Protocol {
     Raw,
     Ui,
     Native,
 }
 
-const PROTOCOLS: [Protocol; 3] = [Protocol::Raw, Protocol::Ui, Protocol::Native];
+pub(crate) const PROTOCOLS: [Protocol; 3] = [Protocol::Raw, Protocol::Ui, Protocol::Native];
 
 /// Something that happens to a connection, in order.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ enum Step {
     Heartbeat,
 }
 
-fn connection(protocol: Protocol, previews: bool) -> Connection {
+pub(crate) fn connection(protocol: Protocol, previews: bool) -> Connection {
     let asked = story::asked("");
     let links = Links::new("http://localhost:9000", asked.session.clone());
     let translator = Translator::new(run_id(), asked.request, links.clone(), Language::En);
@@ -49,7 +49,7 @@ fn connection(protocol: Protocol, previews: bool) -> Connection {
 
 fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
     match step {
-        Step::Piece(piece) => connection.preview(piece),
+        Step::Piece(piece) => connection.live(&Live::Piece(piece.clone())),
         Step::Record(record) => connection.record(record, &story::entries_of_tasks(record)),
         Step::Heartbeat => vec![connection.heartbeat()],
     }

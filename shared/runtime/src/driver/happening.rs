@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::EffectId;
 use djinn_core::input::Input;
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use djinn_core::tool::{EffectClass, FailReason, Outcome};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tracing::Instrument as _;
 
+use crate::live::LiveReader;
 use crate::port::StoreError;
 use crate::port::lease::Renewed;
 use crate::port::mailbox::Mail;
@@ -26,8 +27,8 @@ pub(super) enum Happening {
     AlarmSet(bool),
     /// Previews were written to the live log, or lost.
     LiveWritten,
-    /// What tasks in other invocations wrote to the live log, and where to read on.
-    LiveRead(Result<(Vec<Preview>, String), StoreError>),
+    /// What tasks in other invocations wrote to the live log, and who reads on.
+    LiveRead(Box<LiveReader>, Result<Vec<Live>, StoreError>),
     /// Something that nobody waits for is done.
     Nothing,
 }

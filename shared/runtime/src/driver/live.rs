@@ -1,24 +1,29 @@
 //! What is being written right now: for a stop's last words, and for viewers other than our client.
 
-use std::collections::BTreeMap;
+mod pace;
+
+use std::collections::{BTreeMap, VecDeque};
 
 use djinn_core::entry::Event;
 use djinn_core::id::{MessageId, TaskId};
-use djinn_core::input::Partial;
+use djinn_core::input::{Asked, Partial};
 use djinn_core::journal::Record;
-use djinn_core::preview::{OpenText, Preview, TextKind};
+use djinn_core::preview::{EarlyEntry, Live, OpenText, Preview, TextKind};
+use pace::Pace;
 
-/// Bytes of one message that a viewer who comes late is sent as a preview.
-const MAX_CAUGHT_UP: usize = 100_000;
+/// Entries that wait to be written; those behind them are left to the task's end.
+const MAX_WAITING: usize = 1_000;
 
-/// The unfinished messages of a driver, and how far the live log has them.
-pub(super) struct LivePreviews {
+/// The unfinished messages and, for a task, the entries of a driver, and how far the live log has
+/// them.
+pub(super) struct LiveWriter {
     /// The task that writes them, if it is one.
     task: Option<TaskId>,
-    every_ms: i64,
+    pace: Pace,
     open: BTreeMap<MessageId, Open>,
+    entries: VecDeque<EarlyEntry>,
     watched_until_ms: i64,
-    written_at_ms: i64,
+    next_at_ms: i64,
     writing: bool,
 }
 
@@ -30,15 +35,17 @@ struct Open {
     logged: BTreeMap<TextKind, usize>,
 }
 
-impl LivePreviews {
+impl LiveWriter {
     /// Nobody knows of a task's viewers, who look at its run: it is always watched.
-    pub(super) fn new(every_ms: i64, task: Option<TaskId>) -> Self {
+    pub(super) fn new(every_ms: i64, asked: &Asked) -> Self {
+        let task = asked.task.as_ref();
         Self {
-            every_ms,
+            pace: Pace::of(every_ms, task.map_or(1, |task| task.at_once)),
             open: BTreeMap::new(),
+            entries: VecDeque::new(),
             watched_until_ms: if task.is_some() { i64::MAX } else { i64::MIN },
-            task,
-            written_at_ms: 0,
+            task: task.map(|task| task.task.clone()),
+            next_at_ms: 0,
             writing: false,
         }
     }
@@ -53,8 +60,10 @@ impl LivePreviews {
         open.last_at_ms = preview.at_ms;
     }
 
-    /// Forgets messages that are complete, and texts that are void.
-    pub(super) fn record(&mut self, record: &Record) {
+    /// Takes a record: messages that are complete and texts that are void are forgotten; a task's
+    /// entries are for viewers of its run, and are returned as those see them. `nth` is the place of
+    /// the first one.
+    pub(super) fn record(&mut self, record: &Record, nth: u64) -> Vec<Live> {
         for entry in &record.entries {
             match &entry.event {
                 Event::MessageCompleted { message, .. } | Event::ItemReset { message, .. } => {
@@ -71,6 +80,14 @@ impl LivePreviews {
                 | Event::TaskEnded { .. } => {}
             }
         }
+        let Some(task) = &self.task else { return Vec::new() };
+        let entries = (nth..).zip(&record.entries);
+        let early =
+            entries.map(|(nth, entry)| EarlyEntry { nth, entry: entry.clone().within(task) });
+        let early: Vec<EarlyEntry> = early.collect();
+        let room = MAX_WAITING.saturating_sub(self.entries.len());
+        self.entries.extend(early.iter().take(room).cloned());
+        early.into_iter().map(Live::Entry).collect()
     }
 
     /// Somebody watches until then.
@@ -89,27 +106,63 @@ impl LivePreviews {
     pub(super) fn flush_at_ms(&self) -> Option<i64> {
         let news = self.open.values().any(|open| open.news().next().is_some());
         let watched = self.open.values().any(|open| open.last_at_ms <= self.watched_until_ms);
-        (news && watched && !self.writing).then(|| self.written_at_ms.saturating_add(self.every_ms))
+        let any = (news && watched) || !self.entries.is_empty();
+        (any && !self.writing).then_some(self.next_at_ms)
     }
 
     /// What to write now, if it is time; [`Self::written`] must follow.
-    pub(super) fn flush(&mut self, now_ms: i64) -> Option<Vec<Preview>> {
+    pub(super) fn flush(&mut self, now_ms: i64) -> Option<Vec<Live>> {
         if now_ms > self.watched_until_ms {
             self.watched_until_ms = i64::MIN;
         }
         if self.flush_at_ms()? > now_ms {
             return None;
         }
+        let mut room = self.pace.bytes();
+        let mut written = self.take_entries(&mut room);
+        // The texts that are open come after all entries.
+        if self.entries.is_empty() {
+            written.extend(self.take_texts(&mut room, now_ms));
+        }
+        if written.is_empty() {
+            return None;
+        }
         self.writing = true;
-        self.written_at_ms = now_ms;
+        self.next_at_ms = now_ms.saturating_add(self.pace.pause_ms(room));
+        Some(written)
+    }
+
+    /// The next entries that fit. One that never fits is left to the task's end.
+    fn take_entries(&mut self, room: &mut usize) -> Vec<Live> {
+        let mut taken = Vec::new();
+        while let Some(early) = self.entries.front() {
+            let bytes = serde_json::to_vec(early).map_or(usize::MAX, |json| json.len());
+            if bytes > *room && bytes <= self.pace.bytes() {
+                break;
+            }
+            let early = self.entries.pop_front();
+            if bytes <= *room {
+                *room -= bytes;
+                taken.extend(early.map(Live::Entry));
+            }
+        }
+        taken
+    }
+
+    fn take_texts(&mut self, room: &mut usize, now_ms: i64) -> Vec<Live> {
         let mut pieces = Vec::new();
         for (message, open) in &mut self.open {
             let news: Vec<_> = open.news().collect();
             for (kind, offset) in news {
                 let text = open.text.of(kind);
-                let piece = text.get(offset..).unwrap_or_default();
-                open.logged.insert(kind, text.len());
-                pieces.push(Preview {
+                let end = text.floor_char_boundary(offset.saturating_add(*room));
+                let piece = text.get(offset..end).unwrap_or_default();
+                if piece.is_empty() {
+                    continue;
+                }
+                *room = room.saturating_sub(piece.len());
+                open.logged.insert(kind, end);
+                pieces.push(Live::Piece(Preview {
                     within: self.task.clone(),
                     message: message.clone(),
                     attempt: open.text.attempt(),
@@ -117,27 +170,26 @@ impl LivePreviews {
                     offset: offset as u64,
                     text: piece.to_owned(),
                     at_ms: now_ms,
-                });
+                }));
             }
         }
-        Some(pieces)
+        pieces
     }
 
     /// The last flush is in the log, or lost.
     pub(super) fn written(&mut self, at_ms: i64) {
         self.writing = false;
-        self.written_at_ms = self.written_at_ms.max(at_ms);
+        self.next_at_ms = self.next_at_ms.max(at_ms.saturating_add(self.pace.every_ms()));
     }
 }
 
 impl Open {
     /// The texts the live log does not have all of, and from where on.
     fn news(&self) -> impl Iterator<Item = (TextKind, usize)> + '_ {
-        [TextKind::Reasoning, TextKind::Text].into_iter().filter_map(|kind| {
+        [TextKind::Reasoning, TextKind::Text].into_iter().filter_map(move |kind| {
             let length = self.text.of(kind).len();
             let logged = self.logged.get(&kind).copied().unwrap_or_default();
-            // A text that grew too long before anybody watched is left to its final entry.
-            (length > logged && length - logged <= MAX_CAUGHT_UP).then_some((kind, logged))
+            (length > logged).then_some((kind, logged))
         })
     }
 }

@@ -84,10 +84,11 @@ impl<P: Ports> Driver<P> {
         let watched = self.client.as_ref().is_some_and(ClientStream::is_open);
         if watched && self.live_at_ms <= now_ms {
             self.live_at_ms = i64::MAX;
-            let (ports, key, after) =
-                (self.ports.clone(), self.key.clone(), self.live_after.clone());
+            let (ports, key) = (self.ports.clone(), self.key.clone());
+            let mut reader = std::mem::take(&mut self.live_reader);
             self.in_flight.beside(async move {
-                Happening::LiveRead(ports.store().read_live(&key, &after).await)
+                let read = reader.read(&ports, &key).await;
+                Happening::LiveRead(Box::new(reader), read)
             });
         }
     }

@@ -89,7 +89,7 @@ impl<P: Ports> Driver<P> {
             run: self.writer.journal().shared_run(),
             call,
             deadline: self.deadline,
-            previews: self.preview_sender.clone(),
+            previews: self.live_sender.clone(),
         };
         self.perform(id, EffectClass::Read, call.perform());
     }
@@ -142,7 +142,7 @@ impl<P: Ports> Driver<P> {
             asked,
             alone: dispatch.alone,
             deadline: self.deadline,
-            previews: self.preview_sender.clone(),
+            live: self.live_sender.clone(),
         };
         self.perform(id, EffectClass::Idempotent, task.perform());
     }

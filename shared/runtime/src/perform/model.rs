@@ -6,7 +6,7 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
 use djinn_core::input::{Input, ModelReplied, Reply, Window};
-use djinn_core::preview::{Preview, TextKind};
+use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::run::{DELIVERABLES_MARK, Run};
 use djinn_core::settings::Role;
 use tokio::sync::mpsc;
@@ -30,7 +30,7 @@ pub struct Call<P: Ports> {
     /// Until when.
     pub deadline: Deadline,
     /// Where pieces of the reply go as they arrive.
-    pub previews: mpsc::UnboundedSender<Preview>,
+    pub previews: mpsc::UnboundedSender<Live>,
 }
 
 impl<P: Ports> Call<P> {
@@ -88,7 +88,7 @@ impl<P: Ports> Call<P> {
         let mut on_delta = |delta: Delta<'_>| {
             if let Some(preview) = pieces.take(delta, clock.now_ms()) {
                 // Nobody listens any more when the driver has gone; the reply still counts.
-                let _ = self.previews.send(preview);
+                let _ = self.previews.send(Live::Piece(preview));
             }
         };
         let result = self.ports.model().call(&rendered.request, &mut on_delta).await;

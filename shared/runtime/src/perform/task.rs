@@ -5,7 +5,7 @@ use std::pin::Pin;
 use djinn_core::id::WriteId;
 use djinn_core::input::{Asked, Input, TaskEnded};
 use djinn_core::journal::Journal;
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use tokio::sync::mpsc;
 
 use crate::deadline::Deadline;
@@ -28,8 +28,8 @@ pub struct Task<P: Ports> {
     pub alone: bool,
     /// Until when.
     pub deadline: Deadline,
-    /// Where pieces of its text go while it is driven here.
-    pub previews: mpsc::UnboundedSender<Preview>,
+    /// Where its entries and pieces of its text go while it is driven here.
+    pub live: mpsc::UnboundedSender<Live>,
 }
 
 impl<P: Ports> Task<P> {
@@ -82,7 +82,7 @@ impl<P: Ports> Task<P> {
             deadline: self.deadline,
             hops: 0,
         };
-        Box::pin(continue_task(&self.ports, serving, self.previews.clone()))
+        Box::pin(continue_task(&self.ports, serving, self.live.clone()))
     }
 
     async fn outcome(&self) -> Result<Option<Box<TaskEnded>>, StoreError> {

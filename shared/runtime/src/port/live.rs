@@ -1,21 +1,21 @@
-//! The live log: previews for viewers that are not the driver's own client. It expires and may lose
-//! items; the journal never depends on it.
+//! The live log: previews, and the entries of tasks at work, for viewers that are not the driver's own
+//! client. It expires and may lose items; the journal never depends on it.
 
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 
 use super::{RunKey, StoreError};
 
 /// Live logs. Needs `dynamodb:PutItem`, `Query` and `UpdateItem` on the table. Pieces are kept for
 /// ten minutes.
 pub trait LiveLog {
-    /// Adds pieces of unfinished text, written by one writer at one moment; at most 300 KB. Pieces
-    /// that begin at the same offset as others of this writer and moment replace them.
+    /// Adds pieces and entries, written by one writer at one moment; at most 300 KB. Those whose first
+    /// one has the same offset or place as another's of this writer and moment replace it.
     fn write_live(
         &self,
         key: &RunKey,
         writer: &str,
         at_ms: i64,
-        pieces: &[Preview],
+        pieces: &[Live],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// The pieces written after `after` (empty: all there are), in the order of their moments, and
@@ -25,7 +25,7 @@ pub trait LiveLog {
         &self,
         key: &RunKey,
         after: &str,
-    ) -> impl Future<Output = Result<(Vec<Preview>, String), StoreError>> + Send;
+    ) -> impl Future<Output = Result<(Vec<Live>, String), StoreError>> + Send;
 
     /// Tells the driver, at its next renewal, that somebody watches until then; of several watchers
     /// the longest counts. No effect if there is no such run.

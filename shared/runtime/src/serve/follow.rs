@@ -1,10 +1,12 @@
 //! Following a run that somebody else drives: the journal, and previews from the live log.
 
 use djinn_core::journal::Record;
+use djinn_core::preview::Live;
 
 use super::{Driving, Serving, holds_the_end, take_over};
 use crate::client::ClientStream;
 use crate::history::show;
+use crate::live::LiveReader;
 use crate::port::Ports;
 use crate::port::StoreError;
 use crate::port::clock::Clock;
@@ -32,7 +34,7 @@ pub(super) async fn follow<P: Ports>(
         ports: ports.clone(),
         serving,
         client,
-        live_after: String::new(),
+        live: LiveReader::default(),
         look_at_lease_ms: 0,
         watched_until_ms: 0,
         failures: 0,
@@ -68,7 +70,7 @@ struct Follower<'a, P: Ports> {
     ports: P,
     serving: &'a Serving,
     client: ClientStream,
-    live_after: String,
+    live: LiveReader,
     look_at_lease_ms: i64,
     watched_until_ms: i64,
     failures: u32,
@@ -84,16 +86,15 @@ impl<P: Ports> Follower<'_, P> {
             self.watched_until_ms = now_ms.saturating_add(milliseconds(settings.watch_for));
             store.watch(key, self.watched_until_ms).await?;
         }
-        // Previews first: the record that completes a text must not come before its pieces.
-        let (pieces, after) = store.read_live(key, &self.live_after).await?;
-        self.live_after = after;
+        let live = self.live.read(&ports, key).await?;
         let records = store.read(key, self.client.connection().wants()).await?;
-        for piece in &pieces {
-            if self.client.has_room() {
-                self.client.preview(piece, now_ms);
-            }
-        }
+        // The record that completes a text must not come before its pieces, nor what a task does
+        // before the record that begins it.
+        let (pieces, entries): (Vec<Live>, Vec<Live>) =
+            live.into_iter().partition(|live| matches!(live, Live::Piece(_)));
+        self.show_live(&pieces, now_ms);
         let is_behind = !self.show_all(&records).await;
+        self.show_live(&entries, now_ms);
         if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
             self.client.heartbeat(now_ms);
         }
@@ -117,6 +118,14 @@ impl<P: Ports> Follower<'_, P> {
                 Ok(None)
             }
             Some(_) | None => Ok(None),
+        }
+    }
+
+    fn show_live(&mut self, live: &[Live], now_ms: i64) {
+        for live in live {
+            if self.client.has_room() {
+                self.client.live(live, now_ms);
+            }
         }
     }
 

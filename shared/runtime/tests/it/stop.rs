@@ -2,14 +2,20 @@
 
 use std::time::Duration;
 
-use djinn_core::settings::RunSettings;
+use djinn_core::id::TaskId;
+use djinn_core::journal::Journal;
+use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::EffectClass;
 use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::mailbox::Mailbox;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::serve::{Serving, accept, continue_run, stop};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::memory::{Fault, OpKind};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{Line, StoryModel};
@@ -92,4 +98,128 @@ async fn a_run_that_is_stopped_before_anybody_drove_it_asks_no_model() {
     let seen = visible(&sim.history(&key).await.unwrap());
     assert!(seen.last().unwrap().starts_with("end stopped:"), "{seen:?}");
     assert_eq!(model.asked().len(), 0);
+}
+
+/// A plan of `n` steps at once, each of which speaks for 20 s and then works for 20 s.
+fn many(n: usize, ledger: &Ledger) -> Sim {
+    let points = Points::new();
+    let steps: Vec<String> = (1..=n).map(|step| format!("step {step}")).collect();
+    let none: Vec<[u32; 0]> = steps.iter().map(|_| []).collect();
+    let plan = json!({"command": "create", "title": "t", "steps": steps, "depends_on": none});
+    let spoken = Line::say("One two three four five six seven eight nine ten.")
+        .paced(Duration::from_millis(1_500))
+        .call("work", json!({"hard": true}));
+    let names: Vec<String> = (1..=n).map(|step| format!("s{step}.1.t1")).collect();
+    let mut lines: Vec<(&str, Line)> =
+        names.iter().map(|name| (name.as_str(), spoken.clone())).collect();
+    lines.push(("t1", Line::say("I plan.").call("planning", plan)));
+    lines.push(("t2", Line::say("I think about it.").takes(Duration::from_secs(60))));
+    lines.push(("summary", Line::say("Not much.")));
+    let model = StoryModel::new(lines, points.clone());
+    let tool = LedgerTool {
+        takes: Duration::from_secs(20),
+        ..LedgerTool::new("work", EffectClass::Read, ledger, &points)
+    };
+    Sim::new(model, Toolbox::default().with(tool), points)
+}
+
+fn planned(n: u32) -> RunSettings {
+    let mut settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    settings.plan.max_tasks = n;
+    settings
+}
+
+/// Every task has ended as it was told to, and owes nothing.
+async fn still(sim: &Sim, key: &RunKey, tasks: usize) {
+    for step in 1..=tasks {
+        let task = key.with_task(TaskId::of(u32::try_from(step).unwrap(), 1));
+        let records = sim.ports.store.read(&task, 0).await.unwrap();
+        let run = Journal::fold(&records).unwrap();
+        assert_eq!(run.run().status(), RunStatus::Stopped, "{task}");
+        assert!(run.run().due().is_empty(), "{task} owes {:?}", run.run().due());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_reaches_every_task_in_the_middle_of_a_reply_and_of_a_tool() {
+    for (after, tools) in [(10, 0), (30, 50)] {
+        let ledger = Ledger::default();
+        let mut sim = many(50, &ledger);
+        let stop_at_ms = sim.ports.clock.now_ms() + after * 1_000;
+        sim.stop_at = Some((stop_at_ms, 1));
+        let question = sim.question(planned(50));
+        let entries = sim.run_to_end(&question).await.unwrap();
+        let ended = entries.iter().filter(|entry| entry.id.ends_with(".end")).count();
+        assert_eq!(ended, 50);
+        assert!(entries.last().unwrap().at_ms - stop_at_ms <= 2_000);
+        let key = question.run_key();
+        still(&sim, &key, 50).await;
+        for step in 1..=50 {
+            let task = key.with_task(TaskId::of(step, 1));
+            let records = sim.ports.store.read(&task, 0).await.unwrap();
+            assert!(records.last().unwrap().at_ms - stop_at_ms <= 2_000, "{task} went on");
+        }
+        // What each had said is kept, and those that had called a tool show it.
+        let called = entries.iter().filter(|entry| entry.id.ends_with(".t1.c1")).count();
+        assert_eq!(called, tools);
+        let points = sim.points.names();
+        let finished = points.iter().filter(|name| name.starts_with("after tool")).count();
+        assert_eq!(finished, 0, "a tool went on");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_ends_by_itself_stops_its_tasks_and_owes_that_until_it_is_done() {
+    let mut sim = many(3, &Ledger::default());
+    // The first time each mail is put it is not: what is owed is made again.
+    let refused = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = refused.clone();
+    sim.ports.store.before_each(move |op| {
+        let counted = counted.clone();
+        async move {
+            let first = op.kind == OpKind::PutMail
+                && counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3;
+            if first { Fault::NotDone } else { Fault::None }
+        }
+    });
+    let mut settings = planned(10);
+    settings.budget.wall_ms = 15_000;
+    let question = sim.question(settings);
+    let entries = sim.run_to_end(&question).await.unwrap();
+    let seen = visible(&entries);
+    let last = seen.last().unwrap();
+    assert!(last.starts_with("end failed: Not much.") && last.contains("time_used_up"), "{last}");
+    assert!(refused.load(std::sync::atomic::Ordering::Relaxed) >= 6);
+    // A task has a deadline of its own, a little before its run's: it failed by itself, or was told.
+    for step in 1..=3 {
+        let task = question.run_key().with_task(TaskId::of(step, 1));
+        let records = sim.ports.store.read(&task, 0).await.unwrap();
+        assert!(Journal::fold(&records).unwrap().run().status().has_ended(), "{task}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_kicked_after_its_run_ended_does_no_work() {
+    let mut sim = many(2, &Ledger::default());
+    // Nothing that is invoked comes before the run has ended.
+    sim.kick_copies = 0;
+    sim.stop_at = Some((sim.ports.clock.now_ms() + 5_000, 1));
+    let question = sim.question(planned(2));
+    sim.run_to_end(&question).await.unwrap();
+    let asked = |sim: &Sim| sim.points.names().iter().filter(|n| n.contains("model s")).count();
+    let task = question.run_key().with_task(TaskId::of(1, 1));
+    // Its mail was lost: that its run has ended is enough.
+    sim.ports.store.delete_mail(&task, &["stop#".to_owned()]).await.unwrap();
+    let serving = |holder: &str| Serving {
+        key: task.clone(),
+        holder: holder.to_owned(),
+        deadline: Deadline::none(),
+        hops: 0,
+    };
+    for holder in ["late.1", "late.2"] {
+        continue_run(&sim.ports, serving(holder)).await.unwrap();
+    }
+    assert_eq!(asked(&sim), 0);
+    let records = sim.ports.store.read(&task, 0).await.unwrap();
+    assert_eq!(Journal::fold(&records).unwrap().run().status(), RunStatus::Stopped);
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use djinn_core::settings::RunSettings;
+use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::tool::EffectClass;
 use djinn_core::wire::Connection;
 use djinn_core::wire::link::Links;
 use djinn_core::wire::native::Native;
@@ -12,11 +13,12 @@ use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::serve::{Serving, replay, serve};
 use djinn_runtime::settings::Settings;
-use djinn_testkit::ledger::Ledger;
+use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::{Frames, Sim};
 use djinn_testkit::story::{Line, StoryModel};
+use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::story::{sim, told, visible};
@@ -51,6 +53,67 @@ async fn a_viewer_sees_the_same_entries_and_text_as_it_is_written() {
     assert!(previews.len() > 10, "{} previews", previews.len());
     // Who comes late is told all of the text first.
     assert!(previews[0].contains("\"offset\":0,"), "{}", previews[0]);
+}
+
+/// A plan of two steps at once. The first calls a tool soon and then thinks for 40 s.
+fn planned() -> Sim {
+    let points = Points::new();
+    let plan = json!({"command": "create", "title": "t", "steps": ["one", "two"],
+        "depends_on": [[], []]});
+    let thinks = Duration::from_secs(40);
+    let lines = [
+        ("t1", Line::say("I plan.").call("planning", plan)),
+        ("s1.1.t1", Line::say("I look.").call("look", json!({"for": "gold"}))),
+        ("s1.1.t2", Line::say("There is gold.").takes(thinks)),
+        ("s2.1.t1", Line::say("There is none.").takes(thinks)),
+        ("t2", Line::say("I see.").call("planning", json!({"command": "finish"}))),
+        ("summary", Line::say("Gold at one place.")),
+    ];
+    let look = LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points);
+    Sim::new(StoryModel::new(lines, points.clone()), Toolbox::default().with(look), points)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_task_does_is_seen_while_it_is_at_work_and_once() {
+    let mut sim = planned();
+    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    // The driver's own client from the beginning, another one from 20 s on.
+    for (client, joined_ms) in [(0, 0), (1, 20_000)] {
+        let frames = sent(&sim.clients[client]);
+        let came = |id: &str| -> Vec<i64> {
+            let wanted = format!("\"id\":\"{id}\"");
+            let of = frames.iter().filter(|(_, frame)| frame.contains(&wanted));
+            of.map(|(at_ms, _)| at_ms - entries[0].at_ms).collect()
+        };
+        for id in &ids {
+            assert_eq!(came(id).len(), 1, "client {client} was sent {id} so often");
+        }
+        for id in ["s1.1.t1", "s1.1.t1.c1", "s1.1.t1.c1.result"] {
+            let late_ms = came(id)[0] - joined_ms;
+            assert!((0..2_000).contains(&late_ms), "client {client} saw {id} after {late_ms} ms");
+        }
+        assert!(came("s1.1.end")[0] >= 40_000);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_live_log_loses_is_seen_when_the_task_ends() {
+    let mut sim = planned();
+    sim.ports.store.before_each(|op| async move {
+        if op.kind == OpKind::WriteLive { Fault::NotDone } else { Fault::None }
+    });
+    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    for client in [0, 1] {
+        let frames = sent(&sim.clients[client]);
+        for entry in &entries {
+            let wanted = format!("\"id\":\"{}\"", entry.id);
+            let times = frames.iter().filter(|(_, frame)| frame.contains(&wanted)).count();
+            assert_eq!(times, 1, "client {client}, {}", entry.id);
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,12 +5,15 @@ use std::error::Error;
 use djinn_core::budget::Usage;
 use djinn_core::conversation::Exchange;
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId};
+use djinn_core::id::{
+    CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
+};
 use djinn_core::input::{Asked, Input, ModelReplied, Reply};
 use djinn_core::journal::{FORMAT, Journal, Record};
-use djinn_core::preview::{Preview, TextKind};
+use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
+use djinn_core::tool::{Observation, Outcome};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::NewFile;
@@ -150,8 +153,8 @@ pub(super) fn text_of(bytes: usize) -> String {
     text
 }
 
-pub(super) fn preview(offset: u64, text: &str, at_ms: i64) -> Preview {
-    Preview {
+pub(super) fn preview(offset: u64, text: &str, at_ms: i64) -> Live {
+    Live::Piece(Preview {
         within: None,
         message: MessageId::turn(1),
         attempt: 1,
@@ -159,7 +162,17 @@ pub(super) fn preview(offset: u64, text: &str, at_ms: i64) -> Preview {
         offset,
         text: text.to_owned(),
         at_ms,
-    }
+    })
+}
+
+/// An entry of a task at work, the one of this place.
+pub(super) fn early(nth: u64, at_ms: i64) -> Made<Live> {
+    let event = Event::CallCompleted {
+        call: CallId::new("t1.c1")?,
+        outcome: Outcome::Done(Observation::text("三 files")),
+    };
+    let entry = Entry { id: "t1.c1.result".to_owned(), within: None, at_ms, event };
+    Ok(Live::Entry(EarlyEntry { nth, entry: entry.within(&TaskId::of(1, 1)) }))
 }
 
 pub(super) fn file(name: &str) -> Made<NewFile> {

@@ -3,7 +3,7 @@
 use djinn_runtime::port::Store;
 
 use super::Checked;
-use super::fixture::{Run, preview};
+use super::fixture::{Run, early, preview};
 
 /// A reader that asks from where it was gets every piece once, in the order of their times.
 pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked {
@@ -24,6 +24,18 @@ pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked 
     let (pieces, next) = store.read_live(&run.key, &position).await?;
     assert_eq!(pieces, [d]);
     assert_eq!(store.read_live(&run.key, &next).await?, (Vec::new(), next));
+    Ok(())
+}
+
+/// Entries of tasks at work are kept beside pieces of text, and two of one moment are both kept.
+pub async fn entries_of_tasks_are_read_as_they_were_written(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    let (first, second) = (vec![early(0, 5)?, preview(3, "go", 5)], vec![early(1, 5)?]);
+    for pieces in [&first, &second] {
+        store.write_live(&run.key, "w", 5, pieces).await?;
+    }
+    let (read, _) = store.read_live(&run.key, "").await?;
+    assert_eq!(read, [first, second].concat());
     Ok(())
 }
 

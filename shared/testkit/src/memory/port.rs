@@ -3,7 +3,7 @@
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, SessionId, TenantId};
 use djinn_core::journal::Record;
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{
     Appended, Created, Journals, Lease, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
@@ -136,7 +136,7 @@ impl LiveLog for MemoryStore {
         key: &RunKey,
         writer: &str,
         at_ms: i64,
-        pieces: &[Preview],
+        pieces: &[Live],
     ) -> Result<(), StoreError> {
         self.perform(OpKind::WriteLive, Some(key), None, |state| {
             state.write_live(key, writer, at_ms, pieces);
@@ -149,7 +149,7 @@ impl LiveLog for MemoryStore {
         &self,
         key: &RunKey,
         after: &str,
-    ) -> Result<(Vec<Preview>, String), StoreError> {
+    ) -> Result<(Vec<Live>, String), StoreError> {
         self.perform(OpKind::ReadLive, Some(key), None, |state| Ok(state.read_live(key, after)))
             .await
     }

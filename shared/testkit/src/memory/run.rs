@@ -6,7 +6,7 @@ use std::ops::Bound;
 use djinn_core::id::WriteId;
 use djinn_core::input::{Asked, Input};
 use djinn_core::journal::{FORMAT, Record};
-use djinn_core::preview::Preview;
+use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::journal::{Appended, Created, Lease, NewRun, RunEnd, RunMeta, SessionKey};
@@ -25,7 +25,7 @@ pub(super) struct StoredRun {
     pub(super) records: BTreeMap<u64, String>,
     /// Messages as JSON.
     mail: BTreeMap<String, String>,
-    live: BTreeMap<String, Vec<Preview>>,
+    live: BTreeMap<String, Vec<Live>>,
 }
 
 struct StoredMeta {
@@ -234,21 +234,19 @@ impl State {
         }
     }
 
-    pub(super) fn write_live(
-        &mut self,
-        key: &RunKey,
-        writer: &str,
-        at_ms: i64,
-        pieces: &[Preview],
-    ) {
+    pub(super) fn write_live(&mut self, key: &RunKey, writer: &str, at_ms: i64, pieces: &[Live]) {
         if let Some(first) = pieces.first() {
-            let position = format!("{:013}#{writer}#{:010}", at_ms.max(0), first.offset);
+            let place = match first {
+                Live::Piece(piece) => piece.offset,
+                Live::Entry(early) => early.nth,
+            };
+            let position = format!("{:013}#{writer}#{place:010}", at_ms.max(0));
             let live = &mut self.runs.entry(key.clone()).or_default().live;
             live.insert(position, pieces.to_vec());
         }
     }
 
-    pub(super) fn read_live(&mut self, key: &RunKey, after: &str) -> (Vec<Preview>, String) {
+    pub(super) fn read_live(&mut self, key: &RunKey, after: &str) -> (Vec<Live>, String) {
         let after_it = (Bound::Excluded(after.to_owned()), Bound::Unbounded);
         let found = self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
         let (mut pieces, mut position) = (Vec::new(), after.to_owned());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use djinn_aws::{Aws, AwsStore, Settings, Timeouts};
 use djinn_core::id::MessageId;
-use djinn_core::preview::{Preview, TextKind};
+use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::StoreError;
@@ -77,7 +77,7 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let last = record(2, "last");
     let ending = end("s", 5, RunStatus::Finished);
     let stop = Mail::Stop { by: user() };
-    let piece = Preview {
+    let piece = Live::Piece(Preview {
         within: None,
         message: MessageId::turn(1),
         attempt: 1,
@@ -85,7 +85,7 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
         offset: 0,
         text: "go".into(),
         at_ms: 5,
-    };
+    });
 
     // Each is made three times: its replies lost, again its replies lost, and answered.
     macro_rules! again {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use djinn_aws::{Aws, AwsStore};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::TaskId;
-use djinn_core::preview::{Preview, TextKind};
+use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::catalog::{Catalog, Forgotten, UserKey};
@@ -43,7 +43,7 @@ async fn fill(store: &AwsStore, label: &str) {
             text: "go".into(),
             at_ms,
         };
-        store.write_live(&run, "w", at_ms, &[piece]).await.unwrap();
+        store.write_live(&run, "w", at_ms, &[Live::Piece(piece)]).await.unwrap();
         store.put_mail(&run, &Mail::Stop { by: user() }, EXPIRY).await.unwrap();
         let mut ending = end(label, at_ms, RunStatus::Finished);
         ending.exchange.answer = "long ".repeat(60_000);

@@ -1,0 +1,200 @@
+//! What tasks do is shown while they are at work, from a log that may lose it, and ends up the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use djinn_core::entry::{Entry, Event};
+use djinn_core::id::TaskId;
+use djinn_core::input::Input;
+use djinn_core::journal::{Journal, Record};
+use djinn_core::preview::{EarlyEntry, Live};
+use djinn_core::wire::Connection;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::client::{NativeState, received};
+use crate::projection::{PROTOCOLS, Protocol, connection};
+use crate::story;
+
+/// A planned run, and what its tasks did.
+struct Told {
+    records: Vec<Record>,
+    tasks: BTreeMap<TaskId, Vec<Entry>>,
+}
+
+/// Two tasks at once, the second of which ends first; then the planner is done.
+fn told() -> Told {
+    let plan = json!({"command": "create", "title": "t", "steps": ["a", "b"],
+        "depends_on": [[], []]});
+    let (mut journal, first) = Journal::open(story::asked_to_plan("why?"), 1, story::write(0), 0);
+    let mut records = vec![first];
+    let mut tell = |journal: &mut Journal, input: Input| {
+        let n = journal.next();
+        let (next, record) = journal.decide(vec![input], 1, story::write(n), 0).unwrap();
+        *journal = next;
+        records.push(record);
+    };
+    tell(&mut journal, story::planned("t1", &plan));
+    let mut tasks = BTreeMap::new();
+    for task in [TaskId::of(2, 1), TaskId::of(1, 1)] {
+        let asked = journal.run().task(&task).unwrap();
+        let inputs = vec![
+            story::replied("t1", "I look.", &[("read", json!({"of": "x"}))]),
+            story::returned("t1.c1", "found"),
+            story::broke_off("t2", 1),
+            story::replied("t2", "I write.", &[("file_tool", json!({"of": "y"}))]),
+            story::wrote("t2.c1", &format!("{task}.md")),
+            story::replied("t3", &format!("{task} is done."), &[]),
+        ];
+        let (of_task, did) = story::journal_of(asked, inputs);
+        let entries: Vec<Entry> = did.into_iter().flat_map(|record| record.entries).collect();
+        assert_eq!(of_task.entries(), entries.len() as u64);
+        let ended = of_task.run().task_outcome().unwrap().clone();
+        tasks.insert(task.clone(), entries.into_iter().map(|e| e.within(&task)).collect());
+        tell(&mut journal, Input::TaskEnded(Box::new(ended)));
+    }
+    tell(&mut journal, story::planned("t2", &json!({"command": "finish"})));
+    tell(&mut journal, story::replied("summary", "It is done.$$$s1.1.md", &[]));
+    Told { records, tasks }
+}
+
+impl Told {
+    /// A record as whoever shows it does, with what its tasks did.
+    fn show(&self, connection: &mut Connection, record: &Record) -> Vec<String> {
+        let ended = record.entries.iter().filter_map(|entry| match &entry.event {
+            Event::TaskEnded { task, .. } => self.tasks.get(task),
+            _ => None,
+        });
+        let entries: Vec<Entry> = ended.flatten().cloned().collect();
+        connection.record(record, &entries)
+    }
+
+    fn early(&self, task: usize, nth: usize) -> Option<Live> {
+        let (_, entries) = self.tasks.iter().nth(task)?;
+        let entry = entries.get(nth)?.clone();
+        Some(Live::Entry(EarlyEntry { nth: nth as u64, entry }))
+    }
+}
+
+/// What a client ends up with, whatever the order was.
+fn folded(protocol: Protocol, frames: &str) -> String {
+    let frames = received(frames);
+    if protocol == Protocol::Native {
+        let mut state = NativeState::default();
+        frames.iter().for_each(|frame| state.take(frame));
+        state.entries.sort_by_key(|entry| entry["id"].to_string());
+        return format!("{state:#?}");
+    }
+    // What is whole replaces what came before under its id; the UI's lane is part of it, the place in
+    // that lane is not.
+    let mut events: BTreeMap<String, Value> = BTreeMap::new();
+    for frame in &frames {
+        let mut event: Value = serde_json::from_str(&frame.data).unwrap();
+        if protocol == Protocol::Ui {
+            event = event["resultMap"]["eventData"].take();
+            event["taskOrder"].take();
+            event["messageOrder"].take();
+        }
+        events.insert(event["messageId"].as_str().unwrap().to_owned(), event);
+    }
+    format!("{events:#?}")
+}
+
+#[test]
+fn an_entry_is_shown_early_once_and_the_next_one_only_after_it() {
+    let told = told();
+    let mut connection = connection(Protocol::Native, true);
+    let early = |connection: &mut Connection, task, nth| {
+        connection.live(&told.early(task, nth).unwrap()).concat()
+    };
+    // Nobody knows the task yet.
+    told.show(&mut connection, &told.records[0]);
+    assert_eq!(early(&mut connection, 0, 0), "");
+    told.show(&mut connection, &told.records[1]);
+    let first = early(&mut connection, 0, 0);
+    assert!(first.contains(r#""id":"s1.1.t1","within":"s1.1""#), "{first}");
+    // The newest complete record is the cursor: who comes back is told of the task at its end.
+    assert!(first.contains(&format!("id: {}:1\n", story::run_id())), "{first}");
+    assert_eq!(early(&mut connection, 0, 0), "", "it comes again");
+    assert_eq!(early(&mut connection, 0, 2), "", "the one before was lost");
+    assert!(early(&mut connection, 0, 1).contains("call.requested"));
+    // The end of the other task shows none of it.
+    let other = told.show(&mut connection, &told.records[2]).concat();
+    assert!(other.contains(r#""id":"s2.1.t1""#) && !other.contains("s1.1.t1"), "{other}");
+    assert_eq!(early(&mut connection, 1, 0), "", "it has ended");
+    let rest = told.show(&mut connection, &told.records[3]).concat();
+    assert!(!rest.contains(r#""id":"s1.1.t1","#) && rest.contains(r#""id":"s1.1.t1.c1.result""#));
+}
+
+/// What happens next: the next entry of a task arrives, or is lost; the next record is shown; the
+/// client is cut off and comes back.
+#[derive(Debug, Clone)]
+enum Step {
+    Early { task: usize, lost: bool },
+    Record,
+    Cut,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0usize..2, prop::bool::weighted(0.1))
+            .prop_map(|(task, lost)| Step::Early { task, lost }),
+        2 => Just(Step::Record),
+        1 => Just(Step::Cut),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_live_log_loses_a_client_ends_up_with_the_same(
+        steps in proptest::collection::vec(any_step(), 0..60),
+        protocol in proptest::sample::select(PROTOCOLS.to_vec()),
+    ) {
+        let told = told();
+        let mut whole = connection(protocol, true);
+        let late: String =
+            told.records.iter().flat_map(|record| told.show(&mut whole, record)).collect();
+
+        let mut client = connection(protocol, true);
+        let (mut frames, mut of_connection) = (String::new(), String::new());
+        let (mut shown, mut at) = (0, [0usize; 2]);
+        for step in steps.into_iter().chain(told.records.iter().map(|_| Step::Record)) {
+            match step {
+                Step::Early { task, lost } => {
+                    let early = told.early(task, at[task]).filter(|_| !lost);
+                    of_connection.extend(early.iter().flat_map(|live| client.live(live)));
+                    at[task] += 1;
+                }
+                Step::Record => {
+                    let Some(record) = told.records.get(shown) else { continue };
+                    of_connection.extend(told.show(&mut client, record));
+                    shown += 1;
+                }
+                Step::Cut => {
+                    client = connection(protocol, true);
+                    told.records[..shown].iter().for_each(|record| client.skip(record));
+                    if shown > 0 {
+                        client.resume();
+                    }
+                    at = [0; 2];
+                    prop_assert!(is_told_once(protocol, &of_connection));
+                    frames.push_str(&std::mem::take(&mut of_connection));
+                }
+            }
+        }
+        prop_assert!(is_told_once(protocol, &of_connection));
+        frames.push_str(&of_connection);
+        prop_assert_eq!(folded(protocol, &frames), folded(protocol, &late));
+    }
+}
+
+/// Whether no entry was sent twice on one connection.
+fn is_told_once(protocol: Protocol, frames: &str) -> bool {
+    if protocol != Protocol::Native {
+        return true;
+    }
+    let id = |data: &str| serde_json::from_str::<Value>(data).unwrap()["id"].to_string();
+    let ids: Vec<String> = received(frames).iter().map(|frame| id(&frame.data)).collect();
+    ids.iter().collect::<BTreeSet<_>>().len() == ids.len()
+}
