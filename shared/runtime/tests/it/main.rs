@@ -25,3 +25,4 @@ mod stop;
 mod story;
 mod time;
 mod viewer;
+mod wake;
