@@ -219,6 +219,19 @@ impl Sim {
         }
     }
 
+    /// Lets time pass, in which only kicks bring runs on.
+    pub async fn pass_time(&mut self, lasts: Duration) {
+        let until = tokio::time::Instant::now() + lasts;
+        loop {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(until) => return,
+                Some((key, hops)) = self.kicks.recv() => self.invoke(key, hops, Duration::ZERO),
+                Some(_) = self.invocations.join_next() => {}
+            }
+        }
+    }
+
     /// Everything that a viewer of a run sees, in order.
     ///
     /// # Errors

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod asleep;
 mod compacting;
 mod crash;
 mod expiry;

@@ -1,5 +1,6 @@
 //! Plan-Solve across invocations: tasks side by side, each with a journal of its own.
 
+use djinn_core::entry::{Entry, Event};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::{Passed, Points};
 use djinn_testkit::sim::Sim;
@@ -53,6 +54,7 @@ async fn a_plan_survives_a_crash_of_any_process_at_every_point() {
                 let name = format!("{with} process {} {} ({at})", point.process, point.name);
                 let lost = uncertain(&passed, at, one_machine);
                 assert_eq!(seen(&entries), expected(&lost), "{name}");
+                what_was_lost_is_charged(&sim, &entries, &name);
                 for call in ONCE {
                     let times = ledger.count(&format!("send {call}"));
                     let known = !lost.contains(&call);
@@ -104,4 +106,23 @@ fn uncertain(passed: &[Passed], at: usize, one_machine: bool) -> Vec<&'static st
         dies && (begun..recorded).contains(&at)
     };
     records.iter().filter(|record| is_uncertain(record)).map(|(call, ..)| *call).collect()
+}
+
+/// Every model call that was made is charged: at what it cost, or, where that died with its driver, at
+/// an estimate, which is marked.
+fn what_was_lost_is_charged(sim: &Sim, entries: &[Entry], name: &str) {
+    let Some(Event::RunEnded(ending)) = entries.last().map(|entry| &entry.event) else {
+        panic!("no end: {name}")
+    };
+    let spent = ending.spent;
+    let made = sim.ports.model.asked().len();
+    assert_eq!(spent.model_calls, 12, "{name}");
+    if made > 12 {
+        assert!(spent.lost_calls > 0, "{made} calls, none marked: {name}");
+    }
+    // Each costs 110; an estimate counts every letter of a request.
+    assert!(spent.tokens() >= made as u64 * 110, "{made} calls, {spent:?}: {name}");
+    if spent.lost_calls == 0 {
+        assert_eq!(spent.tokens(), 12 * 110, "{name}");
+    }
 }

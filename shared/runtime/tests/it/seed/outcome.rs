@@ -96,7 +96,12 @@ impl Outcome {
     }
 
     fn is_stopped(&self) -> bool {
-        self.inputs(&self.run).any(|input| matches!(input, Input::StopAsked { .. }))
+        self.inputs(&self.run).any(|input| match input {
+            Input::StopAsked { .. } => true,
+            // Its task heard of it first.
+            Input::TaskEnded(ended) => ended.status == RunStatus::Stopped,
+            _ => false,
+        })
     }
 
     /// 2, 3, 5: records follow one another, and deciding again gives the same; a driver that was
