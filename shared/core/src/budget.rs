@@ -86,6 +86,15 @@ pub struct Usage {
     pub took_ms: u64,
 }
 
+impl Usage {
+    fn add(&mut self, other: &Self) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.took_ms += other.took_ms;
+    }
+}
+
 /// What a run has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
@@ -95,18 +104,29 @@ pub struct Spent {
     pub model_calls: u32,
     /// Tool calls that were answered by their tool.
     pub tool_calls: u32,
-    /// The sum over its model calls.
+    /// The sum over its model calls, lost ones included.
     pub usage: Usage,
+    /// Model calls that died with their driver: their usage is an estimate.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub lost_calls: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Spent {
     /// Counts one model call.
     pub fn add_model_call(&mut self, usage: &Usage) {
         self.model_calls += 1;
-        self.usage.input_tokens += usage.input_tokens;
-        self.usage.output_tokens += usage.output_tokens;
-        self.usage.cached_tokens += usage.cached_tokens;
-        self.usage.took_ms += usage.took_ms;
+        self.usage.add(usage);
+    }
+
+    /// Counts one that died with its driver, at what it is taken to have cost.
+    pub fn add_lost_call(&mut self, estimate: &Usage) {
+        self.lost_calls += 1;
+        self.usage.add(estimate);
     }
 
     /// Counts what a task used up.
@@ -114,10 +134,8 @@ impl Spent {
         self.steps = self.steps.saturating_add(task.steps);
         self.model_calls += task.model_calls;
         self.tool_calls += task.tool_calls;
-        self.usage.input_tokens += task.usage.input_tokens;
-        self.usage.output_tokens += task.usage.output_tokens;
-        self.usage.cached_tokens += task.usage.cached_tokens;
-        self.usage.took_ms += task.usage.took_ms;
+        self.lost_calls += task.lost_calls;
+        self.usage.add(&task.usage);
     }
 
     /// Tokens read and written.

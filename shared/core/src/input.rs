@@ -24,6 +24,10 @@ pub enum Input {
     Resumed {
         /// The lease's new epoch; the driver of a lower one stops.
         epoch: u64,
+        /// What the model call that was owed then is taken to have cost: what it did cost died with
+        /// its driver.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost: Option<Usage>,
     },
     /// An attempt at a model call failed after it had sent text.
     #[serde(rename = "model.attempt_failed")]

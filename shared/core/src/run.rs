@@ -197,7 +197,10 @@ impl Run {
         match input {
             // A run is asked once; nothing of an ended run is owed to one that is at work.
             Input::Asked(_) | Input::Delivered { .. } | Input::PlanKept { .. } => None,
-            Input::Resumed { epoch } => Some(self.resumed(*epoch, at_ms)),
+            Input::Resumed { epoch, lost } => {
+                lost.iter().for_each(|lost| self.spent.add_lost_call(lost));
+                Some(self.resumed(*epoch, at_ms))
+            }
             Input::AttemptFailed { message, attempt, failure, usage } => {
                 self.attempt_failed(message, *attempt, failure, usage, at_ms)
             }
@@ -226,7 +229,14 @@ impl Run {
                 vec![(format!("file.{id}"), Event::FileAdded { file: file.clone() })]
             }),
             Input::StopAsked { partial, .. } => Some(self.stopped(partial.as_ref(), at_ms)),
-            Input::TaskEnded(ended) => self.task_ended(ended, at_ms),
+            Input::TaskEnded(ended) => {
+                let mut events = self.task_ended(ended, at_ms)?;
+                // A task is only stopped when its run is, which may not have heard of it yet.
+                if ended.status == RunStatus::Stopped && !self.status().has_ended() {
+                    events.extend(self.stopped(None, at_ms));
+                }
+                Some(events)
+            }
             Input::LimitReached { limit } => self.limit_reached(*limit, at_ms),
         }
     }

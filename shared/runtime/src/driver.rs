@@ -210,7 +210,8 @@ impl<P: Ports> Driver<P> {
     /// Reports a driver that died, if the last one did.
     async fn resume(&mut self) -> Pass {
         if self.lapsed || self.finds_started_once_calls() {
-            self.record(vec![Input::Resumed { epoch: self.lease.epoch }]).await?;
+            let (epoch, lost) = (self.lease.epoch, self.lost_usage());
+            self.record(vec![Input::Resumed { epoch, lost }]).await?;
         }
         Ok(())
     }

@@ -188,6 +188,50 @@ impl Sim {
         Err(format!("not ended after six hours; points: {:?}", self.points.names()))
     }
 
+    /// Has a run asked for by a client that does not stay, and lets only kicks bring it on: no alarm
+    /// rings, and nobody asks again. Returns when it has ended and nothing is alive.
+    ///
+    /// # Errors
+    /// A sentence when that takes longer than `within`.
+    pub async fn left_alone(
+        &mut self,
+        question: &Question,
+        within: Duration,
+    ) -> Result<Vec<Entry>, String> {
+        let key = question.run_key();
+        let gives_up = tokio::time::Instant::now() + within;
+        self.post(question.clone());
+        loop {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(gives_up) => {
+                    return Err(format!("not ended; points: {:?}", self.points.names()));
+                }
+                Some((key, hops)) = self.kicks.recv() => self.invoke(key, hops, Duration::ZERO),
+                Some(_) = self.invocations.join_next() => {}
+            }
+            if self.invocations.is_empty()
+                && self.kicks.is_empty()
+                && self.has_delivered(&key).await
+            {
+                return self.history(&key).await;
+            }
+        }
+    }
+
+    /// Lets time pass, in which only kicks bring runs on.
+    pub async fn pass_time(&mut self, lasts: Duration) {
+        let until = tokio::time::Instant::now() + lasts;
+        loop {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(until) => return,
+                Some((key, hops)) = self.kicks.recv() => self.invoke(key, hops, Duration::ZERO),
+                Some(_) = self.invocations.join_next() => {}
+            }
+        }
+    }
+
     /// Everything that a viewer of a run sees, in order.
     ///
     /// # Errors

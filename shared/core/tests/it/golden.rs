@@ -5,10 +5,13 @@ use djinn_core::journal::{Journal, Record};
 
 const V1_REACT: &str = include_str!("golden/v1-react.jsonl");
 
-#[test]
-fn a_journal_of_format_1_still_folds_to_its_entries_and_effects() {
+const V1_PLAN: &str = include_str!("golden/v1-plan.jsonl");
+const V1_TASK: &str = include_str!("golden/v1-task.jsonl");
+
+/// What a journal owes after each record; that its entries are those it was written with is checked.
+fn owed(journal: &str) -> String {
     let records: Vec<Record> =
-        V1_REACT.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(records.iter().all(|record| record.v == 1));
     let mut journal = Journal::fold(&records[..1]).unwrap();
     let mut owed = Vec::new();
@@ -22,7 +25,24 @@ fn a_journal_of_format_1_still_folds_to_its_entries_and_effects() {
         owed.push(format!("{} {}", record.n, due.join(" ")));
     }
     assert_eq!(Journal::fold(&records).unwrap(), journal);
-    insta::assert_snapshot!(owed.join("\n"));
+    owed.join("\n")
+}
+
+#[test]
+fn a_journal_of_format_1_still_folds_to_its_entries_and_effects() {
+    insta::assert_snapshot!(owed(V1_REACT));
+}
+
+/// Three tasks side by side, a second look, and a crash in the middle of that.
+#[test]
+fn a_journal_of_a_plan_of_format_1_still_folds_to_its_entries_and_effects() {
+    insta::assert_snapshot!(owed(V1_PLAN));
+}
+
+/// A call that must not be repeated, of which nobody knows.
+#[test]
+fn a_journal_of_a_task_of_format_1_still_folds_to_its_entries_and_effects() {
+    insta::assert_snapshot!(owed(V1_TASK));
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub(crate) fn input(line: &str) -> Input {
         "started" => story::started(word()),
         "broke_off" => story::broke_off(word(), word().parse().unwrap()),
         "model_failed" => story::model_failed(word()),
-        "resumed" => Input::Resumed { epoch: word().parse().unwrap() },
+        "resumed" => Input::Resumed { epoch: word().parse().unwrap(), lost: None },
         "file_added" => {
             let name = FileName::new("late.csv").unwrap();
             Input::FileAdded { id: word().to_owned(), file: story::file(name.as_str()) }

@@ -46,6 +46,7 @@ fn input(line: &str) -> Input {
             story::replied(message, text.trim_matches('"'), &[])
         }
         "task_done" => story::task_ended(rest, RunStatus::Finished, "It is done."),
+        "task_stopped" => story::task_ended(rest, RunStatus::Stopped, "Stopped."),
         "task_failed" => story::task_ended(rest, RunStatus::Failed, "It cannot be done."),
         _ => machine::input(line),
     }

@@ -44,7 +44,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::broke_off(&m, attempt)),
         1 => message.clone().prop_map(|message| story::model_failed(&message)),
         1 => message.prop_map(|message| story::cut_off(&message, "half")),
-        1 => (2u64..9).prop_map(|epoch| Input::Resumed { epoch }),
+        1 => (2u64..9).prop_map(|epoch| Input::Resumed { epoch, lost: None }),
         1 => (0u32..3).prop_map(|id| Input::FileAdded {
             id: id.to_string(),
             file: story::file("late.csv"),

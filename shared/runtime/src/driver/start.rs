@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use djinn_core::budget::Usage;
 use djinn_core::effect::{Delivery, Dispatch, Effect, EffectId, ModelCall, ToolRun};
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
@@ -83,15 +84,31 @@ impl<P: Ports> Driver<P> {
             return;
         }
         let id = EffectId::Model(call.message.clone());
-        let call = perform::model::Call {
+        let call = self.model_call(call);
+        self.perform(id, EffectClass::Read, call.perform());
+    }
+
+    fn model_call(&self, call: ModelCall) -> perform::model::Call<P> {
+        perform::model::Call {
             ports: self.ports.clone(),
             key: self.key.clone(),
             run: self.writer.journal().shared_run(),
             call,
             deadline: self.deadline,
             previews: self.live_sender.clone(),
-        };
-        self.perform(id, EffectClass::Read, call.perform());
+        }
+    }
+
+    /// What the model call that is owed is taken to have cost a driver that died over it.
+    pub(super) fn lost_usage(&self) -> Option<Usage> {
+        self.writer.run().due().into_iter().find_map(|effect| match effect {
+            Effect::CallModel(call) => self.model_call(call).estimate(),
+            Effect::RunTool(_)
+            | Effect::Wait { .. }
+            | Effect::Dispatch(_)
+            | Effect::KeepPlan { .. }
+            | Effect::Deliver(_) => None,
+        })
     }
 
     async fn start_tool(&mut self, run: ToolRun) -> Pass {

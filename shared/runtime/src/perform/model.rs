@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use djinn_core::budget::Usage;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
@@ -79,6 +80,20 @@ impl<P: Ports> Call<P> {
                 return Vec::new();
             }
         }
+    }
+
+    /// What the call is taken to cost where nobody knows what it did: all that its request says, and
+    /// as much output as the run's calls had on average. `None` if it cannot be made at all.
+    #[must_use]
+    pub fn estimate(&self) -> Option<Usage> {
+        let limits = self.ports.model().limits(self.call.role).ok()?;
+        let request = self.render(limits.max_input_tokens).ok()?.request;
+        let count = |text: &str| self.ports.model().count_tokens(self.call.role, text);
+        let input_tokens = request.texts().iter().map(|text| count(text)).sum();
+        let spent = self.run.spent();
+        let calls = u64::from(spent.model_calls.max(1));
+        let output_tokens = spent.usage.output_tokens.div_ceil(calls);
+        Some(Usage { input_tokens, output_tokens, ..Usage::default() })
     }
 
     /// One attempt. An error comes with whether the attempt had sent text.

@@ -33,6 +33,32 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
 }
 
+impl ModelRequest {
+    /// Everything that it says, for counting.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        let mut texts = vec![self.system.clone()];
+        for message in &self.messages {
+            match message {
+                Message::User(text) => texts.push(text.clone()),
+                Message::Assistant { text, calls, .. } => {
+                    texts.push(text.clone());
+                    let called = |call: &PastCall| {
+                        format!("{}{}", call.tool, Value::Object(call.arguments.clone()))
+                    };
+                    texts.extend(calls.iter().map(called));
+                }
+                Message::ToolResults(results) => {
+                    texts.extend(results.iter().map(|result| result.text.clone()));
+                }
+            }
+        }
+        let told = |tool: &ToolSpec| format!("{}{}{}", tool.name, tool.description, tool.schema);
+        texts.extend(self.tools.iter().map(told));
+        texts
+    }
+}
+
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod asleep;
 mod compacting;
 mod crash;
 mod expiry;
@@ -26,3 +27,4 @@ mod stop;
 mod story;
 mod time;
 mod viewer;
+mod wake;

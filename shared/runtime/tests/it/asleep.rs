@@ -1,0 +1,141 @@
+//! A run whose tasks are at work elsewhere: nobody waits for them, and whoever comes back does so as
+//! if it had never been away.
+
+use std::time::Duration;
+
+use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::id::FileName;
+use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::tool::EffectClass;
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::settings::Settings;
+use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
+use djinn_testkit::point::{Fate, Points};
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::{Line, StoryModel};
+use serde_json::json;
+
+use crate::market::{expected, seen, settings, sim, told};
+use crate::story::visible;
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_for_tasks_without_a_client_keeps_no_function_alive() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    let question = sim.question(settings());
+    let key = question.run_key();
+    sim.post(question);
+    // Two of its tasks have ended and woken it; the third looks something up for six seconds.
+    sim.pass_time(Duration::from_secs(3)).await;
+    assert_eq!(sim.alive(), 1, "besides the task's executor somebody is there");
+    let meta = sim.ports.store.meta(&key).await.unwrap().unwrap();
+    assert_eq!(meta.lease, None, "the run is held by somebody");
+    let done = sim.history(&key).await.unwrap();
+    assert!(done.iter().any(|entry| entry.id == "s3.1.end"), "nobody heard of its outcome");
+
+    sim.pass_time(Duration::from_secs(20)).await;
+    assert_eq!(seen(&sim.history(&key).await.unwrap()), expected(&[]));
+    assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
+}
+
+/// How often somebody took the lease of the run itself.
+fn taken(sim: &Sim) -> usize {
+    let log = MemoryStore::clone(&sim.ports.store).log();
+    let is_run =
+        |op: &&djinn_testkit::memory::Op| op.run.as_ref().is_some_and(|run| run.task.is_none());
+    log.iter().filter(|op| op.kind == OpKind::TakeLease).filter(is_run).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn mail_that_was_heard_and_cannot_be_deleted_keeps_nobody_awake() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    sim.ports.store.before_each(|op| async move {
+        if op.kind == OpKind::DeleteMail { Fault::NotDone } else { Fault::None }
+    });
+    let question = sim.question(settings());
+    let entries = sim.left_alone(&question, Duration::from_secs(30)).await.unwrap();
+    assert_eq!(seen(&entries), expected(&[]));
+    // Once for the question and once for each outcome of the three at work side by side.
+    assert_eq!(taken(&sim), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_was_announced_and_has_not_come_is_not_heard_of_on_the_way_to_sleep() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    let question = sim.question(settings());
+    let file = ProductFile {
+        name: FileName::new("late.csv").unwrap(),
+        description: String::new(),
+        size: 4,
+        internal: false,
+        media_type: media_type_of("late.csv").to_owned(),
+        object: "o-late".to_owned(),
+    };
+    let announced = Mail::FileAnnounced { file };
+    sim.ports.store.put_mail(&question.run_key(), &announced, 0).await.unwrap();
+    let entries = sim.left_alone(&question, Duration::from_secs(30)).await.unwrap();
+    assert_eq!(seen(&entries), expected(&[]));
+    assert_eq!(taken(&sim), 4);
+    assert_eq!(sim.ports.store.mail(&question.run_key()).await.unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_stood_still_with_the_lease_in_its_hand_does_not_drive() {
+    // The first driver dies. The second takes the lease 20 s later and stands still for 25 s; the
+    // third takes it meanwhile, and is at work when the second wakes up.
+    let mut taken = 0;
+    let points = Points::deciding(move |_, point| match point.name.as_str() {
+        "after Append 1" if point.process == 1 => Fate::Dies,
+        "after TakeLease" => {
+            taken += 1;
+            if taken == 1 { Fate::Freezes(Duration::from_secs(25)) } else { Fate::Passes }
+        }
+        _ => Fate::Passes,
+    });
+    let mut sim = sim(points, &Ledger::default());
+    let entries = told(&mut sim).await;
+    assert_eq!(seen(&entries), expected(&[]));
+    let key = sim.question(settings()).run_key();
+    let records = sim.ports.store.read(&key, 0).await.unwrap();
+    let epochs: Vec<u64> = records.iter().map(|record| record.epoch).collect();
+    assert!(epochs.is_sorted() && !epochs.contains(&2), "{epochs:?}");
+    assert!(epochs.contains(&3), "{epochs:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_delivers_waits_for_that_and_for_nothing_else() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    sim.remove_alarms_within(Duration::from_secs(1));
+    assert_eq!(seen(&told(&mut sim).await), expected(&[]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hand_over_waits_for_a_call_of_a_task_that_is_driven_where_its_run_is() {
+    let (points, ledger) = (Points::new(), Ledger::default());
+    let plan = json!({"command": "create", "steps": ["send"]});
+    let lines = [
+        ("t1", Line::say("I plan.").call("planning", plan)),
+        ("s1.1.t1", Line::say("I send it.").call("send", json!({"to": "all"}))),
+        ("s1.1.t2", Line::say("Sent.")),
+        ("t2", Line::say("I am done.").call("planning", json!({"command": "finish"}))),
+        ("summary", Line::say("It was sent.")),
+    ];
+    let model = StoryModel::new(lines, points.clone());
+    let takes = Duration::from_millis(400);
+    let send = LedgerTool { takes, ..LedgerTool::new("send", EffectClass::Once, &ledger, &points) };
+    let mut sim = Sim::new(model, Toolbox::default().with(send), points);
+    // The margin starts after 200 ms, in the middle of the call. Without kicks the client, which
+    // comes back, drives everything.
+    sim.kick_copies = 0;
+    sim.invocation = Some(Duration::from_millis(1_200));
+    let hand_over_margin = Duration::from_secs(1);
+    sim.ports.settings = Settings { hand_over_margin, ..Settings::default() }.into();
+    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let seen = visible(&entries);
+    assert!(seen.contains(&"s1.1.t1.c1.result gets: send is done".to_owned()), "{seen:#?}");
+    assert!(entries.iter().all(|entry| !entry.id.contains("resumed")), "{entries:#?}");
+    assert_eq!(ledger.count("send s1.1.t1.c1"), 1);
+}
