@@ -8,6 +8,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod compacting;
 mod cors;
 mod cost;
 mod deadline;
