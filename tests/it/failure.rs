@@ -5,17 +5,9 @@ use djinn_local::{System, SystemOptions};
 use djinn_scripted::{Rule, Scripted};
 use serde_json::{Value, json};
 
-use crate::world::{Client, Door, KEY, Options, Protocol, QUESTION, Question, SALES, World};
-
-/// `DJINN_MODELS` with these members besides the scripted model's address.
-fn models(model: &Scripted, more: &Value) -> String {
-    let mut settings =
-        json!({"provider": "openai", "model": "scripted", "base_url": model.base_url()});
-    for (name, value) in more.as_object().unwrap() {
-        settings[name] = value.clone();
-    }
-    json!({"models": {"main": settings}}).to_string()
-}
+use crate::world::{
+    Client, Door, KEY, Options, Protocol, QUESTION, Question, SALES, World, models,
+};
 
 fn writes_a_file(rule: Rule) -> Rule {
     let file = json!({"command": "upload", "filename": "found.md", "content": "Found."});

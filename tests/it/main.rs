@@ -10,6 +10,7 @@
 
 mod budget;
 mod come_back;
+mod compacting;
 mod cors;
 mod cost;
 mod deadline;

@@ -10,7 +10,7 @@ use djinn_scripted::Scripted;
 use serde_json::json;
 use tower::ServiceExt as _;
 
-use crate::world::{Door, Frame, NativeState, Protocol, Question, World, quick, received};
+use crate::world::{Door, Frame, NativeState, Protocol, Question, World, models, quick, received};
 
 #[tokio::test]
 async fn a_client_that_never_reads_is_cut_and_the_run_finishes_without_it() {
@@ -56,7 +56,13 @@ async fn a_client_that_never_reads_is_cut_and_the_run_finishes_without_it() {
 
 #[tokio::test]
 async fn a_client_that_reads_is_told_more_than_its_buffer_holds() {
-    let world = World::start_with(|options, _| options.settings.client_buffer = 16 * 1024).await;
+    let world = World::start_with(|options, model| {
+        options.settings.client_buffer = 16 * 1024;
+        // Nothing is to be summed up on the way.
+        let window = json!({"max_input_tokens": 1_000_000});
+        options.vars.push(("DJINN_MODELS", models(model, &window)));
+    })
+    .await;
     let content = "All that is known. ".repeat(5_000);
     let mut rule = world.model.on("Write it all down.");
     for nth in 0..5 {

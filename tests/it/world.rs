@@ -17,6 +17,7 @@ use std::time::Duration;
 use djinn_local::{System, SystemOptions};
 use djinn_runtime::settings::{RetryPolicy, Settings};
 use djinn_scripted::Scripted;
+use serde_json::{Value, json};
 
 pub(crate) use client::{Answer, Client, Protocol, Question};
 pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};
@@ -112,6 +113,16 @@ fn vars(own: Vec<(&'static str, String)>, model: &Scripted) -> Vec<(&'static str
         ("OPENAI_MODEL", "scripted".to_owned()),
     ];
     own.into_iter().chain(scripted.into_iter().filter(|_| !models)).collect()
+}
+
+/// `DJINN_MODELS` with these members besides the scripted model's address.
+pub(crate) fn models(model: &Scripted, more: &Value) -> String {
+    let mut settings =
+        json!({"provider": "openai", "model": "scripted", "base_url": model.base_url()});
+    for (name, value) in more.as_object().unwrap() {
+        settings[name] = value.clone();
+    }
+    json!({"models": {"main": settings}}).to_string()
 }
 
 fn found(vars: &[(&'static str, String)], name: &str) -> Option<String> {

@@ -1,6 +1,7 @@
 //! A request as a model received it.
 
 mod progress;
+mod size;
 mod transcript;
 
 use std::sync::{Arc, OnceLock};

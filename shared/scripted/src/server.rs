@@ -6,6 +6,7 @@ mod log;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -35,6 +36,7 @@ const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 pub struct Scripted {
     address: SocketAddr,
     script: Script,
+    window: Arc<AtomicU64>,
     log: Arc<Log>,
     checked_on_drop: bool,
     // Its receivers see that it is gone.
@@ -68,8 +70,13 @@ impl Scripted {
     pub fn serve(listener: TcpListener, script: Script) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (running, stopped) = watch::channel(());
-        let shared =
-            Shared { script: script.clone(), log: Arc::default(), stopped: stopped.clone() };
+        let window = Arc::new(AtomicU64::new(u64::MAX));
+        let shared = Shared {
+            script: script.clone(),
+            window: Arc::clone(&window),
+            log: Arc::default(),
+            stopped: stopped.clone(),
+        };
         let log = Arc::clone(&shared.log);
         let listener = listener.tap_io(|socket| {
             // Or the kernel may hold small chunks back. A socket that refuses is still used.
@@ -78,7 +85,7 @@ impl Scripted {
         let server = axum::serve(listener, shared.routes())
             .with_graceful_shutdown(delivery::stopped(stopped));
         tokio::spawn(async move { server.await });
-        Ok(Self { address, script, log, checked_on_drop: false, _running: running })
+        Ok(Self { address, script, window, log, checked_on_drop: false, _running: running })
     }
 
     /// Where it listens.
@@ -109,6 +116,19 @@ impl Scripted {
     #[track_caller]
     pub fn on_request(&self, expects: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Rule {
         self.script.on_request(expects)
+    }
+
+    /// Refuses requests of more than so many [tokens](Request::tokens) from now on, as providers do.
+    /// A test that wants none to be refused finds out from [`Self::refused`].
+    pub fn takes_at_most(&self, tokens: u64) {
+        self.window.store(tokens, Ordering::Relaxed);
+    }
+
+    /// The requests on record that were too long.
+    #[must_use]
+    pub fn refused(&self) -> Vec<Request> {
+        let window = self.window.load(Ordering::Relaxed);
+        self.requests().into_iter().filter(|request| request.tokens() > window).collect()
     }
 
     /// The requests so far, in the order they arrived; the newest 500, or the newest 32 MB of them.
@@ -164,6 +184,7 @@ impl Drop for Scripted {
 #[derive(Debug, Clone)]
 struct Shared {
     script: Script,
+    window: Arc<AtomicU64>,
     log: Arc<Log>,
     stopped: watch::Receiver<()>,
 }
@@ -208,6 +229,16 @@ impl Shared {
     }
 
     fn decide(&self, request: &Request) -> Response {
+        let window = self.window.load(Ordering::Relaxed);
+        let tokens = if window == u64::MAX { 0 } else { request.tokens() };
+        if tokens > window {
+            let why = format!(
+                "This model's maximum context length is {window} tokens. However, your messages \
+                 resulted in {tokens} tokens."
+            );
+            let code = Some("context_length_exceeded");
+            return Response::default().error(400, "invalid_request_error", code, why);
+        }
         let (status, kind, why) = match check::refusal(request) {
             Some(why) => (400, "invalid_request_error", why),
             None => match self.script.answer(request) {

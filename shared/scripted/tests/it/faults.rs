@@ -99,3 +99,16 @@ async fn a_server_that_hangs_sends_not_even_headers() {
     request.ended().await;
     assert!(request.closed_early());
 }
+
+#[tokio::test]
+async fn a_request_over_the_window_is_refused_in_the_providers_words() {
+    let server = Scripted::start().await.unwrap();
+    server.takes_at_most(50);
+    server.on("hello").reply("Hello.");
+    assert_eq!(ask(&server, &"hello ".repeat(60)).await.status(), 400);
+    let requests = server.refused();
+    assert!(requests.len() == 1 && requests[0].tokens() >= 60, "{requests:?}");
+    assert_eq!(ask(&server, "hello").await.status(), 200);
+    assert_eq!(server.refused().len(), 1);
+    server.assert_done();
+}
