@@ -260,7 +260,7 @@ impl<P: Ports> Driver<P> {
                     self.show_preview(&preview);
                 }
                 if inputs.is_empty() {
-                    self.postponed.insert(id);
+                    self.postpone(id);
                 }
                 return Ok(inputs);
             }
