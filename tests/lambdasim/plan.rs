@@ -10,12 +10,12 @@ use crate::client::Client;
 use crate::host::{Host, Options, quick_and};
 use crate::story::Story;
 
-/// Between two chunks of what the model says: a reply with a call takes 400 ms.
-const PACE: Duration = Duration::from_millis(100);
+/// Between two chunks of what the model says: a reply with a call takes 800 ms.
+const PACE: Duration = Duration::from_millis(200);
 
+/// Tasks are looked after soon after the driver has dispatched them, or it would do so at once.
 fn options() -> Options {
-    // No task is dispatched again because its process takes its time to start.
-    let settings = quick_and(&json!({"dispatch_every_ms": 10_000}));
+    let settings = quick_and(&json!({"dispatch_every_ms": 900}));
     Options { alarm_every: Duration::from_millis(300), settings, ..Options::default() }
 }
 
@@ -34,6 +34,9 @@ async fn three_steps_at_once_run_in_three_processes() {
     let seen = client.end().await;
     assert_eq!(seen.count("task.ended"), 4);
     assert_eq!(host.returned().len(), 3);
+    let mut dispatched = host.invocations("executor");
+    dispatched.retain(|invocation| invocation.payload["task"].is_string());
+    assert_eq!(dispatched.len(), 3, "one that starts up was dispatched again");
 }
 
 #[tokio::test]

@@ -12,18 +12,26 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::process;
 use crate::steps::{Command, Step};
-use crate::{venv, workspace};
+use crate::{venv, verify, workspace};
 
 /// The command.
 const SOAK: Command = Command { name: "soak", steps: STEPS, done: "soaked" };
 
 /// In the order they run.
-const STEPS: &[Step] = &[Step {
-    name: "build",
-    what: "sam build makes of both functions what is deployed",
-    run: build,
-    remedy: "run it by hand: `sam build`, as README.md says",
-}];
+const STEPS: &[Step] = &[
+    Step {
+        name: "lambdasim",
+        what: "a run of 40 invocations, and 30 runs whose functions are killed, of each kind",
+        run: lambdasim,
+        remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
+    },
+    Step {
+        name: "build",
+        what: "sam build makes of both functions what is deployed",
+        run: build,
+        remedy: "run it by hand: `sam build`, as README.md says",
+    },
+];
 
 /// The functions, as `sam build` lays them out.
 const FUNCTIONS: [&str; 2] = ["Agent", "Executor"];
@@ -34,6 +42,10 @@ const FUNCTIONS: [&str; 2] = ["Agent", "Executor"];
 /// The first step that fails, with what to do.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     SOAK.run(arguments)
+}
+
+fn lambdasim() -> Result<()> {
+    process::run(verify::lambdasim_tests()?.env("DJINN_SOAK", "1"))
 }
 
 /// `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the

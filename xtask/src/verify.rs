@@ -11,6 +11,7 @@ use anyhow::Result;
 
 use crate::steps::{Command, Step};
 use crate::template;
+pub(crate) use rust::lambdasim_tests;
 
 /// The command.
 const VERIFY: Command = Command { name: "verify", steps: STEPS, done: "verified" };

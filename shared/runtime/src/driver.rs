@@ -263,7 +263,7 @@ impl<P: Ports> Driver<P> {
                     self.show_written(&live);
                 }
                 if inputs.is_empty() {
-                    self.postponed.insert(id);
+                    self.postpone(id);
                 }
                 return Ok(inputs);
             }

@@ -1,6 +1,7 @@
 //! What cargo itself verifies.
 
 use std::num::NonZero;
+use std::process::Command;
 use std::thread::available_parallelism;
 
 use anyhow::Result;
@@ -62,9 +63,13 @@ pub(super) fn hand_over() -> Result<()> {
 
 /// The tests that run the built functions, one at a time: they watch clocks.
 pub(super) fn lambdasim() -> Result<()> {
+    run(&mut lambdasim_tests()?)
+}
+
+/// Builds the functions, and says how the tests that run them are started.
+pub(crate) fn lambdasim_tests() -> Result<Command> {
     run(&mut cargo(&["build", "--package", "agent", "--package", "executor"]))?;
-    let test = ["test", "--package", "djinn-tests", "--test", "lambdasim", "--", "--ignored"];
-    run(&mut cargo(&[&test[..], &["--test-threads", "1"]].concat()))
+    Ok(ignored("djinn-tests", "lambdasim", &[]))
 }
 
 /// The tests that need cargo-lambda, one at a time: each has a host of its own.

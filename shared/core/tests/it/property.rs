@@ -90,7 +90,7 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
 fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
     let words = "words ".repeat(usize::from(how) + 1);
     match due.first() {
-        Some(_) if how == 0 => Input::Resumed { epoch: tokens + 2 },
+        Some(_) if how == 0 => Input::Resumed { epoch: tokens + 2, lost: None },
         Some(Effect::CallModel(call)) => {
             let message = call.message.as_str();
             let reply = match (call.role, how % 16) {

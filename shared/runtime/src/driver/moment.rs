@@ -76,6 +76,15 @@ impl<P: Ports> Driver<P> {
         !self.has_ended() && self.postponed.iter().any(|id| matches!(id, EffectId::Task(_)))
     }
 
+    /// Leaves an effect alone that was given up, or that somebody else works on.
+    pub(super) fn postpone(&mut self, id: EffectId) {
+        if matches!(id, EffectId::Task(_)) && !self.waits_for_tasks() {
+            // Those that begin together have time to begin before they are looked after.
+            self.dispatch_at_ms = self.after_ms(self.ports.settings().dispatch_every);
+        }
+        self.postponed.insert(id);
+    }
+
     fn look_after_tasks(&mut self, now_ms: i64) {
         if self.dispatch_at_ms <= now_ms {
             self.dispatch_at_ms = self.after_ms(self.ports.settings().dispatch_every);

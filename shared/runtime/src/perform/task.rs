@@ -64,10 +64,10 @@ impl<P: Ports> Task<P> {
 
     async fn create(&self) -> Result<Created, StoreError> {
         let now_ms = self.ports.clock().now_ms();
-        // Whoever creates it writes the same: the run's state decides what it starts with.
-        let write = self.key.task.as_ref().map_or_else(String::new, |task| format!("task.{task}"));
-        let write =
-            WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
+        // A name of its own: a task that is there must not look as if it had just been created.
+        let chance = self.ports.clock().jitter().to_bits();
+        let write = WriteId::new(format!("task.{now_ms:x}.{chance:x}"))
+            .map_err(|error| StoreError::Unreadable(error.to_string()))?;
         let (journal, record) = Journal::open(self.asked.clone(), 0, write, now_ms);
         let expires_at_s = expiry_s(self.ports.settings(), journal.run().wall_time_ends_at_ms());
         self.ports.store().create(&self.key, &NewRun { record, lease: None, expires_at_s }).await

@@ -1,8 +1,12 @@
 //! Plan-Solve across invocations: tasks side by side, each with a journal of its own.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::TaskId;
 use djinn_runtime::port::journal::Journals;
+use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::{Fate, Passed, Points};
 use djinn_testkit::sim::Sim;
@@ -46,6 +50,19 @@ async fn journals_to_keep() {
             println!("{}", serde_json::to_string(&record).unwrap());
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_somebody_works_on_is_not_dispatched_again() {
+    let points = Points::new();
+    let mut sim = sim(points.clone(), &Ledger::default());
+    // Looking for gold takes six times as long.
+    let dispatch_every = Duration::from_secs(1);
+    sim.ports.settings = Arc::new(Settings { dispatch_every, ..Settings::default() });
+    told(&mut sim).await;
+    let names = points.names();
+    let kicks = names.iter().filter(|name| name.starts_with("before") && name.contains("kick"));
+    assert_eq!(kicks.count(), 3, "one for each of the steps at once: {names:#?}");
 }
 
 /// A client stays, or none does: then the run's driver sleeps while tasks are at work.
