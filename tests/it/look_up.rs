@@ -45,12 +45,12 @@ async fn a_run_is_shown_at_work_and_when_it_has_ended() {
     assert_eq!((&at_work["session"], &at_work["request"]), (&json!("s1"), &json!("r1")));
     assert_eq!((&at_work["plan"], &at_work["tasks"]), (&Value::Null, &json!([])));
     assert_eq!(at_work["budget"]["steps"], json!({"limit": limit.steps, "spent": 1}));
-    assert_eq!(at_work["budget"]["tokens"]["spent"], 110);
+    assert_eq!(at_work["budget"]["tokens"], json!({"limit": limit.tokens, "spent": 110}));
     assert_eq!(at_work["budget"]["wall_ms"]["limit"], limit.wall_ms);
     assert_eq!((&at_work["ended_at_ms"], at_work.get("answer")), (&Value::Null, None));
     let usage = json!({
         "model_calls": 1, "tool_calls": 1, "input_tokens": 100, "output_tokens": 10,
-        "cached_tokens": 50,
+        "cached_tokens": 50, "lost_calls": 0,
     });
     assert_eq!(at_work["usage"], usage);
 

@@ -72,6 +72,7 @@ fn add(
             "input_tokens": spent.usage.input_tokens,
             "output_tokens": spent.usage.output_tokens,
             "cached_tokens": spent.usage.cached_tokens,
+            "lost_calls": spent.lost_calls,
         }),
     );
     if let Some(ending) = ending {
@@ -106,14 +107,12 @@ fn planned(plan: &Plan) -> Value {
     json!({"title": plan.title, "steps": steps})
 }
 
-/// What a run may use up, null where nothing bounds it, and what it has.
+/// What a run and its tasks may use up, and what they have.
 fn budgeted(budget: &Budget, spent: &Spent, took_ms: u64) -> Value {
-    let limits = json!(budget);
-    let of = |name: &str, spent: Value| json!({"limit": limits.get(name), "spent": spent});
     json!({
-        "steps": of("steps", spent.steps.into()),
-        "tokens": of("tokens", spent.tokens().into()),
-        "wall_ms": of("wall_ms", took_ms.into()),
+        "steps": {"limit": budget.steps, "spent": spent.steps},
+        "tokens": {"limit": budget.tokens, "spent": spent.tokens()},
+        "wall_ms": {"limit": budget.wall_ms, "spent": took_ms},
     })
 }
 
