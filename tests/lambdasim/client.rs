@@ -110,14 +110,10 @@ impl Seen {
         assert!(ours == theirs, "{why}\nmissing: {missing:#?}\nmore: {more:#?}");
     }
 
-    /// The entries without times, costs, sessions and addresses, without what tells of crashes, and
-    /// without the plan's changes while tasks are at work, whose order is chance.
+    /// The entries without times, costs, sessions and addresses, and without what tells of crashes.
     fn history(&self) -> Vec<String> {
-        let chance = |entry: &Value| {
-            let (id, kind) = (entry["id"].as_str().unwrap(), entry["type"].as_str().unwrap());
-            matches!(kind, "run.resumed" | "item.reset")
-                || kind == "plan.changed" && id != "t1.plan"
-        };
+        let chance =
+            |entry: &Value| matches!(entry["type"].as_str().unwrap(), "run.resumed" | "item.reset");
         let told = self.state.entries.iter().filter(|entry| !chance(entry));
         let mut told: Vec<String> = told.map(|entry| timeless(entry).to_string()).collect();
         told.sort();

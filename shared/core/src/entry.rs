@@ -7,7 +7,7 @@ use crate::budget::{Spent, Usage};
 use crate::code::Failure;
 use crate::file::ProductFile;
 use crate::id::{CallId, MessageId, RequestId, SessionId, TaskId};
-use crate::plan::Plan;
+use crate::plan::{Plan, StepId, StepStatus};
 use crate::preview::MessageKey;
 use crate::settings::Mode;
 use crate::status::RunStatus;
@@ -115,11 +115,23 @@ pub enum Event {
         /// What it cost.
         usage: Usage,
     },
-    /// The planner made a plan, or changed it, or a step moved on.
+    /// The planner made a plan, or changed it. Between two of these, `task.started` puts a step in
+    /// progress, and `step.changed` says what became of it.
     #[serde(rename = "plan.changed")]
     PlanChanged {
         /// The plan as it is now.
         plan: Plan,
+    },
+    /// A step of the plan came to its end.
+    #[serde(rename = "step.changed")]
+    StepChanged {
+        /// Which.
+        step: StepId,
+        /// What it is now.
+        status: StepStatus,
+        /// Why it is blocked.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
     },
     /// A step is being worked on.
     #[serde(rename = "task.started")]
@@ -197,6 +209,7 @@ impl Event {
             Self::FileAdded { .. } => "file.added",
             Self::ContextCompacted { .. } => "context.compacted",
             Self::PlanChanged { .. } => "plan.changed",
+            Self::StepChanged { .. } => "step.changed",
             Self::TaskStarted { .. } => "task.started",
             Self::TaskEnded { .. } => "task.ended",
             Self::RunEnded(_) => "run.ended",

@@ -8,6 +8,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::plan::StepId;
+
 /// Why a text is not an id of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must be {rule}")]
@@ -165,6 +167,13 @@ impl TaskId {
     #[must_use]
     pub fn of(step: u32, attempt: u32) -> Self {
         Self(format!("s{step}.{attempt}"))
+    }
+
+    /// The step it is an attempt at.
+    #[must_use]
+    pub fn step(&self) -> Option<StepId> {
+        let (step, _) = self.0.strip_prefix('s')?.split_once('.')?;
+        step.parse().ok().map(StepId)
     }
 }
 

@@ -209,6 +209,7 @@ impl Connection {
             | Event::FileAdded { .. }
             | Event::ContextCompacted { .. }
             | Event::PlanChanged { .. }
+            | Event::StepChanged { .. }
             | Event::RunEnded(_) => {}
         }
         self.closed.entry(entry);
@@ -247,6 +248,7 @@ impl Closed {
             | Event::FileAdded { .. }
             | Event::ContextCompacted { .. }
             | Event::PlanChanged { .. }
+            | Event::StepChanged { .. }
             | Event::TaskStarted { .. }
             | Event::TaskEnded { .. }
             | Event::RunEnded(_) => {}

@@ -154,11 +154,12 @@ impl PlanSolve {
             None => Then::Answered,
         };
         observed.done = false;
-        if then == Then::GoOn {
-            self.start_ready(replied.message.as_str(), changed, &mut observed.events);
-        } else if changed {
-            self.show_plan(replied.message.as_str(), &mut observed.events);
+        let tasks = if then == Then::GoOn { self.start_ready() } else { Vec::new() };
+        if let Some(plan) = self.plan.as_ref().filter(|_| changed || !tasks.is_empty()) {
+            let event = Event::PlanChanged { plan: plan.clone() };
+            observed.events.push((format!("{}.plan", replied.message), event));
         }
+        observed.events.extend(tasks);
         (observed, then)
     }
 
@@ -219,9 +220,12 @@ impl PlanSolve {
             // The step is there: an update keeps what is being worked on.
             let _ = plan.mark(step, status, note);
         }
+        let changed = Event::StepChanged { step, status, note: note.to_owned() };
+        observed.events.push((format!("{}.step", task.id), changed));
         self.reports.insert(step, ended.report.clone());
         self.turns_of.insert(step, ended.joining());
-        self.start_ready(task.id.as_str(), true, &mut observed.events);
+        let tasks = self.start_ready();
+        observed.events.extend(tasks);
         let then = if self.tasks.is_empty() {
             self.end_round(settings, &mut observed)
         } else {
@@ -257,8 +261,8 @@ impl PlanSolve {
         items
     }
 
-    /// Begins every step that is ready, and shows the plan if it changed.
-    fn start_ready(&mut self, by: &str, changed: bool, events: &mut Vec<(String, Event)>) {
+    /// Begins every step that is ready.
+    fn start_ready(&mut self) -> Vec<(String, Event)> {
         let ready: Vec<(StepId, String)> = self
             .plan
             .iter()
@@ -273,20 +277,11 @@ impl PlanSolve {
             tasks.push(started(&task));
             self.tasks.push(task);
         }
-        if changed || !ready.is_empty() {
-            self.show_plan(by, events);
-        }
-        events.extend(tasks);
+        tasks
     }
 
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
-    }
-
-    fn show_plan(&self, by: &str, events: &mut Vec<(String, Event)>) {
-        if let Some(plan) = &self.plan {
-            events.push((format!("{by}.plan"), Event::PlanChanged { plan: plan.clone() }));
-        }
     }
 
     /// The next attempt at a step.

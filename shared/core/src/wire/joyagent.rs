@@ -5,24 +5,29 @@
 //! here an `isFinal: true` may come early with the text so far (empty after a failed attempt), and
 //! deltas go on from there: that is how this protocol can take text back.
 
+mod raw;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::cursor::Cursor;
 use super::link::Links;
-use super::{Change, Frame, Projection, Texts};
+use super::{Change, Texts};
 use crate::entry::{Ending, Entry, Event};
 use crate::file::ProductFile;
 use crate::id::{CallId, MessageId, RequestId, RunId, TaskId};
-use crate::plan::{Plan, Step};
+use crate::plan::{Plan, Step, StepId, StepStatus};
 use crate::preview::{MessageKey, Preview, TextKind};
 use crate::settings::{Language, Mode};
 use crate::tool::{Outcome, Shown};
+pub use raw::JoyAgent;
 
 /// `agentType` of the ReAct agent.
 pub const REACT: u8 = 5;
+
+/// Steps of a plan that is shown again whenever one of them moves on.
+const MAX_SHOWN_STEPS: usize = 100;
 
 /// `agentType` of Plan-Solve.
 pub const PLAN_SOLVE: u8 = 3;
@@ -77,6 +82,8 @@ pub struct Translator {
     texts: Texts,
     calls: BTreeMap<(Option<TaskId>, CallId), RequestedCall>,
     mode: Mode,
+    /// The plan as this client knows it.
+    plan: Option<Plan>,
 }
 
 struct RequestedCall {
@@ -90,7 +97,8 @@ impl Translator {
     #[must_use]
     pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
         let (texts, calls) = (Texts::default(), BTreeMap::new());
-        Self { run, request, links, language, texts, calls, mode: Mode::default() }
+        let (mode, plan) = (Mode::default(), None);
+        Self { run, request, links, language, texts, calls, mode, plan }
     }
 
     /// The run of this connection.
@@ -140,8 +148,18 @@ impl Translator {
             Event::CallCompleted { call, outcome } => {
                 self.completed(entry, call, outcome).into_iter().collect()
             }
-            Event::PlanChanged { plan } => vec![self.plan(&entry.id, plan, at_ms)],
-            Event::TaskStarted { task, words } => vec![self.task(entry, task, words)],
+            Event::PlanChanged { plan } => {
+                self.plan = Some(plan.clone());
+                vec![self.plan(&entry.id, plan, at_ms)]
+            }
+            Event::StepChanged { step, status, note } => {
+                self.step(entry, *step, *status, note).into_iter().collect()
+            }
+            Event::TaskStarted { task, words } => {
+                let plan =
+                    task.step().and_then(|step| self.step(entry, step, StepStatus::InProgress, ""));
+                plan.into_iter().chain([self.task(entry, task, words)]).collect()
+            }
             Event::TaskEnded { task, text, files, .. } => {
                 vec![self.task_summary(entry, task, text, files)]
             }
@@ -299,6 +317,24 @@ impl Translator {
         AgentResponse { plan: Some(plan), ..self.event(id, "plan", at_ms) }
     }
 
+    /// The plan again, after a step moved on. A long plan is shown as the planner leaves it only: shown
+    /// whole after each of a thousand steps, it would be most of the stream.
+    fn step(
+        &mut self,
+        entry: &Entry,
+        step: StepId,
+        status: StepStatus,
+        note: &str,
+    ) -> Option<AgentResponse> {
+        let plan = self.plan.as_mut()?;
+        if plan.steps().iter().any(|known| known.id == step && known.status == status) {
+            return None;
+        }
+        plan.mark(step, status, note).ok()?;
+        let plan = self.plan.as_ref().filter(|plan| plan.steps().len() <= MAX_SHOWN_STEPS)?;
+        Some(self.plan(&format!("{}.plan", entry.id), plan, entry.at_ms))
+    }
+
     fn task(&self, entry: &Entry, task: &TaskId, words: &str) -> AgentResponse {
         let lane = Some(task.clone());
         let event = self.event(&entry.id, "task", entry.at_ms);
@@ -340,46 +376,4 @@ impl Translator {
             lane: None,
         }
     }
-}
-
-/// The raw projection.
-pub struct JoyAgent(Translator);
-
-impl JoyAgent {
-    /// Speaks the raw protocol with what `translator` makes of the run.
-    #[must_use]
-    pub fn new(translator: Translator) -> Self {
-        Self(translator)
-    }
-}
-
-impl Projection for JoyAgent {
-    fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
-        self.0.entry(entry).iter().map(frame).collect()
-    }
-
-    fn preview(&mut self, preview: &Preview) -> Vec<Frame> {
-        self.0.preview(preview).iter().map(frame).collect()
-    }
-
-    fn heartbeat(&self) -> Frame {
-        Frame::Data { event: None, data: "heartbeat".to_owned() }
-    }
-
-    fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
-        // This client can resume: it is told where, and the run has not finished.
-        let mut event = self.0.hand_over(at_ms);
-        event.message_type = "hand_over";
-        event.finish = false;
-        event.ext = Some(json!({"lastEventId": cursor.map(ToString::to_string)}));
-        vec![frame(&event)]
-    }
-
-    fn resume(&mut self) {
-        self.0.resume();
-    }
-}
-
-fn frame(event: &AgentResponse) -> Frame {
-    Frame::Data { event: None, data: json!(event).to_string() }
 }

@@ -159,7 +159,7 @@ fn a_task_that_used_up_its_share_is_not_tried_again_and_the_planner_hears_why() 
         told.plans(1, &create(&["a"]), 10);
         let failure = Some(Failure::new(code, "3"));
         let seen = told.tell(ended(&task(1, 1), 3, 100, RunStatus::Failed, failure));
-        assert_eq!(seen, ["s1.1.end", "s1.1.plan"]);
+        assert_eq!(seen, ["s1.1.end", "s1.1.step"]);
         let due = told.run().due();
         assert!(matches!(&due[0], Effect::CallModel(call) if call.message == MessageId::turn(2)));
     }
@@ -172,7 +172,7 @@ fn a_run_whose_tokens_are_used_up_stops_its_tasks_and_sums_up_what_there_is() {
     told.ends(&task(1, 1), 1, 100, RunStatus::Finished);
     // One call more than its share, and a large one.
     let seen = told.ends(&task(3, 1), 2, 9_000, RunStatus::Finished);
-    assert_eq!(seen, ["s3.1.end", "s3.1.plan", "s2.1.end"]);
+    assert_eq!(seen, ["s3.1.end", "s3.1.step", "s2.1.end"]);
     let due: Vec<String> = told.run().due().iter().map(|effect| effect.id().to_string()).collect();
     assert_eq!(due, ["deliver:stop:s2.1", "model:summary", "plan:1", "wait:wall_time"]);
     // The summary is written from what the two found.

@@ -76,6 +76,7 @@ impl LiveWriter {
                 | Event::FileAdded { .. }
                 | Event::ContextCompacted { .. }
                 | Event::PlanChanged { .. }
+                | Event::StepChanged { .. }
                 | Event::TaskStarted { .. }
                 | Event::TaskEnded { .. } => {}
             }

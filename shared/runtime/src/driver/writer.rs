@@ -164,6 +164,7 @@ fn run_end(run: &Run, record: &Record) -> RunEnd {
         | Event::FileAdded { .. }
         | Event::ContextCompacted { .. }
         | Event::PlanChanged { .. }
+        | Event::StepChanged { .. }
         | Event::TaskStarted { .. }
         | Event::TaskEnded { .. } => None,
     });

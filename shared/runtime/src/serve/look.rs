@@ -7,7 +7,7 @@ use djinn_core::code::Failure;
 use djinn_core::entry::{Ending, Event};
 use djinn_core::id::TaskId;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::plan::Plan;
+use djinn_core::plan::{Plan, StepId, StepStatus};
 
 use super::{fold, holds_the_end, is_whole, known, unavailable};
 use crate::port::journal::{Journals, RunMeta};
@@ -97,10 +97,21 @@ impl RunNow {
         now
     }
 
+    fn step(&mut self, step: StepId, status: StepStatus, note: &str) {
+        if let Some(plan) = &mut self.plan {
+            // A step that the plan does not hold any more changes nothing.
+            let _ = plan.mark(step, status, note);
+        }
+    }
+
     fn hear(&mut self, event: &Event) {
         match event {
             Event::PlanChanged { plan } => self.plan = Some(plan.clone()),
+            Event::StepChanged { step, status, note } => self.step(*step, *status, note),
             Event::TaskStarted { task, words } => {
+                if let Some(step) = task.step() {
+                    self.step(step, StepStatus::InProgress, "");
+                }
                 self.tasks.insert(task.clone(), words.clone());
             }
             Event::TaskEnded { task, .. } => {

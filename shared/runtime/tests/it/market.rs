@@ -124,14 +124,10 @@ pub(crate) const TOLD: [&str; 39] = [
     "summary says: Gold is the dearer one.",
 ];
 
-/// What is seen, in an order of its own, without the plans as steps ended (which ends first is
-/// chance) and the end's figures (a crash costs model calls). Every plan is told by its id.
+/// What is seen, in an order of its own (which of the tasks ends first is chance), without the end's
+/// figures (a crash costs model calls).
 pub(crate) fn seen(entries: &[Entry]) -> Vec<String> {
-    let line = |line: String| match line.split_once(".plan plan:") {
-        Some((id, _)) if id.starts_with('s') => format!("{id}.plan"),
-        _ if line.starts_with("end ") => "end".to_owned(),
-        _ => line,
-    };
+    let line = |line: String| if line.starts_with("end ") { "end".to_owned() } else { line };
     let mut seen: Vec<String> = visible(entries).into_iter().map(line).collect();
     seen.sort();
     seen
@@ -143,8 +139,8 @@ pub(crate) fn expected(uncertain: &[&str]) -> Vec<String> {
         let of = uncertain.iter().find(|call| line.starts_with(&format!("{call}.result")));
         of.map_or((*line).to_owned(), |call| format!("{call}.result fails: uncertain"))
     });
-    let plans = (1..=4).map(|step| format!("s{step}.1.plan"));
-    let mut expected: Vec<String> = told.chain(plans).chain(["end".to_owned()]).collect();
+    let steps = (1..=4).map(|step| format!("s{step}.1.step s{step} is Completed"));
+    let mut expected: Vec<String> = told.chain(steps).chain(["end".to_owned()]).collect();
     expected.sort();
     expected
 }

@@ -85,6 +85,7 @@ fn line(event: &Event) -> String {
             let steps = steps.map(|step| format!("{} {:?}", step.words(), step.status));
             format!("plan: {}", steps.collect::<Vec<_>>().join(", "))
         }
+        Event::StepChanged { step, status, .. } => format!("{step} is {status:?}"),
         Event::TaskStarted { words, .. } => format!("task begins: {words}"),
         Event::TaskEnded { status, text, .. } => format!("task {}: {text}", status.as_str()),
         Event::RunEnded(ending) => format!(

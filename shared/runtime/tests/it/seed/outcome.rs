@@ -175,7 +175,8 @@ impl Outcome {
     fn what_was_done_is_kept(&self) {
         let whole = expected(&self.uncertain());
         for line in seen(&self.entries) {
-            let ended = ["(cut)", "fails: stopped", "task stopped: ", "fails: uncertain"];
+            let ended =
+                ["(cut)", "fails: stopped", "task stopped: ", "is Blocked", "fails: uncertain"];
             let is_ended = ended.iter().any(|end| line.contains(end));
             assert!(whole.contains(&line) || is_ended, "{line}");
         }

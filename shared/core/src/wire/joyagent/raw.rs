@@ -1,0 +1,51 @@
+//! The raw protocol's frames.
+
+use serde_json::json;
+
+use super::{AgentResponse, Translator};
+use crate::entry::Entry;
+use crate::preview::Preview;
+use crate::wire::cursor::Cursor;
+use crate::wire::{Frame, Projection};
+
+/// The raw projection.
+pub struct JoyAgent(Translator);
+
+impl JoyAgent {
+    /// Speaks the raw protocol with what `translator` makes of the run.
+    #[must_use]
+    pub fn new(translator: Translator) -> Self {
+        Self(translator)
+    }
+}
+
+impl Projection for JoyAgent {
+    fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
+        self.0.entry(entry).iter().map(frame).collect()
+    }
+
+    fn preview(&mut self, preview: &Preview) -> Vec<Frame> {
+        self.0.preview(preview).iter().map(frame).collect()
+    }
+
+    fn heartbeat(&self) -> Frame {
+        Frame::Data { event: None, data: "heartbeat".to_owned() }
+    }
+
+    fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
+        // This client can resume: it is told where, and the run has not finished.
+        let mut event = self.0.hand_over(at_ms);
+        event.message_type = "hand_over";
+        event.finish = false;
+        event.ext = Some(json!({"lastEventId": cursor.map(ToString::to_string)}));
+        vec![frame(&event)]
+    }
+
+    fn resume(&mut self) {
+        self.0.resume();
+    }
+}
+
+fn frame(event: &AgentResponse) -> Frame {
+    Frame::Data { event: None, data: json!(event).to_string() }
+}
