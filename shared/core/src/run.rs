@@ -309,7 +309,7 @@ impl Run {
         self.attempts_at(&replied.message)?;
         self.spent.add_model_call(&replied.reply.usage);
         if self.compacting().is_some() {
-            return Some(self.compacted(replied));
+            return Some(self.compacted(replied, at_ms));
         }
         self.compacting.measured(replied.window);
         match &mut self.phase {

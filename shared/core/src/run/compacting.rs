@@ -138,8 +138,16 @@ impl Run {
         }
     }
 
-    /// Takes the text that sums up.
-    pub(super) fn compacted(&mut self, replied: &ModelReplied) -> Vec<(String, Event)> {
+    /// Takes the text that sums up, and looks whether there is anything left for the next turn.
+    pub(super) fn compacted(&mut self, replied: &ModelReplied, at_ms: i64) -> Vec<(String, Event)> {
+        let mut events = self.summed_up(replied);
+        if let Some(failure) = self.used_up() {
+            events.extend(self.break_off(failure, at_ms));
+        }
+        events
+    }
+
+    fn summed_up(&mut self, replied: &ModelReplied) -> Vec<(String, Event)> {
         let Some(Open { part, message, .. }) = self.compacting.open.clone() else {
             return Vec::new();
         };

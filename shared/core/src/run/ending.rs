@@ -32,6 +32,7 @@ impl Run {
 
     /// The work ends here: what of it is done is kept, and how the rest ends.
     fn abandon(&mut self) -> Vec<(String, Event)> {
+        self.compacting.close();
         match &mut self.phase {
             Phase::Reacting(agent) => agent.abandon(),
             Phase::PlanSolving(solving) => {
@@ -126,7 +127,6 @@ impl Run {
             }
         };
         let undelivered = BTreeSet::from([delivery]);
-        self.compacting.close();
         self.phase = Phase::Ended(Ended { status, undelivered, outcome });
         events
     }

@@ -110,6 +110,9 @@ impl Run {
 
     /// What has been written of the open message will not be completed.
     fn void(&mut self, failure: &Failure) -> Option<(String, Event)> {
+        if self.compacting().is_some() {
+            return None;
+        }
         let agent = match &mut self.phase {
             Phase::Reacting(agent) => Some(agent),
             Phase::PlanSolving(solving) => solving.planner(),

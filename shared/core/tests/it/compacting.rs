@@ -1,7 +1,7 @@
 //! Long conversations: what is summed up when, as a table; and what stands for it then.
 
 use djinn_core::conversation::Part;
-use djinn_core::effect::Effect;
+use djinn_core::effect::{Effect, Limit};
 use djinn_core::id::TaskId;
 use djinn_core::input::{Asked, Input};
 use djinn_core::journal::Journal;
@@ -43,8 +43,9 @@ fn told(asked: Asked, lines: &[&str]) -> Run {
     journal.run().clone()
 }
 
+/// What is owed, without the plan's file.
 fn owed(run: &Run) -> Vec<String> {
-    machine::owed(run)
+    machine::owed(run).into_iter().filter(|effect| !effect.starts_with("plan:")).collect()
 }
 
 #[test]
@@ -129,6 +130,42 @@ fn a_long_history_is_summed_up_before_the_first_request() {
 }
 
 #[test]
+fn the_budget_is_looked_at_after_it_and_whatever_ends_the_work_ends_it() {
+    let mut asked = asked("why?");
+    asked.settings.budget.tokens = 550;
+    let full = [
+        "filled t1 900 read(a)",
+        "returned t1.c1",
+        "filled t2 900 read(b)",
+        "returned t2.c1",
+        "filled t3 900 read(c)",
+        "returned t3.c1",
+    ];
+    let run = told(asked, &full);
+    assert_eq!(owed(&run), ["model:t4.compact"]);
+    // A reply costs 110 tokens.
+    let mut used_up = run.clone();
+    for (input, owes) in [
+        (story::broke_off("t4.compact", 1), "model:t4.compact#2"),
+        (story::replied("t4.compact", "Notes.", &[]), "model:t4"),
+    ] {
+        used_up.next(&input, 0).unwrap();
+        assert_eq!(owed(&used_up), [owes]);
+    }
+    let mut asked = run.asked().clone();
+    asked.settings.budget.tokens = 440;
+    let mut used_up = told(asked, &full);
+    let entries = used_up.next(&story::replied("t4.compact", "Notes.", &[]), 0).unwrap();
+    let shown: Vec<_> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!((shown, owed(&used_up)), (vec!["t4.compact"], vec!["model:summary".to_owned()]));
+
+    let mut late = run;
+    let entries = late.next(&Input::LimitReached { limit: Limit::WorkTime }, 0).unwrap();
+    assert_eq!((entries.len(), owed(&late)), (0, vec!["model:summary".to_owned()]));
+    assert_eq!(late.next(&story::replied("t4.compact", "Notes.", &[]), 0), None);
+}
+
+#[test]
 fn without_a_known_window_nothing_is_summed_up() {
     let mut asked = asked("why?");
     asked.history_tokens = 400_000;
@@ -152,7 +189,7 @@ fn the_planner_sums_up_rounds_and_its_tasks_begin_with_the_notes() {
         owed(journal.run())
     };
     let create = json!({"command": "create", "steps": ["a"]});
-    assert_eq!(tell(&mut journal, plans("t1", 950, create)), ["task:s1.1", "plan:1"]);
+    assert_eq!(tell(&mut journal, plans("t1", 950, create)), ["task:s1.1"]);
     // A round is what the planner sees next; before it, there must be room.
     assert_eq!(tell(&mut journal, done("s1.1")), ["model:t2.compact", "plan:1"]);
     assert_eq!(journal.run().compacting(), Some(Part { exchanges: 4, items: 1 }));
