@@ -4,6 +4,7 @@
 //! it. Everything slow runs beside the loop, in tasks that die with it; only journal appends are
 //! waited for, because nothing may be shown or done before they are in.
 
+mod begin;
 mod happening;
 mod leave;
 mod live;
@@ -194,26 +195,6 @@ impl<P: Ports> Driver<P> {
                 }
             },
         }
-    }
-
-    /// A run that was not created here may have mail, and a dead driver to be reported.
-    async fn begin(&mut self) -> Pass {
-        self.resume().await?;
-        if !self.fresh && !self.has_ended() {
-            let mail = self.mailbox().await;
-            let inputs = self.read_mail(mail);
-            self.record(inputs).await?;
-        }
-        Ok(())
-    }
-
-    /// Reports a driver that died, if the last one did.
-    async fn resume(&mut self) -> Pass {
-        if self.lapsed || self.finds_started_once_calls() {
-            let (epoch, lost) = (self.lease.epoch, self.lost_usage());
-            self.record(vec![Input::Resumed { epoch, lost }]).await?;
-        }
-        Ok(())
     }
 
     async fn pass(&mut self) -> Pass {
