@@ -304,7 +304,7 @@ impl Outcome {
 }
 
 /// What many seeds tried.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
     seeds: usize,
     deaths: usize,
