@@ -20,6 +20,12 @@ const SOAK: Command = Command { name: "soak", steps: STEPS, done: "soaked" };
 /// In the order they run.
 const STEPS: &[Step] = &[
     Step {
+        name: "seeds",
+        what: "a plan in the bad weather of 10 000 seeds, in memory",
+        run: seeds,
+        remedy: "run the seed that it names, with DJINN_SEED, and read what happened",
+    },
+    Step {
         name: "lambdasim",
         what: "a run of 40 invocations, and 30 runs whose functions are killed, of each kind",
         run: lambdasim,
@@ -42,6 +48,11 @@ const FUNCTIONS: [&str; 2] = ["Agent", "Executor"];
 /// The first step that fails, with what to do.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     SOAK.run(arguments)
+}
+
+fn seeds() -> Result<()> {
+    let test = ["test", "--package", "djinn-runtime", "--test", "it", "seed::"];
+    process::run(process::cargo(&test).env("DJINN_SEEDS", "10000"))
 }
 
 fn lambdasim() -> Result<()> {

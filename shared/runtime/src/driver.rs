@@ -4,11 +4,13 @@
 //! it. Everything slow runs beside the loop, in tasks that die with it; only journal appends are
 //! waited for, because nothing may be shown or done before they are in.
 
+mod begin;
 mod happening;
 mod leave;
 mod live;
 mod mail;
 mod moment;
+mod record;
 mod start;
 mod writer;
 
@@ -16,14 +18,13 @@ use std::collections::BTreeSet;
 
 use djinn_core::effect::EffectId;
 use djinn_core::input::Input;
-use djinn_core::journal::{Journal, Record};
+use djinn_core::journal::Journal;
 use djinn_core::preview::{Live, Preview};
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
-use crate::history::show;
 use crate::live::LiveReader;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
@@ -33,8 +34,7 @@ use crate::settings::milliseconds;
 use happening::{Happening, InFlight};
 use live::LiveWriter;
 pub(crate) use mail::read_mailbox;
-use moment::renewal;
-use writer::{JournalWriter, Written};
+use writer::JournalWriter;
 
 /// A run to be driven: its journal as it was read under the lease.
 pub struct Drive {
@@ -196,26 +196,6 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// A run that was not created here may have mail, and a dead driver to be reported.
-    async fn begin(&mut self) -> Pass {
-        self.resume().await?;
-        if !self.fresh && !self.has_ended() {
-            let mail = self.mailbox().await;
-            let inputs = self.read_mail(mail);
-            self.record(inputs).await?;
-        }
-        Ok(())
-    }
-
-    /// Reports a driver that died, if the last one did.
-    async fn resume(&mut self) -> Pass {
-        if self.lapsed || self.finds_started_once_calls() {
-            let (epoch, lost) = (self.lease.epoch, self.lost_usage());
-            self.record(vec![Input::Resumed { epoch, lost }]).await?;
-        }
-        Ok(())
-    }
-
     async fn pass(&mut self) -> Pass {
         self.start_due().await?;
         if self.has_something_to_wait_for() {
@@ -294,87 +274,15 @@ impl<P: Ports> Driver<P> {
             Happening::LiveWritten => self.live.written(self.now_ms()),
             Happening::LiveRead(reader, read) => {
                 self.live_reader = *reader;
-                self.show_live(read);
+                self.show_live(&read);
             }
             Happening::Nothing => {}
         }
         Ok(Vec::new())
     }
 
-    /// Records inputs, shows what they made of the run, and drops what is owed no longer.
-    async fn record(&mut self, inputs: Vec<Input>) -> Pass {
-        if inputs.is_empty() {
-            return Ok(());
-        }
-        let written = self.write(inputs).await;
-        self.wrote(written).await?;
-        self.delete_recorded_mail();
-        Ok(())
-    }
-
-    /// Shows what joined the journal, and drops what is owed no longer.
-    async fn wrote(&mut self, written: Written) -> Pass {
-        let Written { records, outcome } = written;
-        let joined: u64 = records.iter().map(|record| record.entries.len() as u64).sum();
-        let mut nth = self.writer.journal().entries().saturating_sub(joined);
-        for record in &records {
-            self.show_record(record, nth).await;
-            nth += record.entries.len() as u64;
-        }
-        if let Err(reason) = outcome {
-            let client = self.client.take();
-            return Err(match reason {
-                writer::Refused::Superseded => DriveEnd::Superseded(client),
-                writer::Refused::Interrupted => DriveEnd::Interrupted(client),
-            });
-        }
-        self.leaves_after_record |=
-            self.ports.settings().hand_over_after_record && !records.is_empty();
-        let due = self.writer.run().due();
-        self.in_flight.cancel_all_but(|id, _| due.iter().any(|effect| effect.id() == *id));
-        Ok(())
-    }
-
-    /// Appends, and keeps the client and the lease alive while the store takes its time.
-    async fn write(&mut self, inputs: Vec<Input>) -> Written {
-        let heartbeat_every = milliseconds(self.ports.settings().heartbeat_every);
-        let renew_every = milliseconds(self.ports.settings().renew_every);
-        let clock = self.ports.clock();
-        let mut renew_at_ms = self.now_ms().saturating_add(renew_every);
-        let mut writing = std::pin::pin!(self.writer.record(inputs));
-        loop {
-            let client = self.client.as_mut();
-            let beat_at_ms =
-                client.as_ref().map_or(i64::MAX, |client| client.heartbeat_at_ms(heartbeat_every));
-            tokio::select! {
-                biased;
-                written = &mut writing => return written,
-                () = clock.sleep_until(beat_at_ms.min(renew_at_ms)) => {
-                    let now_ms = clock.now_ms();
-                    if let Some(client) = client.filter(|_| beat_at_ms <= now_ms) {
-                        client.heartbeat(now_ms);
-                    }
-                    if renew_at_ms <= now_ms {
-                        renew_at_ms = now_ms.saturating_add(renew_every);
-                        self.in_flight.beside(renewal(&self.ports, &self.key, &self.lease));
-                    }
-                }
-            }
-        }
-    }
-
-    /// `nth` is the place of its first entry among those of the journal.
-    async fn show_record(&mut self, record: &Record, nth: u64) {
-        for live in self.live.record(record, nth) {
-            self.show_parent(live);
-        }
-        if let Some(client) = &mut self.client {
-            show(&self.ports, &self.key, client, record).await;
-        }
-    }
-
     /// Shows what tasks in other invocations are writing.
-    fn show_live(&mut self, read: Result<Vec<Live>, StoreError>) {
+    fn show_live(&mut self, read: &Result<Vec<Live>, StoreError>) {
         let now_ms = self.now_ms();
         self.live_at_ms = self.after_ms(self.ports.settings().follow_every);
         if let Some(client) = &mut self.client {

@@ -101,7 +101,7 @@ impl Points {
             None => Fate::Passes,
         };
         let process = passed.process;
-        shared.note(match fate {
+        shared.note(&match fate {
             Fate::Passes => format!("process {process} {}", passed.name),
             Fate::Dies | Fate::Freezes(_) => {
                 format!("process {process} {}: it {fate:?}", passed.name)
@@ -123,7 +123,7 @@ impl Points {
     }
 
     /// Notes something for whoever has to understand what happened.
-    pub fn note(&self, what: String) {
+    pub fn note(&self, what: &str) {
         self.shared().note(what);
     }
 
@@ -200,7 +200,7 @@ impl Points {
 }
 
 impl Shared {
-    fn note(&mut self, what: String) {
+    fn note(&mut self, what: &str) {
         let now = Instant::now();
         let since = now.duration_since(*self.began.get_or_insert(now));
         self.log.push(format!("{:9.3} s  {what}", since.as_secs_f64()));

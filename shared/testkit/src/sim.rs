@@ -318,7 +318,7 @@ impl Sim {
     }
 
     /// Every alarm rings.
-    fn ring(&mut self) {
+    pub fn ring(&mut self) {
         let set: Vec<RunKey> = self.host.alarms().iter().cloned().collect();
         set.into_iter().for_each(|key| self.invoke(key, 0, Duration::ZERO));
     }

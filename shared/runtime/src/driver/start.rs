@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use djinn_core::budget::Usage;
 use djinn_core::effect::{Delivery, Dispatch, Effect, EffectId, ModelCall, ToolRun};
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
@@ -88,7 +87,7 @@ impl<P: Ports> Driver<P> {
         self.perform(id, EffectClass::Read, call.perform());
     }
 
-    fn model_call(&self, call: ModelCall) -> perform::model::Call<P> {
+    pub(super) fn model_call(&self, call: ModelCall) -> perform::model::Call<P> {
         perform::model::Call {
             ports: self.ports.clone(),
             key: self.key.clone(),
@@ -97,18 +96,6 @@ impl<P: Ports> Driver<P> {
             deadline: self.deadline,
             previews: self.live_sender.clone(),
         }
-    }
-
-    /// What the model call that is owed is taken to have cost a driver that died over it.
-    pub(super) fn lost_usage(&self) -> Option<Usage> {
-        self.writer.run().due().into_iter().find_map(|effect| match effect {
-            Effect::CallModel(call) => self.model_call(call).estimate(),
-            Effect::RunTool(_)
-            | Effect::Wait { .. }
-            | Effect::Dispatch(_)
-            | Effect::KeepPlan { .. }
-            | Effect::Deliver(_) => None,
-        })
     }
 
     async fn start_tool(&mut self, run: ToolRun) -> Pass {
@@ -168,14 +155,6 @@ impl<P: Ports> Driver<P> {
         let (ports, run) = (self.ports.clone(), self.writer.run());
         let keeping = perform::plan::Keeping::of(ports, &self.key, run, version);
         self.perform(EffectId::Plan(version), EffectClass::Idempotent, keeping.perform());
-    }
-
-    /// Whether a call that must not be repeated was started by a driver that is gone. A hand-over
-    /// waits for such calls, so this one was none.
-    pub(super) fn finds_started_once_calls(&self) -> bool {
-        self.writer.run().due().iter().any(|effect| {
-            matches!(effect, Effect::RunTool(run) if run.class == EffectClass::Once && run.started)
-        })
     }
 
     /// How long an effect may take if it starts now: its own time-out, or what is left of a fresh

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
+use djinn_core::journal::Journal;
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::serve::stop;
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
@@ -109,6 +111,34 @@ async fn a_driver_that_delivers_waits_for_that_and_for_nothing_else() {
     let mut sim = sim(Points::new(), &Ledger::default());
     sim.remove_alarms_within(Duration::from_secs(1));
     assert_eq!(seen(&told(&mut sim).await), expected(&[]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_alarm_rings_until_all_that_an_ended_run_owes_is_delivered() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    let question = sim.question(settings());
+    let (key, user) = (question.run_key(), question.user.clone());
+    sim.post(question);
+    sim.pass_time(Duration::from_secs(3)).await;
+    // The run hears of the stop; its task cannot be told.
+    sim.ports.store.before_each(|op| async move {
+        let to_task = op.run.is_some_and(|run| run.task.is_some());
+        if to_task && op.kind == OpKind::PutMail { Fault::NotDone } else { Fault::None }
+    });
+    stop(&sim.ports, &key, user).await.unwrap_err();
+    sim.pass_time(Duration::from_secs(60)).await;
+    sim.ring();
+    sim.pass_time(Duration::from_secs(1)).await;
+    let owed = async |sim: &Sim| {
+        let records = sim.ports.store.read(&key, 0).await.unwrap();
+        Journal::fold(&records).unwrap().run().due().len()
+    };
+    assert_eq!((sim.alive(), sim.has_alarm(), owed(&sim).await), (0, true, 1));
+
+    sim.ports.store.without_faults();
+    sim.ring();
+    sim.pass_time(Duration::from_secs(1)).await;
+    assert_eq!((sim.alive(), sim.has_alarm(), owed(&sim).await), (0, false, 0));
 }
 
 #[tokio::test(start_paused = true)]

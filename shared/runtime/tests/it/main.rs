@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::wildcard_enum_match_arm,
     reason = "a test that cannot go on has failed"

@@ -74,12 +74,12 @@ impl Sim {
                 }
                 Some((key, hops)) = self.kicks.recv() => {
                     for after in chaos.deliveries() {
-                        points.note(format!("{key} is kicked, coming after {after:?}"));
+                        points.note(&format!("{key} is kicked, coming after {after:?}"));
                         self.invoke(key.clone(), hops, after);
                     }
                 }
                 _ = alarm.tick() => {
-                    points.note("alarms ring".to_owned());
+                    points.note("alarms ring");
                     self.ring();
                 }
                 () = comings.left() => {
@@ -110,7 +110,7 @@ impl Sim {
                 points.alive().await;
                 let (before, fault) = chaos.fault(&op);
                 if fault != Fault::None {
-                    points.note(format!("process {} {op}: {fault:?}", op.process));
+                    points.note(&format!("process {} {op}: {fault:?}", op.process));
                 }
                 tokio::time::sleep(before).await;
                 points.alive().await;
@@ -136,7 +136,7 @@ impl Sim {
         let there = Some(there);
         if !comings.has_posted && chaos.is_posted() {
             comings.has_posted = true;
-            self.points.note("the client posts".to_owned());
+            self.points.note("the client posts");
             self.post_from(question.clone(), there);
             return;
         }
@@ -145,13 +145,13 @@ impl Sim {
         self.clients.push(Arc::clone(&frames));
         let (question, stays) = (question.clone(), chaos.stays());
         let from = cursor.as_ref().map(|cursor| cursor.record);
-        self.points.note(format!("the client comes, from {from:?}, stays {stays:?}"));
+        self.points.note(&format!("the client comes, from {from:?}, stays {stays:?}"));
         self.visit(Visit { question, cursor, stays, frames, there });
     }
 
     /// Somebody stops the run, through a route in a process of its own.
     fn stop(&mut self, question: &Question) {
-        self.points.note("somebody stops the run".to_owned());
+        self.points.note("somebody stops the run");
         let (process, ports, serving) = self.invocation_of(question.run_key(), 0);
         let user = question.user.clone();
         self.spawn(process, async move {

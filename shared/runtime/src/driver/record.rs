@@ -1,0 +1,86 @@
+//! Recording: what happened is appended, then shown, and what is owed no longer is dropped.
+
+use djinn_core::input::Input;
+use djinn_core::journal::Record;
+
+use super::moment::renewal;
+use super::writer::{Refused, Written};
+use super::{DriveEnd, Driver, Pass};
+use crate::history::show;
+use crate::port::Ports;
+use crate::port::clock::Clock;
+use crate::settings::milliseconds;
+
+impl<P: Ports> Driver<P> {
+    /// Records inputs, shows what they made of the run, and drops what is owed no longer.
+    pub(super) async fn record(&mut self, inputs: Vec<Input>) -> Pass {
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let written = self.write(inputs).await;
+        self.wrote(written).await?;
+        self.delete_recorded_mail();
+        Ok(())
+    }
+
+    /// Shows what joined the journal, and drops what is owed no longer.
+    pub(super) async fn wrote(&mut self, written: Written) -> Pass {
+        let Written { records, outcome } = written;
+        let joined: u64 = records.iter().map(|record| record.entries.len() as u64).sum();
+        let mut nth = self.writer.journal().entries().saturating_sub(joined);
+        for record in &records {
+            self.show_record(record, nth).await;
+            nth += record.entries.len() as u64;
+        }
+        if let Err(reason) = outcome {
+            let client = self.client.take();
+            return Err(match reason {
+                Refused::Superseded => DriveEnd::Superseded(client),
+                Refused::Interrupted => DriveEnd::Interrupted(client),
+            });
+        }
+        self.leaves_after_record |=
+            self.ports.settings().hand_over_after_record && !records.is_empty();
+        let due = self.writer.run().due();
+        self.in_flight.cancel_all_but(|id, _| due.iter().any(|effect| effect.id() == *id));
+        Ok(())
+    }
+
+    /// Appends, and keeps the client and the lease alive while the store takes its time.
+    async fn write(&mut self, inputs: Vec<Input>) -> Written {
+        let heartbeat_every = milliseconds(self.ports.settings().heartbeat_every);
+        let renew_every = milliseconds(self.ports.settings().renew_every);
+        let clock = self.ports.clock();
+        let mut renew_at_ms = self.now_ms().saturating_add(renew_every);
+        let mut writing = std::pin::pin!(self.writer.record(inputs));
+        loop {
+            let client = self.client.as_mut();
+            let beat_at_ms =
+                client.as_ref().map_or(i64::MAX, |client| client.heartbeat_at_ms(heartbeat_every));
+            tokio::select! {
+                biased;
+                written = &mut writing => return written,
+                () = clock.sleep_until(beat_at_ms.min(renew_at_ms)) => {
+                    let now_ms = clock.now_ms();
+                    if let Some(client) = client.filter(|_| beat_at_ms <= now_ms) {
+                        client.heartbeat(now_ms);
+                    }
+                    if renew_at_ms <= now_ms {
+                        renew_at_ms = now_ms.saturating_add(renew_every);
+                        self.in_flight.beside(renewal(&self.ports, &self.key, &self.lease));
+                    }
+                }
+            }
+        }
+    }
+
+    /// `nth` is the place of its first entry among those of the journal.
+    async fn show_record(&mut self, record: &Record, nth: u64) {
+        for live in self.live.record(record, nth) {
+            self.show_parent(live);
+        }
+        if let Some(client) = &mut self.client {
+            show(&self.ports, &self.key, client, record).await;
+        }
+    }
+}
