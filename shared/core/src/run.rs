@@ -309,7 +309,11 @@ impl Run {
         self.attempts_at(&replied.message)?;
         self.spent.add_model_call(&replied.reply.usage);
         if self.compacting().is_some() {
-            return Some(self.compacted(replied));
+            let mut events = self.compacted(replied);
+            if let Some(failure) = self.used_up() {
+                events.extend(self.break_off(failure, at_ms));
+            }
+            return Some(events);
         }
         self.compacting.measured(replied.window);
         match &mut self.phase {

@@ -134,11 +134,13 @@ async fn continue_for<P: Ports>(
     let Some(meta) = meta.filter(|meta| !meta.status.has_ended()) else {
         let task_id = key.task.as_ref().map(tracing::field::display);
         tracing::info!(run_id = %key.run, task_id, ?status, "there is nothing to drive");
-        // Whatever its journal says: an alarm that was made late would ring for ever.
-        if key.task.is_none() {
+        let delivered = deliver_owed(ports, key).await;
+        // Whatever its journal says: an alarm that was made late would ring for ever. It stays while
+        // there is something to deliver that cannot be now.
+        if key.task.is_none() && !matches!(delivered, Err(StoreError::Unavailable(_))) {
             lay_to_rest(ports, key).await?;
         }
-        return deliver_owed(ports, key).await;
+        return delivered;
     };
     if key.task.is_some() && parent.is_none() && has_ended(ports, &key.without_task()).await? {
         // Nobody waits for it: it finds this before it does anything.

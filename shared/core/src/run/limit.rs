@@ -111,6 +111,8 @@ impl Run {
     /// What has been written of the open message will not be completed.
     fn void(&mut self, failure: &Failure) -> Option<(String, Event)> {
         let agent = match &mut self.phase {
+            // Nobody is shown what sums up older turns, and the turn after it has not begun.
+            _ if self.compacting.due().is_some() => None,
             Phase::Reacting(agent) => Some(agent),
             Phase::PlanSolving(solving) => solving.planner(),
             Phase::Summarizing(_) | Phase::Ended(_) => None,
