@@ -11,6 +11,7 @@ mod live;
 mod mail;
 mod moment;
 mod record;
+mod show;
 mod start;
 mod writer;
 
@@ -19,7 +20,7 @@ use std::collections::BTreeSet;
 use djinn_core::effect::EffectId;
 use djinn_core::input::Input;
 use djinn_core::journal::Journal;
-use djinn_core::preview::{Live, Preview};
+use djinn_core::preview::Live;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
@@ -29,12 +30,13 @@ use crate::live::LiveReader;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::Renewed;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{Ports, RunKey};
 use crate::settings::milliseconds;
 use happening::{Happening, InFlight};
 use live::LiveWriter;
 pub(crate) use mail::read_mailbox;
 use writer::JournalWriter;
+pub(crate) use writer::run_end;
 
 /// A run to be driven: its journal as it was read under the lease.
 pub struct Drive {
@@ -279,42 +281,6 @@ impl<P: Ports> Driver<P> {
             Happening::Nothing => {}
         }
         Ok(Vec::new())
-    }
-
-    /// Shows what tasks in other invocations are writing.
-    fn show_live(&mut self, read: &Result<Vec<Live>, StoreError>) {
-        let now_ms = self.now_ms();
-        self.live_at_ms = self.after_ms(self.ports.settings().follow_every);
-        if let Some(client) = &mut self.client {
-            let tasks = read.iter().flatten().filter(|live| live.within().is_some());
-            tasks.for_each(|live| client.live(live, now_ms));
-        }
-    }
-
-    /// Shows what is written here.
-    fn show_written(&mut self, live: &Live) {
-        let now_ms = self.ports.clock().now_ms();
-        // A task that is driven here writes to the live log by itself.
-        if let Live::Piece(preview) = live
-            && preview.within.is_none()
-        {
-            self.live.preview(preview);
-            if let Some(task) = &self.key.task {
-                let within = Some(task.clone());
-                self.show_parent(Live::Piece(Preview { within, ..preview.clone() }));
-            }
-        }
-        if let Some(client) = &mut self.client {
-            client.live(live, now_ms);
-        }
-    }
-
-    /// Shows the driver of our run, if it is in this invocation, what this task does.
-    fn show_parent(&self, live: Live) {
-        if let Some(parent) = &self.parent {
-            // The run's driver may be gone; the task goes on.
-            let _ = parent.send(live);
-        }
     }
 
     fn has_ended(&self) -> bool {

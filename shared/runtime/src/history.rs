@@ -1,13 +1,19 @@
 //! A run's history: the entries of its records, and of its tasks where they ended.
 
+use std::collections::BTreeMap;
+
 use djinn_core::entry::{Entry, Event};
+use djinn_core::id::WriteId;
 use djinn_core::input::Input;
-use djinn_core::journal::Record;
+use djinn_core::journal::{Journal, Record};
+use tokio::task::{JoinError, JoinSet};
 
 use crate::client::ClientStream;
+use crate::driver::run_end;
 use crate::port::clock::Clock;
-use crate::port::journal::Journals;
+use crate::port::journal::{Appended, Journals};
 use crate::port::{Ports, RunKey, StoreError};
+use crate::settings::expiry_s;
 
 /// Shows a record to a client, the entries of the tasks that ended with it first.
 ///
@@ -28,28 +34,95 @@ pub async fn show<P: Ports>(ports: &P, key: &RunKey, client: &mut ClientStream, 
     }
 }
 
-/// The entries of the tasks that ended with a record, as they stand in its run's history. Of a task
-/// that its run gave up, those of until then: nobody waits for what came after.
+/// How many journals of tasks are read at once.
+const READ_AT_ONCE: usize = 16;
+
+/// The entries of the tasks that ended with a record, as they stand in its run's history. A task that
+/// its run gave up may still be at work: its journal is closed first, so that every viewer of the run
+/// sees the same of it.
 ///
 /// # Errors
-/// [`StoreError`] when a task's journal cannot be read.
+/// [`StoreError`] when a task's journal cannot be read, or not be closed.
 pub async fn task_entries<P: Ports>(
     ports: &P,
     key: &RunKey,
     record: &Record,
 ) -> Result<Vec<Entry>, StoreError> {
-    let mut entries = Vec::new();
-    for entry in &record.entries {
-        let Event::TaskEnded { task, .. } = &entry.event else { continue };
+    let ended = record.entries.iter().filter_map(|entry| match &entry.event {
+        Event::TaskEnded { task, .. } => Some(task),
+        _ => None,
+    });
+    let (mut reading, mut entries) = (JoinSet::new(), BTreeMap::new());
+    for (nth, task) in ended.enumerate() {
         let is_it = |input: &Input| matches!(input, Input::TaskEnded(e) if e.report.task == *task);
-        let until_ms = match record.inputs.iter().any(is_it) {
-            true => i64::MAX,
-            false => record.at_ms,
-        };
-        let records = ports.store().read(&key.with_task(task.clone()), 0).await?;
-        let of_task = records.into_iter().filter(|of_task| of_task.at_ms <= until_ms);
-        let of_task = of_task.flat_map(|record| record.entries);
-        entries.extend(of_task.map(|entry| entry.within(task)));
+        let is_given_up = !record.inputs.iter().any(is_it);
+        let (ports, key) = (ports.clone(), key.with_task(task.clone()));
+        reading.spawn(async move { (nth, entries_of(&ports, &key, is_given_up).await) });
+        if reading.len() >= READ_AT_ONCE {
+            take(reading.join_next().await, &mut entries)?;
+        }
     }
-    Ok(entries)
+    while !reading.is_empty() {
+        take(reading.join_next().await, &mut entries)?;
+    }
+    Ok(entries.into_values().flatten().collect())
+}
+
+type Read = Option<Result<(usize, Result<Vec<Entry>, StoreError>), JoinError>>;
+
+fn take(read: Read, entries: &mut BTreeMap<usize, Vec<Entry>>) -> Result<(), StoreError> {
+    if let Some(read) = read {
+        let (nth, read) = read.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        entries.insert(nth, read?);
+    }
+    Ok(())
+}
+
+async fn entries_of<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    is_given_up: bool,
+) -> Result<Vec<Entry>, StoreError> {
+    let records = match is_given_up {
+        true => close(ports, key).await?,
+        false => ports.store().read(key, 0).await?,
+    };
+    let entries = records.into_iter().flat_map(|record| record.entries);
+    Ok(match &key.task {
+        Some(task) => entries.map(|entry| entry.within(task)).collect(),
+        None => entries.collect(),
+    })
+}
+
+/// Ends a task that nobody waits for: whoever works on it finds that out at its next append. Returns
+/// its journal, which nobody adds an entry to after that.
+///
+/// # Errors
+/// [`StoreError`] when it cannot be read or written.
+pub(crate) async fn close<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Record>, StoreError> {
+    loop {
+        let mut records = ports.store().read(key, 0).await?;
+        // A journal that never began, or has expired, has no more to tell.
+        let Ok(journal) = Journal::fold(&records) else { return Ok(records) };
+        if journal.run().status().has_ended() {
+            return Ok(records);
+        }
+        let stop = Input::StopAsked { by: journal.run().asked().user.clone(), partial: None };
+        let clock = ports.clock();
+        let write = format!("close.{:x}.{:x}", clock.now_ms(), clock.jitter().to_bits());
+        let write =
+            WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
+        let decided = journal.decide(vec![stop], journal.epoch(), write, clock.now_ms());
+        let Some((after, record)) = decided else { return Ok(records) };
+        let expires_at_s = expiry_s(ports.settings(), after.run().wall_time_ends_at_ms());
+        let end = run_end(after.run(), &record);
+        match ports.store().end(key, &record, &end, expires_at_s).await? {
+            Appended::Done => {
+                records.push(record);
+                return Ok(records);
+            }
+            // Whoever works on it was faster; the next record may be its last.
+            Appended::Lost => {}
+        }
+    }
 }

@@ -26,6 +26,7 @@ impl Run {
             return self.fail(failure, at_ms);
         }
         let events = self.abandon();
+        self.compacting.close();
         self.phase = Phase::Summarizing(Summarizing::after(Some(failure)));
         events
     }

@@ -114,6 +114,8 @@ impl Run {
             return None;
         }
         let agent = match &mut self.phase {
+            // Nobody is shown what sums up older turns, and the turn after it has not begun.
+            _ if self.compacting.due().is_some() => None,
             Phase::Reacting(agent) => Some(agent),
             Phase::PlanSolving(solving) => solving.planner(),
             Phase::Summarizing(_) | Phase::Ended(_) => None,

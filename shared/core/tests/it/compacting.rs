@@ -51,7 +51,29 @@ fn owed(run: &Run) -> Vec<String> {
 #[test]
 fn compacting_does_what_its_table_says() {
     let cases = machine::check(include_str!("compacting.txt"), asked, input, owed);
-    assert_eq!(cases, 7);
+    assert_eq!(cases, 8);
+}
+
+#[test]
+fn what_it_costs_counts_and_ends_a_run_that_has_no_more_to_spend() {
+    for (tokens, next) in [(1_000_000, "model:t4"), (4 * 110, "model:summary")] {
+        let mut asked = asked("why?");
+        asked.settings.budget.tokens = tokens;
+        let run = told(
+            asked,
+            &[
+                "filled t1 900 read(a)",
+                "returned t1.c1",
+                "filled t2 900 read(b)",
+                "returned t2.c1",
+                "filled t3 900 read(c)",
+                "returned t3.c1",
+                "replied t4.compact \"Notes.\"",
+            ],
+        );
+        assert_eq!(owed(&run), [next]);
+        assert_eq!(run.conversation().compacted.as_ref().unwrap().text, "Notes.");
+    }
 }
 
 #[test]

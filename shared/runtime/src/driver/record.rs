@@ -1,12 +1,10 @@
 //! Recording: what happened is appended, then shown, and what is owed no longer is dropped.
 
 use djinn_core::input::Input;
-use djinn_core::journal::Record;
 
 use super::moment::renewal;
 use super::writer::{Refused, Written};
 use super::{DriveEnd, Driver, Pass};
-use crate::history::show;
 use crate::port::Ports;
 use crate::port::clock::Clock;
 use crate::settings::milliseconds;
@@ -71,16 +69,6 @@ impl<P: Ports> Driver<P> {
                     }
                 }
             }
-        }
-    }
-
-    /// `nth` is the place of its first entry among those of the journal.
-    async fn show_record(&mut self, record: &Record, nth: u64) {
-        for live in self.live.record(record, nth) {
-            self.show_parent(live);
-        }
-        if let Some(client) = &mut self.client {
-            show(&self.ports, &self.key, client, record).await;
         }
     }
 }

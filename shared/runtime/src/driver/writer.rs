@@ -150,7 +150,8 @@ impl<P: Ports> JournalWriter<P> {
     }
 }
 
-fn run_end(run: &Run, record: &Record) -> RunEnd {
+/// What a run's last record changes beside its journal.
+pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
     let asked = run.asked();
     let language = asked.settings.language;
     let ending = record.entries.iter().find_map(|entry| match &entry.event {

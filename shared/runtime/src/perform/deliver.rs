@@ -3,8 +3,11 @@
 use djinn_core::effect::Delivery;
 use djinn_core::run::Run;
 
-use crate::port::mailbox::Mail;
+use crate::history::close;
+use crate::port::clock::Clock;
+use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
+use crate::settings::expiry_s;
 use crate::sleep::{lay_to_rest, wake};
 
 /// Makes a delivery of a run or task.
@@ -22,7 +25,11 @@ pub async fn deliver<P: Ports>(
         Delivery::Outcome => put_outcome(ports, key, run).await,
         Delivery::Stop(task) => {
             let stop = Mail::Stop { by: run.asked().user.clone() };
-            wake(ports, &key.with_task(task.clone()), &stop).await
+            let task = key.with_task(task.clone());
+            // Whoever works on it, or creates it after this, finds the message; nobody is woken for it.
+            let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
+            ports.store().put_mail(&task, &stop, expires_at_s).await?;
+            close(ports, &task).await.map(|_| ())
         }
     }
 }

@@ -1,0 +1,57 @@
+//! Showing what happens: to our client, and to the driver of the run that this is a task of.
+
+use djinn_core::journal::Record;
+use djinn_core::preview::{Live, Preview};
+
+use super::Driver;
+use crate::history::show;
+use crate::port::clock::Clock;
+use crate::port::{Ports, StoreError};
+
+impl<P: Ports> Driver<P> {
+    /// Shows a record. `nth` is the place of its first entry among those of the journal.
+    pub(super) async fn show_record(&mut self, record: &Record, nth: u64) {
+        for live in self.live.record(record, nth) {
+            self.show_parent(live);
+        }
+        if let Some(client) = &mut self.client {
+            show(&self.ports, &self.key, client, record).await;
+        }
+    }
+
+    /// Shows what tasks in other invocations are writing.
+    pub(super) fn show_live(&mut self, read: &Result<Vec<Live>, StoreError>) {
+        let now_ms = self.now_ms();
+        self.live_at_ms = self.after_ms(self.ports.settings().follow_every);
+        if let Some(client) = &mut self.client {
+            let tasks = read.iter().flatten().filter(|live| live.within().is_some());
+            tasks.for_each(|live| client.live(live, now_ms));
+        }
+    }
+
+    /// Shows what is written here.
+    pub(super) fn show_written(&mut self, live: &Live) {
+        let now_ms = self.ports.clock().now_ms();
+        // A task that is driven here writes to the live log by itself.
+        if let Live::Piece(preview) = live
+            && preview.within.is_none()
+        {
+            self.live.preview(preview);
+            if let Some(task) = &self.key.task {
+                let within = Some(task.clone());
+                self.show_parent(Live::Piece(Preview { within, ..preview.clone() }));
+            }
+        }
+        if let Some(client) = &mut self.client {
+            client.live(live, now_ms);
+        }
+    }
+
+    /// Shows the driver of our run, if it is in this invocation, what this task does.
+    fn show_parent(&self, live: Live) {
+        if let Some(parent) = &self.parent {
+            // The run's driver may be gone; the task goes on.
+            let _ = parent.send(live);
+        }
+    }
+}
