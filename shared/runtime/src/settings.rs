@@ -39,7 +39,8 @@ pub struct Settings {
     pub retention: Duration,
     /// The most that a tool call may take, whatever its tool declares.
     pub tool_timeout: Duration,
-    /// For tests only: a driver that has appended a record hands over, as if its time were up.
+    /// For tests only: a driver that has appended a record starts nothing more, and hands over when
+    /// what it has started is done.
     pub hand_over_after_record: bool,
 }
 

@@ -144,7 +144,7 @@ impl Client {
 
     pub(crate) async fn ask_with(&self, request: RequestBuilder) -> Stream {
         let request = request.header(ACCEPT, "text/event-stream").build().unwrap();
-        let again = always_hands_over().then(|| Again::new(&self.http, &request)).flatten();
+        let again = always_hands_over().then(|| Again::new(&self.http, &request));
         Stream::of(self.http.execute(request).await.unwrap(), again)
     }
 

@@ -27,7 +27,8 @@ pub(crate) struct Stream {
 pub(crate) struct Again {
     http: reqwest::Client,
     request: Request,
-    body: Value,
+    /// `None` for one that follows a run by its id.
+    body: Option<Value>,
     came_back: bool,
 }
 
@@ -87,21 +88,26 @@ impl Frame {
 }
 
 impl Again {
-    /// `None` for a request that is no question.
-    pub(crate) fn new(http: &reqwest::Client, request: &Request) -> Option<Self> {
-        let body = serde_json::from_slice(request.body()?.as_bytes()?).ok()?;
-        Some(Self { http: http.clone(), request: request.try_clone()?, body, came_back: false })
+    pub(crate) fn new(http: &reqwest::Client, request: &Request) -> Self {
+        let body = request.body().and_then(|body| serde_json::from_slice(body.as_bytes()?).ok());
+        Self { http: http.clone(), request: request.try_clone().unwrap(), body, came_back: false }
     }
 
-    /// Asks the same again; a request without a name has been given one.
+    /// Asks the same again; a question without a name has been given one.
     async fn come_back(&mut self, headers: &HeaderMap) -> Response {
-        let path = self.request.url().path();
-        let name = if path == "/runs" { "request_id" } else { "requestId" };
-        if self.body[name].as_str().is_none_or(str::is_empty) {
-            self.body[name] = headers["djinn-request-id"].to_str().unwrap().into();
-        }
         let mut request = self.request.try_clone().unwrap();
-        *request.body_mut() = Some(self.body.to_string().into());
+        let path = request.url().path();
+        let name = if path == "/runs" { "request_id" } else { "requestId" };
+        match &mut self.body {
+            // The cursor is in a header now.
+            None => request.url_mut().set_query(None),
+            Some(body) => {
+                if body[name].as_str().is_none_or(str::is_empty) {
+                    body[name] = headers["djinn-request-id"].to_str().unwrap().into();
+                }
+                *request.body_mut() = Some(body.to_string().into());
+            }
+        }
         self.came_back = true;
         let response = self.http.execute(request).await.unwrap();
         assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());

@@ -41,17 +41,29 @@ const ONCE: &[&str] = &[
     "prompts::",
     "table::",
     "template::",
+    // Invokes the executor by itself, and looks at every invocation.
+    "event::",
+    "executor::",
     // Counts the requests to the stores.
     "cost::",
     // Shows every preview, and a driver without a client writes few.
     "story::the_story_in",
-    // Scripts as many replies as there are model calls, and a hand-over breaks one off.
-    "files::the_agent_knows_what_was_handed_in_before_and_meanwhile",
-    "race::a_file_that_is_told_of_twice_is_one",
     // Names the epoch of the driver that resumes.
     "restart::the_same_request_in_the_next_process",
+    "restart::whoever_comes_back_to_a_run_that_nobody_drives",
     // Is handed over before its buffer is full.
     "viewer::a_client_that_never_reads_is_cut",
+    // Counts the frames of one connection.
+    "come_back::a_plan_at_work_is_followed_on_from_any_frame",
+    "come_back::a_plans_stream_cut_after_any_frame",
+    "come_back::a_run_at_work_is_followed_on_from_any_frame",
+    "plan_solve::who_comes_afterwards_ends_up_with",
+    // Reads the plan's file, in which a write of an earlier driver may come after a later one's.
+    "plan_solve::the_plan_is_kept_as_an_internal_file",
+    // Holds four calls until a fifth starts, and after the first one's record none does.
+    "tool::calls_of_one_reply_run_at_the_same_time",
+    // Fifty tasks write more previews than a driver that comes later can read.
+    "stop::a_stop_reaches_fifty_executors_in_the_middle_of_their_replies",
 ];
 
 /// The tests of the whole with a hand-over after every record.

@@ -22,12 +22,14 @@ const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MOD
 impl<P: Ports> Driver<P> {
     /// Starts every effect that is due, is not in flight and may start now.
     pub(super) async fn start_due(&mut self) -> Pass {
-        if self.is_handing_over() {
+        if self.is_out_of_time() {
             // A task that is driven here hands over by itself, at the same moment.
             let stays = |id: &EffectId, class| {
                 class == EffectClass::Once || matches!(id, EffectId::Task(_))
             };
             self.in_flight.cancel_all_but(stays);
+        }
+        if self.is_handing_over() {
             return Ok(());
         }
         for effect in self.writer.run().due() {
@@ -69,9 +71,14 @@ impl<P: Ports> Driver<P> {
         !self.has_ended() && self.writer.run().due().iter().all(waits)
     }
 
+    /// Whether nothing may start here any more. One that leaves after a record has the time to wait
+    /// for what it has started.
     pub(super) fn is_handing_over(&self) -> bool {
-        let out_of_time = self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms());
-        !self.has_ended() && (out_of_time || self.leaves_after_record)
+        self.is_out_of_time() || (self.leaves_after_record && !self.has_ended())
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        !self.has_ended() && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms())
     }
 
     fn start_model_call(&mut self, call: ModelCall) {
