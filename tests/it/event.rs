@@ -38,7 +38,8 @@ async fn requests_are_answered_as_those_of_their_caller() {
     let (status, _, said) = answered(&door, "upload-v1.json").await;
     let place: Value = serde_json::from_str(&said).unwrap();
     let sales = fs::metadata(root().join("examples/sales.csv")).unwrap().len();
-    assert_eq!((status, &place["fileSize"]), (200, &json!(sales)));
+    let held = (status, &place["fileSize"]);
+    assert_eq!(held, (200, &json!(sales)), "upload-v1.json holds examples/sales.csv: renew it");
     let domain = "https://abcdefghij.execute-api.eu-west-1.amazonaws.com/live/";
     assert!(place["domainUrl"].as_str().unwrap().starts_with(domain), "{place}");
 
