@@ -14,7 +14,7 @@ fn options() -> Options {
     Options {
         copies: 2,
         alarm_every: Duration::from_millis(300),
-        settings: quick_and(&json!({"lease_ms": 600, "renew_every_ms": 200})),
+        settings: quick_and(&json!({"lease_ms": 1_500, "renew_every_ms": 200})),
         ..Options::default()
     }
 }

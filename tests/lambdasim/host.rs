@@ -45,10 +45,11 @@ impl Default for Options {
     }
 }
 
-/// Settings with which nothing that a test waits for takes long.
+/// Settings with which nothing that a test waits for takes long. A lease is long enough for a process
+/// that makes its first connections on a busy machine, which stops it from renewing.
 pub(crate) fn quick() -> Value {
     json!({
-        "lease_ms": 1_000, "renew_every_ms": 300, "mailbox_every_ms": 100, "follow_every_ms": 20,
+        "lease_ms": 2_000, "renew_every_ms": 300, "mailbox_every_ms": 100, "follow_every_ms": 20,
         "dispatch_every_ms": 500, "tool_timeout_ms": 1_000, "hand_over_margin_ms": 300,
     })
 }
