@@ -72,9 +72,10 @@ impl Outcome {
         self.no_mail_is_unheard();
     }
 
-    /// 10: what is left in a mailbox says nothing new, and only stays where a deletion failed. The
-    /// mailbox of a task may hold a stop: should a task that a stop came before ever be invoked, it is
-    /// stopped, and one that ended in the same second does not look again.
+    /// 10: what is left in a mailbox says nothing new, and only stays where something went wrong
+    /// between its putting and its deletion. The mailbox of a task may hold a stop: a task that a stop
+    /// came before is stopped should it ever be invoked, and one that ended in the same second does
+    /// not look again.
     fn no_mail_is_unheard(&self) {
         for (key, mail) in &self.mail {
             if key.task.is_some() && matches!(mail, Mail::Stop { .. }) {
@@ -85,9 +86,9 @@ impl Outcome {
             let (input, write) = (mail.clone().into_input(None), records[0].write.clone());
             let decided = journal.decide(vec![input], journal.epoch(), write, 0);
             assert!(decided.is_none(), "{key} has not heard {mail:?}");
-            let failed = self.log.iter().any(|line| {
-                [": NotDone", ": ReplyLost", ": it Dies"].iter().any(|what| line.contains(what))
-            });
+            let troubles = [": NotDone", ": ReplyLost", ": it Dies", ": it Freezes"];
+            let failed =
+                self.log.iter().any(|line| troubles.iter().any(|what| line.contains(what)));
             assert!(failed, "{key} has kept {mail:?}");
         }
     }
