@@ -25,7 +25,7 @@ pub enum Effect {
     /// Have a task worked on, here or in another invocation. Answered by `TaskEnded`; until then a
     /// task that nobody drives is dispatched again.
     Dispatch(Dispatch),
-    /// Write the plan to its file. Answered by `PlanKept`; a newer version takes its place.
+    /// Write the plan to its file. Answered by `PlanKept`; then a newer version is owed, if there is one.
     KeepPlan {
         /// Which version, from 1.
         version: u32,

@@ -48,9 +48,8 @@ pub async fn task_entries<P: Ports>(
     key: &RunKey,
     record: &Record,
 ) -> Result<Vec<Entry>, StoreError> {
-    let ended = record.entries.iter().filter_map(|entry| match &entry.event {
-        Event::TaskEnded { task, .. } => Some(task),
-        _ => None,
+    let ended = record.entries.iter().filter_map(|entry| {
+        if let Event::TaskEnded { task, .. } = &entry.event { Some(task) } else { None }
     });
     let (mut reading, mut entries) = (JoinSet::new(), BTreeMap::new());
     for (nth, task) in ended.enumerate() {

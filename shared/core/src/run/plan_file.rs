@@ -11,7 +11,9 @@ pub const PLAN_FILE: &str = "TODO.md";
 pub(super) struct PlanFile {
     plan: Option<Plan>,
     version: u32,
-    kept: u32,
+    /// The version that is being written. A newer one waits: of two writes at once, the older might
+    /// be the last.
+    owed: Option<u32>,
 }
 
 impl PlanFile {
@@ -20,17 +22,19 @@ impl PlanFile {
         if self.plan.as_ref() != Some(plan) {
             self.plan = Some(plan.clone());
             self.version += 1;
+            self.owed.get_or_insert(self.version);
         }
     }
 
     /// Takes the answer for a version. `None` if that is not owed, or no longer.
     pub(super) fn kept(&mut self, version: u32) -> Option<()> {
-        let owed = self.kept < self.version && version == self.version;
-        owed.then(|| self.kept = version)
+        self.owed.take_if(|owed| *owed == version)?;
+        self.owed = Some(self.version).filter(|newest| *newest > version);
+        Some(())
     }
 
     pub(super) fn due(&self) -> Option<Effect> {
-        (self.kept < self.version).then_some(Effect::KeepPlan { version: self.version })
+        self.owed.map(|version| Effect::KeepPlan { version })
     }
 
     /// What the file is to hold.

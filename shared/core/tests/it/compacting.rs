@@ -213,12 +213,12 @@ fn the_planner_sums_up_rounds_and_its_tasks_begin_with_the_notes() {
     let create = json!({"command": "create", "steps": ["a"]});
     assert_eq!(tell(&mut journal, plans("t1", 950, create)), ["task:s1.1"]);
     // A round is what the planner sees next; before it, there must be room.
-    assert_eq!(tell(&mut journal, done("s1.1")), ["model:t2.compact", "plan:1"]);
+    assert_eq!(tell(&mut journal, done("s1.1")), ["model:t2.compact"]);
     assert_eq!(journal.run().compacting(), Some(Part { exchanges: 4, items: 1 }));
     let notes = story::replied("t2.compact", "Step a is planned.", &[]);
-    assert_eq!(tell(&mut journal, notes), ["model:t2", "plan:1"]);
+    assert_eq!(tell(&mut journal, notes), ["model:t2"]);
     let update = json!({"command": "update", "steps": ["a", "b"]});
-    assert_eq!(tell(&mut journal, plans("t2", 500, update)), ["task:s2.1", "plan:2"]);
+    assert_eq!(tell(&mut journal, plans("t2", 500, update)), ["task:s2.1"]);
 
     let task = journal.run().task(&TaskId::of(2, 1)).unwrap();
     assert_eq!((task.history.len(), task.task.as_ref().unwrap().before.len()), (0, 1));

@@ -108,15 +108,18 @@ fn the_newest_plan_is_owed_to_its_file_until_it_is_kept() {
     assert!(owed(&[create, "kept 1"]).is_empty());
     let update = ["task_done s1.1", "task_done s2.1", "plans t2 update a; b; c"];
     let updated = [&[create], update.as_slice()].concat();
-    assert_eq!(owed(&updated), [2], "only the newest is");
+    assert_eq!(owed(&updated), [1], "one at a time");
+    let kept = [updated.as_slice(), &["kept 1"]].concat();
+    assert_eq!(owed(&kept), [2]);
     let (journal, _) = told(&updated);
     let plan = journal.run().plan().unwrap().to_markdown();
     assert_eq!(plan, "# t\n\n- [x] s1 a\n- [x] s2 b\n- [ ] s3 c …\n");
     // An answer that comes too late, or for nothing, is no news.
-    let late = input("kept 1");
+    let late = input("kept 2");
     assert!(journal.decide(vec![late], 1, story::write(9), 0).is_none());
     // It is kept while the summary is written, too.
-    assert_eq!(owed(&[&updated, ["task_done s3.1", "plans t3 finish"].as_slice()].concat()), [3]);
+    let finished = ["kept 2", "task_done s3.1", "plans t3 finish"];
+    assert_eq!(owed(&[kept.as_slice(), &finished].concat()), [3]);
 }
 
 #[test]

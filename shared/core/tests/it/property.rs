@@ -164,13 +164,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
     let deliveries = |effect: &&Effect| matches!(effect, Effect::Deliver(_));
     let all = || due.iter().filter(|effect| !deliveries(effect)).map(Effect::id).collect();
     match input {
-        // A plan that changed again is kept as it is then.
-        Input::ModelReplied(replied) => due
-            .iter()
-            .map(Effect::id)
-            .filter(|id| matches!(id, EffectId::Plan(_)))
-            .chain([EffectId::Model(replied.message.clone())])
-            .collect(),
+        Input::ModelReplied(replied) => BTreeSet::from([EffectId::Model(replied.message.clone())]),
         Input::ModelFailed { message, .. } => {
             let mut ended: BTreeSet<_> = all();
             ended.insert(EffectId::Model(message.clone()));
