@@ -183,17 +183,19 @@ async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_replies() {
     plans_fifty(&model);
     // Each has told a part of its reply and would go on for ever.
     let executors = model.on_request(|request| !request.offers("planning"));
-    executors
-        .reply("word ".repeat(20_000))
-        .delta_chars(5)
-        .delay(Duration::from_millis(50))
-        .always();
+    executors.reply("word ".repeat(300)).delta_chars(5).delay(Duration::from_millis(200)).always();
     let mut door = door_for_fifty(&model, &Slow::new());
     let client = door.listen().await;
     let mut stream = client.ask(Protocol::Native, &Question::of("Look!", "s1").deep()).await;
-    let mut speaking = BTreeSet::new();
+    let mut speaking: BTreeSet<String> = BTreeSet::new();
     while speaking.len() < TASKS {
-        let frame = stream.next().await.unwrap();
+        let Some(frame) = stream.next().await else {
+            panic!(
+                "only {} of them speak: {speaking:?} {} requests",
+                speaking.len(),
+                model.requests().len()
+            );
+        };
         if frame.event() == "preview" {
             speaking.extend(frame.json()["within"].as_str().map(str::to_owned));
         }

@@ -1,6 +1,6 @@
 //! Reading the live log of a run: what several writers add, each thing once.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use djinn_core::preview::{Live, Preview};
 
@@ -9,20 +9,24 @@ use crate::port::live::LiveLog;
 use crate::port::{Ports, RunKey, StoreError};
 
 /// How long a write may be behind one of a later moment and is still seen.
-const LATEST_MS: i64 = 1_000;
+const LATEST_MS: i64 = 2_000;
+
+/// How often what came late is looked for.
+const LATE_EVERY_MS: i64 = 500;
 
 /// Where a reader of a live log is.
 ///
 /// Positions follow the moments of writes, which arrive in another order: where several write, a
-/// reader goes on from where it was a second ago, and passes over what it has seen.
+/// reader now and then goes back to where it was before, and passes over what it has seen.
 #[derive(Debug, Default)]
 pub(crate) struct LiveReader {
     /// Where it was when, Unix milliseconds, oldest first.
     positions: VecDeque<(i64, String)>,
-    /// What came after the oldest of these positions.
-    seen: BTreeSet<String>,
+    /// What it has seen since, and when it last did.
+    seen: BTreeMap<String, i64>,
     /// Whether anybody but the run's own driver writes.
     several: bool,
+    late_at_ms: i64,
 }
 
 impl LiveReader {
@@ -36,18 +40,26 @@ impl LiveReader {
         key: &RunKey,
     ) -> Result<Vec<Live>, StoreError> {
         let now_ms = ports.clock().now_ms();
-        let keep = if self.several { LATEST_MS } else { 0 };
-        while self.positions.get(1).is_some_and(|(at_ms, _)| *at_ms <= now_ms - keep) {
-            self.positions.pop_front();
-        }
-        let after = self.positions.front().map_or("", |(_, position)| position.as_str());
-        let (mut read, position) = ports.store().read_live(key, after).await?;
+        let from = match self.several && self.late_at_ms <= now_ms {
+            true => self.go_back(now_ms),
+            false => self.positions.back(),
+        };
+        let from = from.map_or_else(String::new, |(_, position)| position.clone());
+        let (mut read, position) = ports.store().read_live(key, &from).await?;
         self.several |= read.iter().any(|live| live.within().is_some());
-        let names: BTreeSet<String> = read.iter().map(name).collect();
-        read.retain(|live| !self.seen.contains(&name(live)));
-        self.seen = names;
+        read.retain(|live| self.seen.insert(name(live), now_ms).is_none());
         self.positions.push_back((now_ms, position));
         Ok(read)
+    }
+
+    /// Where it was, as long ago as a write may be late.
+    fn go_back(&mut self, now_ms: i64) -> Option<&(i64, String)> {
+        self.late_at_ms = now_ms.saturating_add(LATE_EVERY_MS);
+        while self.positions.get(1).is_some_and(|(at_ms, _)| *at_ms <= now_ms - LATEST_MS) {
+            self.positions.pop_front();
+        }
+        self.seen.retain(|_, at_ms| *at_ms >= now_ms - 2 * LATEST_MS);
+        self.positions.front()
     }
 }
 

@@ -91,9 +91,11 @@ impl LiveWriter {
         early.into_iter().map(Live::Entry).collect()
     }
 
-    /// Somebody watches until then.
+    /// Somebody watches the run until then.
     pub(super) fn watched_until(&mut self, at_ms: i64) {
-        self.watched_until_ms = at_ms;
+        if self.task.is_none() {
+            self.watched_until_ms = at_ms;
+        }
     }
 
     /// What the message being written says so far.

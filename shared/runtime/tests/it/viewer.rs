@@ -65,7 +65,7 @@ fn planned() -> Sim {
         ("t1", Line::say("I plan.").call("planning", plan)),
         ("s1.1.t1", Line::say("I look.").call("look", json!({"for": "gold"}))),
         ("s1.1.t2", Line::say("There is gold.").takes(thinks)),
-        ("s2.1.t1", Line::say("There is none.").takes(thinks)),
+        ("s2.1.t1", Line::say("There is none.").paced(thinks / 4)),
         ("t2", Line::say("I see.").call("planning", json!({"command": "finish"}))),
         ("summary", Line::say("Gold at one place.")),
     ];
@@ -95,6 +95,11 @@ async fn what_a_task_does_is_seen_while_it_is_at_work_and_once() {
             assert!((0..2_000).contains(&late_ms), "client {client} saw {id} after {late_ms} ms");
         }
         assert!(came("s1.1.end")[0] >= 40_000);
+        // So is what it says while it says it.
+        let said =
+            events(&frames, "preview").into_iter().filter(|f| f.contains("\"within\":\"s2.1\""));
+        let said: Vec<&str> = said.collect();
+        assert!(said.len() >= 2, "client {client} was shown {said:?}");
     }
 }
 
