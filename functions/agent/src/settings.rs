@@ -20,10 +20,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_RUN_STEPS`, `DJINN_MAX_TOKENS`,
-    /// `DJINN_MAX_SECONDS`, `DJINN_CLEAR_TOOL_CONTEXT`, `DJINN_MAX_PARALLEL_TOOL_CALLS`,
-    /// `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`, `DJINN_KEEP_TURNS`, `DJINN_BASE_PROMPT`,
-    /// `DJINN_LOCAL` and `DJINN_PUBLIC_URL`.
+    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_SECONDS`,
+    /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
+    /// `DJINN_KEEP_TURNS`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`, `DJINN_PUBLIC_URL` and what plans may
+    /// do (see `plan`).
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -44,18 +44,11 @@ impl Settings {
             keep_turns: small("DJINN_KEEP_TURNS", 1..=100)?.unwrap_or(defaults.context.keep_turns),
             ..defaults.context.clone()
         };
-        let plan = PlanSettings {
-            run_steps: small("DJINN_MAX_RUN_STEPS", 1..=100_000)?
-                .unwrap_or(defaults.plan.run_steps),
-            clear_tool_context: switch(var, "DJINN_CLEAR_TOOL_CONTEXT")?
-                .unwrap_or(defaults.plan.clear_tool_context),
-            ..defaults.plan
-        };
         let run = RunSettings {
             context,
             language: language(var)?,
             budget,
-            plan,
+            plan: plan(var)?,
             max_parallel_tool_calls: small("DJINN_MAX_PARALLEL_TOOL_CALLS", 1..=64)?
                 .unwrap_or(defaults.max_parallel_tool_calls),
             max_observe: small("DJINN_MAX_OBSERVE", 1_000..=1_000_000)?
@@ -79,6 +72,27 @@ impl Settings {
         self.run.models = models;
         self
     }
+}
+
+/// Reads `DJINN_MAX_PLAN_STEPS`, `DJINN_MAX_PARALLEL_TASKS`, `DJINN_MAX_ROUNDS`,
+/// `DJINN_MAX_TASK_STEPS`, `DJINN_MAX_RUN_STEPS`, `DJINN_CLOSE_UPDATE` and
+/// `DJINN_CLEAR_TOOL_CONTEXT`.
+fn plan(var: &dyn Fn(&str) -> Option<String>) -> Result<PlanSettings, BadSetting> {
+    let defaults = PlanSettings::default();
+    let small = |name, most, default| -> Result<u32, BadSetting> {
+        let given = number(var, name, 1..=most)?.and_then(|number| u32::try_from(number).ok());
+        Ok(given.unwrap_or(default))
+    };
+    Ok(PlanSettings {
+        max_steps: small("DJINN_MAX_PLAN_STEPS", 1_000, defaults.max_steps)?,
+        max_tasks: small("DJINN_MAX_PARALLEL_TASKS", 1_000, defaults.max_tasks)?,
+        max_rounds: small("DJINN_MAX_ROUNDS", 100, defaults.max_rounds)?,
+        task_steps: small("DJINN_MAX_TASK_STEPS", 1_000, defaults.task_steps)?,
+        run_steps: small("DJINN_MAX_RUN_STEPS", 100_000, defaults.run_steps)?,
+        close_update: switch(var, "DJINN_CLOSE_UPDATE")?.unwrap_or(defaults.close_update),
+        clear_tool_context: switch(var, "DJINN_CLEAR_TOOL_CONTEXT")?
+            .unwrap_or(defaults.clear_tool_context),
+    })
 }
 
 fn language(var: &dyn Fn(&str) -> Option<String>) -> Result<Language, BadSetting> {
@@ -129,6 +143,12 @@ mod tests {
             assert!(set(name, value).unwrap_err().to_string().starts_with(name));
         }
         assert_eq!(set("DJINN_MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
+        assert_eq!(set("DJINN_MAX_PLAN_STEPS", "1000").unwrap().run.plan.max_steps, 1_000);
+        assert_eq!(set("DJINN_MAX_PARALLEL_TASKS", "3").unwrap().run.plan.max_tasks, 3);
+        assert!(set("DJINN_CLOSE_UPDATE", "1").unwrap().run.plan.close_update);
+        for name in ["DJINN_MAX_PLAN_STEPS", "DJINN_MAX_PARALLEL_TASKS", "DJINN_MAX_ROUNDS"] {
+            assert!(set(name, "1001").unwrap_err().to_string().starts_with(name));
+        }
         assert_eq!(set("DJINN_MAX_RUN_STEPS", "9").unwrap().run.plan.run_steps, 9);
         assert!(none.run.plan.clear_tool_context);
         assert!(!set("DJINN_CLEAR_TOOL_CONTEXT", "0").unwrap().run.plan.clear_tool_context);
