@@ -200,7 +200,7 @@ impl Translator {
         event
     }
 
-    /// See [`Projection::resume`].
+    /// See [`super::Projection::resume`].
     pub fn resume(&mut self) {
         self.texts.resumed = true;
     }
