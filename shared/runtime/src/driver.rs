@@ -212,14 +212,10 @@ impl<P: Ports> Driver<P> {
     async fn wait(&mut self) -> Pass<Vec<Input>> {
         let wake_at_ms = self.next_moment_ms();
         let clock = self.ports.clock();
-        // In a fixed order, so that a test can repeat what happened. Moments first: they are few.
+        // In a fixed order, so that a test can repeat what happened. Moments last: under load there
+        // always is one.
         tokio::select! {
             biased;
-            () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
-            Some(live) = self.written.recv() => {
-                self.show_written(&live);
-                Ok(Vec::new())
-            }
             Some(happening) = self.in_flight.next() => {
                 let mut inputs = Vec::new();
                 // What happened at the same moment goes into the same record.
@@ -234,6 +230,11 @@ impl<P: Ports> Driver<P> {
                 }
                 Ok(inputs)
             }
+            Some(live) = self.written.recv() => {
+                self.show_written(&live);
+                Ok(Vec::new())
+            }
+            () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
         }
     }
 
