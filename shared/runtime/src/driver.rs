@@ -8,6 +8,7 @@ mod begin;
 mod happening;
 mod leave;
 mod live;
+mod look;
 mod mail;
 mod moment;
 mod record;
@@ -34,6 +35,7 @@ use crate::port::{Ports, RunKey};
 use crate::settings::milliseconds;
 use happening::{Happening, InFlight};
 use live::LiveWriter;
+use look::Look;
 pub(crate) use mail::read_mailbox;
 use writer::JournalWriter;
 pub(crate) use writer::run_end;
@@ -132,11 +134,11 @@ struct Driver<P: Ports> {
     live_sender: mpsc::UnboundedSender<Live>,
     live: LiveWriter,
     /// What tasks in other invocations write: when to look, and how.
-    live_at_ms: i64,
+    live_look: Look,
     live_reader: LiveReader,
     /// When tasks that others work on are looked after.
     dispatch_at_ms: i64,
-    mail_at_ms: i64,
+    mail_look: Look,
     mail_to_delete: Vec<String>,
     /// Mail that was recorded here, by its ids; its deletion may have failed.
     heard: BTreeSet<String>,
@@ -158,10 +160,10 @@ impl<P: Ports> Driver<P> {
         let now_ms = ports.clock().now_ms();
         let (live_sender, written) = mpsc::unbounded_channel();
         Self {
-            mail_at_ms: now_ms.saturating_add(milliseconds(settings.mailbox_every)),
+            mail_look: Look::every(settings.mailbox_every, now_ms),
             renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
             live: LiveWriter::new(milliseconds(settings.live_every), journal.run().asked()),
-            live_at_ms: i64::MIN,
+            live_look: Look::every(settings.follow_every, now_ms),
             live_reader: LiveReader::default(),
             dispatch_at_ms: now_ms.saturating_add(milliseconds(settings.dispatch_every)),
             // Its run's alarm brings a task back.
@@ -251,7 +253,7 @@ impl<P: Ports> Driver<P> {
                 return Ok(inputs);
             }
             Happening::Mail(mail) => {
-                self.mail_at_ms = self.after_ms(self.ports.settings().mailbox_every);
+                self.mail_look.looked(self.now_ms());
                 return Ok(self.read_mail(mail));
             }
             // One that was under way when this driver nearly fell asleep.

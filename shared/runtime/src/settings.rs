@@ -13,7 +13,8 @@ pub struct Settings {
     pub lease: Duration,
     /// How often it is renewed; a third of the lease leaves two tries.
     pub renew_every: Duration,
-    /// How often the mailbox is read while anything is in flight.
+    /// How often the mailbox is read while anything is in flight, at least: tasks at work elsewhere have
+    /// it read more often.
     pub mailbox_every: Duration,
     /// Longest a client hears nothing. Below every idle limit on the way (an edge-optimised API
     /// Gateway cuts at 30 s); the original UI's is 10 s.

@@ -49,6 +49,10 @@ impl<P: Ports> Driver<P> {
             tracing::warn!(%error, "mailbox not read");
             Vec::new()
         });
+        if !mail.is_empty() && self.waits_for_tasks() {
+            // Tasks that began together end together, more or less.
+            self.mail_look.expect_news(self.now_ms());
+        }
         self.mail_to_delete.extend(mail.iter().map(Mail::id));
         let partial = self.live.partial();
         mail.into_iter().map(|mail| mail.into_input(partial.clone())).collect()

@@ -22,11 +22,11 @@ impl<P: Ports> Driver<P> {
         let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > self.now_ms());
         let tended = (!self.has_ended()).then(|| {
             let limit = self.writer.run().next_limit().map_or(i64::MAX, |(_, at_ms)| at_ms);
-            self.mail_at_ms.min(self.renew_at_ms).min(limit)
+            self.mail_look.at_ms().min(self.renew_at_ms).min(limit)
         });
         let tasks = self.waits_for_tasks().then(|| {
             let live = self.client.as_ref().filter(|client| client.is_open());
-            live.map_or(self.dispatch_at_ms, |_| self.live_at_ms.min(self.dispatch_at_ms))
+            live.map_or(self.dispatch_at_ms, |_| self.live_look.at_ms().min(self.dispatch_at_ms))
         });
         let moments = [heartbeat, hand_over, tended, tasks, self.live.flush_at_ms()];
         moments.into_iter().flatten().min().unwrap_or(i64::MAX)
@@ -55,8 +55,7 @@ impl<P: Ports> Driver<P> {
         if self.has_ended() {
             return Vec::new();
         }
-        if self.mail_at_ms <= now_ms {
-            self.mail_at_ms = i64::MAX;
+        if self.mail_look.begins(now_ms) {
             let mailbox = self.mailbox();
             self.in_flight.beside(async move { Happening::Mail(mailbox.await) });
         }
@@ -72,7 +71,7 @@ impl<P: Ports> Driver<P> {
     }
 
     /// Whether tasks are at work in other invocations.
-    fn waits_for_tasks(&self) -> bool {
+    pub(super) fn waits_for_tasks(&self) -> bool {
         !self.has_ended() && self.postponed.iter().any(|id| matches!(id, EffectId::Task(_)))
     }
 
@@ -81,6 +80,9 @@ impl<P: Ports> Driver<P> {
         if matches!(id, EffectId::Task(_)) && !self.waits_for_tasks() {
             // Those that begin together have time to begin before they are looked after.
             self.dispatch_at_ms = self.after_ms(self.ports.settings().dispatch_every);
+            let now_ms = self.now_ms();
+            self.mail_look.expect_news(now_ms);
+            self.live_look.expect_news(now_ms);
         }
         self.postponed.insert(id);
     }
@@ -91,8 +93,7 @@ impl<P: Ports> Driver<P> {
             self.postponed.retain(|id| !matches!(id, EffectId::Task(_)));
         }
         let watched = self.client.as_ref().is_some_and(ClientStream::is_open);
-        if watched && self.live_at_ms <= now_ms {
-            self.live_at_ms = i64::MAX;
+        if watched && self.live_look.begins(now_ms) {
             let (ports, key) = (self.ports.clone(), self.key.clone());
             let mut reader = std::mem::take(&mut self.live_reader);
             self.in_flight.beside(async move {

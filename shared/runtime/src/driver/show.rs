@@ -22,7 +22,7 @@ impl<P: Ports> Driver<P> {
     /// Shows what tasks in other invocations are writing.
     pub(super) fn show_live(&mut self, read: &Result<Vec<Live>, StoreError>) {
         let now_ms = self.now_ms();
-        self.live_at_ms = self.after_ms(self.ports.settings().follow_every);
+        self.live_look.looked(now_ms);
         if let Some(client) = &mut self.client {
             let tasks = read.iter().flatten().filter(|live| live.within().is_some());
             tasks.for_each(|live| client.live(live, now_ms));
