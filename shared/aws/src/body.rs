@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 /// DynamoDB's 400 KB, and a transaction below its 4 MB.
 pub(crate) const MAX_INLINE: usize = 100 * 1024;
 
+/// Bytes of JSON that each task of a round holds itself; more than that is stored once for all of them.
+/// Below it, the units that two tasks are written with cost less than an object and its readers.
+pub(crate) const MAX_EACH: usize = 4 * 1024;
+
 /// The JSON of something stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,11 +38,12 @@ pub(crate) mod tests {
 
     /// Any body.
     pub(crate) fn bodies() -> impl Strategy<Value = Body> {
-        prop_oneof![
-            ".{0,60}".prop_map(Body::Inline),
-            ("[a-z/]{1,20}", "[0-9a-f]{64}", any::<u64>()).prop_map(|(object, sha256, length)| {
-                Body::Spilled(Pointer { object, sha256, length })
-            }),
-        ]
+        prop_oneof![".{0,60}".prop_map(Body::Inline), pointers().prop_map(Body::Spilled),]
+    }
+
+    /// Any pointer.
+    pub(crate) fn pointers() -> impl Strategy<Value = Pointer> {
+        ("[a-z/]{1,20}", "[0-9a-f]{64}", any::<u64>())
+            .prop_map(|(object, sha256, length)| Pointer { object, sha256, length })
     }
 }

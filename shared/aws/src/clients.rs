@@ -12,6 +12,7 @@ use tokio::sync::OnceCell;
 use crate::alarm::SchedulerAlarms;
 use crate::counter::RequestCounter;
 use crate::invoke::LambdaInvoker;
+use crate::once::WrittenOnce;
 use crate::secret::Secrets;
 use crate::settings::{LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, Settings};
 use crate::store::AwsStore;
@@ -75,6 +76,7 @@ const IDLE: usize = 32;
 pub(crate) struct Clients {
     pub(crate) settings: Settings,
     pub(crate) counter: RequestCounter,
+    pub(crate) round_starts: WrittenOnce,
     shared: OnceCell<SdkConfig>,
     dynamodb: OnceCell<aws_sdk_dynamodb::Client>,
     s3: OnceCell<aws_sdk_s3::Client>,
@@ -88,6 +90,7 @@ impl Clients {
         Self {
             settings,
             counter: RequestCounter::default(),
+            round_starts: WrittenOnce::default(),
             shared: OnceCell::new(),
             dynamodb: OnceCell::new(),
             s3: OnceCell::new(),

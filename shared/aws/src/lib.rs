@@ -19,6 +19,7 @@ mod lease;
 mod live;
 mod mailbox;
 mod object;
+mod once;
 mod query;
 mod secret;
 mod settings;

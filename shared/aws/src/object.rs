@@ -17,11 +17,22 @@ impl AwsStore {
         if json.len() <= MAX_INLINE {
             return Ok(Body::Inline(json));
         }
-        let sha256 = sha256(json.as_bytes());
-        let object = format!("{}{sha256}", run_prefix(run));
-        let length = json.len() as u64;
-        self.put_object(&object, json.into(), "application/json").await?;
-        Ok(Body::Spilled(Pointer { object, sha256, length }))
+        let pointer = pointer(run, &json);
+        self.put_object(&pointer.object, json.into(), JSON).await?;
+        Ok(Body::Spilled(pointer))
+    }
+
+    /// The object that holds the start of a round, which the tasks of the round share: written once by
+    /// whoever creates them.
+    pub(crate) async fn round_start(
+        &self,
+        run: &RunKey,
+        json: String,
+    ) -> Result<Pointer, StoreError> {
+        let pointer = pointer(run, &json);
+        let write = self.put_object(&pointer.object, json.into(), JSON);
+        self.clients.round_starts.write(&pointer.object, write).await?;
+        Ok(pointer)
     }
 
     /// The JSON of a body, wherever it is.
@@ -30,6 +41,11 @@ impl AwsStore {
             Body::Inline(json) => return Ok(json),
             Body::Spilled(pointer) => pointer,
         };
+        self.pointed_at(&pointer).await
+    }
+
+    /// The JSON in an object.
+    pub(crate) async fn pointed_at(&self, pointer: &Pointer) -> Result<String, StoreError> {
         let bytes = self.get_object(&pointer.object, None).await?;
         if bytes.len() as u64 != pointer.length || sha256(&bytes) != pointer.sha256 {
             return Err(unreadable(&pointer.object, "is not what was written"));
@@ -136,6 +152,15 @@ impl AwsStore {
     pub(crate) fn on_bucket(&self, operation: &'static str) -> Request<'_> {
         Request { operation, on: self.bucket() }
     }
+}
+
+const JSON: &str = "application/json";
+
+/// The object that holds a JSON of a run.
+fn pointer(run: &RunKey, json: &str) -> Pointer {
+    let sha256 = sha256(json.as_bytes());
+    let object = format!("{}{sha256}", run_prefix(run));
+    Pointer { object, sha256, length: json.len() as u64 }
 }
 
 /// Where the long records and exchanges of a run and its tasks lie.

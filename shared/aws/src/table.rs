@@ -29,7 +29,8 @@ pub(crate) enum Item {
     /// under a condition of its own.
     Run(Box<RunItem>),
     /// `RUN#<run>` / `J#<n, 10 digits>`
-    /// a journal record: inputs and entries, or the pointer to them. Written once.
+    /// a journal record: inputs and entries, or the pointer to them; of a task's first one the pointer
+    /// to what it shares with its round. Written once.
     Record(RecordItem),
     /// `RUN#<run>` / `IN#<mail id>`
     /// a message to the run. Replaced by one of the same id, deleted once it is recorded.

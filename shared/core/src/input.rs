@@ -1,5 +1,7 @@
 //! What a run can be told. The journal is the list of these, in order.
 
+mod round_start;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Spent, Usage};
@@ -11,6 +13,7 @@ use crate::id::{CallId, FileName, MessageId, RequestId, SessionId, TaskId, Tenan
 use crate::settings::{OutputStyle, RunSettings};
 use crate::status::RunStatus;
 use crate::tool::{Arguments, OfferedTool, Outcome};
+pub use round_start::RoundStart;
 
 /// Something a run is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -177,7 +180,10 @@ pub struct TaskAsked {
     pub task: TaskId,
     /// The step's words.
     pub words: String,
-    /// What came of the steps it depends on, and of earlier rounds, in the plan's order.
+    /// What came of earlier rounds. Old records have it in `before`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<TaskReport>,
+    /// What came of this round's steps so far, those it depends on among them, in the plan's order.
     pub before: Vec<TaskReport>,
     /// Tasks that may be at work at the same time; they share what viewers can be sent.
     #[serde(default)]
@@ -188,6 +194,13 @@ pub struct TaskAsked {
     /// Why the attempt before this one failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_before: Option<String>,
+}
+
+impl TaskAsked {
+    /// What came of the tasks before it, oldest round first.
+    pub fn reports(&self) -> impl Iterator<Item = &TaskReport> {
+        self.rounds.iter().chain(&self.before)
+    }
 }
 
 /// How a task ended.

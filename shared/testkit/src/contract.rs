@@ -36,6 +36,7 @@ macro_rules! contract_tests {
                 what_does_not_exist_reads_as_nothing,
                 tenants_never_see_each_others_runs,
                 a_task_lives_beside_its_run_and_leaves_the_session_alone,
+                what_tasks_of_a_round_start_from_is_read_with_each_of_them,
             ]
             session: [
                 a_session_answers_one_run_at_a_time,

@@ -5,7 +5,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read, write};
-use crate::body::Body;
+use crate::body::{Body, Pointer};
 use crate::table::{Attributes, Key, record_sort, run_partition};
 
 /// A record. What does not depend on its format lies beside its body, so that code that is older
@@ -20,6 +20,10 @@ pub(crate) struct RecordItem {
     pub(crate) at_ms: i64,
     /// Its inputs and entries, as JSON.
     pub(crate) body: Body,
+    /// Of a task's first record: the object that holds what it shares with others of its round, if
+    /// that is not in its body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) round_start: Option<Pointer>,
     pub(crate) expires: i64,
 }
 
@@ -40,7 +44,7 @@ impl RecordItem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::tests::bodies;
+    use crate::body::tests::{bodies, pointers};
     use crate::item::sample;
     use crate::table::Item;
     use proptest::prelude::*;
@@ -49,10 +53,11 @@ mod tests {
         #[test]
         fn round_trips(
             v in any::<u16>(), n in 0u64..10_000_000_000, epoch in any::<u64>(),
-            at_ms in any::<i64>(), body in bodies(), expires in any::<i64>(),
+            at_ms in any::<i64>(), body in bodies(),
+            round_start in proptest::option::of(pointers()), expires in any::<i64>(),
         ) {
             let write = WriteId::new("h.1.2").unwrap();
-            let record = RecordItem { v, n, write, epoch, at_ms, body, expires };
+            let record = RecordItem { v, n, write, epoch, at_ms, body, round_start, expires };
             let stored = record.to_item(&sample::run()).unwrap();
             prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Record(record))));
         }

@@ -1,15 +1,18 @@
 //! Records: one conditional put each, bodies over 100 KB in the bucket.
 
+use std::borrow::Cow;
+
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use djinn_core::entry::Entry;
-use djinn_core::input::Input;
+use djinn_core::input::{Asked, Input, RoundStart};
 use djinn_core::journal::{FORMAT, Record};
 use djinn_runtime::port::journal::Appended;
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
+use crate::body::{MAX_EACH, Pointer};
 use crate::change::names;
 use crate::conflict::past_conflicts;
 use crate::error::unavailable;
@@ -72,9 +75,9 @@ impl AwsStore {
         record: &Record,
         expires: i64,
     ) -> Result<RecordItem, StoreError> {
-        let body = BodyOut { inputs: &record.inputs, entries: &record.entries };
-        let json = serde_json::to_string(&body)
-            .map_err(|error| StoreError::Unreadable(format!("record {}: {error}", record.n)))?;
+        let (inputs, round_start) = self.without_round_start(key, record).await?;
+        let body = BodyOut { inputs: &inputs, entries: &record.entries };
+        let json = serde_json::to_string(&body).map_err(|error| unreadable(record.n, &error))?;
         Ok(RecordItem {
             v: record.v,
             n: record.n,
@@ -82,8 +85,32 @@ impl AwsStore {
             epoch: record.epoch,
             at_ms: record.at_ms,
             body: self.body(key, json).await?,
+            round_start,
             expires,
         })
+    }
+
+    /// A record's inputs, and an object for what a task's first one shares with others, if that is
+    /// long.
+    async fn without_round_start<'a>(
+        &self,
+        key: &RunKey,
+        record: &'a Record,
+    ) -> Result<(Cow<'a, [Input]>, Option<Pointer>), StoreError> {
+        let whole = Cow::Borrowed(record.inputs.as_slice());
+        if record.n > 0 || key.task.is_none() {
+            return Ok((whole, None));
+        }
+        let mut inputs = record.inputs.clone();
+        let Some(start) = asked_in(&mut inputs).and_then(RoundStart::take_from) else {
+            return Ok((whole, None));
+        };
+        let json = serde_json::to_string(&start).map_err(|error| unreadable(record.n, &error))?;
+        if json.len() <= MAX_EACH {
+            return Ok((whole, None));
+        }
+        let pointer = self.round_start(key, json).await?;
+        Ok((Cow::Owned(inputs), Some(pointer)))
     }
 
     pub(super) async fn read_records(
@@ -102,12 +129,28 @@ impl AwsStore {
         if item.v > FORMAT {
             return Err(StoreError::NewerFormat(item.v));
         }
-        let RecordItem { v, n, write, epoch, at_ms, body, .. } = item;
+        let RecordItem { v, n, write, epoch, at_ms, body, round_start, .. } = item;
         let json = self.json(body).await?;
-        let BodyIn { inputs, entries } = serde_json::from_str(&json)
-            .map_err(|error| StoreError::Unreadable(format!("record {n}: {error}")))?;
+        let BodyIn { mut inputs, entries } =
+            serde_json::from_str(&json).map_err(|error| unreadable(n, &error))?;
+        if let (Some(pointer), Some(asked)) = (round_start, asked_in(&mut inputs)) {
+            let json = self.pointed_at(&pointer).await?;
+            let start: RoundStart =
+                serde_json::from_str(&json).map_err(|error| unreadable(n, &error))?;
+            start.into_task(asked);
+        }
         Ok(Record { v, n, write, epoch, at_ms, inputs, entries })
     }
+}
+
+/// The question among the inputs of a record.
+fn asked_in(inputs: &mut [Input]) -> Option<&mut Asked> {
+    let Some(Input::Asked(asked)) = inputs.first_mut() else { return None };
+    Some(asked)
+}
+
+fn unreadable(n: u64, error: &serde_json::Error) -> StoreError {
+    StoreError::Unreadable(format!("record {n}: {error}"))
 }
 
 /// Whether the record that is stored under this number is the one that was to be written.

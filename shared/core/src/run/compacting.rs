@@ -11,7 +11,7 @@ use crate::conversation::{Conversation, Exchange, Item, Part, Turn, turns_among}
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::id::MessageId;
-use crate::input::{Asked, Finish, ModelReplied, Window};
+use crate::input::{Asked, Finish, ModelReplied, TaskAsked, Window};
 use crate::plan::Plan;
 use crate::settings::Role;
 use crate::tool::{Arguments, Observation, Outcome, Shown};
@@ -44,7 +44,7 @@ struct Open {
 
 impl Compacting {
     pub(super) fn new(asked: &Asked) -> Self {
-        let before = asked.task.iter().flat_map(|task| &task.before);
+        let before = asked.task.iter().flat_map(TaskAsked::reports);
         let before: u64 = before.map(|report| estimated(report.text.len())).sum();
         let own = asked.question.len() + asked.base_prompt.len();
         let earlier = asked.earlier.as_ref().map_or(0, |earlier| earlier.text.len());

@@ -48,7 +48,8 @@ impl Run {
         asked.task = Some(TaskAsked {
             task: task.clone(),
             words: words.to_owned(),
-            before: rounds.chain(solving.reports()).cloned().collect(),
+            rounds: rounds.cloned().collect(),
+            before: solving.reports().cloned().collect(),
             at_once: solving.at_once(&asked.settings.plan),
             ends_at_ms: Some(self.tasks_end_at_ms()),
             failed_before: failed_before.map(str::to_owned),

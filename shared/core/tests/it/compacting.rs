@@ -221,7 +221,7 @@ fn the_planner_sums_up_rounds_and_its_tasks_begin_with_the_notes() {
     assert_eq!(tell(&mut journal, plans("t2", 500, update)), ["task:s2.1"]);
 
     let task = journal.run().task(&TaskId::of(2, 1)).unwrap();
-    assert_eq!((task.history.len(), task.task.as_ref().unwrap().before.len()), (0, 1));
+    assert_eq!((task.history.len(), task.task.as_ref().unwrap().rounds.len()), (0, 1));
     let earlier = task.earlier.clone().unwrap();
     assert_eq!((earlier.text.as_str(), earlier.exchanges), ("Step a is planned.", 4));
     let (task, _) = Run::start(task, 0);

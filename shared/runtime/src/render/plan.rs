@@ -70,10 +70,13 @@ pub(super) fn round_text(
 
 /// Reports whose texts, together, have no more bytes than the window has tokens: about a quarter of
 /// it. The longest are cut, all to the same length.
-pub(super) fn capped(reports: &[TaskReport], limit: u64) -> Vec<TaskReport> {
+pub(super) fn capped<'a>(
+    reports: impl IntoIterator<Item = &'a TaskReport>,
+    limit: u64,
+) -> Vec<TaskReport> {
+    let mut reports: Vec<TaskReport> = reports.into_iter().cloned().collect();
     let sizes: Vec<u64> = reports.iter().map(|report| report.text.len() as u64).collect();
     let most = usize::try_from(level(&sizes, limit)).unwrap_or(usize::MAX);
-    let mut reports = reports.to_vec();
     for report in &mut reports {
         let end = report.text.floor_char_boundary(most);
         if end < report.text.len() {
@@ -89,7 +92,7 @@ pub(super) fn task_values(question: &str, task: &TaskAsked, limit: u64) -> Value
     json!({
         "query": question,
         "words": task.words,
-        "before": capped(&task.before, limit),
+        "before": capped(task.reports(), limit),
         "failed_before": task.failed_before.as_deref().unwrap_or_default(),
     })
 }

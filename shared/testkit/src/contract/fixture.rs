@@ -8,7 +8,7 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{
     CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
 };
-use djinn_core::input::{Asked, Input, ModelReplied, Reply};
+use djinn_core::input::{Asked, Input, ModelReplied, Reply, TaskAsked, TaskReport};
 use djinn_core::journal::{FORMAT, Journal, Record};
 use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_core::settings::RunSettings;
@@ -70,6 +70,32 @@ impl Run {
     /// Who asked.
     pub(super) fn user(&self) -> UserKey {
         UserKey { tenant: self.key.tenant.clone(), user: self.asked.user.clone() }
+    }
+
+    /// A task of it, whose round begins after a conversation that ends with this text.
+    pub(super) fn task(&self, step: u32, text: &str) -> Made<Self> {
+        let report = |task, text: &str| TaskReport {
+            task,
+            words: "Look".to_owned(),
+            text: text.to_owned(),
+            files: Vec::new(),
+            done: true,
+        };
+        let task = TaskId::of(step, 1);
+        let mut made = self.clone();
+        made.key = made.key.with_task(task.clone());
+        made.asked.history =
+            vec![Exchange { question: "Who?".to_owned(), answer: text.to_owned() }];
+        made.asked.task = Some(TaskAsked {
+            words: format!("Step {step}"),
+            rounds: vec![report(TaskId::of(9, 1), text)],
+            before: vec![report(TaskId::of(step + 100, 1), "of this round")],
+            task,
+            at_once: 3,
+            ends_at_ms: Some(self.at_ms + 1_000),
+            failed_before: None,
+        });
+        Ok(made)
     }
 
     /// The same run, asked at another time.

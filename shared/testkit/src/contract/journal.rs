@@ -234,3 +234,21 @@ pub async fn a_task_lives_beside_its_run_and_leaves_the_session_alone(
     assert_eq!((session.active, session.history.len()), (Some(run.key.run), 0));
     Ok(())
 }
+
+/// However long the conversation is that all tasks of a round start from, each has the whole of it, and
+/// what is its own.
+pub async fn what_tasks_of_a_round_start_from_is_read_with_each_of_them(
+    store: &impl Store,
+) -> Checked {
+    for (request, bytes) in [("short", 100), ("long", 20_000), ("longer", 300_000)] {
+        let run = Run::of("s", request)?;
+        for step in 1..=3 {
+            let task = run.task(step, &text_of(bytes))?;
+            let new = task.created_by("w", None)?;
+            assert_eq!(store.create(&task.key, &new).await?, Created::New);
+            assert_eq!(store.create(&task.key, &new).await?, Created::New);
+            assert!(store.read(&task.key, 0).await? == [new.record]);
+        }
+    }
+    Ok(())
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_aws::Aws;
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, TaskId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Created, Journals};
@@ -12,7 +12,7 @@ use djinn_runtime::port::live::LiveLog;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 
 use super::fresh_aws;
-use super::sample::{EXPIRY, end, file, key, lease, new_run, record, session, user};
+use super::sample::{EXPIRY, end, file, key, lease, new_run, new_task, record, session, user};
 
 /// The requests made since the last look, as `2 GetItem, 1 Query`.
 fn made(aws: &Aws) -> String {
@@ -67,6 +67,27 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     assert_eq!(made(&aws), "1 GetObject");
     store.session_of(&run.tenant, "r").await.unwrap();
     assert_eq!(made(&aws), "2 GetItem");
+}
+
+#[tokio::test]
+async fn what_the_tasks_of_a_round_start_from_is_written_once() {
+    let (_stores, aws) = fresh_aws();
+    let (store, run) = (aws.store(), key("s", "r"));
+    let create = async |step, words: &str| {
+        let task = run.with_task(TaskId::of(step, 1));
+        store.create(&task, &new_task(step, words)).await.unwrap();
+        task
+    };
+    create(1, "short").await;
+    assert_eq!(made(&aws), "1 TransactWriteItems", "it is in the record");
+
+    let words = "long ".repeat(2_000);
+    let all: Vec<_> = futures::future::join_all((1..=5).map(|step| create(step, &words))).await;
+    assert_eq!(made(&aws), "1 PutObject, 5 TransactWriteItems");
+    store.read(&all[4], 0).await.unwrap();
+    assert_eq!(made(&aws), "1 GetObject, 1 Query");
+    create(6, &format!("{words}, in another round")).await;
+    assert_eq!(made(&aws), "1 PutObject, 1 TransactWriteItems");
 }
 
 #[tokio::test]

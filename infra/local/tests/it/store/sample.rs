@@ -1,8 +1,10 @@
 //! A run to be, and its records.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::{FileName, MessageId, RequestId, RunId, SessionId, TenantId, UserId, WriteId};
-use djinn_core::input::{Asked, Input, ModelReplied, Reply};
+use djinn_core::id::{
+    FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
+};
+use djinn_core::input::{Asked, Input, ModelReplied, Reply, TaskAsked};
 use djinn_core::journal::{FORMAT, Journal, Record};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
@@ -30,7 +32,33 @@ pub(crate) fn key(session: &str, request: &str) -> RunKey {
 }
 
 pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
-    let asked = Asked {
+    let (_, record) = opened(asked(session, request), at_ms);
+    NewRun { record, lease: Some(lease()), expires_at_s: EXPIRY }
+}
+
+/// A task of the run `r` in the session `s`, whose round begins after these words.
+pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
+    let mut asked = asked("s", "r");
+    asked.history = vec![Exchange { question: "Who?".into(), answer: words.to_owned() }];
+    asked.task = Some(TaskAsked {
+        task: TaskId::of(step, 1),
+        words: format!("Step {step}"),
+        rounds: Vec::new(),
+        before: Vec::new(),
+        at_once: 5,
+        ends_at_ms: Some(9),
+        failed_before: None,
+    });
+    let (_, record) = opened(asked, 5);
+    NewRun { record, lease: None, expires_at_s: EXPIRY }
+}
+
+fn opened(asked: Asked, at_ms: i64) -> (Journal, Record) {
+    Journal::open(asked, 1, WriteId::new("h.1.0").unwrap(), at_ms)
+}
+
+fn asked(session: &str, request: &str) -> Asked {
+    Asked {
         tenant: tenant(),
         user: user(),
         session: SessionId::new(session).unwrap(),
@@ -45,9 +73,7 @@ pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
         files: Vec::new(),
         settings: RunSettings::default(),
         task: None,
-    };
-    let (_, record) = Journal::open(asked, 1, WriteId::new("h.1.0").unwrap(), at_ms);
-    NewRun { record, lease: Some(lease()), expires_at_s: EXPIRY }
+    }
 }
 
 pub(crate) fn lease() -> Lease {
