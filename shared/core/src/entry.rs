@@ -215,6 +215,13 @@ impl Event {
             Self::RunEnded(_) => "run.ended",
         }
     }
+
+    /// What came of the run, if this is its end.
+    #[must_use]
+    pub fn ending(&self) -> Option<&Ending> {
+        let Self::RunEnded(ending) = self else { return None };
+        Some(ending)
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Appending to the journal: decide, write, and when the race was lost, reload and decide again.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::entry::Event;
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
@@ -154,21 +153,7 @@ impl<P: Ports> JournalWriter<P> {
 pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
     let asked = run.asked();
     let language = asked.settings.language;
-    let ending = record.entries.iter().find_map(|entry| match &entry.event {
-        Event::RunEnded(ending) => Some(ending),
-        Event::RunStarted { .. }
-        | Event::RunResumed { .. }
-        | Event::ItemReset { .. }
-        | Event::MessageCompleted { .. }
-        | Event::CallRequested { .. }
-        | Event::CallCompleted { .. }
-        | Event::FileAdded { .. }
-        | Event::ContextCompacted { .. }
-        | Event::PlanChanged { .. }
-        | Event::StepChanged { .. }
-        | Event::TaskStarted { .. }
-        | Event::TaskEnded { .. } => None,
-    });
+    let ending = record.entries.iter().find_map(|entry| entry.event.ending());
     let answer = ending.map(|ending| ending.answer.clone());
     let failure = ending.and_then(|ending| ending.failure.as_ref());
     let sentence = failure.map(|failure| failure.sentence(language));
