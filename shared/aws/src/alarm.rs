@@ -52,7 +52,7 @@ impl SchedulerAlarms {
             .flexible_time_window(window.map_err(|error| incomplete(&error))?)
             .target(target.map_err(|error| incomplete(&error))?)
             .action_after_completion(ActionAfterCompletion::None);
-        let Err(error) = request.send().await else {
+        let Err(error) = Box::pin(request.send()).await else {
             return Ok(());
         };
         match error.as_service_error() {
@@ -72,7 +72,7 @@ impl SchedulerAlarms {
             .delete_schedule()
             .name(schedule_name(key))
             .group_name(&settings.group);
-        let Err(error) = request.send().await else {
+        let Err(error) = Box::pin(request.send()).await else {
             return Ok(());
         };
         match error.as_service_error() {

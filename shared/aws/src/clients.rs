@@ -71,7 +71,8 @@ impl Aws {
 /// a burst of them opened would stay for 90 s, at 30 KB each.
 const IDLE: usize = 32;
 
-/// The clients of one process.
+/// The clients of one process. Each is made in a box: whoever may be the first to use one would hold room
+/// for making it in every future on the way.
 #[derive(Debug)]
 pub(crate) struct Clients {
     pub(crate) settings: Settings,
@@ -110,7 +111,7 @@ impl Clients {
                 .build();
             aws_sdk_dynamodb::Client::from_conf(config)
         };
-        self.dynamodb.get_or_init(make).await
+        self.dynamodb.get_or_init(|| Box::pin(make())).await
     }
 
     pub(crate) async fn s3(&self) -> &aws_sdk_s3::Client {
@@ -130,7 +131,7 @@ impl Clients {
                 .build();
             aws_sdk_s3::Client::from_conf(config)
         };
-        self.s3.get_or_init(make).await
+        self.s3.get_or_init(|| Box::pin(make())).await
     }
 
     pub(crate) async fn lambda(&self) -> &aws_sdk_lambda::Client {
@@ -149,7 +150,7 @@ impl Clients {
             };
             aws_sdk_lambda::Client::from_conf(config.build())
         };
-        self.lambda.get_or_init(make).await
+        self.lambda.get_or_init(|| Box::pin(make())).await
     }
 
     pub(crate) async fn scheduler(&self) -> &aws_sdk_scheduler::Client {
@@ -160,7 +161,7 @@ impl Clients {
                 .build();
             aws_sdk_scheduler::Client::from_conf(config)
         };
-        self.scheduler.get_or_init(make).await
+        self.scheduler.get_or_init(|| Box::pin(make())).await
     }
 
     pub(crate) async fn secrets(&self) -> &aws_sdk_secretsmanager::Client {
@@ -171,7 +172,7 @@ impl Clients {
                 .build();
             aws_sdk_secretsmanager::Client::from_conf(config)
         };
-        self.secrets.get_or_init(make).await
+        self.secrets.get_or_init(|| Box::pin(make())).await
     }
 
     /// The configuration of a service that may be a local one.
@@ -199,7 +200,7 @@ impl Clients {
     /// The configuration of the environment: on Lambda its variables, on a laptop the profile.
     async fn shared(&self) -> &SdkConfig {
         let load = || aws_config::defaults(BEHAVIOR()).retry_config(self.retries()).load();
-        self.shared.get_or_init(load).await
+        self.shared.get_or_init(|| Box::pin(load())).await
     }
 
     fn retries(&self) -> RetryConfig {

@@ -21,12 +21,13 @@ where
 {
     let mut wait = FIRST_WAIT;
     for _ in 0..RETRIES {
-        match send().await {
+        // In a box: an SDK's request is tens of kilobytes, for which every future around it had room.
+        match Box::pin(send()).await {
             Err(error) if error.code() == Some("TransactionConflictException") => {}
             answered => return answered,
         }
         tokio::time::sleep(wait).await;
         wait *= 2;
     }
-    send().await
+    Box::pin(send()).await
 }

@@ -87,7 +87,7 @@ impl LambdaInvoker {
             .function_name(executor)
             .invocation_type(InvocationType::Event)
             .payload(Blob::new(payload));
-        match request.send().await {
+        match Box::pin(request.send()).await {
             Ok(_) => Ok(()),
             Err(error) => Err(unavailable(Request { operation: "Invoke", on: executor }, &error)),
         }

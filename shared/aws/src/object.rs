@@ -63,7 +63,7 @@ impl AwsStore {
     ) -> Result<(), StoreError> {
         let put = self.clients.s3().await.put_object().bucket(self.bucket()).key(key);
         let put = put.content_type(media_type).checksum_algorithm(ChecksumAlgorithm::Sha256);
-        match put.body(ByteStream::from(bytes)).send().await {
+        match Box::pin(put.body(ByteStream::from(bytes)).send()).await {
             Ok(_) => Ok(()),
             Err(error) => Err(unavailable(self.on_bucket("PutObject"), &error)),
         }
@@ -81,7 +81,8 @@ impl AwsStore {
             Some(limit) => Some(format!("bytes=0-{}", limit - 1)),
             None => None,
         };
-        let got = client.get_object().bucket(self.bucket()).key(key).set_range(range).send().await;
+        let get = client.get_object().bucket(self.bucket()).key(key).set_range(range);
+        let got = Box::pin(get.send()).await;
         match got {
             Ok(object) => match object.body.collect().await {
                 Ok(bytes) => Ok(bytes.to_vec()),
@@ -102,7 +103,7 @@ impl AwsStore {
     /// An object's size and when it was written, Unix milliseconds; `None` if it is not there.
     pub(crate) async fn head_object(&self, key: &str) -> Result<Option<Head>, StoreError> {
         let client = self.clients.s3().await;
-        match client.head_object().bucket(self.bucket()).key(key).send().await {
+        match Box::pin(client.head_object().bucket(self.bucket()).key(key).send()).await {
             Ok(head) => {
                 let size = head.content_length().and_then(|length| u64::try_from(length).ok());
                 let written = head.last_modified().and_then(|time| time.to_millis().ok());
@@ -122,7 +123,7 @@ impl AwsStore {
         let (mut keys, mut start) = (Vec::new(), None);
         loop {
             let request = client.list_objects_v2().bucket(self.bucket()).prefix(prefix);
-            let page = match request.set_continuation_token(start.take()).send().await {
+            let page = match Box::pin(request.set_continuation_token(start.take()).send()).await {
                 Ok(page) => page,
                 Err(error) => return Err(unavailable(self.on_bucket("ListObjectsV2"), &error)),
             };
@@ -137,7 +138,7 @@ impl AwsStore {
     /// Deletes an object; one that is gone already is no error.
     pub(crate) async fn delete_object(&self, key: &str) -> Result<(), StoreError> {
         let client = self.clients.s3().await;
-        match client.delete_object().bucket(self.bucket()).key(key).send().await {
+        match Box::pin(client.delete_object().bucket(self.bucket()).key(key).send()).await {
             Ok(_) => Ok(()),
             Err(error) if error.code() == Some("NoSuchKey") => Ok(()),
             Err(error) => Err(unavailable(self.on_bucket("DeleteObject"), &error)),

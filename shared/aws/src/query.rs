@@ -72,7 +72,7 @@ impl AwsStore {
                 .scan_index_forward(!query.newest_first)
                 .set_limit(left.and_then(|left| i32::try_from(left).ok()))
                 .set_exclusive_start_key(start.take());
-            let page = match request.send().await {
+            let page = match Box::pin(request.send()).await {
                 Ok(page) => page,
                 Err(error) => return Err(unavailable(self.request("Query"), &error)),
             };

@@ -25,7 +25,7 @@ impl Secrets {
 impl secret::Secrets for Secrets {
     async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
         let request = self.clients.secrets().await.get_secret_value().secret_id(name);
-        match request.send().await {
+        match Box::pin(request.send()).await {
             Ok(secret) => match secret.secret_string() {
                 Some(text) => Ok(Secret::new(text)),
                 None => Err(SecretError::Missing(format!("the secret `{name}` is not a text"))),

@@ -62,7 +62,7 @@ impl AwsStore {
             .table_name(self.table())
             .set_key(Some(key.attributes()))
             .consistent_read(true);
-        match request.send().await {
+        match Box::pin(request.send()).await {
             Ok(got) => Ok(got.item),
             Err(error) => Err(unavailable(self.request("GetItem"), &error)),
         }

@@ -46,7 +46,7 @@ impl AwsStore {
         let mut tried = 0;
         loop {
             let request = client.transact_write_items().set_transact_items(Some(items.clone()));
-            let Err(error) = request.send().await else {
+            let Err(error) = Box::pin(request.send()).await else {
                 return Ok(Transacted::Done);
             };
             let cause = error.as_service_error();

@@ -105,3 +105,24 @@ async fn a_session_is_read_with_two_queries_however_long_it_is() {
     assert_eq!((view.history.len(), view.files.len()), (10, 40));
     assert_eq!(made(&aws), "2 Query");
 }
+
+/// A driver's future has room for each of them, and so has the stack of whoever polls it.
+#[tokio::test]
+async fn waiting_for_an_operation_takes_little_room() {
+    let (_stores, aws) = fresh_aws();
+    let (store, run) = (aws.store(), key("s", "r"));
+    let (new, last, end) = (new_run("s", "r", 5), record(1, "x"), end("s", 5, RunStatus::Finished));
+    let (session, file) = (session("s"), file("a.md"));
+    let bytes = [
+        size_of_val(&store.create(&run, &new)),
+        size_of_val(&store.append(&run, &last, EXPIRY)),
+        size_of_val(&store.end(&run, &last, &end, EXPIRY)),
+        size_of_val(&store.read(&run, 0)),
+        size_of_val(&store.session(&session)),
+        size_of_val(&store.mail(&run)),
+        size_of_val(&store.take_lease(&run, "h", 1, 2)),
+        size_of_val(&store.write_live(&run, "w", 1, &[])),
+        size_of_val(&store.write_file(&session, &file, b"x")),
+    ];
+    assert!(bytes.iter().all(|bytes| *bytes <= 16 * 1024), "{bytes:?}");
+}
