@@ -84,7 +84,8 @@ async fn entries_of<P: Ports>(
 ) -> Result<Vec<Entry>, StoreError> {
     let records = match is_given_up {
         true => close(ports, key).await?,
-        false => ports.store().read(key, 0).await?,
+        // Its first record holds what it starts with, which may be long, and no entry.
+        false => ports.store().read(key, 1).await?,
     };
     let entries = records.into_iter().flat_map(|record| record.entries);
     Ok(match &key.task {
