@@ -183,7 +183,7 @@ pub struct TaskAsked {
     /// What came of earlier rounds. Old records have it in `before`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<TaskReport>,
-    /// What came of this round's steps so far, those it depends on among them, in the plan's order.
+    /// What came of the steps of this round that it builds on, in the plan's order.
     pub before: Vec<TaskReport>,
     /// Tasks that may be at work at the same time; they share what viewers can be sent.
     #[serde(default)]

@@ -264,6 +264,17 @@ impl Plan {
         })
     }
 
+    /// The steps whose outcomes a step builds on: those it depends on, and those that these do.
+    #[must_use]
+    pub fn behind(&self, id: StepId) -> BTreeSet<StepId> {
+        let mut behind = BTreeSet::new();
+        let mut next = vec![id];
+        while let Some(step) = next.pop().and_then(|id| self.step(id)) {
+            next.extend(step.depends_on.iter().filter(|on| behind.insert(**on)));
+        }
+        behind
+    }
+
     /// Whether no step is being worked on or ready: the planner has the word.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {

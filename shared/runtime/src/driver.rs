@@ -160,10 +160,10 @@ impl<P: Ports> Driver<P> {
         let now_ms = ports.clock().now_ms();
         let (live_sender, written) = mpsc::unbounded_channel();
         Self {
-            mail_look: Look::every(settings.mailbox_every, now_ms),
+            mail_look: Look::for_mail(settings.mailbox_every, now_ms),
             renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
             live: LiveWriter::new(milliseconds(settings.live_every), journal.run().asked()),
-            live_look: Look::every(settings.follow_every, now_ms),
+            live_look: Look::at_live_log(settings.follow_every, now_ms),
             live_reader: LiveReader::default(),
             dispatch_at_ms: now_ms.saturating_add(milliseconds(settings.dispatch_every)),
             // Its run's alarm brings a task back.

@@ -22,6 +22,7 @@ pub struct Response {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) gates: Vec<(usize, Gate)>,
     pub(crate) delay: Option<Duration>,
+    pub(crate) takes: Option<Duration>,
     pub(crate) ending: Ending,
     pub(crate) at_once: bool,
 }
@@ -283,6 +284,14 @@ impl Response {
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = Some(delay);
+        self
+    }
+
+    /// Spreads the whole reply over this time: its chunks follow each other at the same distance. For
+    /// benchmarks.
+    #[must_use]
+    pub fn takes(mut self, whole: Duration) -> Self {
+        self.takes = Some(whole);
         self
     }
 

@@ -118,9 +118,11 @@ impl PlanSolve {
         Some((task.words.as_str(), task.share?, task.failed_before.as_deref()))
     }
 
-    /// What came of this round's tasks so far.
-    pub(super) fn reports(&self) -> impl Iterator<Item = &TaskReport> {
-        self.reports.values()
+    /// What came of this round's steps that a task's step builds on.
+    pub(super) fn reports_before(&self, task: &TaskId) -> impl Iterator<Item = &TaskReport> {
+        let (plan, step) = (self.plan.as_ref(), task.step());
+        let behind = plan.zip(step).map(|(plan, step)| plan.behind(step)).unwrap_or_default();
+        self.reports.iter().filter(move |(id, _)| behind.contains(id)).map(|(_, report)| report)
     }
 
     /// Takes the planner's reply: its commands are carried out at once, and what is ready begins.

@@ -5,6 +5,8 @@
 
 mod joining;
 
+use std::collections::BTreeSet;
+
 use joining::{cut, joining};
 
 use super::compacting::tokens_of_history;
@@ -13,10 +15,15 @@ use crate::agent_loop::Observed;
 use crate::code::{ErrorCode, Failure};
 use crate::conversation::{Compacted, Item};
 use crate::entry::Event;
+use crate::file::ProductFile;
 use crate::id::TaskId;
 use crate::input::{Asked, MAX_REPORT, TaskAsked, TaskEnded, TaskReport};
 use crate::plan::Plan;
 use crate::status::RunStatus;
+
+/// Files that a run made which its next tasks are told of: what each starts with must not grow with the
+/// plan. Older ones can still be read by their names.
+const MAX_MADE: usize = 200;
 
 impl Run {
     /// Whether this is a task of another run's plan.
@@ -42,19 +49,27 @@ impl Run {
             asked.history = self.conversation.history.clone();
             asked.history_tokens = tokens_of_history(&asked.history);
         }
-        asked.files = self.files.all().to_vec();
+        asked.files = self.files_for_tasks();
         asked.settings.budget.steps = share.steps;
         asked.settings.budget.tokens = share.tokens;
         asked.task = Some(TaskAsked {
             task: task.clone(),
             words: words.to_owned(),
             rounds: rounds.cloned().collect(),
-            before: solving.reports().cloned().collect(),
+            before: solving.reports_before(task).cloned().collect(),
             at_once: solving.at_once(&asked.settings.plan),
             ends_at_ms: Some(self.tasks_end_at_ms()),
             failed_before: failed_before.map(str::to_owned),
         });
         Some(asked)
+    }
+
+    /// The user's files, and the newest that the run made.
+    fn files_for_tasks(&self) -> Vec<ProductFile> {
+        let made = self.produced.all();
+        let old = made.get(..made.len().saturating_sub(MAX_MADE)).unwrap_or_default();
+        let old: BTreeSet<_> = old.iter().map(|file| &file.name).collect();
+        self.files.all().iter().filter(|file| !old.contains(&file.name)).cloned().collect()
     }
 
     /// The tasks that somebody may be working on.

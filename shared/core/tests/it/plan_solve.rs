@@ -133,6 +133,7 @@ fn a_task_knows_its_step_what_came_before_and_why_it_is_tried_again() {
     assert_eq!(before, ["s1.1"]);
     assert!(third.files.iter().any(|file| file.name.as_str() == "s1.1.md"));
     let again = run.task(&TaskId::of(2, 2)).unwrap().task.unwrap();
+    assert_eq!(again.before, [], "it does not wait for step 1");
     assert_eq!(again.failed_before.as_deref(), Some("It cannot be done."));
     assert_eq!(run.task(&TaskId::of(2, 1)), None);
     assert_eq!(run.spent().model_calls, 1 + 2 + 2);

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use crate::settings::milliseconds;
 
-/// The first pause after there was a reason to expect news. No read of a store comes back sooner.
-const SHORTEST_MS: i64 = 10;
+/// The first pause after there was a reason to expect mail. No read of a store comes back sooner.
+const MAIL_SOON_MS: i64 = 10;
+
+/// The same for the live log, whose every look is a request to each of its shards.
+const LIVE_SOON_MS: i64 = 20;
 
 /// When to look next. Soon after there was a reason to expect news, and less and less often while
 /// none comes: each pause is half as long again as the one before, so that a piece of news waits for
@@ -15,14 +18,24 @@ const SHORTEST_MS: i64 = 10;
 pub(super) struct Look {
     at_ms: i64,
     pause_ms: i64,
+    shortest_ms: i64,
     longest_ms: i64,
 }
 
 impl Look {
-    /// Looks once in `longest`, until there is a reason to look sooner.
-    pub(super) fn every(longest: Duration, now_ms: i64) -> Self {
-        let longest_ms = milliseconds(longest);
-        Self { at_ms: now_ms.saturating_add(longest_ms), pause_ms: longest_ms, longest_ms }
+    /// Looks for mail, once in `longest` until there is a reason to look sooner.
+    pub(super) fn for_mail(longest: Duration, now_ms: i64) -> Self {
+        Self::every(milliseconds(longest), MAIL_SOON_MS, now_ms)
+    }
+
+    /// The same for the live log.
+    pub(super) fn at_live_log(longest: Duration, now_ms: i64) -> Self {
+        Self::every(milliseconds(longest), LIVE_SOON_MS, now_ms)
+    }
+
+    fn every(longest_ms: i64, soon_ms: i64, now_ms: i64) -> Self {
+        let at_ms = now_ms.saturating_add(longest_ms);
+        Self { at_ms, pause_ms: longest_ms, shortest_ms: soon_ms.min(longest_ms), longest_ms }
     }
 
     /// When it is time, Unix milliseconds; never while a look is under way.
@@ -47,7 +60,7 @@ impl Look {
 
     /// There is a reason to expect news.
     pub(super) fn expect_news(&mut self, now_ms: i64) {
-        self.pause_ms = SHORTEST_MS.min(self.longest_ms);
+        self.pause_ms = self.shortest_ms;
         // One that is under way says itself when the next is.
         if self.at_ms < i64::MAX {
             self.at_ms = self.at_ms.min(now_ms.saturating_add(self.pause_ms));
@@ -74,26 +87,29 @@ mod tests {
 
     #[test]
     fn it_is_regular_while_no_news_is_expected() {
-        let mut look = Look::every(Duration::from_secs(1), 0);
+        let mut look = Look::for_mail(Duration::from_secs(1), 0);
         assert_eq!(moments(&mut look, 3_500), [1_000, 2_000, 3_000]);
     }
 
     #[test]
     fn news_waits_for_a_third_of_the_time_it_took() {
-        let mut look = Look::every(Duration::from_secs(1), 0);
+        let mut look = Look::for_mail(Duration::from_secs(1), 0);
         look.expect_news(0);
         let moments = moments(&mut look, 3_600_000);
         assert_eq!(moments.iter().take(5).collect::<Vec<_>>(), [&10, &20, &35, &57, &90]);
         for pair in moments.windows(2) {
             let [earlier, later] = *pair else { unreachable!("windows of two") };
-            assert!(later - earlier <= (earlier / 2 + SHORTEST_MS).min(1_000), "{earlier} {later}");
+            assert!(
+                later - earlier <= (earlier / 2 + MAIL_SOON_MS).min(1_000),
+                "{earlier} {later}"
+            );
         }
         assert!(moments.len() <= 3_600 + 12, "{} looks in an hour", moments.len());
     }
 
     #[test]
     fn news_expected_during_a_look_makes_the_next_one_soon() {
-        let mut look = Look::every(Duration::from_secs(1), 0);
+        let mut look = Look::for_mail(Duration::from_secs(1), 0);
         assert!(look.begins(1_000));
         look.expect_news(1_005);
         assert_eq!(look.at_ms(), i64::MAX);
@@ -103,7 +119,7 @@ mod tests {
 
     #[test]
     fn it_never_looks_less_often_than_it_may() {
-        let mut look = Look::every(Duration::from_millis(5), 0);
+        let mut look = Look::for_mail(Duration::from_millis(5), 0);
         look.expect_news(0);
         assert_eq!(moments(&mut look, 20), [5, 10, 15, 20]);
     }

@@ -35,7 +35,7 @@ pub(crate) fn respond(bench: &PlanBench, request: &Request) -> Response {
     }
     let replies = request.run().iter();
     let replied = replies.filter(|message| message.role == Role::Assistant).count();
-    let response = Response::default().deltas(["At ", "work."]).delay(bench.work);
+    let response = Response::default().deltas(["At ", "work."]).takes(bench.work);
     if replied < bench.calls {
         response.call(bench.tool.as_str(), (bench.arguments)(replied + 1))
     } else {

@@ -31,10 +31,12 @@ pub(super) async fn deliver(
     running: watch::Receiver<()>,
 ) -> http::Response<Body> {
     let encoded = request.protocol().encode(&response, request);
+    // Before every chunk but the first one, and before the end.
+    let pauses = u32::try_from(encoded.chunks.len()).unwrap_or(u32::MAX).max(1);
     let feed = Feed {
         chunks: encoded.chunks.into(),
         gates: response.gates,
-        delay: response.delay,
+        delay: response.takes.map(|whole| whole / pauses).or(response.delay),
         ending: response.ending,
         at_once: response.at_once,
         position: 0,
