@@ -123,9 +123,9 @@ impl Spent {
         self.usage.add(usage);
     }
 
-    /// Counts one that died with its driver, at what it is taken to have cost.
-    pub fn add_lost_call(&mut self, estimate: &Usage) {
-        self.lost_calls += 1;
+    /// Counts those that died with their driver, at what they are taken to have cost together.
+    pub fn add_lost_calls(&mut self, calls: u32, estimate: &Usage) {
+        self.lost_calls += calls;
         self.usage.add(estimate);
     }
 

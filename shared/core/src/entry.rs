@@ -1,5 +1,7 @@
 //! The public history of a run: what every viewer sees, in whatever protocol.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -115,6 +117,14 @@ pub enum Event {
         /// What it cost.
         usage: Usage,
     },
+    /// The tools of a task have roles now: what an employee who does that would be called.
+    #[serde(rename = "employees.named")]
+    EmployeesNamed {
+        /// The roles, by the names of their tools; not every tool need have one.
+        roles: BTreeMap<String, String>,
+        /// What it cost.
+        usage: Usage,
+    },
     /// The planner made a plan, or changed it. Between two of these, `task.started` puts a step in
     /// progress, and `step.changed` says what became of it.
     #[serde(rename = "plan.changed")]
@@ -208,6 +218,7 @@ impl Event {
             Self::CallCompleted { .. } => "call.completed",
             Self::FileAdded { .. } => "file.added",
             Self::ContextCompacted { .. } => "context.compacted",
+            Self::EmployeesNamed { .. } => "employees.named",
             Self::PlanChanged { .. } => "plan.changed",
             Self::StepChanged { .. } => "step.changed",
             Self::TaskStarted { .. } => "task.started",

@@ -143,6 +143,12 @@ impl MessageId {
         Self("summary".to_owned())
     }
 
+    /// The naming of a task's digital employees.
+    #[must_use]
+    pub fn employees() -> Self {
+        Self("employees".to_owned())
+    }
+
     /// The summing up of older turns before this message is asked for.
     #[must_use]
     pub fn compaction(&self) -> Self {
@@ -159,6 +165,12 @@ impl MessageId {
     #[must_use]
     pub fn is_summary(&self) -> bool {
         self.0 == "summary"
+    }
+
+    /// Whether this names a task's digital employees.
+    #[must_use]
+    pub fn is_employees(&self) -> bool {
+        self.0 == "employees"
     }
 }
 
@@ -232,7 +244,7 @@ fn is_run_id(text: &str) -> bool {
 
 fn is_message_id(text: &str) -> bool {
     let turn = text.strip_suffix(".compact").unwrap_or(text);
-    text == "summary" || turn.strip_prefix('t').is_some_and(is_count)
+    matches!(text, "summary" | "employees") || turn.strip_prefix('t').is_some_and(is_count)
 }
 
 fn is_call_id(text: &str) -> bool {
@@ -310,6 +322,7 @@ mod tests {
         assert_eq!(TaskId::new("s3.1"), Ok(TaskId::of(3, 1)));
         let compaction = MessageId::turn(7).compaction();
         assert_eq!(MessageId::new("t7.compact"), Ok(compaction));
+        assert_eq!(MessageId::new("employees"), Ok(MessageId::employees()));
         for bad in ["t0", "t", "t-1", "t01", "x1", "t1.c1", "summary.compact", "t1.compact.compact"]
         {
             assert!(MessageId::new(bad).is_err(), "{bad}");

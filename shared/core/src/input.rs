@@ -27,8 +27,8 @@ pub enum Input {
     Resumed {
         /// The lease's new epoch; the driver of a lower one stops.
         epoch: u64,
-        /// What the model call that was owed then is taken to have cost: what it did cost died with
-        /// its driver.
+        /// What the model calls that were owed then are taken to have cost: what they did cost died
+        /// with their driver.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost: Option<Usage>,
     },

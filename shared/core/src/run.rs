@@ -1,6 +1,7 @@
 //! The run's machine: what an input makes of it, and what it owes in each state.
 
 mod compacting;
+mod employees;
 mod ended;
 mod ending;
 mod limit;
@@ -12,12 +13,12 @@ mod task;
 use std::collections::BTreeSet;
 
 use compacting::Compacting;
+use employees::Employees;
 pub use ended::Ended;
 pub use plan_file::PLAN_FILE;
 use plan_file::PlanFile;
 pub use plan_solve::PlanSolve;
 use plan_solve::Then;
-use summary::Summary;
 pub use summary::{DELIVERABLES_MARK, Summarizing};
 
 use crate::agent_loop::{AgentLoop, Attempts, MAX_CRASHES, Observed};
@@ -49,6 +50,7 @@ pub struct Run {
     spent: Spent,
     plan_file: PlanFile,
     compacting: Compacting,
+    employees: Employees,
     /// Tasks that were given up while they were at work, and have not been told so.
     to_stop: BTreeSet<TaskId>,
     phase: Phase,
@@ -85,6 +87,7 @@ impl Run {
             spent: Spent::default(),
             plan_file: PlanFile::default(),
             compacting: Compacting::new(&asked),
+            employees: Employees::new(&asked),
             to_stop: BTreeSet::new(),
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
@@ -139,6 +142,7 @@ impl Run {
             (Phase::PlanSolving(solving), None) => due.extend(solving.due()),
             (Phase::Summarizing(summarizing), None) => due.push(summarizing.due()),
         }
+        due.extend(self.employees.due());
         due.extend(self.plan_file.due());
         // The end of the work is a moment on the way: the run waits on after it.
         let wait = |(_, until_ms)| Effect::Wait { limit: Limit::WallTime, until_ms };
@@ -198,7 +202,7 @@ impl Run {
             // A run is asked once; nothing of an ended run is owed to one that is at work.
             Input::Asked(_) | Input::Delivered { .. } | Input::PlanKept { .. } => None,
             Input::Resumed { epoch, lost } => {
-                lost.iter().for_each(|lost| self.spent.add_lost_call(lost));
+                lost.iter().for_each(|lost| self.charge_lost(lost));
                 Some(self.resumed(*epoch, at_ms))
             }
             Input::AttemptFailed { message, attempt, failure, usage } => {
@@ -258,6 +262,7 @@ impl Run {
 
     fn resumed(&mut self, epoch: u64, at_ms: i64) -> Vec<(String, Event)> {
         let mut events = vec![(format!("resumed.{epoch}"), Event::RunResumed { epoch })];
+        self.employees.resumed();
         if self.compacting.resumed() {
             return events;
         }
@@ -289,6 +294,11 @@ impl Run {
         usage: &Usage,
         at_ms: i64,
     ) -> Option<Vec<(String, Event)>> {
+        if message.is_employees() {
+            self.employees.attempt_failed(attempt).then_some(())?;
+            self.spent.add_model_call(usage);
+            return Some(Vec::new());
+        }
         let attempts = self.attempts_at(message).filter(|attempts| attempts.next() == attempt)?;
         attempts.failed += 1;
         let id = format!("{message}.reset{}", attempts.failed);
@@ -306,6 +316,9 @@ impl Run {
     }
 
     fn replied(&mut self, replied: &ModelReplied, at_ms: i64) -> Option<Vec<(String, Event)>> {
+        if replied.message.is_employees() {
+            return self.employees_named(replied);
+        }
         self.attempts_at(&replied.message)?;
         self.spent.add_model_call(&replied.reply.usage);
         if self.compacting().is_some() {
@@ -358,29 +371,5 @@ impl Run {
             [Item::Turn(turn)] => turn.calls.is_empty() && !turn.text.trim().is_empty(),
             _ => false,
         }
-    }
-
-    fn summarized(
-        &mut self,
-        replied: &ModelReplied,
-        because: Option<Failure>,
-        at_ms: i64,
-    ) -> Vec<(String, Event)> {
-        let summary = Summary::read(&replied.reply.text, &self.produced);
-        let completed = Event::MessageCompleted {
-            message: replied.message.clone(),
-            text: summary.text.clone(),
-            reasoning: replied.reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
-            cut: false,
-            usage: replied.reply.usage,
-        };
-        let mut events = vec![(replied.message.to_string(), completed)];
-        let answer = match summary.text.is_empty() {
-            true => self.conversation.last_words().to_owned(),
-            false => summary.text,
-        };
-        let status = if because.is_some() { RunStatus::Failed } else { RunStatus::Finished };
-        events.extend(self.end(status, answer, summary.files, because, at_ms));
-        events
     }
 }

@@ -55,12 +55,20 @@ pub enum Role {
     Executor,
     /// Summing up the older turns of a conversation that grows too long.
     Compactor,
+    /// Naming a task's digital employees.
+    Employees,
 }
 
 impl Role {
     /// Every role that a deployment can configure a model for.
-    pub const ALL: &[Self] =
-        &[Self::React, Self::Summary, Self::Planner, Self::Executor, Self::Compactor];
+    pub const ALL: &[Self] = &[
+        Self::React,
+        Self::Summary,
+        Self::Planner,
+        Self::Executor,
+        Self::Compactor,
+        Self::Employees,
+    ];
 
     /// The word used in settings, logs and spans.
     #[must_use]
@@ -71,6 +79,7 @@ impl Role {
             Self::Planner => "planner",
             Self::Executor => "executor",
             Self::Compactor => "compactor",
+            Self::Employees => "employees",
         }
     }
 }
@@ -130,6 +139,8 @@ pub struct PlanSettings {
     /// Whether a task's tool calls and their results stay out of its run's conversation (default
     /// yes).
     pub clear_tool_context: bool,
+    /// Whether a model names a role for each tool of a task, for viewers (default no).
+    pub employees: bool,
 }
 
 impl Default for PlanSettings {
@@ -142,6 +153,7 @@ impl Default for PlanSettings {
             task_steps: 40,
             close_update: false,
             clear_tool_context: true,
+            employees: false,
         }
     }
 }

@@ -208,6 +208,7 @@ impl Connection {
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }
             | Event::ContextCompacted { .. }
+            | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
             | Event::RunEnded(_) => {}
@@ -247,6 +248,7 @@ impl Closed {
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }
             | Event::ContextCompacted { .. }
+            | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
             | Event::TaskStarted { .. }

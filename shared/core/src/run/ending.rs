@@ -34,6 +34,7 @@ impl Run {
     /// The work ends here: what of it is done is kept, and how the rest ends.
     fn abandon(&mut self) -> Vec<(String, Event)> {
         self.compacting.close();
+        self.employees.close();
         match &mut self.phase {
             Phase::Reacting(agent) => agent.abandon(),
             Phase::PlanSolving(solving) => {
@@ -52,6 +53,9 @@ impl Run {
         failure: &Failure,
         at_ms: i64,
     ) -> Option<Vec<(String, Event)>> {
+        if message.is_employees() {
+            return self.employees.close().then(Vec::new);
+        }
         self.attempts_at(message)?;
         if self.compacting_failed(message) {
             return Some(Vec::new());

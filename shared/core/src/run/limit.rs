@@ -4,9 +4,9 @@
 //! a task may use up is its share of what its run has left: see [`PlanSolve::hand_out`].
 
 use super::{MAX_HOPS, Phase, PlanSolve, Run, Summarizing};
-use crate::budget::{Budget, Share};
+use crate::budget::{Budget, Share, Usage};
 use crate::code::{ErrorCode, Failure};
-use crate::effect::Limit;
+use crate::effect::{Effect, Limit};
 use crate::entry::Event;
 use crate::plan::{Plan, StepStatus};
 use crate::settings::{Mode, PlanSettings};
@@ -65,6 +65,12 @@ impl Run {
         } else {
             None
         }
+    }
+
+    /// Charges the model calls that died with their driver, at what they are taken to have cost.
+    pub(super) fn charge_lost(&mut self, estimate: &Usage) {
+        let calls = self.due().iter().filter(|owed| matches!(owed, Effect::CallModel(_))).count();
+        self.spent.add_lost_calls(u32::try_from(calls).unwrap_or(u32::MAX), estimate);
     }
 
     /// Gives every task that can begin its share of what is left.

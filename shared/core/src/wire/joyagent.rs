@@ -44,7 +44,7 @@ pub struct AgentResponse {
     pub is_final: bool,
     /// What kind of event it is.
     pub message_type: &'static str,
-    /// The role the original's executors give a tool.
+    /// The role of the tool whose event it is, if a model has named one for its task by then.
     pub digital_employee: Option<String>,
     /// Milliseconds since 1970, as a string: the UI breaks on a number.
     pub message_time: String,
@@ -81,6 +81,8 @@ pub struct Translator {
     language: Language,
     texts: Texts,
     calls: BTreeMap<(Option<TaskId>, CallId), RequestedCall>,
+    /// The roles of a task's tools.
+    employees: BTreeMap<Option<TaskId>, BTreeMap<String, String>>,
     mode: Mode,
     /// The plan as this client knows it.
     plan: Option<Plan>,
@@ -96,9 +98,9 @@ impl Translator {
     /// A translator for one connection.
     #[must_use]
     pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
-        let (texts, calls) = (Texts::default(), BTreeMap::new());
+        let (texts, calls, employees) = (Texts::default(), BTreeMap::new(), BTreeMap::new());
         let (mode, plan) = (Mode::default(), None);
-        Self { run, request, links, language, texts, calls, mode, plan }
+        Self { run, request, links, language, texts, calls, employees, mode, plan }
     }
 
     /// The run of this connection.
@@ -131,6 +133,10 @@ impl Translator {
                 Vec::new()
             }
             Event::FileAdded { .. } | Event::ContextCompacted { .. } => Vec::new(),
+            Event::EmployeesNamed { roles, .. } => {
+                self.employees.insert(entry.within.clone(), roles.clone());
+                Vec::new()
+            }
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
             Event::MessageCompleted { message, text, .. } => {
@@ -214,27 +220,29 @@ impl Translator {
     }
 
     fn completed(&self, entry: &Entry, call: &CallId, outcome: &Outcome) -> Option<AgentResponse> {
-        let (id, at_ms) = (entry.id.clone(), entry.at_ms);
+        let (id, at_ms) = (entry.id.as_str(), entry.at_ms);
         let requested = self.calls.get(&(entry.within.clone(), call.clone()))?;
+        let roles = self.employees.get(&entry.within);
+        let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
+        let shown = |event| Some(AgentResponse { digital_employee: role, ..event });
         let text = match outcome {
             Outcome::Done(observation) => match &observation.shown {
                 Shown::FileWritten { file } => {
-                    return Some(self.file(&id, "写入文件", file, at_ms));
+                    return shown(self.file(id, "写入文件", file, at_ms));
                 }
-                Shown::FileRead { file } => return Some(self.file(&id, "读取文件", file, at_ms)),
+                Shown::FileRead { file } => return shown(self.file(id, "读取文件", file, at_ms)),
                 Shown::Text => observation.text.clone(),
                 // The plan has an event of its own.
                 Shown::Plan { .. } => return None,
             },
             Outcome::Failed { reason, detail } => format!("{}: {detail}", reason.as_str()),
         };
-        requested.visible.then(|| {
-            let mut event = self.event(&id, "tool_result", at_ms);
-            event.tool_result = Some(json!({
-                "toolName": requested.tool, "toolParam": requested.arguments, "toolResult": text,
-            }));
-            event
-        })
+        requested.visible.then_some(())?;
+        let mut event = self.event(id, "tool_result", at_ms);
+        event.tool_result = Some(json!({
+            "toolName": requested.tool, "toolParam": requested.arguments, "toolResult": text,
+        }));
+        shown(event)
     }
 
     fn file(&self, id: &str, command: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {

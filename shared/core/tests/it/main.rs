@@ -14,6 +14,7 @@ mod budget;
 mod client;
 mod compacting;
 mod early;
+mod employees;
 mod golden;
 mod machine;
 mod plan;

@@ -9,7 +9,7 @@ use djinn_core::id::{
     CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
 };
 use djinn_core::input::{
-    Asked, AskedCall, Finish, Input, ModelReplied, Reply, TaskEnded, TaskReport, Window,
+    Asked, AskedCall, Finish, Input, ModelReplied, Reply, TaskAsked, TaskEnded, TaskReport, Window,
 };
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::PLANNING_TOOL;
@@ -48,6 +48,26 @@ pub(crate) fn asked_to_plan(question: &str) -> Asked {
     let mut asked = asked(question);
     asked.settings.mode = Mode::PlanSolve;
     asked
+}
+
+/// The same, as a task whose digital employees are to be named.
+pub(crate) fn asked_as_a_task(question: &str) -> Asked {
+    let mut asked = asked_to_plan(question);
+    asked.settings.plan.employees = true;
+    asked.task = Some(TaskAsked {
+        task: TaskId::of(1, 1),
+        words: "look it up".to_owned(),
+        before: Vec::new(),
+        at_once: 1,
+        ends_at_ms: None,
+        failed_before: None,
+    });
+    asked
+}
+
+/// The reply that names a task's employees.
+pub(crate) fn names(text: &str) -> Input {
+    replied("employees", text, &[])
 }
 
 /// After a conversation of so many tokens, with models that take `window`.

@@ -1,0 +1,108 @@
+//! Digital employees: who does what each tool does for a task, so that viewers see a team at work.
+//!
+//! One model call names a role for each tool. It is made beside the task's own turns and only for
+//! show: whatever comes of it, the task goes on as it would without, and at its end nobody waits for
+//! it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::Run;
+use crate::agent_loop::{Attempts, MAX_CRASHES};
+use crate::effect::{Effect, ModelCall, ToolChoice};
+use crate::entry::Event;
+use crate::id::MessageId;
+use crate::input::{Asked, ModelReplied};
+use crate::settings::Role;
+
+/// The most bytes of a role's name: about 13 characters in Chinese, and 40 in English.
+const MAX_NAME: usize = 40;
+
+/// The most tools that have a role.
+const MAX_NAMES: usize = 64;
+
+/// The call that names the roles, while it is owed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Employees {
+    open: Option<Attempts>,
+}
+
+impl Employees {
+    /// Only a task has them, and only where its settings say so.
+    pub(super) fn new(asked: &Asked) -> Self {
+        let wanted = asked.task.is_some() && asked.settings.plan.employees;
+        Self { open: wanted.then(Attempts::default) }
+    }
+
+    pub(super) fn due(&self) -> Option<Effect> {
+        self.open.map(|attempts| {
+            Effect::CallModel(ModelCall {
+                message: MessageId::employees(),
+                role: Role::Employees,
+                attempt: attempts.next(),
+                failed: attempts.failed,
+                tool_choice: ToolChoice::None,
+            })
+        })
+    }
+
+    /// An attempt failed. Whether that was the one that is owed.
+    pub(super) fn attempt_failed(&mut self, attempt: u32) -> bool {
+        let open = self.open.as_mut().filter(|open| open.next() == attempt);
+        open.map(|open| open.failed += 1).is_some()
+    }
+
+    /// The driver died. The call is given up one crash before the task itself would be, or it could
+    /// take the task down with it.
+    pub(super) fn resumed(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.crashes += 1;
+        }
+        self.open.take_if(|open| open.crashes + 1 >= MAX_CRASHES);
+    }
+
+    /// Nobody waits for the call any more. Whether somebody did.
+    pub(super) fn close(&mut self) -> bool {
+        self.open.take().is_some()
+    }
+}
+
+impl Run {
+    /// Takes the reply that names the roles. `None` if it is not waited for.
+    pub(super) fn employees_named(
+        &mut self,
+        replied: &ModelReplied,
+    ) -> Option<Vec<(String, Event)>> {
+        self.employees.close().then_some(())?;
+        let usage = replied.reply.usage;
+        self.spent.add_model_call(&usage);
+        let roles = read(replied);
+        let named = (!roles.is_empty()).then_some(Event::EmployeesNamed { roles, usage });
+        Some(named.map(|named| (replied.message.to_string(), named)).into_iter().collect())
+    }
+}
+
+/// The roles that a reply gives the tools it was told of, by their tools. Of whatever else it says
+/// nothing remains.
+fn read(replied: &ModelReplied) -> BTreeMap<String, String> {
+    let is_tool = |name: &String| replied.offered.iter().any(|tool| tool.name == *name);
+    let named = object(&replied.reply.text).into_iter().filter_map(|(tool, role)| {
+        let role = role.as_str()?.trim();
+        (is_tool(&tool) && is_name(role)).then(|| (tool, role.to_owned()))
+    });
+    named.take(MAX_NAMES).collect()
+}
+
+/// The JSON object in a text: what stands in its block of JSON, or what begins and ends with braces.
+fn object(text: &str) -> Map<String, Value> {
+    let fenced = text.split_once("```json").map(|(_, rest)| rest);
+    let text = fenced.map_or(text, |rest| rest.split("```").next().unwrap_or(rest));
+    let object = text.find('{').zip(text.rfind('}'));
+    let object = object.and_then(|(start, end)| text.get(start..=end)).unwrap_or_default();
+    serde_json::from_str(object).unwrap_or_default()
+}
+
+fn is_name(role: &str) -> bool {
+    (1..=MAX_NAME).contains(&role.len()) && !role.contains(char::is_control)
+}
