@@ -21,11 +21,14 @@ struct Told {
     tasks: BTreeMap<TaskId, Vec<Entry>>,
 }
 
-/// Two tasks at once, the second of which ends first; then the planner is done.
+/// Two tasks at once, the second of which ends first; then the planner is done. The roles of a task's
+/// tools are known when it has used one of them.
 fn told() -> Told {
     let plan = json!({"command": "create", "title": "t", "steps": ["a", "b"],
         "depends_on": [[], []]});
-    let (mut journal, first) = Journal::open(story::asked_to_plan("why?"), 1, story::write(0), 0);
+    let mut asked = story::asked_to_plan("why?");
+    asked.settings.plan.employees = true;
+    let (mut journal, first) = Journal::open(asked, 1, story::write(0), 0);
     let mut records = vec![first];
     let mut tell = |journal: &mut Journal, input: Input| {
         let n = journal.next();
@@ -40,6 +43,7 @@ fn told() -> Told {
         let inputs = vec![
             story::replied("t1", "I look.", &[("read", json!({"of": "x"}))]),
             story::returned("t1.c1", "found"),
+            story::names(&json!({"file_tool": format!("Clerk of {task}")}).to_string()),
             story::broke_off("t2", 1),
             story::replied("t2", "I write.", &[("file_tool", json!({"of": "y"}))]),
             story::wrote("t2.c1", &format!("{task}.md")),
@@ -97,6 +101,23 @@ fn folded(protocol: Protocol, frames: &str) -> String {
         events.insert(event["messageId"].as_str().unwrap().to_owned(), event);
     }
     format!("{events:#?}")
+}
+
+#[test]
+fn a_tools_events_carry_its_role_once_that_is_known() {
+    let told = told();
+    for protocol in PROTOCOLS {
+        let mut connection = connection(protocol, true);
+        let frames: Vec<Vec<String>> =
+            told.records.iter().map(|record| told.show(&mut connection, record)).collect();
+        let both = frames[2].concat() + &frames[3].concat();
+        let carries = |what: &str| received(&both).iter().filter(|f| f.data.contains(what)).count();
+        for task in ["s1.1", "s2.1"] {
+            assert_eq!(carries(&format!("Clerk of {task}")), 1, "{protocol:?}");
+        }
+        let name = format!("employees_{protocol:?}").to_lowercase();
+        insta::assert_snapshot!(name, frames[2].concat());
+    }
 }
 
 #[test]
