@@ -87,6 +87,13 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// What two calls cost together.
+    #[must_use]
+    pub fn plus(mut self, other: Self) -> Self {
+        self.add(&other);
+        self
+    }
+
     fn add(&mut self, other: &Self) {
         self.input_tokens += other.input_tokens;
         self.output_tokens += other.output_tokens;

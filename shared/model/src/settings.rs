@@ -67,7 +67,8 @@ pub enum Key {
     Stored(String),
 }
 
-/// A model's sampling temperature. The role summary always gets 0.01, unless none is sent.
+/// A model's sampling temperature. The roles summary, compactor and employees always get 0.01, unless
+/// none is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Temperature {
     /// 0, and none for models that are known to refuse one.
@@ -157,15 +158,12 @@ impl Settings {
         }
     }
 
-    /// The model of a role and its name here; `None` when no model is configured. The compactor has
-    /// the summary's unless it was given one.
+    /// The model of a role and its name here; `None` when no model is configured. A role that serves
+    /// another has that one's unless it was given one.
     #[must_use]
     pub fn model(&self, role: Role) -> Option<(&str, &ModelSettings)> {
         let of_role = |role: Role| self.roles.get(role.as_str());
-        let own = match role {
-            Role::Compactor => of_role(role).or_else(|| of_role(Role::Summary)),
-            Role::React | Role::Summary | Role::Planner | Role::Executor => of_role(role),
-        };
+        let own = of_role(role).or_else(|| of_role(served(role)?));
         let name = own.or(self.default.as_ref())?;
         self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model))
     }
@@ -182,6 +180,15 @@ impl Settings {
             Key::Stored(name) => Some(name.as_str()),
             Key::None | Key::Given(_) => None,
         })
+    }
+}
+
+/// The role whose model this one has as long as it has none of its own.
+fn served(role: Role) -> Option<Role> {
+    match role {
+        Role::Compactor => Some(Role::Summary),
+        Role::Employees => Some(Role::Executor),
+        Role::React | Role::Summary | Role::Planner | Role::Executor => None,
     }
 }
 

@@ -61,6 +61,8 @@ fragments! {
     TASK_QUESTION = "task/question", 1_200_000;
     /// What closes every request of a task's loop.
     TASK_NEXT_STEP = "task/next_step", 10_000;
+    /// Asks for the roles of a task's tools.
+    TASK_EMPLOYEES = "task/employees", 40_000;
     /// The output style `html`.
     STYLE_HTML = "style/html", 1_000;
     /// The output style `docs`.

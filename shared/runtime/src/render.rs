@@ -1,6 +1,7 @@
 //! From a run's state to a model request: the instructions, the conversation, and what of it fits.
 
 mod compaction;
+mod employees;
 mod fitting;
 mod group;
 mod outcome;
@@ -14,7 +15,7 @@ use djinn_core::file::ProductFile;
 use djinn_core::input::{Asked, Dropped};
 use djinn_core::run::Run;
 use djinn_core::settings::{Language, OutputStyle, Role};
-use djinn_core::tool::ToolSpec;
+use djinn_core::tool::{OfferedTool, ToolSpec};
 use fitting::{Fixed, Room};
 use group::{Group, groups};
 pub(crate) use plan::planning_tool;
@@ -36,6 +37,8 @@ const MAX_BASE_PROMPT: usize = 20_000;
 pub struct Rendered {
     /// The request.
     pub request: ModelRequest,
+    /// The tools that it tells of: those that may be called, or those that are to have roles.
+    pub offered: Vec<OfferedTool>,
     /// What did not fit.
     pub dropped: Option<Dropped>,
     /// The tokens it would have had with that, as we count them.
@@ -64,7 +67,11 @@ pub fn request(
     count: impl Fn(&str) -> u64,
 ) -> Result<Rendered, TooLong> {
     let language = run.asked().settings.language;
-    let tools = if call.tool_choice == ToolChoice::None { Vec::new() } else { tools };
+    let told_of: &[ToolSpec] = match call.role {
+        Role::React | Role::Planner | Role::Executor | Role::Employees => &tools,
+        Role::Summary | Role::Compactor => &[],
+    };
+    let offered = told_of.iter().map(ToolSpec::offered).collect();
     let said = match call.role {
         Role::React | Role::Planner | Role::Executor => {
             let words = LoopWords::of(prompts, call.role, run, limit);
@@ -72,7 +79,9 @@ pub fn request(
         }
         Role::Summary => summary::said(prompts, run, limit, count)?,
         Role::Compactor => compaction::said(prompts, run, limit, count)?,
+        Role::Employees => employees::said(prompts, run, &tools, limit, count)?,
     };
+    let tools = if call.tool_choice == ToolChoice::None { Vec::new() } else { tools };
     let Said { system, messages, dropped, tokens } = said;
     let tool_choice = call.tool_choice.clone();
     let request = ModelRequest {
@@ -84,7 +93,7 @@ pub fn request(
         tools,
         tool_choice,
     };
-    Ok(Rendered { request, dropped, tokens })
+    Ok(Rendered { request, offered, dropped, tokens })
 }
 
 /// What an agent in its loop is told besides its conversation.

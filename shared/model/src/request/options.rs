@@ -103,7 +103,7 @@ fn temperature(model: &ModelSettings, role: Role, thinking: Option<Thinking>) ->
     }
     let of_role = |react| match role {
         Role::React | Role::Planner | Role::Executor => react,
-        Role::Summary | Role::Compactor => SUMMARY_TEMPERATURE,
+        Role::Summary | Role::Compactor | Role::Employees => SUMMARY_TEMPERATURE,
     };
     match model.temperature {
         Temperature::Never => None,

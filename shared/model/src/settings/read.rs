@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::fields::Fields;
 use super::{
     FunctionCallType, Key, ModelSettings, Provider, Settings, SettingsError, Shape, Temperature,
-    Thinking, ThinkingStyle,
+    Thinking, ThinkingStyle, served,
 };
 
 /// Roles of agents that are still to come: a configuration may name them already.
@@ -102,7 +102,7 @@ fn from_json(json: &str, var: Vars<'_>) -> Result<Settings, SettingsError> {
         .into_iter()
         .map(|(role, value)| read_role(role, &value, &known))
         .collect::<Result<BTreeMap<_, _>, _>>()?;
-    for role in Role::ALL.iter().filter(|role| **role != Role::Compactor) {
+    for role in Role::ALL.iter().filter(|role| served(**role).is_none()) {
         if default.is_none() && !roles.contains_key(role.as_str()) {
             return Err(SettingsError::new(
                 "default",

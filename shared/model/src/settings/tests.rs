@@ -108,6 +108,8 @@ fn everything_can_be_set() {
             (Role::Executor, "main".to_owned()),
             // It has the summary's unless it is named.
             (Role::Compactor, "small".to_owned()),
+            // It has the executor's.
+            (Role::Employees, "main".to_owned()),
         ])
     );
     assert_eq!(settings.stored_keys().collect::<Vec<_>>(), [key]);
@@ -141,7 +143,7 @@ fn what_is_wrong_is_said_with_its_place() {
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"critic": "a"}})),
-        "roles.critic is no role; there are react, summary, planner, executor, compactor, report, search, code, analysis"
+        "roles.critic is no role; there are react, summary, planner, executor, compactor, employees, report, search, code, analysis"
     );
     assert_eq!(
         whole(json!({"models": {"a": ok}, "roles": {"react": 1}})),

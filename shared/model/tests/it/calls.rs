@@ -344,7 +344,7 @@ async fn claude_does_not_think_where_that_is_refused() {
 }
 
 #[tokio::test]
-async fn the_summary_has_its_own_temperature() {
+async fn what_is_no_turn_has_its_own_temperature() {
     for (temperature, name, role, expected) in [
         (Temperature::Default, "gpt-4.1", Role::React, json!(0.0)),
         (Temperature::Default, "gpt-4.1", Role::Summary, json!(0.01)),
@@ -353,6 +353,10 @@ async fn the_summary_has_its_own_temperature() {
         (Temperature::Fixed(0.7), "gpt-5", Role::React, json!(0.7)),
         (Temperature::Fixed(0.7), "gpt-4.1", Role::Summary, json!(0.01)),
         (Temperature::Never, "gpt-4.1", Role::Summary, Value::Null),
+        (Temperature::Fixed(0.7), "gpt-4.1", Role::Compactor, json!(0.01)),
+        (Temperature::Default, "gpt-4.1", Role::Employees, json!(0.01)),
+        (Temperature::Fixed(0.7), "gpt-4.1", Role::Employees, json!(0.01)),
+        (Temperature::Never, "gpt-4.1", Role::Employees, Value::Null),
     ] {
         let change = |settings: &mut ModelSettings| {
             settings.temperature = temperature;

@@ -37,15 +37,16 @@ impl<P: Ports> Driver<P> {
         })
     }
 
-    /// What the model call that is owed is taken to have cost a driver that died over it.
+    /// What the model calls that are owed are taken to have cost a driver that died over them.
     fn lost_usage(&self) -> Option<Usage> {
-        self.writer.run().due().into_iter().find_map(|effect| match effect {
+        let lost = self.writer.run().due().into_iter().filter_map(|effect| match effect {
             Effect::CallModel(call) => self.model_call(call).estimate(),
             Effect::RunTool(_)
             | Effect::Wait { .. }
             | Effect::Dispatch(_)
             | Effect::KeepPlan { .. }
             | Effect::Deliver(_) => None,
-        })
+        });
+        lost.reduce(Usage::plus)
     }
 }

@@ -75,6 +75,7 @@ impl LiveWriter {
                 | Event::CallCompleted { .. }
                 | Event::FileAdded { .. }
                 | Event::ContextCompacted { .. }
+                | Event::EmployeesNamed { .. }
                 | Event::PlanChanged { .. }
                 | Event::StepChanged { .. }
                 | Event::TaskStarted { .. }

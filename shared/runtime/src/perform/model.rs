@@ -56,7 +56,7 @@ impl<P: Ports> Call<P> {
                 Err(failure) => return vec![self.failed(failure)],
             };
             let (sent_text, error) = match self.attempt(&rendered).await {
-                Ok(reply) => return vec![replied(&self.call.message, reply, &rendered, limit)],
+                Ok(reply) => return vec![replied(&self.call.message, reply, rendered, limit)],
                 Err(failed_attempt) => failed_attempt,
             };
             let call = &rendered.request.call;
@@ -117,7 +117,7 @@ impl<P: Ports> Call<P> {
         let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
         let tools = match role {
             Role::Planner => vec![render::planning_tool(self.ports.prompts(), language)],
-            Role::React | Role::Executor | Role::Summary | Role::Compactor => {
+            Role::React | Role::Executor | Role::Summary | Role::Compactor | Role::Employees => {
                 self.ports.tools().specs(language)
             }
         };
@@ -163,11 +163,11 @@ impl<P: Ports> Call<P> {
     }
 }
 
-fn replied(message: &MessageId, reply: Reply, rendered: &Rendered, limit: u64) -> Input {
-    let offered = rendered.request.tools.iter().map(|tool| tool.offered()).collect();
-    let (message, dropped) = (message.clone(), rendered.dropped);
+fn replied(message: &MessageId, reply: Reply, rendered: Rendered, limit: u64) -> Input {
+    let Rendered { offered, dropped, tokens, .. } = rendered;
+    let message = message.clone();
     let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
-    let tokens = rendered.tokens.max(reply.usage.input_tokens.saturating_add(left_out));
+    let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
     let window = Some(Window { tokens, limit });
     Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
 }
@@ -176,7 +176,8 @@ fn replied(message: &MessageId, reply: Reply, rendered: &Rendered, limit: u64) -
 struct Pieces {
     message: MessageId,
     attempt: u32,
-    /// Whether anybody is to see it: what sums up older turns is for the model alone.
+    /// Whether nobody is to see it: what sums up older turns is for the model alone, and of the
+    /// roles of tools only what is read from them is shown.
     hidden: bool,
     text: u64,
     reasoning: u64,
@@ -188,7 +189,7 @@ impl Pieces {
         Self {
             message: call.message.clone(),
             attempt: call.attempt,
-            hidden: call.role == Role::Compactor,
+            hidden: matches!(call.role, Role::Compactor | Role::Employees),
             text: 0,
             reasoning: 0,
             deliverables: (call.role == Role::Summary).then(HiddenTail::default),

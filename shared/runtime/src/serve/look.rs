@@ -125,7 +125,8 @@ impl RunNow {
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }
-            | Event::ContextCompacted { .. } => {}
+            | Event::ContextCompacted { .. }
+            | Event::EmployeesNamed { .. } => {}
         }
     }
 }

@@ -80,6 +80,10 @@ fn line(event: &Event) -> String {
         Event::ContextCompacted { exchanges, turns, .. } => {
             format!("sums up {exchanges} exchanges and {turns} turns")
         }
+        Event::EmployeesNamed { roles, .. } => {
+            let roles = roles.iter().map(|(tool, role)| format!("{tool} is a {role}"));
+            format!("employs: {}", roles.collect::<Vec<_>>().join(", "))
+        }
         Event::PlanChanged { plan } => {
             let steps = plan.steps().iter();
             let steps = steps.map(|step| format!("{} {:?}", step.words(), step.status));
