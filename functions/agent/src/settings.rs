@@ -15,6 +15,9 @@ pub struct Settings {
     pub base_prompt: String,
     /// On a laptop: one fixed user, and CORS answered by the app. Never set on Lambda.
     pub local: bool,
+    /// Whether plans that are asked for in JoyAgent's protocols have digital employees, even if
+    /// those of `run` have none: their events have a place for them.
+    pub joyagent_employees: bool,
     /// The origin (and path) that clients reach us at, where it cannot be told from a request.
     pub public_url: Option<String>,
 }
@@ -59,6 +62,7 @@ impl Settings {
         Ok(Self {
             run,
             base_prompt: var("DJINN_BASE_PROMPT").unwrap_or_default(),
+            joyagent_employees: employees(var)? != Employees::Never,
             local: var("DJINN_LOCAL").as_deref() == Some("1"),
             public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
         })
@@ -75,8 +79,8 @@ impl Settings {
 }
 
 /// Reads `DJINN_MAX_PLAN_STEPS`, `DJINN_MAX_PARALLEL_TASKS`, `DJINN_MAX_ROUNDS`,
-/// `DJINN_MAX_TASK_STEPS`, `DJINN_MAX_RUN_STEPS`, `DJINN_CLOSE_UPDATE` and
-/// `DJINN_CLEAR_TOOL_CONTEXT`.
+/// `DJINN_MAX_TASK_STEPS`, `DJINN_MAX_RUN_STEPS`, `DJINN_CLOSE_UPDATE`,
+/// `DJINN_CLEAR_TOOL_CONTEXT` and `DJINN_DIGITAL_EMPLOYEES`.
 fn plan(var: &dyn Fn(&str) -> Option<String>) -> Result<PlanSettings, BadSetting> {
     let defaults = PlanSettings::default();
     let small = |name, most, default| -> Result<u32, BadSetting> {
@@ -92,7 +96,26 @@ fn plan(var: &dyn Fn(&str) -> Option<String>) -> Result<PlanSettings, BadSetting
         close_update: switch(var, "DJINN_CLOSE_UPDATE")?.unwrap_or(defaults.close_update),
         clear_tool_context: switch(var, "DJINN_CLEAR_TOOL_CONTEXT")?
             .unwrap_or(defaults.clear_tool_context),
+        employees: employees(var)? == Employees::Always,
     })
+}
+
+/// Whose tasks have digital employees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Employees {
+    Always,
+    JoyAgent,
+    Never,
+}
+
+fn employees(var: &dyn Fn(&str) -> Option<String>) -> Result<Employees, BadSetting> {
+    const NAME: &str = "DJINN_DIGITAL_EMPLOYEES";
+    match var(NAME).as_deref() {
+        None | Some("" | "joyagent") => Ok(Employees::JoyAgent),
+        Some("1") => Ok(Employees::Always),
+        Some("0") => Ok(Employees::Never),
+        Some(other) => Err(BadSetting::new(NAME, "1, 0 or joyagent", other)),
+    }
 }
 
 fn language(var: &dyn Fn(&str) -> Option<String>) -> Result<Language, BadSetting> {
@@ -155,6 +178,16 @@ mod tests {
         assert_eq!(
             set("DJINN_CLEAR_TOOL_CONTEXT", "no").unwrap_err().to_string(),
             "DJINN_CLEAR_TOOL_CONTEXT must be 1 or 0, got `no`"
+        );
+        for (value, always, joyagent) in
+            [("1", true, true), ("", false, true), ("joyagent", false, true), ("0", false, false)]
+        {
+            let set = set("DJINN_DIGITAL_EMPLOYEES", value).unwrap();
+            assert_eq!((set.run.plan.employees, set.joyagent_employees), (always, joyagent));
+        }
+        assert_eq!(
+            set("DJINN_DIGITAL_EMPLOYEES", "yes").unwrap_err().to_string(),
+            "DJINN_DIGITAL_EMPLOYEES must be 1, 0 or joyagent, got `yes`"
         );
         let url = set("DJINN_PUBLIC_URL", "http://h/x/").unwrap().public_url;
         assert_eq!(url.as_deref(), Some("http://h/x"));

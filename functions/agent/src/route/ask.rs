@@ -37,6 +37,8 @@ struct Names {
     /// Whether its clients name styles of their own, which add nothing.
     own_styles: bool,
     base_prompt: &'static str,
+    /// Whether its events have a place for digital employees.
+    employees: bool,
 }
 
 const JOYAGENT: Names = Names {
@@ -46,6 +48,7 @@ const JOYAGENT: Names = Names {
     style: "outputStyle",
     own_styles: true,
     base_prompt: "basePrompt",
+    employees: true,
 };
 
 const NATIVE: Names = Names {
@@ -55,6 +58,7 @@ const NATIVE: Names = Names {
     style: "output_style",
     own_styles: false,
     base_prompt: "base_prompt",
+    employees: false,
 };
 
 /// `POST /AutoAgent`.
@@ -200,6 +204,8 @@ impl Asking {
             let failure = Failure::new(ErrorCode::InvalidField, sentence);
             return Err(Refusal::from(failure).about(names.base_prompt));
         }
+        let mut settings = agent.settings.run.clone();
+        settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
         let question = Question {
             tenant: caller.tenant,
             user: caller.user,
@@ -208,7 +214,7 @@ impl Asking {
             text: text.to_owned(),
             output_style,
             base_prompt: joined(&agent.settings.base_prompt, own),
-            settings: agent.settings.run.clone(),
+            settings,
         };
         self.run = Some(question.run_key().run);
         Ok(question)
