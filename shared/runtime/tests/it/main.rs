@@ -14,6 +14,7 @@
 mod asleep;
 mod compacting;
 mod crash;
+mod employees;
 mod expiry;
 mod fault;
 mod give_up;

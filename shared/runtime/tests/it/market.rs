@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use djinn_core::entry::Entry;
-use djinn_core::settings::{Mode, RunSettings};
+use djinn_core::settings::{Mode, PlanSettings, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
@@ -54,9 +54,29 @@ fn lines() -> Vec<(&'static str, Line)> {
     ]
 }
 
+/// What names the employees of a task: well, badly, late, and for the third not at all.
+fn employees() -> Vec<(&'static str, Line)> {
+    let ms = Duration::from_millis;
+    vec![
+        ("s1.1.employees", Line::say(r#"```json {"look": "Analyst", "write": "Clerk"}```"#)),
+        ("s2.1.employees", Line::say("There is nobody.").takes(ms(30))),
+        ("s4.1.employees", Line::say(r#"{"send": "Courier"}"#).takes(ms(200))),
+    ]
+}
+
 /// A simulation of the story. Looking takes longer than the time between two renewals of a lease.
 pub(crate) fn sim(points: Points, ledger: &Ledger) -> Sim {
-    let model = StoryModel::new(lines(), points.clone());
+    sim_with(points, ledger, employees())
+}
+
+/// The same with other employees.
+pub(crate) fn sim_with(
+    points: Points,
+    ledger: &Ledger,
+    employees: Vec<(&'static str, Line)>,
+) -> Sim {
+    let lines = lines().into_iter().chain(employees);
+    let model = StoryModel::new(lines, points.clone());
     let tool = |name, effect, takes_ms| LedgerTool {
         takes: Duration::from_millis(takes_ms),
         // Longer than any process stands still.
@@ -75,13 +95,28 @@ pub(crate) fn settings() -> RunSettings {
     RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() }
 }
 
+/// The same with digital employees.
+pub(crate) fn with_employees() -> RunSettings {
+    let plan = PlanSettings { employees: true, ..PlanSettings::default() };
+    RunSettings { plan, ..settings() }
+}
+
 /// Tells the story to its end, to a client that asks again.
 pub(crate) async fn told(sim: &mut Sim) -> Vec<Entry> {
-    sim.run_to_end(&sim.question(settings())).await.unwrap()
+    told_with(sim, settings()).await
+}
+
+/// The same with other settings.
+pub(crate) async fn told_with(sim: &mut Sim, settings: RunSettings) -> Vec<Entry> {
+    sim.run_to_end(&sim.question(settings)).await.unwrap()
 }
 
 /// The calls that must not be repeated, as the ledger and the history name them.
 pub(crate) const ONCE: [&str; 2] = ["s3.1.t1.c1", "s4.1.t1.c2"];
+
+/// What viewers see besides, where there are employees.
+pub(crate) const EMPLOYED: [&str; 2] =
+    ["s1.1.employees employs: look Analyst, write Clerk", "s4.1.employees employs: send Courier"];
 
 /// The history of the story.
 pub(crate) const TOLD: [&str; 39] = [

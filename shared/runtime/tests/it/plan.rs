@@ -5,13 +5,17 @@ use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::TaskId;
+use djinn_core::settings::RunSettings;
 use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::model::ModelRequest;
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::{Fate, Passed, Points};
 use djinn_testkit::sim::Sim;
 
-use crate::market::{ONCE, expected, seen, settings, sim, told};
+use crate::market::{
+    EMPLOYED, ONCE, expected, seen, settings, sim, told, told_with, with_employees,
+};
 use crate::story::visible;
 
 #[tokio::test(start_paused = true)]
@@ -72,30 +76,54 @@ fn simulated(points: Points, ledger: &Ledger, posts: bool) -> Sim {
     sim
 }
 
+/// What is seen without the employees, after a look at those.
+fn seen_besides(entries: &[Entry], employed: bool, name: &str) -> Vec<String> {
+    let (employees, seen) =
+        seen(entries).into_iter().partition::<Vec<_>, _>(|line| line.contains(".employees "));
+    assert_eq!(employees, if employed { &EMPLOYED[..] } else { &[] }, "{name}");
+    seen
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_plan_survives_a_crash_of_any_process_at_every_point() {
-    for (posts, machines) in [(false, &[false, true][..]), (true, &[false])] {
+    sweep(&settings(), 12, &[(false, &[false, true]), (true, &[false])]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_does_one_with_digital_employees() {
+    // One of the four calls is refused, and costs nothing.
+    sweep(&with_employees(), 15, &[(false, &[false, true])]).await;
+}
+
+/// Kills each process at every point of a plan that takes so many model calls, with a client that
+/// stays or does not, on one machine or on several.
+async fn sweep(settings: &RunSettings, calls: u32, ways: &[(bool, &[bool])]) {
+    let employed = settings.plan.employees;
+    for (posts, machines) in ways.iter().copied() {
         let points = Points::new();
         let mut undisturbed = simulated(points.clone(), &Ledger::default(), posts);
-        assert_eq!(seen(&told(&mut undisturbed).await), expected(&[]));
+        let entries = told_with(&mut undisturbed, settings.clone()).await;
+        assert_eq!(seen_besides(&entries, employed, "undisturbed"), expected(&[]));
         let passed = points.passed();
         println!("{} points", passed.len());
         for (nth, point) in passed.iter().enumerate() {
             println!("{nth:4} process {} {}", point.process, point.name);
         }
         everything_was_reached(&passed, posts);
+        let names = passed.iter().filter(|point| point.name.ends_with(".employees"));
+        assert_eq!(names.count(), if employed { 7 } else { 0 }, "before each, and after three");
         for one_machine in machines.iter().copied() {
             for (at, point) in passed.iter().enumerate() {
                 let ledger = Ledger::default();
                 let mut sim = simulated(Points::killing_at(at), &ledger, posts);
                 sim.one_machine = one_machine;
-                let entries = told(&mut sim).await;
+                let entries = told_with(&mut sim, settings.clone()).await;
                 assert_eq!(sim.points.passed()[..=at], passed[..=at], "not the same again");
                 let with = if one_machine { "all die with" } else { "dies:" };
                 let name = format!("{with} process {} {} ({at})", point.process, point.name);
-                let lost = uncertain(&passed, at, one_machine);
-                assert_eq!(seen(&entries), expected(&lost), "{name}");
-                what_was_lost_is_charged(&sim, &entries, &name);
+                let lost = uncertain(&passed, at, one_machine, employed);
+                assert_eq!(seen_besides(&entries, employed, &name), expected(&lost), "{name}");
+                what_was_lost_is_charged(&sim, &entries, calls, &name);
                 for call in ONCE {
                     let times = ledger.count(&format!("send {call}"));
                     let known = !lost.contains(&call);
@@ -134,15 +162,17 @@ fn everything_was_reached(passed: &[Passed], posts: bool) {
 
 /// The calls of which nobody knows whether they happened when a process dies there: those it has
 /// begun, and whose results it has not recorded.
-fn uncertain(passed: &[Passed], at: usize, one_machine: bool) -> Vec<&'static str> {
-    let records = [("s3.1.t1.c1", "s3.1 Append", 2), ("s4.1.t1.c2", "s4.1 Append", 2)];
-    assert_eq!(records.map(|(call, ..)| call), ONCE);
-    let is_uncertain = |(_, record, n): &(&str, &str, u64)| {
-        let place = |n| {
+fn uncertain(passed: &[Passed], at: usize, one_machine: bool, employed: bool) -> Vec<&'static str> {
+    // The records of a call's begin and its result. Of employees one hears before the first of the
+    // one task, and between those of the other.
+    let places = if employed { [(3, 4), (2, 4)] } else { [(2, 3), (2, 3)] };
+    let records = [(ONCE[0], "s3.1 Append", places[0]), (ONCE[1], "s4.1 Append", places[1])];
+    let is_uncertain = |(_, record, (begun, recorded)): &(&str, &str, (u64, u64))| {
+        let place = |n: &u64| {
             let name = format!("after {record} {n}");
             passed.iter().position(|point| point.name == name).unwrap()
         };
-        let (begun, recorded) = (place(*n), place(n + 1));
+        let (begun, recorded) = (place(begun), place(recorded));
         let dies = one_machine || passed[at].process == passed[begun].process;
         dies && (begun..recorded).contains(&at)
     };
@@ -151,19 +181,20 @@ fn uncertain(passed: &[Passed], at: usize, one_machine: bool) -> Vec<&'static st
 
 /// Every model call that was made is charged: at what it cost, or, where that died with its driver, at
 /// an estimate, which is marked.
-fn what_was_lost_is_charged(sim: &Sim, entries: &[Entry], name: &str) {
+fn what_was_lost_is_charged(sim: &Sim, entries: &[Entry], calls: u32, name: &str) {
     let Some(Event::RunEnded(ending)) = entries.last().map(|entry| &entry.event) else {
         panic!("no end: {name}")
     };
     let spent = ending.spent;
-    let made = sim.ports.model.asked().len();
-    assert_eq!(spent.model_calls, 12, "{name}");
-    if made > 12 {
+    let is_refused = |request: &ModelRequest| request.call.contains("/s3.1.employees/");
+    let made = sim.ports.model.asked().iter().filter(|request| !is_refused(request)).count();
+    assert_eq!(spent.model_calls, calls, "{name}");
+    if made > calls as usize {
         assert!(spent.lost_calls > 0, "{made} calls, none marked: {name}");
     }
     // Each costs 110; an estimate counts every letter of a request.
     assert!(spent.tokens() >= made as u64 * 110, "{made} calls, {spent:?}: {name}");
     if spent.lost_calls == 0 {
-        assert_eq!(spent.tokens(), 12 * 110, "{name}");
+        assert_eq!(spent.tokens(), u64::from(calls) * 110, "{name}");
     }
 }

@@ -81,7 +81,7 @@ fn line(event: &Event) -> String {
             format!("sums up {exchanges} exchanges and {turns} turns")
         }
         Event::EmployeesNamed { roles, .. } => {
-            let roles = roles.iter().map(|(tool, role)| format!("{tool} is a {role}"));
+            let roles = roles.iter().map(|(tool, role)| format!("{tool} {role}"));
             format!("employs: {}", roles.collect::<Vec<_>>().join(", "))
         }
         Event::PlanChanged { plan } => {

@@ -1,0 +1,147 @@
+//! Digital employees are for show: whatever becomes of the call that names them, a plan goes on as it
+//! would without, and no later.
+
+use std::time::Duration;
+
+use djinn_core::budget::Usage;
+use djinn_core::entry::{Entry, Event};
+use djinn_core::input::Input;
+use djinn_core::settings::Role;
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::model::{Message, ModelErrorKind};
+use djinn_testkit::ledger::Ledger;
+use djinn_testkit::point::Points;
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::Line;
+
+use crate::market::{EMPLOYED, seen, settings, sim, sim_with, told_with, with_employees};
+use crate::story::visible;
+
+const TASKS: [&str; 4] = ["s1.1.employees", "s2.1.employees", "s3.1.employees", "s4.1.employees"];
+
+/// What is seen when, without the employees and without what it cost.
+fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
+    let lines = entries.iter().filter_map(|entry| match &entry.event {
+        Event::EmployeesNamed { .. } => None,
+        Event::RunEnded(_) => Some((entry.at_ms, "end".to_owned())),
+        Event::RunStarted { .. }
+        | Event::RunResumed { .. }
+        | Event::ItemReset { .. }
+        | Event::MessageCompleted { .. }
+        | Event::CallRequested { .. }
+        | Event::CallCompleted { .. }
+        | Event::FileAdded { .. }
+        | Event::ContextCompacted { .. }
+        | Event::PlanChanged { .. }
+        | Event::StepChanged { .. }
+        | Event::TaskStarted { .. }
+        | Event::TaskEnded { .. } => {
+            Some((entry.at_ms, visible(std::slice::from_ref(entry)).concat()))
+        }
+    });
+    let mut lines: Vec<_> = lines.collect();
+    lines.sort();
+    lines
+}
+
+fn model_calls(entries: &[Entry]) -> u32 {
+    let Some(Event::RunEnded(ending)) = entries.last().map(|entry| &entry.event) else {
+        panic!("no end")
+    };
+    ending.spent.model_calls
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_becomes_of_them_the_plan_goes_on_as_without_and_no_later() {
+    let plain = told_with(&mut sim(Points::new(), &Ledger::default()), settings()).await;
+    let named = r#"{"look": "Analyst"}"#;
+    let again = || {
+        let kind = ModelErrorKind::Overloaded;
+        Line::say(named).failing_after(0, kind).failing_after(0, kind).failing_after(0, kind)
+    };
+    for (about, line, cost) in [
+        ("at once", Line::say(named), 4),
+        ("an hour late", Line::say(named).takes(Duration::from_secs(3_600)), 0),
+        ("no JSON", Line::say("I would rather not."), 4),
+        ("too long", Line::say(&format!(r#"{{"look": "{}"}}"#, "Analyst ".repeat(90))), 4),
+        ("refused", Line::say(named).failing_after(0, ModelErrorKind::KeyRefused), 0),
+        ("overloaded for good", again(), 0),
+        (
+            "broken off in its middle",
+            Line::say(named).failing_after(9, ModelErrorKind::BrokenOff),
+            4,
+        ),
+    ] {
+        let employees = TASKS.map(|message| (message, line.clone())).into();
+        let mut sim = sim_with(Points::new(), &Ledger::default(), employees);
+        let entries = told_with(&mut sim, with_employees()).await;
+        assert_eq!(timed(&entries), timed(&plain), "{about}");
+        assert_eq!(model_calls(&entries), 12 + cost, "{about}");
+        assert_eq!(
+            named_by(&entries),
+            if cost > 0 && line_names(about) { 4 } else { 0 },
+            "{about}"
+        );
+    }
+}
+
+fn line_names(about: &str) -> bool {
+    ["at once", "broken off in its middle"].contains(&about)
+}
+
+fn named_by(entries: &[Entry]) -> usize {
+    let named = |entry: &&Entry| matches!(entry.event, Event::EmployeesNamed { .. });
+    entries.iter().filter(named).count()
+}
+
+/// The story with employees, told to its end.
+async fn employed() -> (Sim, Vec<Entry>) {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    let entries = told_with(&mut sim, with_employees()).await;
+    (sim, entries)
+}
+
+#[tokio::test(start_paused = true)]
+async fn roles_are_shown_and_what_the_model_says_of_them_is_not() {
+    let (sim, entries) = employed().await;
+    let employees: Vec<_> =
+        seen(&entries).into_iter().filter(|line| line.contains(".employees ")).collect();
+    assert_eq!(employees, EMPLOYED);
+    let frames = sim.clients[0].lock().unwrap().clone();
+    assert!(frames.iter().any(|(_, frame)| frame.contains("event: employees.named")));
+    assert!(frames.iter().all(|(_, frame)| !frame.contains("```json")), "{frames:#?}");
+    assert!(frames.iter().all(|(_, frame)| !frame.contains("There is nobody.")), "{frames:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_is_told_of_the_tools_and_may_call_none() {
+    let (sim, _) = employed().await;
+    let asked = sim.ports.model.asked();
+    let calls: Vec<_> = asked.iter().filter(|request| request.role == Role::Employees).collect();
+    // The one that is refused is not tried again.
+    assert_eq!(calls.len(), 4);
+    for call in &calls {
+        assert!(call.tools.is_empty() && call.system.is_empty());
+        let [Message::User(text)] = &call.messages[..] else { panic!("{call:#?}") };
+        for tool in ["look", "write", "send"] {
+            assert!(text.contains(&format!("\n- {tool}: ")), "{text}");
+        }
+    }
+    // The record of the reply says which tools it was told of.
+    let key = sim.question(settings()).run_key();
+    let task = key.with_task(djinn_core::id::TaskId::of(1, 1));
+    let records = sim.ports.store.read(&task, 0).await.unwrap();
+    let inputs = records.iter().flat_map(|record| &record.inputs);
+    let replied = inputs.filter_map(|input| match input {
+        Input::ModelReplied(replied) if replied.message.is_employees() => Some(replied),
+        _ => None,
+    });
+    let names: Vec<Vec<&str>> = replied
+        .map(|replied| replied.offered.iter().map(|tool| tool.name.as_str()).collect())
+        .collect();
+    assert_eq!(names, [["look", "send", "write"]]);
+    assert_ne!(records.last().unwrap().at_ms, 0);
+    let spent = Usage { input_tokens: 300, output_tokens: 30, ..Usage::default() };
+    let journal = djinn_core::journal::Journal::fold(&records).unwrap();
+    assert_eq!(journal.run().spent().usage, spent, "two turns and the employees");
+}
