@@ -2,6 +2,7 @@
 //! region grew, writes a report, and says which grew fastest. As a planner it has a report written on
 //! each region. Everything it says comes from the request it answers.
 
+mod employees;
 mod growth;
 mod plan;
 mod question;
@@ -32,6 +33,7 @@ const NO_SCRIPT: &str = "this is the scripted demo model; set OPENAI_API_KEY to 
 
 pub(crate) fn respond(request: &Request) -> Response {
     let response = summary::respond(request)
+        .or_else(|| employees::respond(request))
         .or_else(|| plan::respond(request))
         .or_else(|| step::respond(request))
         .or_else(|| Question::of(request).map(|question| work(&question, request)));

@@ -47,7 +47,7 @@ impl Step {
     }
 
     /// A step and the language it is written in.
-    fn read(text: &str) -> Option<(Self, Words)> {
+    pub(super) fn read(text: &str) -> Option<(Self, Words)> {
         [Words::English, Words::Chinese].into_iter().find_map(|words| {
             let step = Self::read_in(words, text)?;
             Some((step, words))

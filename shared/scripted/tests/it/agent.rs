@@ -80,7 +80,7 @@ pub(crate) fn tool(name: &str) -> Tool {
 pub(crate) struct Prompts(pub(crate) &'static str);
 
 impl Prompts {
-    fn render(self, name: &str, values: Value) -> String {
+    pub(crate) fn render(self, name: &str, values: Value) -> String {
         let root = env!("CARGO_MANIFEST_DIR");
         let path = format!("{root}/../../prompts/{}/{name}.md", self.0);
         let template = std::fs::read_to_string(path).unwrap();

@@ -2,10 +2,10 @@
 
 use djinn_scripted::{Script, Scripted};
 use genai::adapter::AdapterKind;
-use genai::chat::ChatMessage;
-use serde_json::Value;
+use genai::chat::{ChatMessage, ChatRequest};
+use serde_json::{Value, json};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Client, Prompts};
 use crate::client::{anthropic_question, ask, post};
 
 const SALES: &str = include_str!("../../../../examples/sales.csv");
@@ -41,6 +41,40 @@ async fn it_reads_computes_writes_and_answers() {
             | North | 2021 | 1284000 | 2024 | 1391200 | 8.3 % |\n\n\
             Growth is from each region's first to its last year in sales.csv.\n";
         assert_eq!(agent.files["growth.md"], report, "{kind}");
+        server.assert_done();
+    }
+}
+
+#[tokio::test]
+async fn it_names_the_roles_of_a_tasks_tools() {
+    for (language, question, step, roles) in [
+        (
+            "en",
+            "Compare the regions in sales.csv.\n# The task\n$$",
+            "North: write a report on this region from sales.csv",
+            r#"{"file_tool":"Regional reporter","web_search":"Regional reporter"}"#,
+        ),
+        (
+            "zh",
+            "比较 sales.csv 中的各个地区",
+            "比较: 把 sales.csv 的全部地区写入 对比.md",
+            r#"{"file_tool":"市场分析师","web_search":"市场分析师"}"#,
+        ),
+        (
+            "en",
+            "Who grew fastest?",
+            "Read the news",
+            r#"{"file_tool":"Records clerk","web_search":"Records clerk"}"#,
+        ),
+    ] {
+        let server = demo().await;
+        let tool = |name: &str| json!({"name": name, "description": "does: this"});
+        let values = json!({"query": question, "words": step,
+            "tools": [tool("file_tool"), tool("web_search")]});
+        let prompt = Prompts(language).render("task/employees", values);
+        let request = ChatRequest::from_user(prompt);
+        let reply = Client::new(&server, AdapterKind::OpenAI).ask(request).await.unwrap();
+        assert_eq!(reply.text, format!("```json\n{roles}\n```"));
         server.assert_done();
     }
 }

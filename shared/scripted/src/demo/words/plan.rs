@@ -3,6 +3,7 @@
 use super::{Chinese, English, Words};
 use crate::demo::growth::Region;
 use crate::demo::sheet::Sheet;
+use crate::demo::step::Step;
 
 impl Words {
     pub(in crate::demo) fn plans(self) -> String {
@@ -41,6 +42,20 @@ impl Words {
             Chinese => "每个地区都有了报告，也已比较完毕：全部完成。",
         }
         .to_owned()
+    }
+
+    /// Who reads and writes files for a step.
+    pub(in crate::demo) fn role(self, step: Option<&Step>) -> &'static str {
+        match (self, step) {
+            (English, Some(Step::Find { .. })) => "Data scout",
+            (Chinese, Some(Step::Find { .. })) => "数据侦察员",
+            (English, Some(Step::Report { .. })) => "Regional reporter",
+            (Chinese, Some(Step::Report { .. })) => "区域报告员",
+            (English, Some(Step::Compare { .. })) => "Market analyst",
+            (Chinese, Some(Step::Compare { .. })) => "市场分析师",
+            (English, None) => "Records clerk",
+            (Chinese, None) => "数据记录员",
+        }
     }
 
     /// The regions, a line each: the planner reads the lines.

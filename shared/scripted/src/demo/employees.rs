@@ -1,0 +1,41 @@
+//! The roles of a task's tools. Our prompt `task/employees` in both languages.
+
+use serde_json::{Map, Value, json};
+
+use super::question;
+use super::step::Step;
+use crate::request::Request;
+use crate::response::Response;
+
+/// The prompt's headings: the question, the task, the tools, and what follows them.
+const HEADINGS: [[&str; 4]; 2] = [
+    ["# The user's question", "# The task", "# The tools", "# How to answer"],
+    ["# 用户的问题", "# 任务", "# 工具", "# 回答方式"],
+];
+
+/// The roles, if the request asks for them.
+pub(super) fn respond(request: &Request) -> Option<Response> {
+    let prompt = request.last_user();
+    let [question, task, tools] =
+        HEADINGS.iter().find_map(|headings| sections(prompt, headings))?;
+    let (step, words) = Step::read(task.trim())
+        .map_or_else(|| (None, question::language(question)), |(step, words)| (Some(step), words));
+    let roles: Map<String, Value> = tools
+        .lines()
+        .filter_map(|line| line.strip_prefix("- ")?.split([':', '：']).next())
+        .map(|tool| (tool.to_owned(), json!(words.role(step.as_ref()))))
+        .collect();
+    Some(Response::default().reply(format!("```json\n{}\n```", Value::Object(roles))))
+}
+
+/// What stands below each of the first three headings.
+fn sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
+    let [question, task, tools, rest] = headings;
+    let between = |text: &'a str, heading: &str| text.split_once(&format!("\n{heading}\n"));
+    // The question and the task may hold anything, so what follows them is looked for from the end.
+    let (before, _) = prompt.rsplit_once(&format!("\n{rest}\n"))?;
+    let (before, tools) = before.rsplit_once(&format!("\n{tools}\n"))?;
+    let (_, before) = between(before, question)?;
+    let (question, task) = before.rsplit_once(&format!("\n{task}\n"))?;
+    Some([question, task, tools])
+}
