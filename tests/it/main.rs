@@ -15,6 +15,7 @@ mod cors;
 mod cost;
 mod deadline;
 mod demo;
+mod employees;
 mod event;
 mod executor;
 mod failure;

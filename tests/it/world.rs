@@ -24,7 +24,9 @@ pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};
 pub(crate) use fold::{NativeState, Received, UiState, received};
 pub(crate) use function::{Function, Logged};
 pub(crate) use growth::{QUESTION, SALES, script};
-pub(crate) use plan::{COMPARE, REGIONS, planner, script_plan, step, summary, task, task_of};
+pub(crate) use plan::{
+    COMPARE, REGIONS, employees, planner, script_plan, step, summary, task, task_of,
+};
 pub(crate) use shown::{model_sees, shown};
 pub(crate) use slow::Slow;
 pub(crate) use stream::{Frame, Stream};

@@ -44,6 +44,7 @@ pub(crate) fn script_plan(model: &Scripted) {
         .call("file_tool", upload("regions.md", "# Regions\n"))
         .then()
         .reply("East leads; see regions.md.");
+    employees(model).reply(r#"{"file_tool": "Reporter"}"#).always();
     summary(model).reply("East grew fastest.$$$regions.md");
 }
 
@@ -62,6 +63,13 @@ pub(crate) fn planner(model: &Scripted) -> Rule {
 pub(crate) fn task(model: &Scripted, words: &str) -> Rule {
     let words = format!("Your step:\n\n{words}");
     model.on_request(move |request| !request.offers("planning") && request.text().contains(&words))
+}
+
+/// The requests for the roles of a task's tools. They need not come: a task does not wait for them.
+#[track_caller]
+pub(crate) fn employees(model: &Scripted) -> Rule {
+    let headings = ["# The tools", "# 工具"];
+    model.on_request(move |request| headings.iter().any(|it| request.last_user().contains(it)))
 }
 
 /// The closing call of a run.

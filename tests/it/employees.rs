@@ -1,0 +1,240 @@
+//! Digital employees over HTTP: the events of a task's tools carry the roles that a model gave them.
+
+use std::collections::BTreeSet;
+
+use djinn_scripted::{Gate, Request, Response, Rule};
+use serde_json::{Value, json};
+
+use crate::world::{
+    Frame, Options, Protocol, Question, World, employees, model_sees, planner, shown, summary, task,
+};
+
+const STEPS: [&str; 2] = ["Gold: look it up", "Silver: look it up"];
+
+/// Whose tasks have employees.
+async fn world(setting: &'static str) -> World {
+    let set = move |options: &mut Options| {
+        options.vars.push(("DJINN_DIGITAL_EMPLOYEES", setting.to_owned()));
+    };
+    World::start_with(|options, _| set(options)).await
+}
+
+fn question() -> Question {
+    Question::of("Gold or silver?", "s1").deep()
+}
+
+/// Two tasks at once, each of which writes a file, and reads it again; before each word of them there
+/// is a gate.
+fn script(world: &World) -> Vec<Gate> {
+    let plan = json!({"command": "create", "title": "Prices", "steps": STEPS,
+        "depends_on": [[], []]});
+    let rule = planner(&world.model).say("Both at once.").call("planning", plan);
+    rule.then().say("That is all.").call("planning", json!({"command": "finish"}));
+    summary(&world.model).reply("Gold.$$$Gold.md");
+    STEPS.iter().flat_map(|step| of_task(world, step)).collect()
+}
+
+fn of_task(world: &World, step: &str) -> [Gate; 2] {
+    let name = format!("{}.md", &step[..4]);
+    let writes = json!({"command": "upload", "filename": name, "description": "", "content": "9"});
+    let reads = json!({"command": "get", "filename": name});
+    let first = task(&world.model, step).say("I write.").call("file_tool", writes);
+    let first_gate = first.gate(1);
+    let second = first.then().say("I read.").call("file_tool", reads);
+    let second_gate = second.gate(1);
+    second.then().reply("It is 9.");
+    [first_gate, second_gate]
+}
+
+/// The roles are those of the task that is asked about, and are told when the gate is open.
+fn roles(rule: Rule, gate: Gate) -> Rule {
+    let of = |request: &Request| STEPS.into_iter().find(|step| request.text().contains(step));
+    rule.respond_with(move |request| {
+        let role = of(request).map(|step| format!("{} analyst", &step[..4]));
+        let roles = json!({"file_tool": role, "dance_tool": "Dancer"});
+        Response::default().reply(format!("```json\n{roles}\n```")).gated(1, gate.clone())
+    })
+}
+
+/// Follows a run until the tools of both tasks have roles.
+async fn named(world: &World, run: &str) {
+    let mut watcher = world.come_back(run, None).await;
+    let mut tasks = BTreeSet::new();
+    while tasks.len() < STEPS.len() {
+        let frame = watcher.next().await.expect("it goes on");
+        if frame.event() == "employees.named" {
+            tasks.insert(frame.json()["within"].as_str().unwrap().to_owned());
+        }
+    }
+}
+
+/// What JoyAgent's events say of files, in their order: the file's name, and the employee's.
+fn of_files(frames: &[Frame]) -> Vec<(String, Value)> {
+    let events = frames.iter().filter(|frame| frame.received().is_some()).map(Frame::raw);
+    let files = events.filter(|event| event["messageType"] == "file");
+    let file = |event: Value| {
+        let name = event["resultMap"]["fileInfo"][0]["fileName"].as_str().unwrap().to_owned();
+        (name, event["digitalEmployee"].clone())
+    };
+    files.map(file).collect()
+}
+
+#[tokio::test]
+async fn the_events_of_a_tool_carry_its_role_from_the_moment_it_is_known() {
+    for protocol in [Protocol::Raw, Protocol::Ui] {
+        let world = World::start().await;
+        let gates = script(&world);
+        let late = Gate::default();
+        roles(employees(&world.model), late.clone()).always();
+        let stream = world.ask(protocol, &question()).await;
+        let run = stream.run();
+        // The first calls are answered before anybody knows a role, and the others after that.
+        for first in gates.iter().step_by(2) {
+            first.open();
+        }
+        for second in gates.iter().skip(1).step_by(2) {
+            second.reached().await;
+        }
+        late.open();
+        named(&world, &run).await;
+        for second in gates.iter().skip(1).step_by(2) {
+            second.open();
+        }
+        let frames = stream.rest().await;
+        world.model.assert_done();
+        for name in ["Gold", "Silv"] {
+            let file = format!("{name}.md");
+            let mut said = of_files(&frames);
+            said.retain(|(of, _)| *of == file);
+            let role = Value::from(format!("{name} analyst"));
+            assert_eq!(said, [(file.clone(), Value::Null), (file, role)], "{protocol:?}");
+        }
+        // Nothing else has one.
+        let others = frames.iter().filter(|frame| frame.received().is_some()).map(Frame::raw);
+        let mut others = others.filter(|event| event["messageType"] != "file");
+        assert!(others.all(|event| event["digitalEmployee"].is_null()), "{frames:#?}");
+    }
+}
+
+/// The whole events of a run but those of its plan, sorted: which of two tasks is first is chance.
+async fn whole_events(world: &World) -> Vec<String> {
+    let gates = script(world);
+    gates.iter().for_each(Gate::open);
+    let frames = world.ask(Protocol::Raw, &question()).await.rest().await;
+    let whole: Vec<Frame> = frames.into_iter().filter(|frame| is_whole(&frame.raw())).collect();
+    let mut lines: Vec<String> = shown(&whole, &world.url)
+        .lines()
+        .map(|line| line.split_once(' ').unwrap().1.to_owned())
+        .collect();
+    lines.sort();
+    lines.dedup();
+    lines
+}
+
+fn is_whole(event: &Value) -> bool {
+    event["isFinal"] == true && event["messageType"] != "plan"
+}
+
+#[tokio::test]
+async fn whatever_is_wrong_with_the_reply_all_else_is_the_same() {
+    let without = world("0").await;
+    let expected = whole_events(&without).await;
+    assert!(expected.iter().any(|line| line.contains("\"messageType\":\"result\"")));
+    without.model.assert_done();
+    type Answers = fn(Rule) -> Rule;
+    let answers: [Answers; 4] = [
+        |rule| rule.reply("I would rather not."),
+        |rule| rule.reply(r#"{"dance_tool": "Dancer", "file_tool": 7}"#),
+        |rule| rule.error(500, "server_error", None, "down"),
+        |rule| rule.reply("{").no_done(),
+    ];
+    for (nth, answer) in answers.into_iter().enumerate() {
+        let world = World::start().await;
+        answer(employees(&world.model)).always();
+        assert_eq!(whole_events(&world).await, expected, "answer {nth}");
+        world.model.assert_done();
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_has_ended_waits_for_nobody() {
+    let world = world("1").await;
+    let gates = script(&world);
+    gates.iter().for_each(Gate::open);
+    employees(&world.model).hang().always();
+    let ending = world.ending(&question()).await;
+    assert_eq!(ending["status"], "finished", "{ending}");
+    // Its connection is closed; nobody reads on.
+    for request in asks_for_roles(&world) {
+        request.ended().await;
+        assert!(request.closed_early());
+    }
+    assert_eq!(asks_for_roles(&world).len(), 2);
+}
+
+fn asks_for_roles(world: &World) -> Vec<Request> {
+    let is_it = |request: &Request| {
+        request.header("djinn-call").unwrap_or_default().contains(".employees/")
+    };
+    world.model.requests().into_iter().filter(is_it).collect()
+}
+
+#[tokio::test]
+async fn a_deployment_says_whose_tasks_have_employees() {
+    for (setting, native, joyagent) in
+        [("", false, true), ("joyagent", false, true), ("1", true, true), ("0", false, false)]
+    {
+        for (protocol, wanted) in
+            [(Protocol::Native, native), (Protocol::Raw, joyagent), (Protocol::Ui, joyagent)]
+        {
+            let world = world(setting).await;
+            let gates = script(&world);
+            let at_once = Gate::default();
+            at_once.open();
+            roles(employees(&world.model), at_once).always();
+            let stream = world.ask(protocol, &question()).await;
+            let run = stream.run();
+            if wanted {
+                named(&world, &run).await;
+            }
+            gates.iter().for_each(Gate::open);
+            stream.rest().await;
+            let asked = asks_for_roles(&world).len();
+            assert_eq!(asked > 0, wanted, "`{setting}` {protocol:?}: {asked} asked");
+            world.model.assert_done();
+        }
+    }
+}
+
+/// What the model sees when a task begins: the task itself, and who its employees might be.
+async fn what_the_model_sees(language: &'static str, question: &str, step: &str) -> String {
+    let set = move |options: &mut Options| {
+        options.vars.push(("DJINN_DIGITAL_EMPLOYEES", "1".to_owned()));
+        options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
+    };
+    let world = World::start_with(|options, _| set(options)).await;
+    let plan = json!({"command": "create", "title": "T", "steps": [step]});
+    let rule = planner(&world.model).say("One step.").call("planning", plan);
+    rule.then().say("That is all.").call("planning", json!({"command": "finish"}));
+    employees(&world.model).reply(r#"{"file_tool": "X"}"#).always();
+    let task = world.model.on_request(|request| request.offers("file_tool"));
+    let gate = task.reply("9").gate(1);
+    world.model.on_request(|request| request.text().contains("$$$")).reply("9");
+    let stream = world.ask(Protocol::Native, &Question::of(question, "s1").deep()).await;
+    gate.reached().await;
+    let run = stream.run();
+    let mut watcher = world.come_back(&run, None).await;
+    while watcher.next().await.expect("it goes on").event() != "employees.named" {}
+    gate.open();
+    stream.rest().await;
+    world.model.assert_done();
+    model_sees(&asks_for_roles(&world))
+}
+
+#[tokio::test]
+async fn what_the_model_sees_of_a_tasks_tools() {
+    let seen = what_the_model_sees("en", "Gold or silver?", "Gold: look it up").await;
+    insta::assert_snapshot!("model_sees_a_tasks_tools", seen);
+    let seen = what_the_model_sees("zh", "黄金还是白银？", "黄金：查询价格").await;
+    insta::assert_snapshot!("model_sees_a_tasks_tools_in_chinese", seen);
+}
