@@ -167,9 +167,12 @@ async fn whatever_is_wrong_with_the_reply_all_else_is_the_same() {
 async fn a_task_that_has_ended_waits_for_nobody() {
     let world = world("1").await;
     let gates = script(&world);
-    gates.iter().for_each(Gate::open);
     employees(&world.model).hang().always();
-    let ending = world.ending(&question()).await;
+    let stream = world.ask(Protocol::Native, &question()).await;
+    // The planner's, and two for each task.
+    world.model.request(5).await;
+    gates.iter().for_each(Gate::open);
+    let ending = stream.rest().await.pop().unwrap().json();
     assert_eq!(ending["status"], "finished", "{ending}");
     // Its connection is closed; nobody reads on.
     for request in asks_for_roles(&world) {
@@ -224,9 +227,8 @@ async fn what_the_model_sees(language: &'static str, question: &str, step: &str)
     let rule = planner(&world.model).say("One step.").call("planning", plan);
     rule.then().say("That is all.").call("planning", json!({"command": "finish"}));
     employees(&world.model).reply(r#"{"file_tool": "X"}"#).always();
-    let task = world.model.on_request(|request| request.offers("file_tool"));
-    let gate = task.reply("9").gate(1);
-    world.model.on_request(|request| request.text().contains("$$$")).reply("9");
+    let gate = task(&world.model, step).reply("9").gate(1);
+    summary(&world.model).reply("9");
     let stream = world.ask(Protocol::Native, &Question::of(question, "s1").deep()).await;
     // The planner's, the task's and this one.
     world.model.request(3).await;
@@ -240,6 +242,6 @@ async fn what_the_model_sees(language: &'static str, question: &str, step: &str)
 async fn what_the_model_sees_of_a_tasks_tools() {
     let seen = what_the_model_sees("en", "Gold or silver?", "Gold: look it up").await;
     insta::assert_snapshot!("model_sees_a_tasks_tools", seen);
-    let seen = what_the_model_sees("zh", "黄金还是白银？", "黄金：查询价格").await;
+    let seen = what_the_model_sees("zh", "黄金还是白银？", "黄金: 查询价格").await;
     insta::assert_snapshot!("model_sees_a_tasks_tools_in_chinese", seen);
 }

@@ -26,6 +26,7 @@ mod join;
 mod layout;
 mod look_up;
 mod plan_solve;
+mod planner;
 mod prompts;
 mod race;
 mod refused;

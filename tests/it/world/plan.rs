@@ -61,8 +61,9 @@ pub(crate) fn planner(model: &Scripted) -> Rule {
 /// The requests of the task that has these words.
 #[track_caller]
 pub(crate) fn task(model: &Scripted, words: &str) -> Rule {
-    let words = format!("Your step:\n\n{words}");
-    model.on_request(move |request| !request.offers("planning") && request.text().contains(&words))
+    let words = ["Your step:", "你的步骤："].map(|before| format!("{before}\n\n{words}"));
+    let is_of = move |request: &Request| words.iter().any(|words| request.text().contains(words));
+    model.on_request(move |request| !request.offers("planning") && is_of(request))
 }
 
 /// The requests for the roles of a task's tools. They need not come: a task does not wait for them.
@@ -75,7 +76,8 @@ pub(crate) fn employees(model: &Scripted) -> Rule {
 /// The closing call of a run.
 #[track_caller]
 pub(crate) fn summary(model: &Scripted) -> Rule {
-    model.on_request(|request| request.text().contains("# The record of the work"))
+    let headings = ["# The record of the work", "# 处理记录"];
+    model.on_request(move |request| headings.iter().any(|it| request.text().contains(it)))
 }
 
 /// The task a request comes from: it is named `<run>/<task>.<message>/<attempt>`.
