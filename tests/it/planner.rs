@@ -77,7 +77,8 @@ async fn what_the_planner_sees(words: &Words) -> String {
     let rule = task(&world.model, north).say("…").call("file_tool", report);
     rule.then().reply(words.found[0]);
     task(&world.model, south).reply(words.found[1]);
-    let refused = |rule: djinn_scripted::Rule| rule.error(400, "bad", None, "invalid character at 17");
+    let refused =
+        |rule: djinn_scripted::Rule| rule.error(400, "bad", None, "invalid character at 17");
     refused(refused(task(&world.model, east)).then());
     let ending = world.ending(&words.question()).await;
     assert_eq!(ending["status"], "finished", "{ending}");

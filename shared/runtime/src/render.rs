@@ -12,13 +12,13 @@ mod summary;
 use djinn_core::context::TooLong;
 use djinn_core::effect::{ModelCall, ToolChoice};
 use djinn_core::file::ProductFile;
-use djinn_core::input::{Asked, Dropped};
+use djinn_core::input::Dropped;
 use djinn_core::run::Run;
 use djinn_core::settings::{Language, OutputStyle, Role};
 use djinn_core::tool::{OfferedTool, ToolSpec};
 use fitting::{Fixed, Room};
 use group::{Group, groups};
-pub(crate) use plan::planning_tool;
+use plan::planning_tool;
 use serde::Serialize;
 use serde_json::json;
 
@@ -27,6 +27,8 @@ use crate::prompt::{self, Fragment, Prompts};
 
 /// Files listed in a system prompt, newest last.
 const MAX_FILES: usize = 100;
+/// Characters of a tool's description where it is listed and not offered.
+const MAX_TOOL_DESCRIPTION: usize = 300;
 /// Characters of a file's description in a prompt.
 const MAX_DESCRIPTION: usize = 200;
 /// Characters of a deployment's own instructions.
@@ -53,13 +55,14 @@ struct Said {
     tokens: u64,
 }
 
-/// Renders the request of a model call so that it fits into `limit` tokens.
+/// Renders the request of a model call so that it fits into `limit` tokens. `tools` are those of the
+/// agents that do the work.
 ///
 /// # Errors
 /// [`TooLong`] when even the instructions and the question do not fit.
 pub fn request(
     prompts: &Prompts,
-    tools: Vec<ToolSpec>,
+    tools: &[ToolSpec],
     run: &Run,
     call: &ModelCall,
     call_name: String,
@@ -67,21 +70,22 @@ pub fn request(
     count: impl Fn(&str) -> u64,
 ) -> Result<Rendered, TooLong> {
     let language = run.asked().settings.language;
-    let told_of: &[ToolSpec] = match call.role {
-        Role::React | Role::Planner | Role::Executor | Role::Employees => &tools,
-        Role::Summary | Role::Compactor => &[],
+    let own = match call.role {
+        Role::Planner => vec![planning_tool(prompts, language)],
+        Role::React | Role::Executor | Role::Employees => tools.to_vec(),
+        Role::Summary | Role::Compactor => Vec::new(),
     };
-    let offered = told_of.iter().map(ToolSpec::offered).collect();
+    let offered = own.iter().map(ToolSpec::offered).collect();
     let said = match call.role {
         Role::React | Role::Planner | Role::Executor => {
-            let words = LoopWords::of(prompts, call.role, run, limit);
-            in_loop(prompts, words, &tools, run, limit, count)?
+            let words = LoopWords::of(prompts, call.role, run, tools, limit);
+            in_loop(prompts, words, &own, run, limit, count)?
         }
         Role::Summary => summary::said(prompts, run, limit, count)?,
         Role::Compactor => compaction::said(prompts, run, limit, count)?,
-        Role::Employees => employees::said(prompts, run, &tools, limit, count)?,
+        Role::Employees => employees::said(prompts, run, tools, limit, count)?,
     };
-    let tools = if call.tool_choice == ToolChoice::None { Vec::new() } else { tools };
+    let tools = if call.tool_choice == ToolChoice::None { Vec::new() } else { own };
     let Said { system, messages, dropped, tokens } = said;
     let tool_choice = call.tool_choice.clone();
     let request = ModelRequest {
@@ -104,7 +108,7 @@ struct LoopWords {
 }
 
 impl LoopWords {
-    fn of(prompts: &Prompts, role: Role, run: &Run, limit: u64) -> Self {
+    fn of(prompts: &Prompts, role: Role, run: &Run, tools: &[ToolSpec], limit: u64) -> Self {
         let asked = run.asked();
         let language = asked.settings.language;
         let query = json!({"query": asked.question});
@@ -124,7 +128,7 @@ impl LoopWords {
             }
             (_, None) => (prompt::REACT_SYSTEM, render(prompt::REACT_NEXT_STEP, query)),
         };
-        Self { system: system_text(prompts, system, asked, run), question, next_step }
+        Self { system: system_text(prompts, system, run, tools), question, next_step }
     }
 }
 
@@ -155,13 +159,14 @@ fn in_loop(
     Ok(Said { system, messages, dropped: fitted.dropped, tokens: fitted.tokens })
 }
 
-fn system_text(prompts: &Prompts, fragment: Fragment, asked: &Asked, run: &Run) -> String {
+fn system_text(prompts: &Prompts, fragment: Fragment, run: &Run, tools: &[ToolSpec]) -> String {
+    let asked = run.asked();
     let language = asked.settings.language;
     let style = asked.output_style.map(|style| prompts.render(language, style_of(style), ()));
     prompts.render(
         language,
         fragment,
-        json!({"date": date(run.started_at_ms(), language), "files": listed(run.files().all()), "output_style": style.unwrap_or_default(), "base_prompt": prompt::cut(&asked.base_prompt, MAX_BASE_PROMPT)}),
+        json!({"date": date(run.started_at_ms(), language), "files": listed(run.files().all()), "tools": listed_tools(tools), "output_style": style.unwrap_or_default(), "base_prompt": prompt::cut(&asked.base_prompt, MAX_BASE_PROMPT)}),
     )
 }
 
@@ -195,6 +200,21 @@ pub(crate) fn listed(files: &[ProductFile]) -> Vec<ListedFile> {
             description: prompt::cut(&one_line(&file.description), MAX_DESCRIPTION),
         })
         .collect()
+}
+
+/// A tool as prompts list it.
+#[derive(Serialize)]
+struct ListedTool<'a> {
+    name: &'a str,
+    description: String,
+}
+
+fn listed_tools(tools: &[ToolSpec]) -> Vec<ListedTool<'_>> {
+    let listed = tools.iter().map(|tool| ListedTool {
+        name: &tool.name,
+        description: prompt::cut(&one_line(&tool.description), MAX_TOOL_DESCRIPTION),
+    });
+    listed.collect()
 }
 
 fn one_line(text: &str) -> String {

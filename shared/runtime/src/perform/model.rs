@@ -115,14 +115,9 @@ impl<P: Ports> Call<P> {
         let role = self.call.role;
         let task = self.key.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
         let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
-        let tools = match role {
-            Role::Planner => vec![render::planning_tool(self.ports.prompts(), language)],
-            Role::React | Role::Executor | Role::Summary | Role::Compactor | Role::Employees => {
-                self.ports.tools().specs(language)
-            }
-        };
+        let tools = self.ports.tools().specs(language);
         let count = |text: &str| self.ports.model().count_tokens(role, text);
-        render::request(self.ports.prompts(), tools, &self.run, &self.call, name, limit, count)
+        render::request(self.ports.prompts(), &tools, &self.run, &self.call, name, limit, count)
             .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
     }
 

@@ -54,7 +54,7 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
 
 /// The plan after a command.
 pub(super) fn plan_text(prompts: &Prompts, language: Language, plan: &Plan) -> String {
-    prompts.render(language, prompt::PLAN_CHANGED, json!({"plan": lines(plan)}))
+    prompts.render(language, prompt::PLAN_CHANGED, json!({"plan": lines(plan, |_| true)}))
 }
 
 /// What came of a round.
@@ -64,7 +64,9 @@ pub(super) fn round_text(
     reports: &[TaskReport],
     plan: &Plan,
 ) -> String {
-    let values = json!({"reports": reports, "plan": lines(plan)});
+    // Why a step is blocked was said just before.
+    let told = |step: &Step| reports.iter().any(|report| report.task.step() == Some(step.id));
+    let values = json!({"reports": reports, "plan": lines(plan, |step| !told(step))});
     prompts.render(language, prompt::PLAN_ROUND, values)
 }
 
@@ -97,13 +99,14 @@ pub(super) fn task_values(question: &str, task: &TaskAsked, limit: u64) -> Value
     })
 }
 
-/// A plan as a list: id, status, words, what it waits for, note.
-fn lines(plan: &Plan) -> String {
+/// A plan as a list: id, status, words, what it waits for, and the notes of those with notes.
+fn lines(plan: &Plan, with_note: impl Fn(&Step) -> bool) -> String {
+    let line = |step| line(step, with_note(step));
     let lines: Vec<String> = plan.steps().iter().map(line).collect();
     format!("{}\n{}", plan.title, lines.join("\n"))
 }
 
-fn line(step: &Step) -> String {
+fn line(step: &Step, with_note: bool) -> String {
     let status = match step.status {
         StepStatus::NotStarted => "not_started",
         StepStatus::InProgress => "in_progress",
@@ -114,6 +117,7 @@ fn line(step: &Step) -> String {
     let waits = if on.is_empty() { String::new() } else { format!(" <- {}", on.join(", ")) };
     let note = match step.note.as_str() {
         "" => String::new(),
+        _ if !with_note => String::new(),
         note => format!(" ({note})"),
     };
     format!("{} [{status}] {}{waits}{note}", step.id, step.words())
