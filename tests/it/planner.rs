@@ -77,9 +77,8 @@ async fn what_the_planner_sees(words: &Words) -> String {
     let rule = task(&world.model, north).say("…").call("file_tool", report);
     rule.then().reply(words.found[0]);
     task(&world.model, south).reply(words.found[1]);
-    let refused =
-        |rule: djinn_scripted::Rule| rule.error(400, "bad", None, "invalid character at 17");
-    refused(refused(task(&world.model, east)).then());
+    let rule = task(&world.model, east).error(400, "bad", None, "out of range");
+    rule.then().error(400, "bad", None, "the table has no such column");
     let ending = world.ending(&words.question()).await;
     assert_eq!(ending["status"], "finished", "{ending}");
     world.model.assert_done();
