@@ -112,9 +112,13 @@ async fn is_ended_by_the_alarm(field: &Field, run: &Run) {
     }
 }
 
-/// What a run is, if there is one.
+/// What a run is, if there is one. One that finds no process, or one that dies, is asked for again.
 async fn status(field: &Field, run: &Run) -> Value {
-    let answer = reqwest::get(format!("{}/runs/{}", field.host.url, run.id)).await.unwrap();
-    let mut status: Value = answer.json().await.unwrap();
-    status["status"].take()
+    loop {
+        let answer = reqwest::get(format!("{}/runs/{}", field.host.url, run.id)).await.unwrap();
+        if !matches!(answer.status().as_u16(), 429 | 502) {
+            let mut status: Value = answer.json().await.unwrap();
+            return status["status"].take();
+        }
+    }
 }

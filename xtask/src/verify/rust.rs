@@ -84,9 +84,10 @@ pub(crate) fn lambdasim_tests() -> Result<Command> {
     Ok(ignored("djinn-tests", "lambdasim", &["--skip", "kills::"]))
 }
 
-/// Runs whose functions are killed.
+/// Runs whose functions are killed, and a `cargo dev ask` that is.
 pub(super) fn kills() -> Result<()> {
-    run(&mut kills_tests()?)
+    run(&mut kills_tests()?)?;
+    run(&mut ignored("xtask", "ask", &[]))
 }
 
 /// Builds the functions with the tools of tests, and says how the tests that kill them are started.
