@@ -1,6 +1,6 @@
 //! A client that comes back with its cursor until it has seen the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -152,6 +152,23 @@ impl Seen {
 
     fn results(&self) -> usize {
         self.count("message.completed") + self.count("call.completed")
+    }
+
+    /// How often the run, or the task that had it most often, was taken over.
+    pub(crate) fn resumed(&self) -> usize {
+        let mut by_task: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in self.state.entries.iter().filter(|entry| entry["type"] == "run.resumed") {
+            *by_task.entry(entry["within"].as_str().unwrap_or_default()).or_default() += 1;
+        }
+        by_task.into_values().max().unwrap_or_default()
+    }
+
+    /// Whether it, a task or a call of it was given up because its process died three times.
+    pub(crate) fn was_given_up(&self) -> bool {
+        let crashed = |entry: &Value| {
+            entry["failure"]["code"] == "crashed" || entry["outcome"]["reason"] == "crashed"
+        };
+        self.state.entries.iter().any(crashed)
     }
 
     /// How many entries are of this type.

@@ -1,4 +1,4 @@
-//! `kill -9` at any moment of runs whose tools leave their mark on the world.
+//! `kill -9`, and standing still, at any moment of runs whose tools leave their mark on the world.
 //!
 //! `DJINN_KILLS=10000` kills so many runs, `DJINN_SEED=17` only that one: when and what is killed
 //! follows from the seed, what a process is doing then does not.
@@ -20,23 +20,24 @@ use tokio::time::Instant;
 
 use crate::always::PACE;
 use crate::client::{Client, Seen};
-use crate::host::{Host, Options, quick_and};
+use crate::host::{Host, Options, quick_and, soaks};
 use crate::story::Story;
 use ledger::Ledger;
 use life::Plan;
 use tally::Tally;
 
-/// How many runs of all kinds are killed, unless `DJINN_KILLS` says otherwise.
+/// How many runs are killed, unless `DJINN_KILLS` says otherwise.
 const RUNS: u64 = 300;
 
 /// Runs that are under way at once.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 20;
 
 /// Runs over the same stores; for the next ones there are new ones.
 const BATCH: u64 = 250;
 
-/// A run that ended before its moment came is told again, with one that comes earlier.
-const TRIES: u32 = 6;
+/// A run that ended before its moment came is told again, with one that comes earlier; and so is one
+/// for which the machine stood still.
+const TRIES: u32 = 8;
 
 /// Stores, functions and model, and what is known of runs that nobody kills.
 struct Field {
@@ -51,42 +52,80 @@ struct Unkilled {
     takes: Duration,
 }
 
+/// Many runs of a story, and what happens to them.
+struct Sweep {
+    name: &'static str,
+    story: Story,
+    /// One of so many that are killed in all.
+    share: u64,
+    plan: fn(seed: u64, life: Duration) -> Plan,
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the worker: cargo verify --only kills"]
 async fn a_react_run_loses_and_doubles_nothing_whenever_it_is_killed() {
-    kill_all("kills-react", Story::marks(PACE)).await;
+    let story = Story::marks(PACE);
+    Sweep { name: "kills-react", story, share: 2, plan: Plan::to_kill }.run().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the worker: cargo verify --only kills"]
 async fn a_plan_loses_and_doubles_nothing_whenever_it_is_killed() {
-    kill_all("kills-plan", Story::marked_plan(PACE)).await;
+    let story = Story::marked_plan(PACE);
+    Sweep { name: "kills-plan", story, share: 2, plan: Plan::to_kill }.run().await;
 }
 
-#[allow(clippy::print_stdout, reason = "what was tried says more than that it went well")]
-async fn kill_all(name: &str, story: Story) {
-    let began = Instant::now();
-    let seeds = match number("DJINN_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("DJINN_KILLS").unwrap_or(RUNS).div_ceil(2),
-    };
-    let unkilled = Arc::new(Field::start(name, story).await.unkilled().await);
-    let mut tally = Tally::default();
-    for batch in batches(seeds) {
-        let field = Arc::new(Field::start(name, story).await);
-        let mut runs = stream::iter(batch)
-            .map(|seed| {
-                let run = tokio::spawn(killed(Arc::clone(&field), Arc::clone(&unkilled), seed));
-                async move { (seed, run.await) }
-            })
-            .buffer_unordered(AT_ONCE);
-        while let Some((seed, run)) = runs.next().await {
-            tally
-                .add(run.unwrap_or_else(|_| panic!("{name}: DJINN_SEED={seed} failed, see above")));
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the worker: cargo verify --only kills"]
+async fn a_react_run_loses_and_doubles_nothing_whenever_it_stands_still() {
+    let story = Story::marks(PACE);
+    Sweep { name: "freezes-react", story, share: 20, plan: freezing }.run().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the worker: cargo verify --only kills"]
+async fn a_plan_loses_and_doubles_nothing_whenever_it_stands_still() {
+    let story = Story::marked_plan(PACE);
+    Sweep { name: "freezes-plan", story, share: 20, plan: freezing }.run().await;
+}
+
+/// For longer than a lease; thirty seconds when there is time.
+fn freezing(seed: u64, life: Duration) -> Plan {
+    Plan::to_freeze(seed, life, Duration::from_secs(if soaks() { 30 } else { 8 }))
+}
+
+impl Sweep {
+    #[allow(clippy::print_stdout, reason = "what was tried says more than that it went well")]
+    async fn run(&self) {
+        let Self { name, story, share, plan } = *self;
+        let began = Instant::now();
+        let seeds = match number("DJINN_SEED") {
+            Some(seed) => seed..seed + 1,
+            None => 0..number("DJINN_KILLS").unwrap_or(RUNS).div_ceil(share),
+        };
+        let unkilled = Arc::new(Field::start(name, story).await.unkilled().await);
+        let mut tally = Tally::default();
+        for batch in batches(seeds) {
+            let field = Arc::new(Field::start(name, story).await);
+            let mut runs = stream::iter(batch)
+                .map(|seed| {
+                    let told = told(Arc::clone(&field), Arc::clone(&unkilled), seed, plan);
+                    let run = tokio::spawn(told);
+                    async move { (seed, run.await) }
+                })
+                .buffer_unordered(AT_ONCE);
+            while let Some((seed, run)) = runs.next().await {
+                let failed = || format!("{name}: DJINN_SEED={seed} failed, see above");
+                tally.add(run.unwrap_or_else(|_| panic!("{}", failed())));
+            }
         }
+        println!(
+            "{name}: {tally}, {:.1?} unkilled, {:.0?} in all",
+            unkilled.takes,
+            began.elapsed()
+        );
+        tally.is_telling();
     }
-    println!("{name}: {tally}, {:.0?} unkilled, {:.0?} in all", unkilled.takes, began.elapsed());
-    tally.is_telling();
 }
 
 fn batches(seeds: Range<u64>) -> impl Iterator<Item = Range<u64>> {
@@ -100,18 +139,28 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a number, got {text}")))
 }
 
-/// Tells a run until it is killed in time, and looks at what is left of it.
-async fn killed(field: Arc<Field>, unkilled: Arc<Unkilled>, seed: u64) -> Tally {
+/// Tells a run until it is struck in time, and looks at what is left of it.
+async fn told(
+    field: Arc<Field>,
+    unkilled: Arc<Unkilled>,
+    seed: u64,
+    plan: fn(u64, Duration) -> Plan,
+) -> Tally {
+    let (mut life, mut stood_still) = (unkilled.takes, 0);
     for attempt in 0..TRIES {
-        let plan = Plan::new(seed, unkilled.takes, attempt);
+        let plan = plan(seed, life);
         let run = Run::new(seed, attempt);
-        let kills = life::live(&field, &run, &plan).await;
-        let tally = field.check(&run, &unkilled.seen).await;
-        if kills > 0 {
-            return tally.killed(kills, plan.moment());
+        let blows = life::live(&field, &run, &plan).await;
+        match field.check(&run, &unkilled.seen, blows.times).await {
+            None => stood_still += 1,
+            Some(tally) if blows.times > 0 => {
+                return tally.struck(blows.processes, plan.moment(), stood_still);
+            }
+            // The machine is less busy than it was.
+            Some(_) => life = life.mul_f64(0.6),
         }
     }
-    panic!("it always ended before it was killed");
+    panic!("it always ended before its moment, or the machine stood still {stood_still} times");
 }
 
 /// A run of a session of its own.
@@ -146,7 +195,7 @@ impl Field {
             concurrency: 200,
             alarm_every: Duration::from_secs(2),
             settings: quick_and(
-                &json!({"lease_ms": 4_000, "renew_every_ms": 400, "tool_timeout_ms": 20_000}),
+                &json!({"lease_ms": 5_000, "renew_every_ms": 500, "tool_timeout_ms": 20_000}),
             ),
             model_timeout_s: 30,
             ledger: Some(ledger.clone()),
@@ -165,7 +214,7 @@ impl Field {
             let began = Instant::now();
             let seen = Client::ask(&self.host, &run.session, self.story).end().await;
             let takes = began.elapsed();
-            self.check(&run, &seen).await;
+            self.check(&run, &seen, 0).await;
             Unkilled { seen, takes }
         });
         let told: Vec<_> = told.buffered(AT_ONCE).collect().await;
@@ -174,14 +223,19 @@ impl Field {
         told.swap_remove(AT_ONCE / 2)
     }
 
-    /// Checks what a run that has ended left behind: in its history and in the world.
-    async fn check(&self, run: &Run, expected: &Seen) -> Tally {
+    /// Checks what a run that has ended left behind: in its history and in the world. `None` if it
+    /// was given up because drivers that nobody killed could not renew their leases: the machine
+    /// stood still for longer than a lease.
+    async fn check(&self, run: &Run, expected: &Seen, blows: usize) -> Option<Tally> {
         let ours = |known: &Invocation| known.outcome.is_none() && run.is_worked_on_by(known);
         self.host.lambda.until(|all| !all.iter().any(ours)).await;
         let seen = Client::ask(&self.host, &run.session, self.story).end().await;
+        if seen.was_given_up() && seen.resumed() > blows {
+            return None;
+        }
         let marks = self.ledger.of(&run.id);
         let uncertain = marks.check(&seen);
         seen.assert_same_but(expected, &uncertain, &format!("{}\n{marks:?}", run.id));
-        Tally::of(&seen, &marks, uncertain.len())
+        Some(Tally::of(&seen, &marks, uncertain.len()))
     }
 }

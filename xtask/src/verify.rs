@@ -74,7 +74,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "kills",
-        what: "300 runs, and `cargo dev ask`, killed at any moment: nothing is lost, nothing done twice",
+        what: "300 runs and `cargo dev ask` killed, 30 runs frozen: nothing is lost, nothing done twice",
         run: rust::kills,
         remedy: "run the seed that it names, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
     },
