@@ -1,10 +1,13 @@
 //! A process that dies in the middle of a run, and the next one.
 
+use std::time::Duration;
+
 use djinn_local::{System, SystemOptions};
+use djinn_runtime::settings::Settings;
 use djinn_scripted::Scripted;
 use serde_json::json;
 
-use crate::world::{Client, Protocol, Question};
+use crate::world::{Client, Protocol, Question, REGIONS, planner, step, summary, task};
 
 /// Both processes keep their data there.
 fn options(dir: &std::path::Path, model: &Scripted, continue_runs: bool) -> SystemOptions {
@@ -93,5 +96,46 @@ async fn the_next_process_finishes_what_nobody_asks_for_again() {
     model.request(4).await.ended().await;
     let client = Client::new(format!("http://{}", system.address()));
     assert_eq!(client.ending(&question).await["answer"], "Everything survives.");
+    model.assert_done();
+}
+
+/// A planner that has two steps worked on at once; whoever works on them first dies.
+fn script_two_tasks(model: &Scripted) {
+    let steps = [step(REGIONS[0]), step(REGIONS[1])];
+    for words in &steps {
+        task(model, words).reply("Half of it").hang_after(2).then().reply("It is done.");
+    }
+    let create = json!({"command": "create", "title": "Two", "steps": steps,
+        "depends_on": [[], []]});
+    let rule = planner(model).say("I plan.").call("planning", create);
+    rule.then().say("Done.").call("planning", json!({"command": "finish"}));
+    summary(model).reply("Both are done.");
+}
+
+#[tokio::test]
+async fn the_next_process_waits_for_no_lease_of_a_task_of_the_last_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Scripted::start().await.unwrap();
+    script_two_tasks(&model);
+    let long = Duration::from_secs(3_600);
+    let settings = Settings { lease: long, dispatch_every: long, ..crate::world::quick() };
+    let options =
+        || SystemOptions { settings: Some(settings.clone()), ..options(dir.path(), &model, false) };
+    let question = Question::of("What survives?", "s1").deep();
+    let mut process = tokio::runtime::Builder::new_multi_thread();
+    let process = process.worker_threads(1).enable_all().build().unwrap();
+    let first = options();
+    let system = process.spawn(async { System::start(first).await.unwrap() }).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    let stream = client.ask(Protocol::Native, &question).await;
+    // The planner, and both tasks.
+    model.request(3).await;
+    process.shutdown_background();
+    drop((system, stream));
+
+    let system = System::start(options()).await.unwrap();
+    let client = Client::new(format!("http://{}", system.address()));
+    let ending = tokio::time::timeout(Duration::from_secs(60), client.ending(&question)).await;
+    assert_eq!(ending.expect("it waits for a lease")["answer"], "Both are done.");
     model.assert_done();
 }

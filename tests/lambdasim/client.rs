@@ -1,6 +1,6 @@
 //! A client that comes back with its cursor until it has seen the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,14 +52,29 @@ pub(crate) struct Client {
 impl Client {
     /// Asks a question as request `r1` of its session, and follows it in the background.
     pub(crate) fn ask(host: &Host, session: &str, story: Story) -> Self {
+        Self::start(host, session, story, true)
+    }
+
+    /// The same, but stays away when its connection breaks off.
+    pub(crate) fn ask_once(host: &Host, session: &str, story: Story) -> Self {
+        Self::start(host, session, story, false)
+    }
+
+    fn start(host: &Host, session: &str, story: Story, comes_back: bool) -> Self {
         let question = json!({
             "question": "What is to be done?", "session_id": session, "request_id": "r1",
             "mode": story.mode(),
         });
         let seen: Arc<watch::Sender<Seen>> = Arc::default();
         let url = format!("{}/runs", host.url);
-        let work = tokio::spawn(follow(url, question, Arc::clone(&seen)));
+        let work = tokio::spawn(follow(url, question, Arc::clone(&seen), comes_back));
         Self { seen, work }
+    }
+
+    /// Waits until its connection has broken off; true if it saw the end before.
+    pub(crate) async fn until_gone(mut self) -> bool {
+        (&mut self.work).await.unwrap();
+        self.seen.borrow().is_done()
     }
 
     /// What was seen once the run has ended.
@@ -104,18 +119,29 @@ impl Seen {
     /// Checks that this history is that one by entry id, and says what differs.
     #[track_caller]
     pub(crate) fn assert_same(&self, expected: &Self, why: &str) {
-        let (ours, theirs) = (self.history(), expected.history());
+        self.assert_same_but(expected, &BTreeSet::new(), why);
+    }
+
+    /// The same, where the outcomes of some calls, by the ids of their entries, may differ.
+    #[track_caller]
+    pub(crate) fn assert_same_but(&self, expected: &Self, but: &BTreeSet<String>, why: &str) {
+        let (ours, theirs) = (self.history(but), expected.history(but));
         let missing: Vec<_> = theirs.iter().filter(|line| !ours.contains(line)).collect();
         let more: Vec<_> = ours.iter().filter(|line| !theirs.contains(line)).collect();
         assert!(ours == theirs, "{why}\nmissing: {missing:#?}\nmore: {more:#?}");
     }
 
-    /// The entries without times, costs, sessions and addresses, and without what tells of crashes.
-    fn history(&self) -> Vec<String> {
+    /// The entries without times, costs, sessions and addresses, without what tells of crashes, and
+    /// without the outcomes of some.
+    fn history(&self, without: &BTreeSet<String>) -> Vec<String> {
         let chance =
             |entry: &Value| matches!(entry["type"].as_str().unwrap(), "run.resumed" | "item.reset");
         let told = self.state.entries.iter().filter(|entry| !chance(entry));
-        let mut told: Vec<String> = told.map(|entry| timeless(entry).to_string()).collect();
+        let told = told.map(|entry| match without.contains(entry["id"].as_str().unwrap()) {
+            true => json!({"id": entry["id"], "type": entry["type"]}).to_string(),
+            false => timeless(entry).to_string(),
+        });
+        let mut told: Vec<String> = told.collect();
         told.sort();
         told
     }
@@ -126,6 +152,23 @@ impl Seen {
 
     fn results(&self) -> usize {
         self.count("message.completed") + self.count("call.completed")
+    }
+
+    /// How often the run, or the task that had it most often, was taken over.
+    pub(crate) fn resumed(&self) -> usize {
+        let mut by_task: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in self.state.entries.iter().filter(|entry| entry["type"] == "run.resumed") {
+            *by_task.entry(entry["within"].as_str().unwrap_or_default()).or_default() += 1;
+        }
+        by_task.into_values().max().unwrap_or_default()
+    }
+
+    /// Whether it, a task or a call of it was given up because its process died three times.
+    pub(crate) fn was_given_up(&self) -> bool {
+        let crashed = |entry: &Value| {
+            entry["failure"]["code"] == "crashed" || entry["outcome"]["reason"] == "crashed"
+        };
+        self.state.entries.iter().any(crashed)
     }
 
     /// How many entries are of this type.
@@ -164,7 +207,7 @@ fn timeless(value: &Value) -> Value {
     }
 }
 
-async fn follow(url: String, question: Value, seen: Arc<watch::Sender<Seen>>) {
+async fn follow(url: String, question: Value, seen: Arc<watch::Sender<Seen>>, comes_back: bool) {
     let http = reqwest::Client::builder().tcp_nodelay(true).build().unwrap();
     loop {
         let cursor = seen.borrow().cursor.clone();
@@ -181,6 +224,7 @@ async fn follow(url: String, question: Value, seen: Arc<watch::Sender<Seen>>) {
         seen.send_modify(|seen| seen.connections.push(end));
         match end {
             End::Final => return,
+            End::Broken if !comes_back => return,
             End::HandedOver | End::Broken => {}
             End::Refused => tokio::time::sleep(AGAIN_AFTER).await,
         }

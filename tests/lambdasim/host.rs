@@ -31,6 +31,10 @@ pub(crate) struct Options {
     pub(crate) alarm_every: Duration,
     /// `DJINN_TEST_SETTINGS`.
     pub(crate) settings: Value,
+    /// How long the model may take, in whole seconds.
+    pub(crate) model_timeout_s: u64,
+    /// Where tools write what they did, if the functions are to have the tools of `worker.rs`.
+    pub(crate) ledger: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -41,6 +45,8 @@ impl Default for Options {
             copies: 1,
             alarm_every: Duration::from_secs(120),
             settings: quick(),
+            model_timeout_s: 1,
+            ledger: None,
         }
     }
 }
@@ -75,9 +81,10 @@ impl Host {
         let says = move |request: &Request| story.says(&message(request));
         script.on_request(|_| true).respond_with(says).always();
         let model = Scripted::start_with(script).await.unwrap();
+        let timeout = options.model_timeout_s;
         let models = json!({"models": {"scripted": {
             "provider": "openai", "model": "scripted", "base_url": model.base_url(),
-            "call_timeout_s": 1, "first_byte_timeout_s": 1, "chunk_timeout_s": 1,
+            "call_timeout_s": timeout, "first_byte_timeout_s": timeout, "chunk_timeout_s": timeout,
         }}});
         let lambda = Lambda::start().await.unwrap();
         let known = models.to_string();
@@ -87,10 +94,12 @@ impl Host {
             ..BackingOptions::new(lambda.url())
         });
         let backing = backing.await.unwrap();
+        let ledger = options.ledger.as_ref();
         let own = [
             ("DJINN_MODELS", models.to_string()),
             ("DJINN_MAX_STEPS", "200".to_owned()),
             ("DJINN_TEST_SETTINGS", options.settings.to_string()),
+            ("DJINN_LEDGER", ledger.map_or_else(String::new, |path| path.display().to_string())),
         ];
         let variables: Vec<(String, String)> = backing
             .variables()
@@ -103,7 +112,7 @@ impl Host {
         for name in ["agent", "executor"] {
             lambda.deploy(Function {
                 name: name.to_owned(),
-                binary: binary(name),
+                binary: binary(if ledger.is_some() { "examples/worker" } else { name }),
                 variables: variables.clone(),
                 timeout: options.timeout,
                 concurrency: options.concurrency,

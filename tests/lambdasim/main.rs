@@ -17,5 +17,6 @@ mod fault;
 mod fold;
 mod hand_over;
 mod host;
+mod kills;
 mod plan;
 mod story;

@@ -20,6 +20,10 @@ enum Kind {
     Parts(usize),
     /// A plan of three steps at once and one that needs them; each task but the last writes a file.
     Plan,
+    /// A ReAct run whose tools leave their mark on the world.
+    Marks,
+    /// A plan like the other, whose tasks' tools leave their mark on the world.
+    MarkedPlan,
 }
 
 /// What the three tasks that are at work at once look into.
@@ -34,11 +38,21 @@ impl Story {
         Self { kind: Kind::Plan, pace }
     }
 
+    /// With the tools of `worker.rs`.
+    pub(crate) const fn marks(pace: Duration) -> Self {
+        Self { kind: Kind::Marks, pace }
+    }
+
+    /// With the tools of `worker.rs`.
+    pub(crate) const fn marked_plan(pace: Duration) -> Self {
+        Self { kind: Kind::MarkedPlan, pace }
+    }
+
     /// How its question is asked.
     pub(crate) fn mode(self) -> &'static str {
         match self.kind {
-            Kind::Parts(_) => "react",
-            Kind::Plan => "plan_solve",
+            Kind::Parts(_) | Kind::Marks => "react",
+            Kind::Plan | Kind::MarkedPlan => "plan_solve",
         }
     }
 
@@ -47,6 +61,8 @@ impl Story {
         let response = match self.kind {
             Kind::Parts(count) => part(count, message),
             Kind::Plan => of_plan(message),
+            Kind::Marks => mark(message),
+            Kind::MarkedPlan => of_marked_plan(message),
         };
         response.delta_chars(10_000).delay(self.pace)
     }
@@ -74,6 +90,29 @@ fn of_plan(message: &str) -> Response {
         [step, _, "t1"] => write(&format!("{}.md", metal(step))),
         [step, _, _] => Response::default().reply(format!("I know {}.", metal(step))),
         _ => Response::default().reply("Gold leads.$$$gold.md"),
+    }
+}
+
+/// Two turns of calls of every kind, one that writes a file, and the end.
+fn mark(message: &str) -> Response {
+    let about = |tool: &str| (tool.to_owned(), json!({"about": message}));
+    match message.rsplit('.').next() {
+        Some("t1") => Response::default().say("I begin.").calls(["look", "put", "post"].map(about)),
+        Some("t2") => Response::default().say("I go on.").calls(["post", "put"].map(about)),
+        Some("t3") => write("part-1.md"),
+        _ => Response::default().reply("All is done.$$$part-1.md"),
+    }
+}
+
+/// Each of the three steps at once has a turn of calls of every kind and one that writes a file.
+fn of_marked_plan(message: &str) -> Response {
+    match message.split('.').collect::<Vec<_>>()[..] {
+        ["s4", _, "t1"] => {
+            Response::default().say("I compare.").call("post", json!({"about": "all"}))
+        }
+        ["s1" | "s2" | "s3", _, "t1"] => mark(message),
+        [step @ ("s1" | "s2" | "s3"), _, "t2"] => write(&format!("{}.md", metal(step))),
+        _ => of_plan(message),
     }
 }
 

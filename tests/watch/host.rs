@@ -1,14 +1,31 @@
 //! The functions under `cargo lambda watch`, and a client for them.
 
+use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use djinn_local::{Backing, BackingOptions};
+use djinn_local::{ALARM_EVERY, Backing, BackingOptions};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
+
+/// What a test has otherwise than others.
+pub(crate) struct Options {
+    /// How many processes of each function there are at most.
+    pub(crate) concurrency: usize,
+    /// Variables of the functions and of what is around them.
+    pub(crate) variables: Vec<(&'static str, String)>,
+    /// How often the alarm of a run rings.
+    pub(crate) alarm_every: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { concurrency: 2, variables: Vec::new(), alarm_every: ALARM_EVERY }
+    }
+}
 
 /// The host and what the functions need around them. Everything dies with it, as if by `kill -9`.
 pub(crate) struct Host {
@@ -22,16 +39,31 @@ impl Host {
     /// Starts everything over `dir` and waits until it listens. The functions are built when they
     /// are first invoked.
     pub(crate) async fn start(dir: &Path) -> Self {
+        Self::start_with(dir, Options::default()).await
+    }
+
+    /// The same, otherwise.
+    pub(crate) async fn start_with(dir: &Path, options: Options) -> Self {
         let port = free_port();
         let url = format!("http://127.0.0.1:{port}");
-        let options = BackingOptions { dir: Some(dir.to_owned()), ..BackingOptions::new(&url) };
+        let Options { concurrency, variables, alarm_every } = options;
+        let own: BTreeMap<_, _> = variables.into_iter().collect();
+        let known = own.clone();
+        let options = BackingOptions {
+            dir: Some(dir.to_owned()),
+            var: Box::new(move |name| known.get(name).cloned()),
+            alarm_every,
+            ..BackingOptions::new(&url)
+        };
         let backing = Backing::start(options).await.unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let process = Command::new("cargo-lambda")
             .current_dir(root)
-            .args(["lambda", "watch", "--ignore-changes", "--disable-cors", "--concurrency", "2"])
+            .args(["lambda", "watch", "--ignore-changes", "--disable-cors"])
+            .args(["--concurrency", &concurrency.to_string()])
             .args(["--invoke-address", "127.0.0.1", "--invoke-port", &port.to_string()])
             .envs(backing.variables())
+            .envs(own)
             .process_group(0)
             .spawn()
             .expect("cargo-lambda must be on the PATH: run `cargo verify --only watch`");
@@ -72,6 +104,13 @@ impl Host {
         });
         let url = format!("{}/2015-03-31/functions/agent/invocations", self.url);
         self.http.post(url).json(&event).send().await.unwrap()
+    }
+
+    /// The processes of a function under this host.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn processes(&self, function: &str) -> Vec<crate::process::Process> {
+        let host = self.url.trim_start_matches("http://");
+        crate::process::of(function, host)
     }
 
     /// A file of a session.

@@ -9,6 +9,10 @@
 )]
 
 mod host;
+#[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
+mod process;
 
 use host::Host;
 use reqwest::Response;

@@ -29,9 +29,10 @@ cargo dev ask \"QUESTION\" [--deep] [--file F]… [--session S] [--request-id R]
     asks one question and shows the answer as it comes; --deep has it planned and worked on by several
     agents at once; the same request id continues a run";
 
-/// Where the local system keeps everything.
+/// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
 fn home() -> PathBuf {
-    workspace::root().join(".djinn")
+    let elsewhere = environment()("DJINN_HOME").filter(|path| !path.is_empty());
+    workspace::root().join(elsewhere.as_deref().unwrap_or(".djinn"))
 }
 
 /// Runs `cargo dev` with these words.
@@ -63,7 +64,7 @@ async fn serve(port: u16, ui: Option<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// A system over `.djinn/`, with the environment's models.
+/// A system over its home, with the environment's models.
 fn options() -> SystemOptions {
     SystemOptions { dir: Some(home()), var: environment(), ..SystemOptions::default() }
 }
@@ -97,6 +98,7 @@ fn welcome(url: &str, scripted: bool) -> String {
          curl -s {url}/v1/file_tool/upload_file_data -F requestId=s1 -F file=@examples/sales.csv\n  \
          curl -N {url}/AutoAgent -H 'content-type: application/json' \\\n    \
          -d '{{\"requestId\":\"r1\",\"sessionId\":\"s1\",\"agentType\":5,\"isStream\":true,\"query\":\"Which region grew fastest? Write the answer to growth.md\"}}'\n\n\
-         Everything is kept in .djinn/. Ctrl-C stops it.\n"
+         Everything is kept in {}/. Ctrl-C stops it.\n",
+        home().strip_prefix(workspace::root()).unwrap_or(&home()).display()
     )
 }

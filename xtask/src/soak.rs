@@ -32,6 +32,12 @@ const STEPS: &[Step] = &[
         remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
     },
     Step {
+        name: "kills",
+        what: "10 000 runs killed, 1 000 frozen for 30 s: nothing is lost, nothing done twice",
+        run: kills,
+        remedy: "run the seed that it names, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
+    },
+    Step {
         name: "build",
         what: "sam build makes of both functions what is deployed",
         run: build,
@@ -57,6 +63,10 @@ fn seeds() -> Result<()> {
 
 fn lambdasim() -> Result<()> {
     process::run(verify::lambdasim_tests()?.env("DJINN_SOAK", "1"))
+}
+
+fn kills() -> Result<()> {
+    process::run(verify::kills_tests()?.env("DJINN_KILLS", "10000").env("DJINN_SOAK", "1"))
 }
 
 /// `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the

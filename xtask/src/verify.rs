@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use crate::steps::{Command, Step};
 use crate::template;
-pub(crate) use rust::lambdasim_tests;
+pub(crate) use rust::{kills_tests, lambdasim_tests};
 
 /// The command.
 const VERIFY: Command = Command { name: "verify", steps: STEPS, done: "verified" };
@@ -71,6 +71,12 @@ const STEPS: &[Step] = &[
         what: "the functions in a simulated Lambda: deadlines, crashes, freezes, hand-overs",
         run: rust::lambdasim,
         remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
+    },
+    Step {
+        name: "kills",
+        what: "300 runs and `cargo dev ask` killed, 30 runs frozen: nothing is lost, nothing done twice",
+        run: rust::kills,
+        remedy: "run the seed that it names, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
     },
     Step {
         name: "watch",

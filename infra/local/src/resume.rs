@@ -2,6 +2,7 @@
 
 use djinn_aws::AwsStore;
 use djinn_core::id::{BadId, TenantId, UserId};
+use djinn_core::journal::Journal;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::journal::Journals;
@@ -23,19 +24,35 @@ pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, Sto
 }
 
 /// Ends the leases of processes that are gone, and returns the runs they drove. Only one process
-/// uses the local stores at a time, so when it starts, every lease is a dead one's. A lease is not
-/// released but made to lapse, so that the next driver records that the last one died.
+/// uses the local stores at a time, so when it starts, every lease is a dead one's, those of the tasks
+/// of a plan too. A lease is not released but made to lapse, so that the next driver records that the
+/// last one died.
 pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>, StoreError> {
     let mut keys = Vec::new();
     for key in unfinished_runs(store).await? {
-        let Some(meta) = store.meta(&key).await? else { continue };
-        if meta.status.has_ended() {
+        if store.meta(&key).await?.is_none_or(|meta| meta.status.has_ended()) {
             continue;
         }
-        if let Some(lease) = meta.lease {
-            store.renew_lease(&key, &lease, 0).await?;
+        for task in tasks_at_work(store, &key).await? {
+            end_lease(store, &task).await?;
         }
+        end_lease(store, &key).await?;
         keys.push(key);
     }
     Ok(keys)
+}
+
+async fn tasks_at_work(store: &AwsStore, key: &RunKey) -> Result<Vec<RunKey>, StoreError> {
+    // A journal that cannot be folded is left to the driver, which says so.
+    let journal = Journal::fold(&store.read(key, 0).await?).ok();
+    let tasks = journal.map(|journal| journal.run().running_tasks()).unwrap_or_default();
+    Ok(tasks.into_iter().map(|task| key.with_task(task)).collect())
+}
+
+async fn end_lease(store: &AwsStore, key: &RunKey) -> Result<(), StoreError> {
+    let lease = store.meta(key).await?.and_then(|meta| meta.lease);
+    if let Some(lease) = lease {
+        store.renew_lease(key, &lease, 0).await?;
+    }
+    Ok(())
 }

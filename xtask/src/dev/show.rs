@@ -56,10 +56,13 @@ impl Screen {
             "preview" => self.preview(data),
             "message.completed" => self.message(data),
             "item.reset" => {
-                self.forget(&key(data, "text"));
+                let text = key(data, "text");
+                self.forget(|key| key == text);
                 self.lane_line(data, &format!("(broken off: {}; starting over)", failure(data)));
             }
             "run.resumed" => {
+                let lane = format!("{}/", text(data, "/within"));
+                self.forget(|key| key.starts_with(&lane));
                 self.lane_line(data, "(the process that worked on this died; another goes on)");
             }
             "call.requested" => self.requested(data),
@@ -95,7 +98,11 @@ impl Screen {
         let offset = usize::try_from(number(data, "/offset")).unwrap_or(0);
         let piece = text(data, "/text");
         let (known_attempt, shown) = self.shown.get(&key).copied().unwrap_or_default();
-        let shown = if attempt > known_attempt { 0 } else { shown };
+        let mut shown = shown;
+        if attempt > known_attempt {
+            self.unfinished.remove(&key);
+            shown = 0;
+        }
         if attempt < known_attempt || offset > shown {
             return;
         }
@@ -146,8 +153,10 @@ impl Screen {
         self.unfinished.insert(key.to_owned(), said);
     }
 
-    fn forget(&mut self, key: &str) {
-        self.unfinished.remove(key);
+    /// What was said of these messages is void: they start over.
+    fn forget(&mut self, is_void: impl Fn(&str) -> bool) {
+        self.shown.retain(|key, _| !is_void(key));
+        self.unfinished.retain(|key, _| !is_void(key));
     }
 
     /// A line of its own, in the lane of the task it belongs to.
@@ -336,6 +345,35 @@ mod tests {
                      s1.1 ✓ done\n\
                      s1.1 │ + gold.md\n";
         assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn a_text_that_starts_over_in_a_lane_is_shown_once() {
+        let out = Shared::default();
+        let mut screen = Screen::on(Box::new(out.clone()), false);
+        let piece = |attempt: u64, piece: &str| {
+            event(
+                "preview",
+                json!({
+                    "within": "s1.1", "message": "t1", "attempt": attempt, "kind": "text",
+                    "offset": 0, "text": piece,
+                }),
+            )
+        };
+        let whole = json!({"within": "s1.1", "message": "t1", "text": "Gold is dear."});
+        for event in [
+            piece(1, "Gold is"),
+            event("run.resumed", json!({"within": "s1.1", "epoch": 2})),
+            // Late, from the live log.
+            piece(1, "Gold"),
+            piece(2, "Gold is dear"),
+            event("message.completed", whole),
+        ] {
+            screen.show(&event);
+        }
+        let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
+        let died = "s1.1 │ (the process that worked on this died; another goes on)\n";
+        assert_eq!(text, format!("{died}s1.1 │ Gold is dear.\n"));
     }
 
     #[test]

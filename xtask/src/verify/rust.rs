@@ -84,7 +84,19 @@ pub(super) fn lambdasim() -> Result<()> {
 /// Builds the functions, and says how the tests that run them are started.
 pub(crate) fn lambdasim_tests() -> Result<Command> {
     run(&mut cargo(&["build", "--package", "agent", "--package", "executor"]))?;
-    Ok(ignored("djinn-tests", "lambdasim", &[]))
+    Ok(ignored("djinn-tests", "lambdasim", &["--skip", "kills::"]))
+}
+
+/// Runs whose functions are killed, and a `cargo dev ask` that is.
+pub(super) fn kills() -> Result<()> {
+    run(&mut kills_tests()?)?;
+    run(&mut ignored("xtask", "ask", &[]))
+}
+
+/// Builds the functions with the tools of tests, and says how the tests that kill them are started.
+pub(crate) fn kills_tests() -> Result<Command> {
+    run(&mut cargo(&["build", "--package", "djinn-tests", "--example", "worker"]))?;
+    Ok(ignored("djinn-tests", "lambdasim", &["kills::", "--nocapture"]))
 }
 
 /// The tests that need cargo-lambda, one at a time: each has a host of its own.

@@ -1,0 +1,91 @@
+//! The agent and the executor, as their `main.rs` wire them, with tools that leave a mark on the
+//! world: a line in the file `DJINN_LEDGER`, written at once. Which of the two it is, it is told by
+//! Lambda.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agent::{Agent, Settings, router};
+use djinn_core::settings::Language;
+use djinn_core::tool::{EffectClass, Observation, Risk, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
+use executor::Executor;
+use lambda_runtime::{LambdaEvent, service_fn};
+use serde_json::{Map, Value, json};
+
+/// The tools, and what a repeat of each does.
+const TOOLS: [(&str, EffectClass); 3] =
+    [("look", EffectClass::Read), ("put", EffectClass::Idempotent), ("post", EffectClass::Once)];
+
+/// How long a tool takes before it leaves its mark, and again after.
+const HALF: Duration = Duration::from_millis(40);
+
+/// A tool that leaves its mark.
+struct Marking {
+    name: &'static str,
+    effect: EffectClass,
+    ledger: PathBuf,
+}
+
+impl Marking {
+    /// One line with the name and the idempotency key, in one write: it is there or it is not.
+    fn mark(&self, context: &ToolContext) -> std::io::Result<()> {
+        let line = format!("{} {}\n", self.name, context.idempotency_key());
+        OpenOptions::new().append(true).open(&self.ledger)?.write_all(line.as_bytes())
+    }
+}
+
+impl Tool for Marking {
+    fn spec(&self, _language: Language) -> ToolSpec {
+        ToolSpec {
+            name: self.name.to_owned(),
+            description: format!("does {}", self.name),
+            schema: json!({"type": "object"}),
+            effect: self.effect,
+            risk: Risk::Low,
+            timeout_ms: 20_000,
+            visible: true,
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        _arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+        Box::pin(async move {
+            tokio::time::sleep(HALF).await;
+            self.mark(context).map_err(|error| ToolFailure::error(error.to_string()))?;
+            tokio::time::sleep(HALF).await;
+            Ok(Observation::text(format!("{} is done", self.name)))
+        })
+    }
+
+    fn check(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    let var = |name: &str| std::env::var(name).ok();
+    djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
+    let ledger = PathBuf::from(var("DJINN_LEDGER").ok_or("there is no ledger")?);
+    let mut ports = djinn_wiring::on_lambda(&var)?;
+    for (name, effect) in TOOLS {
+        ports.tools = ports.tools.with(Marking { name, effect, ledger: ledger.clone() });
+    }
+    if var("AWS_LAMBDA_FUNCTION_NAME").as_deref() == Some("agent") {
+        let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().names());
+        return lambda_http::run_with_streaming_response(router(Agent { ports, settings })).await;
+    }
+    let executor = &Executor { ports };
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {
+        let deadline_ms = i64::try_from(event.context.deadline).ok();
+        executor.handle(event.payload, deadline_ms).await.map_err(lambda_runtime::Error::from)
+    }))
+    .await
+}
