@@ -14,7 +14,11 @@ mod stream;
 use std::ops::Deref;
 use std::time::Duration;
 
+use djinn_core::id::{RunId, TenantId};
+use djinn_core::journal::Journal;
 use djinn_local::{System, SystemOptions};
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::{RetryPolicy, Settings};
 use djinn_scripted::Scripted;
 use serde_json::{Value, json};
@@ -31,6 +35,9 @@ pub(crate) use stream::{Frame, Stream};
 
 /// A key that must never be seen anywhere.
 pub(crate) const KEY: &str = "sk-scripted-0123456789";
+
+/// What a run owes after its end is done by then.
+const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 
 /// A system, and its model.
 pub(crate) struct World {
@@ -70,6 +77,21 @@ impl World {
         let system = System::start(system).await.unwrap();
         let client = Client::new(format!("http://{}", system.address()));
         Self { client, system, model }
+    }
+
+    /// Waits until a run owes nothing more.
+    pub(crate) async fn settled(&self, run: &str) {
+        let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
+        let owes = async || {
+            let records = self.system.ports().store.read(&key, 0).await.unwrap();
+            !Journal::fold(&records).unwrap().run().due().is_empty()
+        };
+        let settled = async {
+            while owes().await {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(SETTLED_WITHIN, settled).await.expect("something stays owed");
     }
 }
 

@@ -57,13 +57,8 @@ const ONCE: &[&str] = &[
     "come_back::a_plan_at_work_is_followed_on_from_any_frame",
     "come_back::a_plans_stream_cut_after_any_frame",
     "come_back::a_run_at_work_is_followed_on_from_any_frame",
-    "plan_solve::who_comes_afterwards_ends_up_with",
-    // Reads the plan's file, in which a write of an earlier driver may come after a later one's.
-    "plan_solve::the_plan_is_kept_as_an_internal_file",
     // Holds four calls until a fifth starts, and after the first one's record none does.
     "tool::calls_of_one_reply_run_at_the_same_time",
-    // Fifty tasks write more previews than a driver that comes later can read.
-    "stop::a_stop_reaches_fifty_executors_in_the_middle_of_their_replies",
 ];
 
 /// The tests of the whole with a hand-over after every record.
