@@ -22,6 +22,7 @@ mod failure;
 mod fault;
 mod files;
 mod identity;
+mod idle;
 mod join;
 mod layout;
 mod look_up;

@@ -46,6 +46,8 @@ const ONCE: &[&str] = &[
     "executor::",
     // Counts the requests to the stores.
     "cost::",
+    // Looks at when a response ends.
+    "idle::",
     // Shows every preview, and a driver without a client writes few.
     "story::the_story_in",
     // Names the epoch of the driver that resumes.
