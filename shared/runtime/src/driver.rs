@@ -145,6 +145,8 @@ struct Driver<P: Ports> {
     mail_to_delete: Vec<String>,
     /// Mail that was recorded here, by its ids; its deletion may have failed.
     heard: BTreeSet<String>,
+    /// What is being deleted of it.
+    deleting: BTreeSet<String>,
     renew_at_ms: i64,
 }
 
@@ -174,6 +176,7 @@ impl<P: Ports> Driver<P> {
             writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone()),
             mail_to_delete: Vec::new(),
             heard: BTreeSet::new(),
+            deleting: BTreeSet::new(),
             ports: ports.clone(),
             key,
             lease,
@@ -281,6 +284,9 @@ impl<P: Ports> Driver<P> {
             Happening::AlarmSet(set) => {
                 self.alarm = if set { Alarm::Set } else { Alarm::Unset };
             }
+            Happening::MailDeleted(ids) => ids.iter().for_each(|id| {
+                self.deleting.remove(id);
+            }),
             Happening::LiveWritten => self.live.written(self.now_ms()),
             Happening::LiveRead(reader, read) => {
                 self.live_reader = *reader;
