@@ -14,6 +14,7 @@ mod come_back;
 mod compacting;
 mod cors;
 mod cost;
+mod crowd;
 mod deadline;
 mod demo;
 mod event;

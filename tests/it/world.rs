@@ -10,13 +10,14 @@ mod plan;
 mod shown;
 mod slow;
 mod stream;
+mod throttle;
 
 use std::ops::Deref;
 use std::time::Duration;
 
 use djinn_core::id::{RunId, TenantId};
-use djinn_core::journal::Journal;
-use djinn_local::{System, SystemOptions};
+use djinn_core::journal::{Journal, Record};
+use djinn_local::{LocalWorld, System, SystemOptions};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::{RetryPolicy, Settings};
@@ -32,6 +33,7 @@ pub(crate) use plan::{COMPARE, REGIONS, planner, script_plan, step, summary, tas
 pub(crate) use shown::{model_sees, shown};
 pub(crate) use slow::Slow;
 pub(crate) use stream::{Frame, Stream};
+pub(crate) use throttle::{Kind, Limits, Throttle};
 
 /// A key that must never be seen anywhere.
 pub(crate) const KEY: &str = "sk-scripted-0123456789";
@@ -81,18 +83,23 @@ impl World {
 
     /// Waits until a run owes nothing more.
     pub(crate) async fn settled(&self, run: &str) {
-        let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
-        let owes = async || {
-            let records = self.system.ports().store.read(&key, 0).await.unwrap();
-            !Journal::fold(&records).unwrap().run().due().is_empty()
-        };
-        let settled = async {
-            while owes().await {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(SETTLED_WITHIN, settled).await.expect("something stays owed");
+        settled(self.system.ports(), run).await;
     }
+}
+
+/// Waits until a run owes nothing more. Returns its journal.
+pub(crate) async fn settled(ports: &LocalWorld, run: &str) -> Vec<Record> {
+    let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
+    let settled = async {
+        loop {
+            let records = ports.store.read(&key, 0).await.unwrap();
+            if Journal::fold(&records).unwrap().run().due().is_empty() {
+                return records;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(SETTLED_WITHIN, settled).await.expect("something stays owed")
 }
 
 impl Deref for World {

@@ -46,6 +46,8 @@ const ONCE: &[&str] = &[
     "executor::",
     // Counts the requests to the stores.
     "cost::",
+    // Has more records than a run may have hops.
+    "crowd::",
     // Looks at when a response ends.
     "idle::",
     // Shows every preview, and a driver without a client writes few.
