@@ -23,7 +23,7 @@ impl WrittenOnce {
         write: impl Future<Output = Result<(), E>>,
     ) -> Result<(), E> {
         let written = self.entry(object);
-        written.get_or_try_init(|| write).await.map(|()| ())
+        written.get_or_try_init(|| write).await.copied()
     }
 
     fn entry(&self, object: &str) -> Arc<OnceCell<()>> {
