@@ -16,7 +16,7 @@ fn planner(world: &World, question: &str) -> Rule {
     world.model.on_request(asks)
 }
 
-fn create(steps: &[&str], depends_on: Value) -> Value {
+fn create(steps: &[&str], depends_on: &Value) -> Value {
     json!({"command": "create", "title": "T", "steps": steps, "depends_on": depends_on})
 }
 
@@ -37,47 +37,47 @@ fn rows() -> Vec<Row> {
     let many: Vec<String> = (1..=101).map(|n| format!("step {n}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let mark = json!({"command": "mark_step", "step_index": 7, "step_status": "completed"});
-    let known = create(&["one", "two"], Value::Null);
+    let known = create(&["one", "two"], &Value::Null);
     vec![
         (
             "no steps",
-            vec![create(&[], Value::Null)],
+            vec![create(&[], &Value::Null)],
             json!({"problem": "empty"}),
             "a plan has at least one step",
         ),
         (
             "too many steps",
-            vec![create(&many, Value::Null)],
+            vec![create(&many, &Value::Null)],
             json!({"problem": "too_many", "cap": 100}),
             "a plan has at most 100 steps",
         ),
         (
             "a step too long",
-            vec![create(&["one", &too_long], Value::Null)],
+            vec![create(&["one", &too_long], &Value::Null)],
             json!({"problem": "too_long", "number": 2}),
             "step 2 is too long; keep each under 2 KB",
         ),
         (
             "a cycle",
-            vec![create(&["one", "two", "three"], json!([[2], [1], [1]]))],
+            vec![create(&["one", "two", "three"], &json!([[2], [1], [1]]))],
             json!({"problem": "cycle", "steps": [1, 2]}),
             "steps 1, 2 wait for each other",
         ),
         (
             "a step that waits for itself",
-            vec![create(&["one"], json!([[1]]))],
+            vec![create(&["one"], &json!([[1]]))],
             json!({"problem": "cycle", "steps": [1]}),
             "steps 1 wait for each other",
         ),
         (
             "an unknown dependency",
-            vec![create(&["one", "two"], json!([[], [3]]))],
+            vec![create(&["one", "two"], &json!([[], [3]]))],
             json!({"problem": "unknown_dependency", "number": 2, "on": 3, "steps": 2}),
             "step 2 waits for step 3, but there are 2 steps",
         ),
         (
             "no dependency at all",
-            vec![create(&["one"], json!([[0]]))],
+            vec![create(&["one"], &json!([[0]]))],
             json!({"problem": "unknown_dependency", "number": 1, "on": 0, "steps": 1}),
             "step 1 waits for step 0, but there are 1 steps",
         ),
@@ -121,7 +121,7 @@ fn read_after(world: &World, run: &str, turn: usize) -> Request {
 /// Lets the planner say something wrong, and then make it good.
 async fn goes_on(world: &World, (what, wrong, told, read): Row) {
     let calls = wrong.into_iter().map(|arguments| ("planning", arguments));
-    let good = create(&[&longest()], Value::Null);
+    let good = create(&[&longest()], &Value::Null);
     planner(world, what)
         .say("I plan.")
         .calls(calls)
@@ -161,7 +161,7 @@ async fn the_cap_of_steps_is_the_deployments() {
     let world = World::start_with(cap).await;
     task(&world.model, "").reply("It is done.").always();
     summary(&world.model).reply("So it is.").always();
-    let three = vec![create(&["one", "two", "three"], Value::Null)];
+    let three = vec![create(&["one", "two", "three"], &Value::Null)];
     let told = json!({"problem": "too_many", "cap": 2});
     goes_on(&world, ("three steps", three, told, "a plan has at most 2 steps")).await;
     world.model.assert_done();
@@ -172,7 +172,7 @@ async fn without_a_plan_the_planner_is_nudged_twice_and_then_its_words_are_the_a
     for protocol in Protocol::ALL {
         let world = World::start().await;
         let rule = planner(&world, "What is it?").say("I plan.");
-        let rule = rule.call("planning", create(&[], Value::Null)).then().reply("Nothing to do.");
+        let rule = rule.call("planning", create(&[], &Value::Null)).then().reply("Nothing to do.");
         rule.then().reply("Still nothing.").then().reply("It is what it is.");
         let stream = world.ask(protocol, &Question::of("What is it?", "s1").deep()).await;
         let run = stream.run();

@@ -99,7 +99,8 @@ pub(crate) async fn settled(ports: &LocalWorld, run: &str) -> Vec<Record> {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(SETTLED_WITHIN, settled).await.expect("something stays owed")
+    // Else something stays owed.
+    tokio::time::timeout(SETTLED_WITHIN, settled).await.unwrap()
 }
 
 impl Deref for World {
