@@ -281,8 +281,19 @@ async fn a_cursor_that_is_none_is_refused_with_those_that_are() {
         let by_header = world.come_back(&run, Some(cursor)).await;
         let path = format!("/runs/{run}/events?after={cursor}");
         let by_url = world.ask_with(world.request(Method::GET, &path)).await;
-        let by_post = world.ask(Protocol::Native, &question.clone().after(cursor)).await;
-        for stream in [by_header, by_url, by_post] {
+        let question = question.clone().after(cursor);
+        let by_post = world.ask(Protocol::Native, &question).await;
+        let by_raw = world.ask(Protocol::Raw, &question).await;
+        let by_ui = world.ask(Protocol::Ui, &question).await;
+        assert_eq!(by_ui.status, 400, "{cursor}");
+        let envelopes = by_ui.rest().await;
+        assert_eq!(envelopes.len(), 1, "{cursor}: {envelopes:?}");
+        let envelope = envelopes[0].json();
+        assert_eq!(
+            (&envelope["finished"], &envelope["errorMsg"]),
+            (&json!(true), &json!("bad_cursor"))
+        );
+        for stream in [by_header, by_url, by_post, by_raw] {
             assert_eq!(stream.status, 400, "{cursor}");
             let body = stream.body().await;
             assert_eq!(body["code"], "bad_cursor", "{cursor}");

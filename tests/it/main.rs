@@ -8,11 +8,13 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod bad_plan;
 mod budget;
 mod come_back;
 mod compacting;
 mod cors;
 mod cost;
+mod crowd;
 mod deadline;
 mod demo;
 mod employees;
@@ -22,6 +24,7 @@ mod failure;
 mod fault;
 mod files;
 mod identity;
+mod idle;
 mod join;
 mod layout;
 mod look_up;

@@ -85,7 +85,8 @@ async fn a_run_whose_journal_has_expired_is_known_by_its_metadata() {
     let mut door = Door::open(&model, at, |_| {});
     let client = door.listen().await;
     model.on("What lasts?").reply("Little.");
-    let stream = client.ask(Protocol::Native, &Question::of("What lasts?", "s1")).await;
+    let question = Question::of("What lasts?", "s1");
+    let stream = client.ask(Protocol::Native, &question).await;
     let (run, _) = (stream.run(), stream.rest().await);
     for record in 0..2 {
         let key = json!({
@@ -102,6 +103,16 @@ async fn a_run_whose_journal_has_expired_is_known_by_its_metadata() {
     for cursor in [None, Some(format!("{run}:1")), Some("x".to_owned())] {
         let stream = client.come_back(&run, cursor.as_deref()).await;
         assert_eq!((stream.status, &stream.body().await["code"]), (410, &json!("run_expired")));
+        let again = cursor.map_or(question.clone(), |cursor| question.clone().after(&cursor));
+        for protocol in [Protocol::Native, Protocol::Raw] {
+            let stream = client.ask(protocol, &again).await;
+            assert_eq!((stream.status, &stream.body().await["code"]), (410, &json!("run_expired")));
+        }
+        let envelope = client.ask(Protocol::Ui, &again).await.rest().await[0].json();
+        assert_eq!(
+            (&envelope["finished"], &envelope["errorMsg"]),
+            (&json!(true), &json!("run_expired"))
+        );
     }
     let shown = client.get(&format!("/runs/{run}")).await.json();
     assert_eq!((&shown["status"], &shown["mode"]), (&json!("expired"), &json!("react")));

@@ -10,11 +10,16 @@ mod plan;
 mod shown;
 mod slow;
 mod stream;
+mod throttle;
 
 use std::ops::Deref;
 use std::time::Duration;
 
-use djinn_local::{System, SystemOptions};
+use djinn_core::id::{RunId, TenantId};
+use djinn_core::journal::{Journal, Record};
+use djinn_local::{LocalWorld, System, SystemOptions};
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::{RetryPolicy, Settings};
 use djinn_scripted::Scripted;
 use serde_json::{Value, json};
@@ -30,9 +35,13 @@ pub(crate) use plan::{
 pub(crate) use shown::{model_sees, shown};
 pub(crate) use slow::Slow;
 pub(crate) use stream::{Frame, Stream};
+pub(crate) use throttle::{Kind, Limits, Throttle};
 
 /// A key that must never be seen anywhere.
 pub(crate) const KEY: &str = "sk-scripted-0123456789";
+
+/// What a run owes after its end is done by then.
+const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 
 /// A system, and its model.
 pub(crate) struct World {
@@ -73,6 +82,27 @@ impl World {
         let client = Client::new(format!("http://{}", system.address()));
         Self { client, system, model }
     }
+
+    /// Waits until a run owes nothing more.
+    pub(crate) async fn settled(&self, run: &str) {
+        settled(self.system.ports(), run).await;
+    }
+}
+
+/// Waits until a run owes nothing more. Returns its journal.
+pub(crate) async fn settled(ports: &LocalWorld, run: &str) -> Vec<Record> {
+    let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
+    let settled = async {
+        loop {
+            let records = ports.store.read(&key, 0).await.unwrap();
+            if Journal::fold(&records).unwrap().run().due().is_empty() {
+                return records;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    // Else something stays owed.
+    tokio::time::timeout(SETTLED_WITHIN, settled).await.unwrap()
 }
 
 impl Deref for World {

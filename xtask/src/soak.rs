@@ -26,6 +26,12 @@ const STEPS: &[Step] = &[
         remedy: "run the seed that it names, with DJINN_SEED, and read what happened",
     },
     Step {
+        name: "crowd",
+        what: "a plan of 1 000 tasks, also behind a table that throttles",
+        run: crowd,
+        remedy: "try fewer: DJINN_CROWD=100 cargo test -p djinn-tests crowd::",
+    },
+    Step {
         name: "lambdasim",
         what: "a run of 40 invocations, and 30 runs whose functions are killed, of each kind",
         run: lambdasim,
@@ -59,6 +65,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 fn seeds() -> Result<()> {
     let test = ["test", "--package", "djinn-runtime", "--test", "it", "seed::"];
     process::run(process::cargo(&test).env("DJINN_SEEDS", "10000"))
+}
+
+fn crowd() -> Result<()> {
+    let test = ["test", "--package", "djinn-tests", "--test", "it", "crowd::"];
+    process::run(process::cargo(&test).env("DJINN_CROWD", "1000"))
 }
 
 fn lambdasim() -> Result<()> {

@@ -25,6 +25,7 @@ mod secret;
 mod settings;
 mod store;
 pub mod table;
+mod throttle;
 mod transaction;
 
 pub use alarm::SchedulerAlarms;

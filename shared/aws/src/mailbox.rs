@@ -4,12 +4,12 @@ use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use crate::conflict::past_conflicts;
 use crate::error::unavailable;
 use crate::item::mail::MailItem;
 use crate::query::Query;
 use crate::store::AwsStore;
 use crate::table::{MAIL, run_partition};
+use crate::throttle::{Patience, patiently};
 
 /// Messages that are deleted at once.
 const DELETED_AT_ONCE: usize = 8;
@@ -21,7 +21,8 @@ impl Mailbox for AwsStore {
         mail: &Mail,
         expires_at_s: i64,
     ) -> Result<(), StoreError> {
-        self.put(MailItem::new(mail, expires_at_s)?.to_item(key, &mail.id())?).await
+        let item = MailItem::new(mail, expires_at_s)?.to_item(key, &mail.id())?;
+        self.put_within(Patience::MAIL, item).await
     }
 
     async fn mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
@@ -52,7 +53,7 @@ impl AwsStore {
             .delete_item()
             .table_name(self.table())
             .set_key(Some(MailItem::key(key, id).attributes()));
-        match past_conflicts(|| request.clone().send()).await {
+        match patiently(Patience::MAIL, || request.clone().send()).await {
             Ok(_) => Ok(()),
             Err(error) => Err(unavailable(self.request("DeleteItem"), &error)),
         }

@@ -13,6 +13,7 @@ use crate::clients::Clients;
 use crate::conflict::past_conflicts;
 use crate::error::unavailable;
 use crate::table::{Attributes, Key};
+use crate::throttle::{Patience, patiently};
 
 /// Journals, leases, mailboxes, live logs and files in one table and one bucket. Implements the
 /// runtime's `Store`; cloning shares its clients.
@@ -70,9 +71,18 @@ impl AwsStore {
 
     /// Puts an item, replacing one of its key.
     pub(crate) async fn put(&self, item: Attributes) -> Result<(), StoreError> {
+        self.put_within(Patience::NONE, item).await
+    }
+
+    /// Puts an item, replacing one of its key, when there is room for it.
+    pub(crate) async fn put_within(
+        &self,
+        patience: Patience,
+        item: Attributes,
+    ) -> Result<(), StoreError> {
         let request =
             self.dynamodb().await.put_item().table_name(self.table()).set_item(Some(item));
-        match past_conflicts(|| request.clone().send()).await {
+        match patiently(patience, || request.clone().send()).await {
             Ok(_) => Ok(()),
             Err(error) => Err(unavailable(self.request("PutItem"), &error)),
         }

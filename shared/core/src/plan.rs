@@ -296,7 +296,8 @@ fn check(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {
     if drafts.len() > max_steps {
         return Err(PlanError::TooMany { cap: max_steps });
     }
-    for (number, draft) in (1..).zip(drafts) {
+    for draft in drafts {
+        let number = draft.line;
         if draft.stage.len() + draft.details.len() > MAX_STEP {
             return Err(PlanError::TooLong { number });
         }
@@ -305,9 +306,13 @@ fn check(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {
             return Err(PlanError::UnknownDependency { number, on: *on, steps: drafts.len() });
         }
     }
-    match unreachable(drafts) {
-        steps if steps.is_empty() => Ok(()),
-        steps => Err(PlanError::Cycle { steps }),
+    // The parts of one line wait for the same.
+    let on_cycle = unreachable(drafts).into_iter();
+    let lines: BTreeSet<usize> =
+        on_cycle.filter_map(|number| Some(drafts.get(number - 1)?.line)).collect();
+    match lines.is_empty() {
+        true => Ok(()),
+        false => Err(PlanError::Cycle { steps: lines.into_iter().collect() }),
     }
 }
 

@@ -153,11 +153,19 @@ impl Connection {
 
     /// The frames of a piece of unfinished text.
     fn preview(&mut self, preview: &Preview) -> Vec<String> {
-        if !self.previews || self.ended || self.closed.covers(preview) {
+        let is_late = self.has_shown_all_of(preview) || self.closed.covers(preview);
+        if !self.previews || self.ended || is_late {
             return Vec::new();
         }
         let frames = self.projection.preview(preview);
         frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
+    /// Whether a piece comes from a task that the client had to its end, perhaps on an earlier
+    /// connection.
+    fn has_shown_all_of(&self, preview: &Preview) -> bool {
+        let lane = preview.within.as_ref().and_then(|task| self.tasks.get(task));
+        matches!(lane, Some(Lane::Complete))
     }
 
     /// The frame that keeps the connection open.

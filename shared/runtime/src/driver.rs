@@ -6,6 +6,7 @@
 
 mod begin;
 mod happening;
+mod idle;
 mod leave;
 mod live;
 mod look;
@@ -126,6 +127,8 @@ struct Driver<P: Ports> {
     /// Effects whose performance gave up in this invocation.
     postponed: BTreeSet<EffectId>,
     performed_any: bool,
+    /// Since when it only waits for others, Unix milliseconds.
+    idle_since_ms: Option<i64>,
     /// It has appended a record, and that is all it may.
     leaves_after_record: bool,
     alarm: Alarm,
@@ -142,6 +145,8 @@ struct Driver<P: Ports> {
     mail_to_delete: Vec<String>,
     /// Mail that was recorded here, by its ids; its deletion may have failed.
     heard: BTreeSet<String>,
+    /// What is being deleted of it.
+    deleting: BTreeSet<String>,
     renew_at_ms: i64,
 }
 
@@ -171,6 +176,7 @@ impl<P: Ports> Driver<P> {
             writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone()),
             mail_to_delete: Vec::new(),
             heard: BTreeSet::new(),
+            deleting: BTreeSet::new(),
             ports: ports.clone(),
             key,
             lease,
@@ -183,6 +189,7 @@ impl<P: Ports> Driver<P> {
             in_flight: InFlight::default(),
             postponed: BTreeSet::new(),
             performed_any: false,
+            idle_since_ms: None,
             leaves_after_record: false,
             written,
             live_sender,
@@ -212,7 +219,7 @@ impl<P: Ports> Driver<P> {
 
     /// Waits for the next thing that happens and says what the run is to be told of it.
     async fn wait(&mut self) -> Pass<Vec<Input>> {
-        let wake_at_ms = self.next_moment_ms();
+        let wake_at_ms = self.next_moment_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
         let clock = self.ports.clock();
         // In a fixed order, so that a test can repeat what happened. Moments last: under load there
         // always is one.
@@ -247,8 +254,9 @@ impl<P: Ports> Driver<P> {
                 while let Ok(live) = self.written.try_recv() {
                     self.show_written(&live);
                 }
-                if inputs.is_empty() {
-                    self.postpone(id);
+                match inputs.is_empty() {
+                    true => self.postpone(id),
+                    false => self.idle_since_ms = None,
                 }
                 return Ok(inputs);
             }
@@ -276,6 +284,9 @@ impl<P: Ports> Driver<P> {
             Happening::AlarmSet(set) => {
                 self.alarm = if set { Alarm::Set } else { Alarm::Unset };
             }
+            Happening::MailDeleted(ids) => ids.iter().for_each(|id| {
+                self.deleting.remove(id);
+            }),
             Happening::LiveWritten => self.live.written(self.now_ms()),
             Happening::LiveRead(reader, read) => {
                 self.live_reader = *reader;

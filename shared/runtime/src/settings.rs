@@ -28,6 +28,9 @@ pub struct Settings {
     /// How often a task that somebody else works on is looked after: one that nobody drives is
     /// dispatched again.
     pub dispatch_every: Duration,
+    /// How long a response goes on whose driver only waits for tasks that others work on. Then it ends
+    /// with how to go on: a function that waits costs as much as one that works.
+    pub idle_stream: Duration,
     /// How long one look of a viewer keeps the driver writing previews.
     pub watch_for: Duration,
     /// Bytes that wait for a slow client before its stream is closed with its cursor.
@@ -111,6 +114,7 @@ impl Default for Settings {
             live_every: Duration::from_millis(250),
             follow_every: Duration::from_millis(250),
             dispatch_every: Duration::from_secs(30),
+            idle_stream: Duration::from_secs(120),
             watch_for: Duration::from_secs(20),
             client_buffer: 256 * 1024,
             model_retries: RetryPolicy::MODEL,

@@ -43,12 +43,23 @@ impl Door {
         let stores = Stores::start(StoresOptions::default()).unwrap();
         let mut aws = stores.settings().clone();
         change_aws(&mut aws);
-        let aws = Aws::new(aws);
-        let local = vec![("DJINN_LOCAL", "1".to_owned())];
         let vars = match model.into() {
-            Some(model) => vars(local, model),
-            None => local,
+            Some(model) => vars(Vec::new(), model),
+            None => Vec::new(),
         };
+        Self::onto(stores, aws, vars, change)
+    }
+
+    /// Onto these stores, which are reached as `aws` says.
+    pub(crate) fn onto(
+        stores: Stores,
+        aws: djinn_aws::Settings,
+        vars: Vec<(&'static str, String)>,
+        change: impl FnOnce(&mut Parts),
+    ) -> Self {
+        let aws = Aws::new(aws);
+        let local = ("DJINN_LOCAL", "1".to_owned());
+        let vars: Vec<_> = vars.into_iter().chain([local]).collect();
         let var = |name: &str| found(&vars, name);
         let (dispatch, mut invocations) = Dispatch::new(djinn_local::ALARM_EVERY);
         let mut ports = djinn_wiring::world(&var, &aws, dispatch.clone(), dispatch).unwrap();

@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{MAX_EACH, Pointer};
 use crate::change::names;
-use crate::conflict::past_conflicts;
 use crate::error::unavailable;
 use crate::item::record::RecordItem;
 use crate::query::{Query, after_family};
 use crate::store::AwsStore;
 use crate::table::{Attributes, RECORD, record_sort, run_partition};
+use crate::throttle::{Patience, patiently};
 
 /// Bodies that are fetched from the bucket at once.
 const FETCHED_AT_ONCE: usize = 16;
@@ -56,7 +56,8 @@ impl AwsStore {
             .condition_expression(condition)
             .set_expression_attribute_names(names(&[condition]))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let Err(error) = past_conflicts(|| request.clone().send()).await else {
+        let sent = patiently(Patience::RECORD, || request.clone().send()).await;
+        let Err(error) = sent else {
             return Ok(Appended::Done);
         };
         match error.as_service_error() {

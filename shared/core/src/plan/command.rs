@@ -46,7 +46,7 @@ impl PlanCommand {
     /// `step_status`, `step_notes`.
     ///
     /// # Errors
-    /// [`PlanError::BadCommand`] names the argument.
+    /// [`PlanError::BadCommand`] names the argument; [`PlanError::UnknownDependency`].
     pub fn read(arguments: &Map<String, Value>) -> Result<Self, PlanError> {
         let text = |name: &str| match arguments.get(name) {
             Some(Value::String(text)) => text.trim().to_owned(),
@@ -111,7 +111,7 @@ fn steps(arguments: &Map<String, Value>) -> Result<Vec<StepDraft>, PlanError> {
         }
         Some(_) => return Err(bad("depends_on")),
     };
-    Ok(drafts(&lines, depends_on.as_deref()))
+    drafts(&lines, depends_on.as_deref())
 }
 
 /// The numbers one step waits for: a list, or one alone.

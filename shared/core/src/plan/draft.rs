@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Step, StepId, StepStatus};
+use super::{PlanError, Step, StepId, StepStatus};
 
 /// What splits a step into parts that run at once, in JoyAgent's plans.
 const SEPARATOR: &str = "<sep>";
@@ -13,6 +13,8 @@ const ORDER: &str = "执行顺序";
 /// A step as it was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepDraft {
+    /// The line of the list that it was written in, from 1: what the planner knows it by.
+    pub line: usize,
     /// What it belongs to.
     pub stage: String,
     /// What is to be done.
@@ -46,8 +48,18 @@ struct Line {
 /// `depends_on` holds for each line the numbers (from 1) of the lines it waits for. Without it,
 /// numbered lines (`执行顺序N.`) wait for those of the next lower number, and lines without a number
 /// for the line before. `<sep>` splits a line into parts that run at once.
-#[must_use]
-pub fn drafts(lines: &[String], depends_on: Option<&[BTreeSet<usize>]>) -> Vec<StepDraft> {
+///
+/// # Errors
+/// [`PlanError::UnknownDependency`], for a number that no line has.
+pub fn drafts(
+    lines: &[String],
+    depends_on: Option<&[BTreeSet<usize>]>,
+) -> Result<Vec<StepDraft>, PlanError> {
+    for (number, on) in (1..=lines.len()).zip(depends_on.into_iter().flatten()) {
+        if let Some(on) = on.iter().find(|on| !(1..=lines.len()).contains(*on)) {
+            return Err(PlanError::UnknownDependency { number, on: *on, steps: lines.len() });
+        }
+    }
     let given = |index| depends_on.map(|all| all.get(index).cloned().unwrap_or_default());
     let lines: Vec<Line> =
         lines.iter().enumerate().map(|(index, line)| Line::read(line, given(index))).collect();
@@ -62,16 +74,19 @@ pub fn drafts(lines: &[String], depends_on: Option<&[BTreeSet<usize>]>) -> Vec<S
     for (index, line) in lines.iter().enumerate() {
         let on: BTreeSet<usize> = awaited(&lines, index)
             .into_iter()
-            // A line that is not there stays a number that no step has, and is refused as such.
-            .flat_map(|line| numbers.get(line - 1).cloned().unwrap_or_else(|| vec![next + line]))
+            .flat_map(|line| {
+                line.checked_sub(1).and_then(|line| numbers.get(line)).into_iter().flatten()
+            })
+            .copied()
             .collect();
         drafts.extend(line.parts.iter().map(|(stage, details)| StepDraft {
+            line: index + 1,
             stage: stage.clone(),
             details: details.clone(),
             depends_on: on.clone(),
         }));
     }
-    drafts
+    Ok(drafts)
 }
 
 /// The numbers (from 1) of the lines that a line waits for.

@@ -13,7 +13,8 @@ fn lines(lines: &[&str]) -> Vec<String> {
 fn read(list: &[&str], depends_on: Option<&[&[usize]]>) -> Vec<String> {
     let depends_on: Option<Vec<BTreeSet<usize>>> =
         depends_on.map(|all| all.iter().map(|on| on.iter().copied().collect()).collect());
-    drafts(&lines(list), depends_on.as_deref())
+    let drafts = drafts(&lines(list), depends_on.as_deref()).unwrap();
+    drafts
         .iter()
         .map(|draft| {
             let on: Vec<_> = draft.depends_on.iter().map(ToString::to_string).collect();
@@ -74,6 +75,14 @@ fn draft(details: &str, depends_on: &[usize]) -> StepDraft {
     StepDraft { details: details.to_owned(), depends_on, ..StepDraft::default() }
 }
 
+/// As if each had been written in a line of its own.
+fn in_lines(mut drafts: Vec<StepDraft>) -> Vec<StepDraft> {
+    for (line, draft) in (1..).zip(&mut drafts) {
+        draft.line = line;
+    }
+    drafts
+}
+
 fn plan(drafts: &[StepDraft]) -> Plan {
     Plan::create("t", drafts, 100).unwrap()
 }
@@ -122,7 +131,8 @@ fn an_update_keeps_what_is_known_of_steps_whose_words_stay() {
 
 #[test]
 fn what_cannot_be_a_plan_is_refused_by_name() {
-    let refused = |drafts: &[StepDraft]| Plan::create("t", drafts, 3).unwrap_err().to_string();
+    let refused =
+        |drafts: Vec<StepDraft>| Plan::create("t", &in_lines(drafts), 3).unwrap_err().to_string();
     let long = "x".repeat(2049);
     for (drafts, says) in [
         (vec![], "a plan has at least one step"),
@@ -136,12 +146,30 @@ fn what_cannot_be_a_plan_is_refused_by_name() {
             "steps 1, 2 wait for each other",
         ),
     ] {
-        assert_eq!(refused(&drafts), says);
+        assert_eq!(refused(drafts), says);
     }
     let mut plan = plan(&[draft("a", &[]), draft("b", &[])]);
     let error = plan.mark(StepId(7), StepStatus::Completed, "").unwrap_err();
     assert_eq!(error.to_string(), "there is no step s7; there are s1, s2");
     assert!(matches!(error, PlanError::UnknownStep { .. }));
+}
+
+#[test]
+fn a_refusal_names_the_lines_that_the_planner_wrote() {
+    let refused = |list: &[&str], on: &[&[usize]]| {
+        let on: Vec<BTreeSet<usize>> = on.iter().map(|on| on.iter().copied().collect()).collect();
+        let read = drafts(&lines(list), Some(&on));
+        let made = read.and_then(|drafts| Plan::create("t", &drafts, 9));
+        made.unwrap_err().to_string()
+    };
+    let unknown = "step 2 depends on step 3, but there are 2";
+    assert_eq!(refused(&["a", "b"], &[&[], &[3]]), unknown);
+    assert_eq!(refused(&["a<sep>b", "c"], &[&[], &[3]]), unknown);
+    assert_eq!(refused(&["a", "b"], &[&[], &[0]]), "step 2 depends on step 0, but there are 2");
+    let cycle = refused(&["a<sep>b", "c<sep>d", "e"], &[&[], &[3], &[2]]);
+    assert_eq!(cycle, "steps 2, 3 wait for each other");
+    let long = format!("b<sep>{}", "x".repeat(2049));
+    assert_eq!(refused(&["a<sep>c", &long], &[]), "step 2 is longer than 2048 bytes");
 }
 
 fn any_drafts() -> impl Strategy<Value = Vec<StepDraft>> {
@@ -152,7 +180,7 @@ fn any_drafts() -> impl Strategy<Value = Vec<StepDraft>> {
                 .map(|(details, depends_on)| StepDraft {
                     details,
                     depends_on,
-                    stage: String::new(),
+                    ..StepDraft::default()
                 })
                 .collect()
         },

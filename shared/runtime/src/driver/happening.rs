@@ -21,6 +21,8 @@ pub(super) enum Happening {
     Performed { id: EffectId, inputs: Vec<Input> },
     /// The mailbox was read.
     Mail(Result<Vec<Mail>, StoreError>),
+    /// These messages were deleted, or could not be.
+    MailDeleted(Vec<String>),
     /// The lease of this epoch was renewed.
     Renewed { epoch: u64, renewed: Result<Renewed, StoreError> },
     /// The run's alarm is set, or could not be.

@@ -24,7 +24,10 @@ impl<P: Ports> Driver<P> {
     async fn sleep(&mut self) -> Pass {
         let session = self.session();
         match fall_asleep(&self.ports, &self.key, &session, &self.lease, &self.heard).await {
-            Ok(Slept::Asleep) => Err(DriveEnd::Asleep),
+            Ok(Slept::Asleep) => {
+                self.tell_client_how_to_go_on();
+                Err(DriveEnd::Asleep)
+            }
             Ok(Slept::Woken { lease, lapsed, mail }) => {
                 let others_drove = lease.epoch > self.lease.epoch + 1;
                 self.lease = lease.clone();
@@ -57,11 +60,15 @@ impl<P: Ports> Driver<P> {
             // The alarm brings the run back, only later.
             tracing::warn!(%error, "no successor invoked");
         }
+        self.tell_client_how_to_go_on();
+        Err(DriveEnd::HandedOver)
+    }
+
+    fn tell_client_how_to_go_on(&mut self) {
         let now_ms = self.now_ms();
         if let Some(client) = &mut self.client {
             client.hand_over(now_ms);
         }
-        Err(DriveEnd::HandedOver)
     }
 
     async fn release(&mut self) {

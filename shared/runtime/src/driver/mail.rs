@@ -49,6 +49,9 @@ impl<P: Ports> Driver<P> {
             tracing::warn!(%error, "mailbox not read");
             Vec::new()
         });
+        let (heard, mail): (Vec<Mail>, Vec<Mail>) =
+            mail.into_iter().partition(|mail| self.heard.contains(&mail.id()));
+        self.delete_mail(heard.iter().map(Mail::id).collect());
         if !mail.is_empty() && self.waits_for_tasks() {
             // Tasks that began together end together, more or less.
             self.mail_look.expect_news(self.now_ms());
@@ -61,16 +64,23 @@ impl<P: Ports> Driver<P> {
     /// Deletes what was read: it is recorded now.
     pub(super) fn delete_recorded_mail(&mut self) {
         let ids = std::mem::take(&mut self.mail_to_delete);
+        self.heard.extend(ids.iter().cloned());
+        self.delete_mail(ids);
+    }
+
+    /// Deletes mail beside the loop, but what is being deleted: where the store is slow, it is read
+    /// a few times before it is gone.
+    fn delete_mail(&mut self, mut ids: Vec<String>) {
+        ids.retain(|id| self.deleting.insert(id.clone()));
         if ids.is_empty() {
             return;
         }
-        self.heard.extend(ids.iter().cloned());
         let (ports, key) = (self.ports.clone(), self.key.clone());
         self.in_flight.beside(async move {
             if let Err(error) = ports.store().delete_mail(&key, &ids).await {
                 tracing::warn!(%error, "mail not deleted");
             }
-            Happening::Nothing
+            Happening::MailDeleted(ids)
         });
     }
 }

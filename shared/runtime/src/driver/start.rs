@@ -51,10 +51,9 @@ impl<P: Ports> Driver<P> {
     }
 
     /// Whether something is in flight that the loop has to wait for.
-    pub(super) fn has_something_to_wait_for(&self) -> bool {
+    pub(super) fn has_something_to_wait_for(&mut self) -> bool {
         let alarm = self.alarm == Alarm::Setting && !self.is_handing_over();
-        let idle = self.only_waits() && self.client.is_some() && !self.is_handing_over();
-        self.in_flight.is_performing() || alarm || idle
+        self.in_flight.is_performing() || alarm || self.idles()
     }
 
     /// Whether all that the run owes is to hear of moments and of tasks that others work on: it

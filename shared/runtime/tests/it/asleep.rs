@@ -8,6 +8,7 @@ use djinn_core::id::FileName;
 use djinn_core::journal::Journal;
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::tool::EffectClass;
+use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::tool::Toolbox;
@@ -39,6 +40,48 @@ async fn a_run_that_waits_for_tasks_without_a_client_keeps_no_function_alive() {
 
     sim.pass_time(Duration::from_secs(20)).await;
     assert_eq!(seen(&sim.history(&key).await.unwrap()), expected(&[]));
+    assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_that_only_waits_for_tasks_ends_after_two_minutes() {
+    let (points, ledger) = (Points::new(), Ledger::default());
+    let plan = json!({"command": "create", "steps": ["gold", "silver"], "depends_on": [[], []]});
+    let lines = [
+        ("t1", Line::say("I plan.").call("planning", plan)),
+        ("s1.1.t1", Line::say("I look.").call("look", json!({"for": "gold"}))),
+        ("s1.1.t2", Line::say("Gold is dear.")),
+        ("s2.1.t1", Line::say("Silver is cheap.").takes(Duration::from_secs(50))),
+        ("t2", Line::say("I am done.").call("planning", json!({"command": "finish"}))),
+        ("summary", Line::say("Gold is the dearer one.")),
+    ];
+    let model = StoryModel::new(lines, points.clone());
+    let takes = Duration::from_secs(400);
+    let look = LedgerTool {
+        takes,
+        timeout_ms: 600_000,
+        ..LedgerTool::new("look", EffectClass::Read, &ledger, &points)
+    };
+    let mut sim = Sim::new(model, Toolbox::default().with(look), points);
+    let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
+    let question = sim.question(settings);
+    let key = question.run_key();
+    let asked_ms = sim.ports.clock.now_ms();
+    sim.ask(question);
+    // Looked after every 30 s, and the other one's end heard meanwhile: that is no work.
+    sim.pass_time(Duration::from_secs(119)).await;
+    assert_eq!(sim.alive(), 2, "the driver, and one executor");
+    sim.pass_time(Duration::from_secs(3)).await;
+    assert_eq!(sim.alive(), 1, "the executor");
+    assert_eq!(sim.ports.store.meta(&key).await.unwrap().unwrap().lease, None);
+    let (at_ms, last) = sim.clients[0].lock().unwrap().last().unwrap().clone();
+    assert!(last.contains("event: run.handed_over"), "{last}");
+    assert!((120_000..122_000).contains(&(at_ms - asked_ms)), "{}", at_ms - asked_ms);
+
+    sim.pass_time(Duration::from_secs(300)).await;
+    let entries = sim.history(&key).await.unwrap();
+    assert!(entries.iter().all(|entry| !entry.id.contains("resumed")), "{entries:#?}");
+    assert!(visible(&entries).last().unwrap().contains("Gold is the dearer one."));
     assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
 }
 

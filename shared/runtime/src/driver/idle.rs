@@ -1,0 +1,27 @@
+//! Waiting for others with a client attached: its response is paid for, so it ends after a while.
+
+use super::Driver;
+use crate::client::ClientStream;
+use crate::port::Ports;
+use crate::settings::milliseconds;
+
+impl<P: Ports> Driver<P> {
+    /// Whether it only waits for others and has a client to wait with, for some time yet. Looking
+    /// after tasks is no work; what it performs by itself has it begin anew.
+    pub(super) fn idles(&mut self) -> bool {
+        let attached = self.client.as_ref().is_some_and(ClientStream::is_open);
+        if !attached || self.is_handing_over() || !self.only_waits() {
+            return false;
+        }
+        let now_ms = self.now_ms();
+        self.idle_since_ms.get_or_insert(now_ms);
+        self.idle_until_ms().is_some()
+    }
+
+    /// Until when it waits, Unix milliseconds; `None` if it does not, or no longer.
+    pub(super) fn idle_until_ms(&self) -> Option<i64> {
+        let idle_stream_ms = milliseconds(self.ports.settings().idle_stream);
+        let until_ms = self.idle_since_ms?.saturating_add(idle_stream_ms);
+        (until_ms > self.now_ms()).then_some(until_ms)
+    }
+}
