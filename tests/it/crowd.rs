@@ -74,6 +74,7 @@ fn joined_once(records: &[Record], tasks: usize) {
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }
             | Event::ContextCompacted { .. }
+            | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
             | Event::TaskStarted { .. } => {}

@@ -57,6 +57,7 @@ pub(crate) fn asked_as_a_task(question: &str) -> Asked {
     asked.task = Some(TaskAsked {
         task: TaskId::of(1, 1),
         words: "look it up".to_owned(),
+        rounds: Vec::new(),
         before: Vec::new(),
         at_once: 1,
         ends_at_ms: None,
