@@ -10,7 +10,9 @@ use djinn_scripted::Gate;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::world::{Frame, NativeState, Protocol, Question, World, planner, summary, task};
+use crate::world::{
+    Frame, NativeState, Protocol, Question, World, employees, planner, summary, task,
+};
 
 /// Longer than anything here takes.
 const SOON: Duration = Duration::from_secs(10);
@@ -31,6 +33,7 @@ fn script(world: &World) -> Gates {
     let rule = rule.then().say("Both are there.").call("planning", json!({"command": "finish"}));
     let planner = rule.gate(1);
     let [first, second] = steps.map(|step| task(&world.model, step).reply("It is there.").gate(2));
+    employees(&world.model).reply(r#"{"file_tool": "Clerk"}"#).always();
     summary(&world.model).reply("Both were found.");
     Gates { first, second, planner }
 }
