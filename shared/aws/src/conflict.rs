@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// How often a write is tried again that met a transaction, or a transaction that met another.
-pub(crate) const RETRIES: u32 = 5;
+/// How often a write is tried again that met a transaction.
+const RETRIES: u32 = 5;
 
 /// The wait before the first of them; doubled for each one after, so about two seconds in all.
-pub(crate) const FIRST_WAIT: Duration = Duration::from_millis(60);
+const FIRST_WAIT: Duration = Duration::from_millis(60);
 
 /// Sends a request until no transaction is in its way. DynamoDB refuses a write of an item that a
 /// transaction is about to write; the SDK does not try it again.

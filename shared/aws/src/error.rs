@@ -62,6 +62,14 @@ pub(crate) fn is_retryable_cancellation(code: &str) -> bool {
             | "ThrottlingError"
             | "ProvisionedThroughputExceeded"
             | "TransactionInProgressException"
+    ) || is_throttled(code)
+}
+
+/// Codes of a request as a whole that say that there is no room for it at the moment.
+pub(crate) fn is_throttled(code: &str) -> bool {
+    matches!(
+        code,
+        "ProvisionedThroughputExceededException" | "RequestLimitExceeded" | "ThrottlingException"
     )
 }
 
@@ -95,6 +103,7 @@ mod tests {
     fn only_conflicts_and_throttling_are_tried_again() {
         assert!(is_retryable_cancellation("TransactionConflict"));
         assert!(is_retryable_cancellation("ThrottlingError"));
+        assert!(is_retryable_cancellation("ThrottlingException"));
         for never in ["ConditionalCheckFailed", "ValidationError", "None", ""] {
             assert!(!is_retryable_cancellation(never), "{never}");
         }

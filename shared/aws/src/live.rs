@@ -1,7 +1,7 @@
 //! The live log.
 
 use djinn_core::preview::Live;
-use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::future::try_join_all;
 
@@ -10,10 +10,9 @@ use crate::item::live::LiveItem;
 use crate::item::run::RunItem;
 use crate::query::Query;
 use crate::store::{AwsStore, Changed};
-use crate::table::{Attributes, LIVE_SHARDS, SORT, live_partition};
+use crate::table::{Attributes, LIVE_SHARDS, SORT, live_moment, live_partition};
 
-/// Sorts before and behind every position.
-const FIRST: &str = "0";
+/// Sorts behind every position.
 const LAST: &str = "9~";
 
 impl LiveLog for AwsStore {
@@ -34,16 +33,20 @@ impl LiveLog for AwsStore {
     async fn read_live(
         &self,
         key: &RunKey,
-        after: &str,
-    ) -> Result<(Vec<Live>, String), StoreError> {
-        // A space sorts before every character of a position: the next one after this.
-        let from = if after.is_empty() { FIRST.to_owned() } else { format!("{after} ") };
+        from: &LiveFrom,
+    ) -> Result<(Vec<Live>, LiveFrom), StoreError> {
+        let first = match from {
+            LiveFrom::Moment(at_ms) => live_moment(*at_ms),
+            // A space sorts before every character of a position: the next one after this.
+            LiveFrom::Position(position) => format!("{position} "),
+        };
         let shards = (0..LIVE_SHARDS).map(|shard| {
-            self.query(Query::range(live_partition(key, shard), from.as_str(), LAST).eventually())
+            self.query(Query::range(live_partition(key, shard), first.as_str(), LAST).eventually())
         });
         let mut items: Vec<_> = try_join_all(shards).await?.into_iter().flatten().collect();
         items.sort_by(|a, b| position(a).cmp(position(b)));
-        let next = items.last().map_or(after, |item| position(item)).to_owned();
+        let last = items.last().map(|item| LiveFrom::Position(position(item).to_owned()));
+        let next = last.unwrap_or_else(|| from.clone());
         let mut pieces = Vec::new();
         for item in items {
             pieces.extend(LiveItem::from_item(item)?.pieces()?);

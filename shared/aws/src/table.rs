@@ -135,6 +135,11 @@ pub(crate) fn user_partition(tenant: &TenantId, user: &UserId) -> String {
     format!("{tenant}#USER#{user}")
 }
 
+/// What the positions of a live log begin with that were written at this moment: they sort by time.
+pub(crate) fn live_moment(at_ms: i64) -> String {
+    format!("{:013}", at_ms.max(0))
+}
+
 /// One partition of a run's live log.
 pub(crate) fn live_partition(run: &RunKey, shard: u64) -> String {
     format!("{}#LIVE#{}#{shard}", run.tenant, run.run)

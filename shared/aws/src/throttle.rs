@@ -9,6 +9,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use crate::conflict::past_conflicts;
+use crate::error::is_throttled;
 
 /// How long a write waits for room, beyond the attempts of the SDK.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +26,8 @@ impl Patience {
     /// None: the SDK's attempts are enough.
     pub(crate) const NONE: Self = Self { rounds: 1, first: Duration::ZERO, cap: Duration::ZERO };
 
-    /// A record. Whoever writes it has nothing else to do: about eight seconds in all.
+    /// A record, alone or in a transaction. Whoever writes it has nothing else to do: about eight seconds
+    /// in all.
     pub(crate) const RECORD: Self =
         Self { rounds: 20, first: Duration::from_millis(50), cap: Duration::from_secs(1) };
 
@@ -36,7 +38,7 @@ impl Patience {
 
     /// How long to wait after so many rounds, from 1, before the next one. Full jitter: `jitter` in
     /// `0.0..1.0` chooses a point between nothing and the most. `None` when there is none left.
-    fn wait_after(self, round: u32, jitter: f64) -> Option<Duration> {
+    pub(crate) fn wait_after(self, round: u32, jitter: f64) -> Option<Duration> {
         let doubled = self.first.saturating_mul(1 << (round - 1).min(16));
         (round < self.rounds).then(|| doubled.min(self.cap).mul_f64(jitter))
     }
@@ -54,24 +56,14 @@ where
     let mut rounds = 1;
     loop {
         let answered = past_conflicts(&mut send).await;
-        let throttled = answered.as_ref().err().is_some_and(|error| is_throttled(error.code()));
+        let throttled =
+            answered.as_ref().err().and_then(|error| error.code()).is_some_and(is_throttled);
         match patience.wait_after(rounds, fastrand::f64()).filter(|_| throttled) {
             Some(wait) => tokio::time::sleep(wait).await,
             None => return answered,
         }
         rounds += 1;
     }
-}
-
-fn is_throttled(code: Option<&str>) -> bool {
-    matches!(
-        code,
-        Some(
-            "ProvisionedThroughputExceededException"
-                | "RequestLimitExceeded"
-                | "ThrottlingException"
-        )
-    )
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use aws_sdk_dynamodb::types::{
 use djinn_runtime::port::StoreError;
 
 use crate::change::{Change, names};
-use crate::conflict::{FIRST_WAIT, RETRIES};
 use crate::error::{CONDITION_FAILED, Request, is_retryable_cancellation, unavailable};
 use crate::store::AwsStore;
 use crate::table::Attributes;
+use crate::throttle::Patience;
 
 /// What came of a transaction.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,15 +35,14 @@ impl Refusals {
 }
 
 impl AwsStore {
-    /// Writes all of these or none. Conflicts with other transactions and throttling are tried
-    /// again for about two seconds; a failed condition never is.
+    /// Writes all of these or none. After conflicts with other transactions and throttling it is as
+    /// patient as a record that is written alone; a failed condition is never tried again.
     pub(crate) async fn transact(
         &self,
         items: Vec<TransactWriteItem>,
     ) -> Result<Transacted, StoreError> {
         let client = self.dynamodb().await;
-        let mut wait = FIRST_WAIT;
-        let mut tried = 0;
+        let mut rounds = 0;
         loop {
             let request = client.transact_write_items().set_transact_items(Some(items.clone()));
             let Err(error) = Box::pin(request.send()).await else {
@@ -53,12 +52,12 @@ impl AwsStore {
             if let Some(refusals) = cause.and_then(refusals) {
                 return Ok(Transacted::Refused(refusals));
             }
-            if tried == RETRIES || !cause.is_some_and(is_retryable) {
+            rounds += 1;
+            let wait = Patience::RECORD.wait_after(rounds, fastrand::f64());
+            let Some(wait) = wait.filter(|_| cause.is_some_and(is_retryable)) else {
                 return Err(unavailable(self.request("TransactWriteItems"), &error));
-            }
+            };
             tokio::time::sleep(wait).await;
-            wait *= 2;
-            tried += 1;
         }
     }
 

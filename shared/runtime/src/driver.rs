@@ -20,6 +20,7 @@ mod writer;
 use std::collections::BTreeSet;
 
 use djinn_core::effect::EffectId;
+use djinn_core::id::TaskId;
 use djinn_core::input::Input;
 use djinn_core::journal::Journal;
 use djinn_core::preview::Live;
@@ -139,6 +140,8 @@ struct Driver<P: Ports> {
     /// What tasks in other invocations write: when to look, and how.
     live_look: Look,
     live_reader: LiveReader,
+    /// Tasks that somebody has dispatched before, as far as is known here.
+    dispatched: BTreeSet<TaskId>,
     /// When tasks that others work on are looked after.
     dispatch_at_ms: i64,
     mail_look: Look,
@@ -168,6 +171,7 @@ impl<P: Ports> Driver<P> {
             mail_look: Look::for_mail(settings.mailbox_every, now_ms),
             renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
             live: LiveWriter::new(milliseconds(settings.live_every), journal.run().asked()),
+            dispatched: journal.run().running_tasks().into_iter().collect(),
             live_look: Look::at_live_log(settings.follow_every, now_ms),
             live_reader: LiveReader::default(),
             dispatch_at_ms: now_ms.saturating_add(milliseconds(settings.dispatch_every)),

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use djinn_core::preview::{Live, Preview};
 
 use crate::port::clock::Clock;
-use crate::port::live::LiveLog;
+use crate::port::live::{LIVE_KEPT, LiveFrom, LiveLog};
 use crate::port::{Ports, RunKey, StoreError};
+use crate::settings::milliseconds;
 
 /// How long a write may be behind one of a later moment and is still seen.
 const LATEST_MS: i64 = 2_000;
@@ -21,7 +22,7 @@ const LATE_EVERY_MS: i64 = 500;
 #[derive(Debug, Default)]
 pub(crate) struct LiveReader {
     /// Where it was when, Unix milliseconds, oldest first.
-    positions: VecDeque<(i64, String)>,
+    positions: VecDeque<(i64, LiveFrom)>,
     /// What it has seen since, and when it last did.
     seen: BTreeMap<String, i64>,
     /// Whether anybody but the run's own driver writes.
@@ -40,11 +41,7 @@ impl LiveReader {
         key: &RunKey,
     ) -> Result<Vec<Live>, StoreError> {
         let now_ms = ports.clock().now_ms();
-        let from = match self.several && self.late_at_ms <= now_ms {
-            true => self.go_back(now_ms),
-            false => self.positions.back(),
-        };
-        let from = from.map_or_else(String::new, |(_, position)| position.clone());
+        let from = self.from(now_ms);
         let (mut read, position) = ports.store().read_live(key, &from).await?;
         self.several |= read.iter().any(|live| live.within().is_some());
         read.retain(|live| self.seen.insert(name(live), now_ms).is_none());
@@ -52,14 +49,24 @@ impl LiveReader {
         Ok(read)
     }
 
-    /// Where it was, as long ago as a write may be late.
-    fn go_back(&mut self, now_ms: i64) -> Option<&(i64, String)> {
-        self.late_at_ms = now_ms.saturating_add(LATE_EVERY_MS);
-        while self.positions.get(1).is_some_and(|(at_ms, _)| *at_ms <= now_ms - LATEST_MS) {
-            self.positions.pop_front();
+    /// Where to read from: behind what it has read, or where it was as long ago as a write may be late.
+    /// What is older than the log keeps was never for a reader that comes now, though it may be there
+    /// still.
+    fn from(&mut self, now_ms: i64) -> LiveFrom {
+        let goes_back = self.late_at_ms <= now_ms;
+        if goes_back {
+            self.late_at_ms = now_ms.saturating_add(LATE_EVERY_MS);
+            while self.positions.get(1).is_some_and(|(at_ms, _)| *at_ms <= now_ms - LATEST_MS) {
+                self.positions.pop_front();
+            }
+            self.seen.retain(|_, at_ms| *at_ms >= now_ms - 2 * LATEST_MS);
         }
-        self.seen.retain(|_, at_ms| *at_ms >= now_ms - 2 * LATEST_MS);
-        self.positions.front()
+        let position = match goes_back && self.several {
+            true => self.positions.front(),
+            false => self.positions.back(),
+        };
+        let first = || LiveFrom::Moment(now_ms.saturating_sub(milliseconds(LIVE_KEPT)));
+        position.map_or_else(first, |(_, position)| position.clone())
     }
 }
 

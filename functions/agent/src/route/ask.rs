@@ -11,7 +11,7 @@ use djinn_core::id::{RequestId, RunId, SessionId};
 use djinn_core::settings::{Mode, OutputStyle};
 use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
 use djinn_runtime::port::Ports;
-use djinn_runtime::port::alarm::Invoker;
+use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{Question, accept};
 use serde_json::json;
@@ -151,6 +151,10 @@ impl Asking {
         let session = question.session.clone();
         let key = accept(&agent.ports, question).await?;
         self.run = Some(key.run.clone());
+        // An invocation may come never; nobody but the alarm would bring this run another.
+        if let Err(error) = agent.ports.alarms().set_alarm(&key).await {
+            tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
+        }
         if let Err(error) = agent.ports.invoker().kick(&key, 0).await {
             tracing::error!(%error, run_id = %key.run, "run not kicked");
             return Err(ErrorCode::StoreUnavailable.into());

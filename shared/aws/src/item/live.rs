@@ -1,14 +1,12 @@
 //! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews, and the entries of tasks at work.
 
 use djinn_core::preview::Live;
+use djinn_runtime::port::live::LIVE_KEPT;
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read, write};
-use crate::table::{Attributes, Key, LIVE_SHARDS, live_partition};
-
-/// How long a preview is kept. Whoever watches reads it within seconds.
-const KEPT_S: i64 = 10 * 60;
+use crate::table::{Attributes, Key, LIVE_SHARDS, live_moment, live_partition};
 
 /// What one writer added at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,7 +20,8 @@ impl LiveItem {
     pub(crate) fn new(pieces: &[Live], at_ms: i64) -> Result<Self, StoreError> {
         let pieces = serde_json::to_string(pieces)
             .map_err(|error| StoreError::Unreadable(format!("previews: {error}")))?;
-        Ok(Self { pieces, expires: at_ms.div_euclid(1000).saturating_add(KEPT_S) })
+        let kept_s = i64::try_from(LIVE_KEPT.as_secs()).unwrap_or(i64::MAX);
+        Ok(Self { pieces, expires: at_ms.div_euclid(1000).saturating_add(kept_s) })
     }
 
     /// Where these pieces lie. The offset of the first keeps two writes of one millisecond apart,
@@ -32,7 +31,7 @@ impl LiveItem {
             Live::Piece(piece) => piece.offset,
             Live::Entry(early) => early.nth,
         });
-        let sk = format!("{:013}#{writer}#{offset:010}", at_ms.max(0));
+        let sk = format!("{}#{writer}#{offset:010}", live_moment(at_ms));
         Key::new(live_partition(run, shard(writer)), sk)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::task::cut;
 use crate::agent_loop::{AgentLoop, Observed};
 use crate::budget::{Share, Spent};
 use crate::code::ErrorCode;
@@ -17,6 +18,11 @@ use crate::tool::{Arguments, Call, FailReason, Observation, Outcome, Shown};
 
 /// How often a step is tried: a task that failed gets one more attempt.
 const MAX_TASK_ATTEMPTS: u32 = 2;
+
+/// Outcomes that a task is told of although its step does not depend on them itself, and the bytes of
+/// each.
+const MAX_FURTHER: usize = 50;
+const MAX_FURTHER_TEXT: usize = 500;
 
 /// How often the planner is asked to go on when it answers without a plan.
 const MAX_PLAN_NUDGES: u32 = 2;
@@ -118,11 +124,29 @@ impl PlanSolve {
         Some((task.words.as_str(), task.share?, task.failed_before.as_deref()))
     }
 
-    /// What came of this round's steps that a task's step builds on.
-    pub(super) fn reports_before(&self, task: &TaskId) -> impl Iterator<Item = &TaskReport> {
-        let (plan, step) = (self.plan.as_ref(), task.step());
-        let behind = plan.zip(step).map(|(plan, step)| plan.behind(step)).unwrap_or_default();
-        self.reports.iter().filter(move |(id, _)| behind.contains(id)).map(|(_, report)| report)
+    /// What came of this round's steps that a task's step builds on: of those it depends on the whole, of
+    /// the newest of those that these do the beginning. A long chain must not be stored with each of
+    /// its steps.
+    pub(super) fn reports_before(&self, task: &TaskId) -> Vec<TaskReport> {
+        let plan = self.plan.as_ref();
+        let Some((plan, step)) = plan.zip(task.step()) else { return Vec::new() };
+        let behind = plan.behind(step);
+        let depends_on = plan.step(step).map(|step| &step.depends_on);
+        let mut room = MAX_FURTHER;
+        let mut reports = Vec::new();
+        for (id, report) in self.reports.iter().rev().filter(|(id, _)| behind.contains(id)) {
+            if depends_on.is_some_and(|on| on.contains(id)) {
+                reports.push(report.clone());
+            } else if room > 0 {
+                room -= 1;
+                reports.push(TaskReport {
+                    text: cut(&report.text, MAX_FURTHER_TEXT),
+                    ..report.clone()
+                });
+            }
+        }
+        reports.reverse();
+        reports
     }
 
     /// Takes the planner's reply: its commands are carried out at once, and what is ready begins.

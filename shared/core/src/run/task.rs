@@ -7,7 +7,8 @@ mod joining;
 
 use std::collections::BTreeSet;
 
-use joining::{cut, joining};
+pub(super) use joining::cut;
+use joining::joining;
 
 use super::compacting::tokens_of_history;
 use super::{Phase, Run, Summarizing, Then};
@@ -24,6 +25,9 @@ use crate::status::RunStatus;
 /// Files that a run made which its next tasks are told of: what each starts with must not grow with the
 /// plan. Older ones can still be read by their names.
 const MAX_MADE: usize = 200;
+
+/// Files that a task's report names: its newest. All of them are the run's.
+const MAX_NAMED: usize = 50;
 
 impl Run {
     /// Whether this is a task of another run's plan.
@@ -56,7 +60,7 @@ impl Run {
             task: task.clone(),
             words: words.to_owned(),
             rounds: rounds.cloned().collect(),
-            before: solving.reports_before(task).cloned().collect(),
+            before: solving.reports_before(task),
             at_once: solving.at_once(&asked.settings.plan),
             ends_at_ms: Some(self.tasks_end_at_ms()),
             failed_before: failed_before.map(str::to_owned),
@@ -180,7 +184,7 @@ impl Run {
             task: task.task.clone(),
             words: task.words.clone(),
             text: cut(&text, MAX_REPORT),
-            files: files.iter().map(|file| file.name.clone()).collect(),
+            files: files.iter().rev().take(MAX_NAMED).rev().map(|file| file.name.clone()).collect(),
             done: status == RunStatus::Finished,
         };
         let turns = match self.asked.settings.plan.clear_tool_context {

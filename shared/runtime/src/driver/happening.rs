@@ -83,6 +83,11 @@ impl InFlight {
         self.performing.keys().filter(|id| matches!(id, EffectId::Tool(_))).count()
     }
 
+    /// How many tasks are being dispatched, or worked on here.
+    pub(super) fn dispatches(&self) -> usize {
+        self.performing.keys().filter(|id| matches!(id, EffectId::Task(_))).count()
+    }
+
     /// Aborts every performance that `keep` does not want. Aborting a model call closes its
     /// connection: no further byte is read.
     pub(super) fn cancel_all_but(&mut self, keep: impl Fn(&EffectId, EffectClass) -> bool) {

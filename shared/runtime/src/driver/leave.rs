@@ -32,6 +32,8 @@ impl<P: Ports> Driver<P> {
                 let others_drove = lease.epoch > self.lease.epoch + 1;
                 self.lease = lease.clone();
                 self.lapsed = lapsed;
+                // One that was under way was of the lease before.
+                self.renew_at_ms = self.after_ms(self.ports.settings().renew_every);
                 self.writer.under(lease);
                 if others_drove {
                     let written = self.writer.catch_up().await;

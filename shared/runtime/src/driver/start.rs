@@ -16,6 +16,9 @@ use crate::port::model::Model;
 use crate::port::{Ports, StoreError};
 use crate::settings::RetryPolicy;
 
+/// How many tasks are being dispatched at once: each holds the conversation that it starts from.
+const DISPATCHES_AT_ONCE: usize = 32;
+
 /// How often making or removing an alarm is tried in a row: for about half a minute.
 const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MODEL };
 
@@ -141,16 +144,19 @@ impl<P: Ports> Driver<P> {
     fn start_task(&mut self, dispatch: Dispatch) {
         // From here on the run must be found again, whatever happens to this process.
         self.set_alarm();
-        let Some(asked) = self.writer.run().task(&dispatch.task) else { return };
-        if self.alarm != Alarm::Set {
+        if self.alarm != Alarm::Set || self.in_flight.dispatches() >= DISPATCHES_AT_ONCE {
             return;
         }
+        let Some(asked) = self.writer.run().task(&dispatch.task) else { return };
+        let known = !self.dispatched.insert(dispatch.task.clone());
         let id = EffectId::Task(dispatch.task.clone());
         let task = perform::task::Task {
             ports: self.ports.clone(),
             key: self.key.with_task(dispatch.task),
             asked,
             alone: dispatch.alone,
+            known,
+            waits: !self.lapsed,
             deadline: self.deadline,
             live: self.live_sender.clone(),
         };

@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 use crate::deadline::Deadline;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
-use crate::port::journal::{Created, Journals, NewRun};
+use crate::port::journal::{Created, Journals, NewRun, RunMeta};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::serve::{Serving, continue_task, read_journal};
-use crate::settings::expiry_s;
+use crate::settings::{expiry_s, milliseconds};
 
 /// A task to be worked on.
 pub struct Task<P: Ports> {
@@ -26,6 +26,11 @@ pub struct Task<P: Ports> {
     pub asked: Asked,
     /// Whether it is the run's only one: then it is driven here.
     pub alone: bool,
+    /// Whether somebody may have created it before.
+    pub known: bool,
+    /// Whether an invocation that was asked for only just now may be left to come. The driver that
+    /// asked for it lived on to see that done.
+    pub waits: bool,
     /// Until when.
     pub deadline: Deadline,
     /// Where its entries and pieces of its text go while it is driven here.
@@ -46,11 +51,15 @@ impl<P: Ports> Task<P> {
     }
 
     async fn work(&self) -> Result<Option<Box<TaskEnded>>, StoreError> {
-        if let Created::Exists(meta) = self.create().await? {
+        if let Some(meta) = self.existing().await? {
             if meta.status.has_ended() {
                 return self.outcome().await;
             }
-            if meta.is_driven(self.ports.clock().now_ms()) {
+            let now_ms = self.ports.clock().now_ms();
+            let just_now =
+                now_ms.saturating_sub(milliseconds(self.ports.settings().dispatch_every));
+            let is_coming = self.waits && !self.alone && meta.started_at_ms > just_now;
+            if is_coming || meta.is_driven(now_ms) {
                 return Ok(None);
             }
         }
@@ -60,6 +69,22 @@ impl<P: Ports> Task<P> {
         }
         self.drive().await?;
         self.outcome().await
+    }
+
+    /// The task as it was, or nothing: then it is there now. One that is known is looked up first, since
+    /// that costs a read, and creating what is there a refused transaction.
+    async fn existing(&self) -> Result<Option<RunMeta>, StoreError> {
+        let known = match self.known {
+            true => self.ports.store().meta(&self.key).await?,
+            false => None,
+        };
+        match known {
+            Some(meta) => Ok(Some(meta)),
+            None => match self.create().await? {
+                Created::Exists(meta) => Ok(Some(*meta)),
+                Created::New | Created::SessionBusy(_) => Ok(None),
+            },
+        }
     }
 
     async fn create(&self) -> Result<Created, StoreError> {

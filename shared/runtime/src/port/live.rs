@@ -1,12 +1,26 @@
 //! The live log: previews, and the entries of tasks at work, for viewers that are not the driver's own
 //! client. It expires and may lose items; the journal never depends on it.
 
+use std::time::Duration;
+
 use djinn_core::preview::Live;
 
 use super::{RunKey, StoreError};
 
+/// Where to read a live log from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LiveFrom {
+    /// What was written at this moment or later, Unix milliseconds.
+    Moment(i64),
+    /// What stands behind this position, which a read returned.
+    Position(String),
+}
+
+/// How long the pieces of a live log are of use, and kept at least.
+pub const LIVE_KEPT: Duration = Duration::from_secs(10 * 60);
+
 /// Live logs. Needs `dynamodb:PutItem`, `Query` and `UpdateItem` on the table. Pieces are kept for
-/// ten minutes.
+/// [`LIVE_KEPT`].
 pub trait LiveLog {
     /// Adds pieces and entries, written by one writer at one moment; at most 300 KB. Those whose first
     /// one has the same offset or place as another's of this writer and moment replace it.
@@ -18,14 +32,14 @@ pub trait LiveLog {
         pieces: &[Live],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// The pieces written after `after` (empty: all there are), in the order of their moments, and
-    /// the position to ask from next time. Eventually consistent: pieces of a writer whose clock is
-    /// behind another's may be missed.
+    /// The pieces written from there on, in the order of their moments, and the position to ask from
+    /// next time, which is the same if there are none. Eventually consistent: pieces of a writer whose
+    /// clock is behind another's may be missed.
     fn read_live(
         &self,
         key: &RunKey,
-        after: &str,
-    ) -> impl Future<Output = Result<(Vec<Live>, String), StoreError>> + Send;
+        from: &LiveFrom,
+    ) -> impl Future<Output = Result<(Vec<Live>, LiveFrom), StoreError>> + Send;
 
     /// Tells the driver, at its next renewal, that somebody watches until then; of several watchers
     /// the longest counts. No effect if there is no such run.

@@ -70,15 +70,24 @@ pub(super) fn round_text(
     prompts.render(language, prompt::PLAN_ROUND, values)
 }
 
-/// Reports whose texts, together, have no more bytes than the window has tokens: about a quarter of
-/// it. The longest are cut, all to the same length.
+/// Reports that, together, have no more bytes than the window has tokens: about a quarter of it. The
+/// longest texts are cut, all to the same length; if there are too many reports for that, the oldest are
+/// left out.
 pub(super) fn capped<'a>(
     reports: impl IntoIterator<Item = &'a TaskReport>,
     limit: u64,
 ) -> Vec<TaskReport> {
     let mut reports: Vec<TaskReport> = reports.into_iter().cloned().collect();
+    let mut left = limit;
+    let newest = reports.iter().rev().take_while(|report| {
+        let fits = around(report) <= left;
+        left = left.saturating_sub(around(report));
+        fits
+    });
+    let out = reports.len() - newest.count();
+    reports.drain(..out);
     let sizes: Vec<u64> = reports.iter().map(|report| report.text.len() as u64).collect();
-    let most = usize::try_from(level(&sizes, limit)).unwrap_or(usize::MAX);
+    let most = usize::try_from(level(&sizes, left)).unwrap_or(usize::MAX);
     for report in &mut reports {
         let end = report.text.floor_char_boundary(most);
         if end < report.text.len() {
@@ -87,6 +96,12 @@ pub(super) fn capped<'a>(
         }
     }
     reports
+}
+
+/// Bytes of a report besides its text.
+fn around(report: &TaskReport) -> u64 {
+    let files: usize = report.files.iter().map(|file| file.as_str().len()).sum();
+    (report.words.len() + files) as u64
 }
 
 /// What fills a task's question.

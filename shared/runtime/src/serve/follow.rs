@@ -86,7 +86,11 @@ impl<P: Ports> Follower<'_, P> {
             self.watched_until_ms = now_ms.saturating_add(milliseconds(settings.watch_for));
             store.watch(key, self.watched_until_ms).await?;
         }
-        let live = self.live.read(&ports, key).await?;
+        // What is lost here is told by the journal, later.
+        let live = self.live.read(&ports, key).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, run_id = %key.run, "live log not read");
+            Vec::new()
+        });
         let records = store.read(key, self.client.connection().wants()).await?;
         // The record that completes a text must not come before its pieces, nor what a task does
         // before the record that begins it.

@@ -1,6 +1,8 @@
 //! A run whose tasks are at work elsewhere: nobody waits for them, and whoever comes back does so as
 //! if it had never been away.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use djinn_core::file::{ProductFile, media_type_of};
@@ -41,6 +43,25 @@ async fn a_run_that_waits_for_tasks_without_a_client_keeps_no_function_alive() {
     sim.pass_time(Duration::from_secs(20)).await;
     assert_eq!(seen(&sim.history(&key).await.unwrap()), expected(&[]));
     assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_woken_creates_none_of_its_tasks_again() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    let created: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+    let counted = Arc::clone(&created);
+    sim.ports.store.before_each(move |op| {
+        if let (OpKind::Create, Some(task)) = (op.kind, op.run.and_then(|run| run.task)) {
+            *counted.lock().unwrap().entry(task.to_string()).or_default() += 1;
+        }
+        async { Fault::None }
+    });
+    sim.post(sim.question(settings()));
+    // Without a client each outcome wakes the run anew, while the third task is at work.
+    sim.pass_time(Duration::from_secs(25)).await;
+    assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
+    let created = created.lock().unwrap();
+    assert!(created.len() >= 3 && created.values().all(|times| *times == 1), "{created:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@ use djinn_core::id::TaskId;
 use djinn_core::journal::FORMAT;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{Appended, Created};
+use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{Store, StoreError};
 use futures::future::try_join_all;
@@ -181,7 +182,10 @@ pub async fn what_does_not_exist_reads_as_nothing(store: &impl Store) -> Checked
     assert_eq!(store.meta(&run.key).await?, None);
     assert!(store.read(&run.key, 0).await?.is_empty());
     assert!(store.mail(&run.key).await?.is_empty());
-    assert_eq!(store.read_live(&run.key, "").await?, (Vec::new(), String::new()));
+    assert_eq!(
+        store.read_live(&run.key, &LiveFrom::Moment(0)).await?,
+        (Vec::new(), LiveFrom::Moment(0))
+    );
     assert_eq!(store.session(&run.session()).await?, Default::default());
     let end = store.end(&run.key, &record(1, "w", "x")?, &run.end(), EXPIRY).await;
     assert!(matches!(end, Err(StoreError::Unreadable(_))), "{end:?}");

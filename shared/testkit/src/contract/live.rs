@@ -1,6 +1,7 @@
 //! Live logs.
 
 use djinn_runtime::port::Store;
+use djinn_runtime::port::live::LiveFrom;
 
 use super::Checked;
 use super::fixture::{Run, early, preview};
@@ -12,8 +13,12 @@ pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked 
     store.write_live(&run.key, "w", 20, &[b.clone(), c.clone()]).await?;
     store.write_live(&run.key, "w", 10, std::slice::from_ref(&a)).await?;
     store.write_live(&run.key, "w", 15, &[]).await?;
-    let (pieces, position) = store.read_live(&run.key, "").await?;
-    assert_eq!(pieces, [a, b, c]);
+    let (pieces, position) = store.read_live(&run.key, &LiveFrom::Moment(0)).await?;
+    assert_eq!(pieces, [a, b.clone(), c.clone()]);
+    let (pieces, from_then) = store.read_live(&run.key, &LiveFrom::Moment(20)).await?;
+    assert_eq!((pieces, &from_then), (vec![b, c], &position));
+    let later = LiveFrom::Moment(21);
+    assert_eq!(store.read_live(&run.key, &later).await?, (Vec::new(), later));
     assert_eq!(store.read_live(&run.key, &position).await?, (Vec::new(), position.clone()));
 
     // One write more, which is repeated because its reply was lost.
@@ -34,7 +39,7 @@ pub async fn entries_of_tasks_are_read_as_they_were_written(store: &impl Store) 
     for pieces in [&first, &second] {
         store.write_live(&run.key, "w", 5, pieces).await?;
     }
-    let (read, _) = store.read_live(&run.key, "").await?;
+    let (read, _) = store.read_live(&run.key, &LiveFrom::Moment(0)).await?;
     assert_eq!(read, [first, second].concat());
     Ok(())
 }
@@ -46,12 +51,12 @@ pub async fn writers_do_not_replace_each_other(store: &impl Store) -> Checked {
     for (piece, writer) in pieces.iter().zip(["w1", "w1", "w2"]) {
         store.write_live(&run.key, writer, 5, std::slice::from_ref(piece)).await?;
     }
-    let (read, position) = store.read_live(&run.key, "").await?;
+    let (read, position) = store.read_live(&run.key, &LiveFrom::Moment(0)).await?;
     assert_eq!(read, pieces);
-    assert!(!position.is_empty());
-    assert!(store.read_live(&other.key, "").await?.0.is_empty());
+    assert!(matches!(position, LiveFrom::Position(_)));
+    assert!(store.read_live(&other.key, &LiveFrom::Moment(0)).await?.0.is_empty());
     let mut stranger = run.key.clone();
     stranger.tenant = Run::of_tenant("t2", "s", "r")?.key.tenant;
-    assert!(store.read_live(&stranger, "").await?.0.is_empty());
+    assert!(store.read_live(&stranger, &LiveFrom::Moment(0)).await?.0.is_empty());
     Ok(())
 }

@@ -9,7 +9,7 @@ use djinn_runtime::port::journal::{
     Appended, Created, Journals, Lease, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
 };
 use djinn_runtime::port::lease::{Leases, Renewed, Taken};
-use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::{RunKey, StoreError};
 
@@ -148,9 +148,9 @@ impl LiveLog for MemoryStore {
     async fn read_live(
         &self,
         key: &RunKey,
-        after: &str,
-    ) -> Result<(Vec<Live>, String), StoreError> {
-        self.perform(OpKind::ReadLive, Some(key), None, |state| Ok(state.read_live(key, after)))
+        from: &LiveFrom,
+    ) -> Result<(Vec<Live>, LiveFrom), StoreError> {
+        self.perform(OpKind::ReadLive, Some(key), None, |state| Ok(state.read_live(key, from)))
             .await
     }
 

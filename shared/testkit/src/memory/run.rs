@@ -11,6 +11,7 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::journal::{Appended, Created, Lease, NewRun, RunEnd, RunMeta, SessionKey};
 use djinn_runtime::port::lease::{Renewed, Taken};
+use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{RunKey, StoreError};
 
@@ -246,10 +247,14 @@ impl State {
         }
     }
 
-    pub(super) fn read_live(&mut self, key: &RunKey, after: &str) -> (Vec<Live>, String) {
-        let after_it = (Bound::Excluded(after.to_owned()), Bound::Unbounded);
+    pub(super) fn read_live(&mut self, key: &RunKey, from: &LiveFrom) -> (Vec<Live>, LiveFrom) {
+        let first = match from {
+            LiveFrom::Moment(at_ms) => Bound::Included(format!("{at_ms:013}")),
+            LiveFrom::Position(position) => Bound::Excluded(position.clone()),
+        };
+        let after_it = (first, Bound::Unbounded);
         let found = self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
-        let (mut pieces, mut position) = (Vec::new(), after.to_owned());
+        let (mut pieces, mut position) = (Vec::new(), from.clone());
         let seen = match &mut self.chance {
             // It is read with eventual consistency.
             Some(chance) => chance.usize(0..=found.clone().count()),
@@ -257,7 +262,7 @@ impl State {
         };
         for (at, more) in found.take(seen) {
             pieces.extend(more.iter().cloned());
-            position.clone_from(at);
+            position = LiveFrom::Position(at.clone());
         }
         (pieces, position)
     }

@@ -11,7 +11,7 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Appended, Created, Journals, Lease};
 use djinn_runtime::port::lease::{Leases, Renewed, Taken};
-use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 
 use super::proxy::{Plan, Proxy, Seen, Treatment};
@@ -119,7 +119,7 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let view = store.session(&session("s")).await.unwrap();
     assert_eq!((view.active, view.history.len(), view.files.len()), (None, 1, 1));
     assert!(store.mail(&run).await.unwrap().is_empty());
-    assert_eq!(store.read_live(&run, "").await.unwrap().0, [piece]);
+    assert_eq!(store.read_live(&run, &LiveFrom::Moment(0)).await.unwrap().0, [piece]);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Created, Journals};
 use djinn_runtime::port::lease::Leases;
-use djinn_runtime::port::live::LiveLog;
+use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 
 use super::fresh_aws;
@@ -53,7 +53,7 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     store.delete_mail(&run, &["stop#".to_owned()]).await.unwrap();
     assert_eq!(made(&aws), "1 DeleteItem, 1 PutItem, 1 Query");
     store.write_live(&run, "w", 1, &[]).await.unwrap();
-    store.read_live(&run, "").await.unwrap();
+    store.read_live(&run, &LiveFrom::Moment(0)).await.unwrap();
     // One for each of the log's shards.
     assert_eq!(made(&aws), "4 Query");
 

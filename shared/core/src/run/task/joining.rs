@@ -106,6 +106,6 @@ fn short_outcome(outcome: &Outcome) -> Outcome {
 }
 
 /// The beginning of a text, at most this many bytes of it.
-pub(super) fn cut(text: &str, bytes: usize) -> String {
+pub(in crate::run) fn cut(text: &str, bytes: usize) -> String {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or_default().to_owned()
 }
