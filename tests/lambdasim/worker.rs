@@ -10,6 +10,7 @@ use std::time::Duration;
 use agent::{Agent, Settings, router};
 use djinn_core::settings::Language;
 use djinn_core::tool::{EffectClass, Observation, Risk, ToolSpec};
+use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
 use executor::Executor;
 use lambda_runtime::{LambdaEvent, service_fn};
@@ -80,7 +81,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     }
     if var("AWS_LAMBDA_FUNCTION_NAME").as_deref() == Some("agent") {
         let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().names());
-        return lambda_http::run_with_streaming_response(router(Agent { ports, settings })).await;
+        let app = router(Agent { ports, settings }, NoSecrets);
+        return lambda_http::run_with_streaming_response(app).await;
     }
     let executor = &Executor { ports };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod dev;
+mod key;
 mod process;
 mod soak;
 mod steps;
@@ -19,6 +20,7 @@ cargo dev                     the whole system on this machine; see `cargo dev -
 cargo verify [--only STEP]…   everything CI runs, or these steps of it; --list names them
 cargo soak [--only STEP]…     what takes long: the deployable build, and more of what verify tries
 cargo bench-run [--json]      how fast and how small it is, beside what it has to reach
+cargo xtask key --tenant T --user U   makes an API key, and the line that DJINN_API_KEYS keeps of it
 cargo xtask template          checks template.yaml and writes target/template.json";
 
 fn main() -> ExitCode {
@@ -41,6 +43,7 @@ fn command(words: &[&str]) -> anyhow::Result<()> {
             Ok(())
         }
         ["dev", arguments @ ..] => dev::run(arguments),
+        ["key", arguments @ ..] => key::run(arguments),
         ["soak", arguments @ ..] => soak::run(arguments),
         ["template"] => template::run(),
         ["verify", arguments @ ..] => verify::run(arguments),

@@ -1,9 +1,33 @@
 //! Who asks. Tenant and user come from the verified caller and never from a request.
+//!
+//! [`admitted`] stands before every route but the health check: it finds out who the caller is and
+//! leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else.
 
-use axum::http::Extensions;
+mod auth;
+mod credentials;
+mod keys;
+mod signed;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Extensions, Request};
+use axum::middleware::Next;
+use axum::response::Response;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
-use lambda_http::request::RequestContext;
+use djinn_runtime::port::Ports;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::secret::{Secret, Secrets};
+
+use crate::Shared;
+use crate::refusal::Refusal;
+use crate::route::QUERY_AGENT;
+
+pub use auth::{Auth, KeyList};
+use credentials::Credentials;
+use keys::Keys;
 
 /// A verified caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,96 +37,73 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// The caller behind `AWS_IAM`: the account is the tenant, and the ARN without its session name
-    /// the user. On a laptop, one fixed user.
-    pub(crate) fn of(extensions: &Extensions, local: bool) -> Result<Self, Failure> {
-        if let Some(caller) = extensions.get::<RequestContext>().and_then(signed) {
-            return Ok(caller);
+    /// The caller that [`admitted`] let in.
+    pub(crate) fn of(extensions: &Extensions) -> Result<Self, Failure> {
+        extensions.get::<Self>().cloned().ok_or_else(|| ErrorCode::NoIdentity.into())
+    }
+}
+
+/// How callers are told apart, with what that needs.
+pub(crate) enum Gate<S> {
+    Signed,
+    Keys(Keys<S>),
+    /// On a laptop: everybody is the same user.
+    Open,
+}
+
+impl<S: Secrets> Gate<S> {
+    pub(crate) fn new(auth: &Auth, secrets: S) -> Self {
+        match auth {
+            Auth::Iam => Self::Signed,
+            Auth::Key(list) => Self::Keys(Keys::new(list, secrets)),
+            Auth::None => Self::Open,
         }
-        if local { named("local", "you") } else { None }.ok_or_else(|| ErrorCode::NoIdentity.into())
     }
-}
 
-fn signed(context: &RequestContext) -> Option<Caller> {
-    match context {
-        RequestContext::ApiGatewayV1(context) => {
-            let identity = &context.identity;
-            named(identity.account_id.as_deref()?, identity.user_arn.as_deref()?)
+    async fn caller(
+        &self,
+        credentials: Credentials,
+        extensions: &Extensions,
+        now_ms: i64,
+    ) -> Result<Caller, Refusal> {
+        match self {
+            Self::Signed => Ok(signed::caller(extensions).ok_or(ErrorCode::NoIdentity)?),
+            Self::Keys(keys) => {
+                let key = credentials.key()?;
+                Ok(keys.caller(key.as_ref().map(Secret::reveal), now_ms).await?)
+            }
+            Self::Open => Ok(you()?),
         }
-        RequestContext::ApiGatewayV2(context) => {
-            let iam = context.authorizer.as_ref()?.iam.as_ref()?;
-            named(iam.account_id.as_deref()?, iam.user_arn.as_deref()?)
+    }
+}
+
+/// The one user of a laptop.
+fn you() -> Result<Caller, Failure> {
+    let known = TenantId::new("local").and_then(|tenant| Ok((tenant, UserId::new("you")?)));
+    let (tenant, user) = known.map_err(|_| ErrorCode::Internal)?;
+    Ok(Caller { tenant, user })
+}
+
+/// Lets a request through with its [`Caller`] and without its key or token, or answers it.
+pub(crate) async fn admitted<P: Ports, S: Secrets + 'static>(
+    State((agent, gate)): State<(Shared<P>, Arc<Gate<S>>)>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let credentials = Credentials::taken_from(&mut parts.headers);
+    let now_ms = agent.ports.clock().now_ms();
+    match gate.caller(credentials, &parts.extensions, now_ms).await {
+        Ok(caller) => {
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
         }
-        _ => None,
-    }
-}
-
-fn named(account: &str, arn: &str) -> Option<Caller> {
-    let tenant = TenantId::new(account).ok()?;
-    let user = UserId::new(without_session(arn)).ok()?;
-    Some(Caller { tenant, user })
-}
-
-/// `arn:aws:sts::1:assumed-role/Role/session` is whoever holds the role, whatever the session is
-/// called.
-fn without_session(arn: &str) -> &str {
-    match (arn.contains(":assumed-role/"), arn.rsplit_once('/')) {
-        (true, Some((role, _))) => role,
-        (false, _) | (true, None) => arn,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    fn context(event: Value) -> Extensions {
-        let request: lambda_http::request::LambdaRequest = serde_json::from_value(event).unwrap();
-        lambda_http::Request::from(request).extensions().clone()
-    }
-
-    fn v1(identity: &Value) -> Extensions {
-        context(json!({
-            "resource": "/", "path": "/AutoAgent", "httpMethod": "POST", "headers": {},
-            "multiValueHeaders": {}, "queryStringParameters": null, "pathParameters": null,
-            "stageVariables": null, "body": "{}", "isBase64Encoded": false,
-            "requestContext": {"resourceId": "r", "resourcePath": "/", "httpMethod": "POST",
-                "stage": "dev", "requestId": "1", "apiId": "a", "identity": identity},
-        }))
-    }
-
-    fn v2(authorizer: &Value) -> Extensions {
-        context(json!({
-            "version": "2.0", "routeKey": "$default", "rawPath": "/AutoAgent",
-            "rawQueryString": "", "headers": {}, "body": "{}", "isBase64Encoded": false,
-            "requestContext": {"accountId": "anonymous", "apiId": "a", "domainName": "d",
-                "domainPrefix": "d", "requestId": "1", "routeKey": "$default",
-                "stage": "$default", "time": "t", "timeEpoch": 1, "authorizer": authorizer,
-                "http": {"method": "POST", "path": "/AutoAgent", "protocol": "HTTP/1.1",
-                    "sourceIp": "1.1.1.1", "userAgent": "x"}},
-        }))
-    }
-
-    const ARN: &str = "arn:aws:sts::123456789012:assumed-role/Analyst/anna@example.com";
-
-    #[test]
-    fn both_kinds_of_event_name_the_same_caller_without_the_session() {
-        let old = v1(&json!({"accountId": "123456789012", "userArn": ARN, "sourceIp": "1.1.1.1"}));
-        let new = v2(&json!({"iam": {"accountId": "123456789012", "userArn": ARN,
-            "accessKey": "A", "callerId": "c", "userId": "u"}}));
-        let old = Caller::of(&old, false).unwrap();
-        assert_eq!(old, Caller::of(&new, false).unwrap());
-        assert_eq!(old.tenant.as_str(), "123456789012");
-        assert_eq!(old.user.as_str(), "arn:aws:sts::123456789012:assumed-role/Analyst");
-    }
-
-    #[test]
-    fn nobody_is_nobody_unless_this_is_a_laptop() {
-        let nobody = v2(&Value::Null);
-        assert_eq!(Caller::of(&nobody, false).unwrap_err().code, ErrorCode::NoIdentity);
-        assert_eq!(Caller::of(&nobody, true).unwrap().tenant.as_str(), "local");
-        let nobody = v1(&json!({"sourceIp": "1.1.1.1", "accountId": null, "userArn": null}));
-        assert_eq!(Caller::of(&nobody, false).unwrap_err().code, ErrorCode::NoIdentity);
+        Err(refusal) => {
+            let language = agent.settings.run.language;
+            match parts.uri.path() == QUERY_AGENT {
+                true => refusal.ui_event("", language, now_ms),
+                false => refusal.json(language),
+            }
+        }
     }
 }

@@ -18,11 +18,15 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{get, post};
 use djinn_aws::AwsStore;
 use djinn_runtime::port::Ports;
+use djinn_runtime::port::secret::Secrets;
 
+use identity::{Gate, admitted};
+
+pub use identity::{Auth, KeyList};
 pub use settings::Settings;
 
 /// The most bytes of a request body: a function URL carries binary bodies as base64, and 6 MB in
@@ -40,16 +44,36 @@ pub struct Agent<P> {
 /// An agent as the routes share it.
 pub type Shared<P> = Arc<Agent<P>>;
 
-/// Every route of the function.
-pub fn router<P: Ports<Store = AwsStore>>(agent: Agent<P>) -> Router {
+/// Every route of the function. `secrets` is asked for the list of API keys, if there is one in it.
+pub fn router<P, S>(agent: Agent<P>, secrets: S) -> Router
+where
+    P: Ports<Store = AwsStore>,
+    S: Secrets + 'static,
+{
     let local = agent.settings.local;
-    let router = Router::new()
+    let gate = Arc::new(Gate::new(&agent.settings.auth, secrets));
+    let agent = Arc::new(agent);
+    let open = Router::new()
+        .route("/web/health", get(route::health))
+        .method_not_allowed_fallback(route::method_not_allowed::<P>);
+    let router = closed()
+        .layer(from_fn_with_state((Arc::clone(&agent), gate), admitted::<P, S>))
+        .merge(open)
+        // Bodies are read with a limit of their own, so that one too large gets our answer.
+        .layer(DefaultBodyLimit::disable())
+        .layer(map_response(refusal::named))
+        .with_state(agent);
+    if local { cors::answered(router) } else { router }
+}
+
+/// The routes for callers who are known: all but the health check.
+fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
+    Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))
         .route(
-            "/web/api/v1/gpt/queryAgentStreamIncr",
+            route::QUERY_AGENT,
             post(route::query_agent::<P>).fallback(route::query_not_posted::<P>),
         )
-        .route("/web/health", get(route::health))
         .route("/data/allModels", get(route::all_models))
         .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
         .route("/runs/{run}", get(route::show_run::<P>))
@@ -70,9 +94,4 @@ pub fn router<P: Ports<Store = AwsStore>>(agent: Agent<P>) -> Router {
         .route("/v1/file_tool/download/{label}/{name}", get(route::download_file::<P>))
         .fallback(route::not_found::<P>)
         .method_not_allowed_fallback(route::method_not_allowed::<P>)
-        // Bodies are read with a limit of their own, so that one too large gets our answer.
-        .layer(DefaultBodyLimit::disable())
-        .layer(map_response(refusal::named))
-        .with_state(Arc::new(agent));
-    if local { cors::answered(router) } else { router }
 }

@@ -9,5 +9,6 @@ async fn main() -> Result<(), lambda_http::Error> {
     djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
     let ports = djinn_wiring::on_lambda(&var)?;
     let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().names());
-    lambda_http::run_with_streaming_response(router(Agent { ports, settings })).await
+    let secrets = ports.model.secrets().clone();
+    lambda_http::run_with_streaming_response(router(Agent { ports, settings }, secrets)).await
 }

@@ -1,6 +1,6 @@
 //! The answer to a request that gets no stream: a code, a sentence and the field it is about.
 
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
@@ -54,22 +54,30 @@ impl Refusal {
             "detail": self.failure.detail,
             "retryable": self.failure.code.is_retryable(),
         });
-        self.naming_active_run((self.status(), axum::Json(body)).into_response())
+        self.with_headers((self.status(), axum::Json(body)).into_response())
     }
 
     /// What JoyAgent's UI needs: the true status, and one event that unlocks its input.
     pub(crate) fn ui_event(&self, request: &str, language: Language, at_ms: i64) -> Response {
         let body = joyagent_ui::refusal(request, &self.failure, language, at_ms);
         let stream = HeaderValue::from_static("text/event-stream");
-        self.naming_active_run((self.status(), [(CONTENT_TYPE, stream)], body).into_response())
+        self.with_headers((self.status(), [(CONTENT_TYPE, stream)], body).into_response())
     }
 
-    /// A busy session's run is the one to follow or to stop; the refused question has none.
-    fn naming_active_run(&self, mut response: Response) -> Response {
-        if self.failure.code == ErrorCode::SessionBusy {
+    fn with_headers(&self, mut response: Response) -> Response {
+        let code = self.failure.code;
+        // A busy session's run is the one to follow or to stop; the refused question has none.
+        if code == ErrorCode::SessionBusy {
             let active = RunId::new(self.failure.detail.as_str()).ok();
             name(response.headers_mut(), active.as_ref(), None);
         }
+        let challenge = match (code == ErrorCode::CredentialsRefused, self.status()) {
+            (true, _) => Some("Bearer realm=\"djinn\", error=\"invalid_token\""),
+            (false, StatusCode::UNAUTHORIZED) => Some("Bearer realm=\"djinn\""),
+            (false, _) => None,
+        };
+        let challenge = challenge.map(|words| (WWW_AUTHENTICATE, HeaderValue::from_static(words)));
+        response.headers_mut().extend(challenge);
         response
     }
 }

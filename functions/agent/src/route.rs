@@ -21,6 +21,9 @@ use serde_json::{Value, json};
 use crate::Shared;
 use crate::refusal::Refusal;
 
+/// Where JoyAgent's UI asks; it reads nothing but events.
+pub(crate) const QUERY_AGENT: &str = "/web/api/v1/gpt/queryAgentStreamIncr";
+
 /// `GET /web/health`.
 pub(crate) async fn health() -> &'static str {
     "ok"

@@ -6,6 +6,8 @@ use djinn_core::budget::Budget;
 use djinn_core::settings::{ContextSettings, Language, PlanSettings, Role, RunSettings};
 use djinn_runtime::settings::{BadSetting, number};
 
+use crate::identity::Auth;
+
 /// What a deployment decides about its agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -13,8 +15,10 @@ pub struct Settings {
     pub run: RunSettings,
     /// Instructions put into every run's system prompt.
     pub base_prompt: String,
-    /// On a laptop: one fixed user, and CORS answered by the app. Never set on Lambda.
+    /// On a laptop: CORS is answered by the app. Never set on Lambda.
     pub local: bool,
+    /// How callers are told apart.
+    pub auth: Auth,
     /// Whether plans that are asked for in JoyAgent's protocols have digital employees, even if
     /// those of `run` have none: their events have a place for them.
     pub joyagent_employees: bool,
@@ -25,8 +29,8 @@ pub struct Settings {
 impl Settings {
     /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_SECONDS`,
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
-    /// `DJINN_KEEP_TURNS`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`, `DJINN_PUBLIC_URL` and what plans may
-    /// do (see `plan`).
+    /// `DJINN_KEEP_TURNS`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`, `DJINN_PUBLIC_URL`, what plans may do
+    /// (see `plan`) and how callers are told apart (see [`Auth`]).
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -58,12 +62,14 @@ impl Settings {
                 .unwrap_or(defaults.max_observe),
             ..defaults
         };
+        let local = var("DJINN_LOCAL").as_deref() == Some("1");
         let public_url = var("DJINN_PUBLIC_URL").filter(|url| !url.is_empty());
         Ok(Self {
             run,
             base_prompt: var("DJINN_BASE_PROMPT").unwrap_or_default(),
             joyagent_employees: employees(var)? != Employees::Never,
-            local: var("DJINN_LOCAL").as_deref() == Some("1"),
+            local,
+            auth: Auth::from_vars(var, local)?,
             public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
         })
     }

@@ -116,7 +116,7 @@ impl System {
         }
         let settings = agent::Settings::from_vars(&var)?;
         let settings = settings.with_models(ports.model.settings().names());
-        let app = router(Agent { ports: ports.clone(), settings });
+        let app = router(Agent { ports: ports.clone(), settings }, aws.secrets());
         let (listener, address) = listen(options.listen).await?;
         let tasks = vec![
             tokio::spawn(run_executor(ports.clone(), invocations)),

@@ -73,6 +73,12 @@ codes! {
     BadCursor = "bad_cursor", 400,
         "The cursor (Last-Event-ID) does not belong to this run; {}.",
         "游标（Last-Event-ID）不属于该运行；{}。";
+    /// No key and no token.
+    CredentialsMissing = "credentials_missing", 401,
+        "Say who you are: {}.", "请说明您的身份：{}。";
+    /// A key or a token that is not, or no longer, good for anything here.
+    CredentialsRefused = "credentials_refused", 401,
+        "This key or token is not accepted: {}.", "该密钥或令牌未被接受：{}。";
     /// No such run, or another tenant's.
     RunNotFound = "run_not_found", 404,
         "There is no such run.", "没有这个运行。";
@@ -110,8 +116,12 @@ codes! {
     // Ours to mend.
     /// Neither a verified caller nor `DJINN_LOCAL`.
     NoIdentity = "no_identity", 503,
-        "Nobody can be identified: put this function behind AWS_IAM, or set DJINN_LOCAL=1 on a laptop.",
-        "无法识别调用者：请把函数放在 AWS_IAM 之后，或在本机设置 DJINN_LOCAL=1。";
+        "Nobody can be identified: put this function behind AWS_IAM, choose keys or tokens with DJINN_AUTH, or set DJINN_LOCAL=1 on a laptop.",
+        "无法识别调用者：请把函数放在 AWS_IAM 之后，用 DJINN_AUTH 选择密钥或令牌，或在本机设置 DJINN_LOCAL=1。";
+    /// What keys or tokens are checked against cannot be read.
+    IdentityUnavailable = "identity_unavailable", 503,
+        "Who you are cannot be checked right now: {}. Nothing was done; try again.",
+        "暂时无法核实您的身份：{}。未执行任何操作，请重试。";
     /// The table or the bucket could not be reached, after retries.
     StoreUnavailable = "store_unavailable", 503,
         "The store cannot be reached right now; nothing was lost. Try again with the same request id.",
@@ -193,7 +203,8 @@ impl ErrorCode {
     pub fn is_retryable(self) -> bool {
         matches!(
             self,
-            Self::StoreUnavailable
+            Self::IdentityUnavailable
+                | Self::StoreUnavailable
                 | Self::SessionBusy
                 | Self::ModelUnreachable
                 | Self::ModelOverloaded

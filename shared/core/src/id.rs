@@ -66,12 +66,14 @@ macro_rules! text_id {
 }
 
 text_id!(
-    /// Whose data it is: the AWS account behind `AWS_IAM`, `local` on a laptop. Every stored key
-    /// starts with it, so it is taken from the verified caller and never from a request.
+    /// Whose data it is: the AWS account behind `AWS_IAM`, what the list of API keys says, `local` on
+    /// a laptop. Every stored key starts with it, so it is taken from the verified caller and never
+    /// from a request.
     TenantId, "tenant", "1-128 of A-Z a-z 0-9 _ : . -", is_label
 );
 text_id!(
-    /// Who asks, within a tenant: the caller's ARN without its session name.
+    /// Who asks, within a tenant: the caller's ARN without its session name, or the holder of an API
+    /// key.
     UserId, "user", "1-256 printable ASCII characters without #", is_principal
 );
 text_id!(

@@ -5,6 +5,7 @@
 //! [`wire`] (how a connection shows it).
 
 pub mod agent_loop;
+pub mod api_key;
 pub mod budget;
 pub mod code;
 pub mod context;

@@ -58,6 +58,12 @@ impl<S: Secrets> Models<S> {
         &self.settings
     }
 
+    /// Where stored keys are read from, for whoever has secrets of other kinds.
+    #[must_use]
+    pub fn secrets(&self) -> &S {
+        &self.secrets
+    }
+
     fn model(&self, role: Role) -> Result<(&str, &ModelSettings), ModelError> {
         self.settings.model(role).ok_or_else(|| {
             failed(ModelErrorKind::NotConfigured, format!("the role {} has none", role.as_str()))

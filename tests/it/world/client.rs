@@ -1,6 +1,6 @@
 //! What a client does: it asks, stops, and keeps files.
 
-use reqwest::header::{ACCEPT, HeaderMap};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
@@ -121,6 +121,15 @@ impl Client {
         let http = reqwest::Client::builder().tcp_nodelay(true);
         let http = http.redirect(reqwest::redirect::Policy::none()).build().unwrap();
         Self { http, url }
+    }
+
+    /// The same client with a key or a token.
+    pub(crate) fn bearing(self, credential: &str) -> Self {
+        let bearer = format!("Bearer {credential}").parse().unwrap();
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, bearer)]);
+        let http = reqwest::Client::builder().tcp_nodelay(true).default_headers(headers);
+        let http = http.redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        Self { http, ..self }
     }
 
     /// Asks, and gets the stream or the refusal.

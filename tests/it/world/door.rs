@@ -75,7 +75,7 @@ impl Door {
                 tokio::spawn(async move { executor.handle(json!(invocation), None).await });
             }
         });
-        let router = router(Agent { ports: ports.clone(), settings });
+        let router = router(Agent { ports: ports.clone(), settings }, aws.secrets());
         Self { router, ports, aws, tasks: vec![executing], _stores: stores }
     }
 
@@ -117,6 +117,7 @@ impl Drop for Door {
 /// A deployment on AWS: nobody is anybody without a signature.
 pub(crate) fn not_local(parts: &mut Parts) {
     parts.settings.local = false;
+    parts.settings.auth = agent::Auth::Iam;
 }
 
 /// What a REST API sends.

@@ -113,7 +113,7 @@ impl Asking {
         agent: &Shared<P>,
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
-        let (parts, fields, caller) = read(agent, request).await?;
+        let (parts, fields, caller) = read(request).await?;
         let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
         question.settings.mode = agent_type(&fields)?;
         let previews = fields.flag("isStream")?.unwrap_or(false);
@@ -126,7 +126,7 @@ impl Asking {
         agent: &Shared<P>,
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
-        let (parts, fields, caller) = read(agent, request).await?;
+        let (parts, fields, caller) = read(request).await?;
         let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
         question.settings.mode = match fields.number("deepThink")?.unwrap_or_default() {
             0 => Mode::React,
@@ -141,7 +141,7 @@ impl Asking {
         agent: &Shared<P>,
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
-        let (parts, fields, caller) = read(agent, request).await?;
+        let (parts, fields, caller) = read(request).await?;
         let mut question = self.question(agent, &fields, caller, &NATIVE)?;
         question.settings.mode = native_mode(&fields)?;
         if accepts_stream(&parts.headers) {
@@ -234,12 +234,9 @@ impl Asking {
     }
 }
 
-async fn read<P: Ports>(
-    agent: &Agent<P>,
-    request: Request<Body>,
-) -> Result<(Parts, Fields, Caller), Refusal> {
+async fn read(request: Request<Body>) -> Result<(Parts, Fields, Caller), Refusal> {
     let (parts, body) = request.into_parts();
-    let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+    let caller = Caller::of(&parts.extensions)?;
     let fields = Fields::read(body).await?;
     Ok((parts, fields, caller))
 }

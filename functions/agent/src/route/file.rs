@@ -102,7 +102,7 @@ async fn redirect<P: Ports<Store = AwsStore>>(
     name: &str,
     disposition: Disposition,
 ) -> Result<Response, Refusal> {
-    let caller = Caller::of(&extensions, agent.settings.local)?;
+    let caller = Caller::of(&extensions)?;
     let session = session_key(agent, caller, id_of("requestId", label)?).await?;
     let name: FileName = id_of("fileName", name)?;
     let file = find(agent, &session, &name).await?;
@@ -120,7 +120,7 @@ async fn read<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Result<(Parts, Fields, SessionKey), Refusal> {
     let (parts, body) = request.into_parts();
-    let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+    let caller = Caller::of(&parts.extensions)?;
     let fields = Fields::read(body).await?;
     let session = session_key(agent, caller, fields.needed_id("requestId")?).await?;
     Ok((parts, fields, session))

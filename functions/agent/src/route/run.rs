@@ -44,7 +44,7 @@ pub(crate) async fn follow_run<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let key = key_of(Caller::of(&parts.extensions, agent.settings.local)?.tenant, &run)?;
+        let key = key_of(Caller::of(&parts.extensions)?.tenant, &run)?;
         let meta = known(&agent.ports, &key).await?;
         let cursor = cursor_of(&agent, &parts, &key).await?;
         let (session, request) = (meta.session, meta.request);
@@ -77,7 +77,7 @@ pub(crate) async fn show_run<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let key = key_of(Caller::of(&parts.extensions, agent.settings.local)?.tenant, &run)?;
+        let key = key_of(Caller::of(&parts.extensions)?.tenant, &run)?;
         let view = look(&agent.ports, &key).await?;
         let request = view.meta.request.clone();
         let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session.clone());
@@ -97,7 +97,7 @@ pub(crate) async fn list_runs<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+        let caller = Caller::of(&parts.extensions)?;
         let parameters = Parameters::of(&parts.uri)?;
         let (limit, after) = (parameters.limit()?, parameters.run_place()?);
         let statuses: Vec<_> = status(&parameters)?.into_iter().collect();
@@ -127,7 +127,7 @@ pub(crate) async fn stop_run<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+        let caller = Caller::of(&parts.extensions)?;
         let key = key_of(caller.tenant, &run)?;
         let request = known(&agent.ports, &key).await?.request;
         let status = stop(&agent.ports, &key, caller.user).await?;

@@ -32,7 +32,7 @@ pub(crate) async fn list_sessions<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let user = user_of(&agent, &parts.extensions)?;
+        let user = user_of(&parts.extensions)?;
         let parameters = Parameters::of(&parts.uri)?;
         let (limit, after) = (parameters.limit()?, parameters.session_place()?);
         let page = agent.ports.store().list_sessions(&user, after.as_ref(), limit).await;
@@ -59,7 +59,7 @@ async fn shown<P: Ports>(
     session: &str,
     parts: &Parts,
 ) -> Result<Response, Refusal> {
-    let user = user_of(agent, &parts.extensions)?;
+    let user = user_of(&parts.extensions)?;
     let session: SessionId = id_of("session", session)?;
     let parameters = Parameters::of(&parts.uri)?;
     let (limit, after) = (parameters.limit()?, parameters.run_place()?);
@@ -92,7 +92,7 @@ pub(crate) async fn forget_session<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let user = user_of(&agent, &parts.extensions)?;
+        let user = user_of(&parts.extensions)?;
         let session = id_of("session", &session)?;
         match forget(&agent.ports, &user, &session).await? {
             Forgotten::Done => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -113,7 +113,7 @@ pub(crate) async fn name_session<P: Ports>(
 ) -> Response {
     let answer = async {
         let (parts, body) = request.into_parts();
-        let user = user_of(&agent, &parts.extensions)?;
+        let user = user_of(&parts.extensions)?;
         let session: SessionId = id_of("session", &session)?;
         let title = title(&Fields::read(body).await?)?;
         let store = agent.ports.store();
@@ -157,8 +157,8 @@ fn turn(turn: &Turn) -> Value {
     })
 }
 
-fn user_of<P>(agent: &Agent<P>, extensions: &Extensions) -> Result<UserKey, Refusal> {
-    let Caller { tenant, user } = Caller::of(extensions, agent.settings.local)?;
+fn user_of(extensions: &Extensions) -> Result<UserKey, Refusal> {
+    let Caller { tenant, user } = Caller::of(extensions)?;
     Ok(UserKey { tenant, user })
 }
 

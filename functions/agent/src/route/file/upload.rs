@@ -85,7 +85,7 @@ pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let answer = async {
         let (parts, body) = request.into_parts();
-        let caller = Caller::of(&parts.extensions, agent.settings.local)?;
+        let caller = Caller::of(&parts.extensions)?;
         let form = Form::read(&parts, body).await?;
         let session = session_key(&agent, caller, id_of("requestId", &form.label)?).await?;
         let name: FileName = id_of("file", &form.name)?;

@@ -1,0 +1,128 @@
+//! `DJINN_AUTH`: how callers are told apart.
+
+use djinn_core::api_key::KeyHolder;
+use djinn_runtime::settings::BadSetting;
+
+const AUTH: &str = "DJINN_AUTH";
+const KEYS: &str = "DJINN_API_KEYS";
+
+/// How callers are told apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// AWS has verified their signatures: the account is the tenant, the ARN the user.
+    Iam,
+    /// By keys that were given to them.
+    Key(KeyList),
+    /// Not at all: on a laptop everybody is the same user.
+    None,
+}
+
+/// Where the list of keys is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyList {
+    /// In the setting itself.
+    Given(Vec<KeyHolder>),
+    /// In the secret of this name.
+    Secret(String),
+}
+
+impl Auth {
+    /// Reads `DJINN_AUTH`, and `DJINN_API_KEYS` for `key`. Unset it is `iam`, and `none` on a
+    /// laptop, the only place where that may be asked for.
+    pub(crate) fn from_vars(
+        var: &dyn Fn(&str) -> Option<String>,
+        local: bool,
+    ) -> Result<Self, BadSetting> {
+        let given = |name| var(name).filter(|text: &String| !text.trim().is_empty());
+        match (given(AUTH).as_deref(), local) {
+            (Some("none") | None, true) => Ok(Self::None),
+            (Some("iam"), _) | (None, false) => Ok(Self::Iam),
+            (Some("key"), _) => key_list(&given(KEYS).unwrap_or_default()).map(Self::Key),
+            (Some(other), true) => Err(BadSetting::new(AUTH, "iam, key or none", other)),
+            (Some("none"), false) => {
+                let wanted =
+                    "iam or key where DJINN_LOCAL is not 1, or everybody may do everything";
+                Err(BadSetting::new(AUTH, wanted, "none"))
+            }
+            (Some(other), false) => Err(BadSetting::new(AUTH, "iam or key", other)),
+        }
+    }
+}
+
+fn key_list(text: &str) -> Result<KeyList, BadSetting> {
+    match text.trim().strip_prefix("secret:").map(str::trim) {
+        Some("") => Err(BadSetting::new(KEYS, wanted(), "secret:")),
+        Some(name) => Ok(KeyList::Secret(name.to_owned())),
+        None => holders(text)
+            .map(KeyList::Given)
+            .map_err(|place| BadSetting::new(KEYS, wanted(), place)),
+    }
+}
+
+fn wanted() -> String {
+    "a JSON list of what `cargo xtask key` prints, or secret:NAME of one that holds it".to_owned()
+}
+
+/// Reads a list of keys' hashes and holders. What is wrong is told by its place only: somebody may
+/// have put a key itself there.
+pub(super) fn holders(text: &str) -> Result<Vec<KeyHolder>, String> {
+    serde_json::from_str(text).map_err(|error| {
+        format!("something else at line {} column {}", error.line(), error.column())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::api_key::{KeyHash, key_of};
+    use djinn_core::id::{TenantId, UserId};
+
+    fn auth(vars: &[(&str, &str)], local: bool) -> Result<Auth, String> {
+        let var = |name: &str| {
+            let found = vars.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Auth::from_vars(&var, local).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn without_a_word_it_is_iam_and_none_on_a_laptop_only() {
+        for unset in [&[][..], &[("DJINN_AUTH", "")]] {
+            assert_eq!((auth(unset, false), auth(unset, true)), (Ok(Auth::Iam), Ok(Auth::None)));
+        }
+        let set = |value, local| auth(&[("DJINN_AUTH", value)], local);
+        assert_eq!((set("iam", false), set("iam", true)), (Ok(Auth::Iam), Ok(Auth::Iam)));
+        assert_eq!(set("none", true), Ok(Auth::None));
+        let refused = set("none", false).unwrap_err();
+        assert!(refused.starts_with("DJINN_AUTH must be iam"), "{refused}");
+        assert!(refused.contains("DJINN_LOCAL"), "{refused}");
+        for wrong in ["NONE", "off", "basic"] {
+            for local in [true, false] {
+                assert!(set(wrong, local).unwrap_err().starts_with("DJINN_AUTH must be iam"));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_given_or_in_a_secret_and_a_wrong_list_is_not_repeated() {
+        let set = |list| auth(&[("DJINN_AUTH", "key"), ("DJINN_API_KEYS", list)], false);
+        let stored = Auth::Key(KeyList::Secret("djinn/keys".to_owned()));
+        assert_eq!(set("secret:djinn/keys"), Ok(stored));
+        assert_eq!(set("[]"), Ok(Auth::Key(KeyList::Given(Vec::new()))));
+        let key = key_of(&[1; 32]);
+        let holder = KeyHolder {
+            sha256: KeyHash::of(&key).unwrap(),
+            tenant: TenantId::new("acme").unwrap(),
+            user: UserId::new("anna").unwrap(),
+        };
+        let list = serde_json::to_string(&[&holder]).unwrap();
+        assert_eq!(set(&list), Ok(Auth::Key(KeyList::Given(vec![holder]))));
+        let itself = list.replace("sha256\":\"", &format!("sha256\":\"{key}"));
+        let bare = format!("[\"{key}\"]");
+        for wrong in ["", "secret:", "{}", "[{}]", itself.as_str(), bare.as_str(), key.as_str()] {
+            let error = set(wrong).unwrap_err();
+            assert!(error.starts_with("DJINN_API_KEYS must be a JSON list"), "{error}");
+            assert!(!error.contains(&key), "{error}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! API keys. Whoever makes one shows it once; what is kept is its hash and whose it is.
+
+use std::fmt;
+use std::hint::black_box;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::id::{TenantId, UserId, hex};
+
+/// What every key begins with, so that one that leaked can be told from other texts.
+const PREFIX: &str = "djinn_";
+
+/// Bytes of chance in a key.
+pub const KEY_BYTES: usize = 32;
+
+/// The text of the key that is made of these bytes, which must come from the operating system's
+/// source of chance.
+#[must_use]
+pub fn key_of(chance: &[u8; KEY_BYTES]) -> String {
+    format!("{PREFIX}{}", hex(chance))
+}
+
+/// A key's SHA-256, as text 64 hexadecimal digits.
+///
+/// A plain hash is enough: nobody finds 256 bits of chance by trying.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct KeyHash([u8; 32]);
+
+/// Not the hash of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be the SHA-256 of a key, 64 hexadecimal digits")]
+pub struct BadKeyHash;
+
+impl KeyHash {
+    /// The hash of a key; `None` for a text that is none.
+    #[must_use]
+    pub fn of(key: &str) -> Option<Self> {
+        bytes(key.strip_prefix(PREFIX)?)?;
+        Some(Self(Sha256::digest(key.as_bytes()).into()))
+    }
+
+    /// Whether both are of the same key. How long it takes does not tell how much of them is equal.
+    #[must_use]
+    pub fn matches(&self, other: &Self) -> bool {
+        let pairs = self.0.iter().zip(&other.0);
+        pairs.fold(0, |differs, (one, two)| black_box(differs | (one ^ two))) == 0
+    }
+}
+
+impl TryFrom<String> for KeyHash {
+    type Error = BadKeyHash;
+    fn try_from(text: String) -> Result<Self, BadKeyHash> {
+        bytes(&text).map(Self).ok_or(BadKeyHash)
+    }
+}
+
+impl From<KeyHash> for String {
+    fn from(hash: KeyHash) -> Self {
+        hex(&hash.0)
+    }
+}
+
+impl fmt::Display for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+/// Whose a key is: one member of the list that a deployment keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyHolder {
+    /// The key's hash.
+    pub sha256: KeyHash,
+    /// Whose data its holder works with.
+    pub tenant: TenantId,
+    /// Who its holder is, within the tenant.
+    pub user: UserId,
+}
+
+impl KeyHolder {
+    /// The holder of a key. Looks at all of them, so that the time it takes does not tell which one
+    /// it was.
+    #[must_use]
+    pub fn of<'a>(key: &KeyHash, holders: &'a [Self]) -> Option<&'a Self> {
+        holders.iter().fold(None, |found, holder| match holder.sha256.matches(key) {
+            true => Some(holder),
+            false => found,
+        })
+    }
+}
+
+/// 32 bytes, each as two digits in lower case.
+fn bytes(hex: &str) -> Option<[u8; 32]> {
+    let digits = hex.bytes().map(digit).collect::<Option<Vec<u8>>>()?;
+    let pairs =
+        digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |sum, digit| sum << 4 | digit));
+    <[u8; 64]>::try_from(digits.as_slice()).ok()?;
+    pairs.collect::<Vec<u8>>().try_into().ok()
+}
+
+fn digit(letter: u8) -> Option<u8> {
+    match letter {
+        b'0'..=b'9' => Some(letter - b'0'),
+        b'a'..=b'f' => Some(letter - b'a' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(chance: u8) -> (String, KeyHolder) {
+        let key = key_of(&[chance; KEY_BYTES]);
+        let (tenant, user) = (TenantId::new("acme").unwrap(), UserId::new("anna").unwrap());
+        let sha256 = KeyHash::of(&key).unwrap();
+        (key, KeyHolder { sha256, tenant, user })
+    }
+
+    #[test]
+    fn a_holder_is_found_by_the_whole_key_only() {
+        let ((one, first), (two, second)) = (holder(1), holder(0xfe));
+        let holders = [first.clone(), second.clone()];
+        let of = |key: &str| KeyHash::of(key).and_then(|hash| KeyHolder::of(&hash, &holders));
+        assert_eq!((of(&one), of(&two)), (Some(&first), Some(&second)));
+        assert_eq!(of(&holder(2).0), None);
+        let longer = format!("{one}0");
+        let upper = two.to_uppercase();
+        for wrong in ["", "djinn_", &one[1..], &one[..one.len() - 1], &longer, &upper, "djinn_é"] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_the_hash_and_reads_back() {
+        let (key, holder) = holder(7);
+        let kept = serde_json::to_string(&holder).unwrap();
+        assert!(!kept.contains(&key[6..]), "{kept}");
+        assert!(kept.contains(&holder.sha256.to_string()), "{kept}");
+        assert_eq!(serde_json::from_str::<KeyHolder>(&kept).unwrap(), holder);
+        for wrong in [kept.replace("sha256\":\"", "sha256\":\"0"), kept.replace("user", "name")] {
+            assert!(serde_json::from_str::<KeyHolder>(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

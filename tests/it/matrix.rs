@@ -1,0 +1,176 @@
+//! Two tenants: every route with every kind of id of the other one. What is another's is answered
+//! as what does not exist, byte for byte.
+
+mod routes;
+
+use djinn_scripted::Scripted;
+use reqwest::Method;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use serde_json::{Value, json};
+
+use crate::keys::{keyed, let_in};
+use crate::world::{Answer, Client, Door, Protocol, Question, Stream};
+use routes::{Case, ROUTES, Sent};
+
+/// In every word that is the owner's.
+const CANARY: &str = "canary";
+
+/// Ids of one length: the owner's, and one that nobody has.
+struct Ids {
+    kind: &'static str,
+    foreign: String,
+    unknown: String,
+}
+
+/// What the owner has, and an intruder of another tenant who has the same name.
+struct Tenants {
+    model: Scripted,
+    owner: Client,
+    intruder: Client,
+    ids: Vec<Ids>,
+    /// A run of the intruder's own.
+    own: String,
+    _at_work: Stream,
+    _door: Door,
+}
+
+impl Tenants {
+    async fn start() -> Self {
+        let model = Scripted::start().await.unwrap();
+        let (list, [owner, intruder]) = keyed([("acme", "anna"), ("evil", "anna")]);
+        let mut door = Door::open(&model, |_| {}, let_in(list));
+        let client = door.listen().await;
+        let (owner, intruder) = (client.clone().bearing(&owner), client.bearing(&intruder));
+        model.on("What is secret?").reply("The canary sings.");
+        let question = Question::new("What is secret?").session("s-secret").request("q-secret");
+        let stream = owner.ask(Protocol::Native, &question).await;
+        let (run, _) = (stream.run(), stream.rest().await);
+        owner.upload("s-secret", "secret.md", "The canary's name.").await;
+        let coming = json!({"requestId": "s-secret", "fileName": "coming.md", "fileSize": 3});
+        assert_eq!(owner.post("/v1/file_tool/upload_url", &coming).await.status, 200);
+        model.on("What hangs?").reply("The canary").hang_after(1);
+        let question = Question::new("What hangs?").session("s-secret").request("q-active");
+        let at_work = owner.ask(Protocol::Native, &question).await;
+        model.on("Mine?").reply("Mine.").always();
+        let stream = intruder.ask(Protocol::Native, &Question::of("Mine?", "own")).await;
+        let (own, _) = (stream.run(), stream.rest().await);
+        let ids = |kind, foreign: &str, unknown: &str| {
+            assert_eq!(foreign.len(), unknown.len());
+            Ids { kind, foreign: foreign.to_owned(), unknown: unknown.to_owned() }
+        };
+        let nobody = format!("run_{}", "0".repeat(32));
+        let ids = vec![
+            ids("run", &run, &nobody),
+            ids("run", &at_work.run(), &nobody),
+            ids("session", "s-secret", "s-nobody"),
+            ids("request", "q-secret", "q-nobody"),
+            ids("request", "q-active", "q-nobody"),
+            ids("file", "secret.md", "nobody.md"),
+            ids("upload", "coming.md", "nobody.md"),
+        ];
+        Self { model, owner, intruder, ids, own, _at_work: at_work, _door: door }
+    }
+
+    /// All that a client can see of its own.
+    async fn seen_by(&self, client: &Client) -> Vec<String> {
+        let mut seen = Vec::new();
+        let runs = self.ids.iter().filter(|ids| ids.kind == "run");
+        let paths = runs.map(|ids| format!("/runs/{}", ids.foreign));
+        let lists = ["/runs", "/sessions", "/sessions/s-secret"].map(str::to_owned);
+        for path in lists.into_iter().chain(paths) {
+            let mut shown = client.get(&path).await.json();
+            // A run at work ages while it is looked at.
+            shown["budget"]["wall_ms"] = Value::Null;
+            seen.push(shown.to_string());
+        }
+        let list = json!({"requestId": "s-secret"});
+        seen.push(client.post("/v1/file_tool/get_file_list", &list).await.text);
+        seen
+    }
+
+    /// Sends a request of the intruder's with this id in it.
+    async fn answer(&self, method: &str, case: &Case, id: &str) -> Answer {
+        let filled = |text: &str| text.replace("{id}", id).replace("{own}", &self.own);
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let request = self.intruder.request(method, &filled(case.path));
+        let request = match case.sent {
+            Sent::Nothing => request,
+            Sent::Json(body) => request.header(CONTENT_TYPE, "application/json").body(filled(body)),
+            Sent::Question(body) => {
+                let request = request.header(CONTENT_TYPE, "application/json");
+                request.header(ACCEPT, "text/event-stream").body(filled(body))
+            }
+            Sent::Form(parts) => request
+                .header(CONTENT_TYPE, "multipart/form-data; boundary=b0")
+                .body(filled(parts).replace('\n', "\r\n")),
+        };
+        Answer::of(request.send().await.unwrap()).await
+    }
+}
+
+/// An answer without what differs between two of the same request: its own id, the id that was asked
+/// for, the signature of an upload.
+fn told(answer: &Answer, id: &str) -> (u16, Vec<(String, String)>, String) {
+    let mut body = answer.text.clone();
+    if let Ok(mut json) = serde_json::from_str::<Value>(&body)
+        && json.get("uploadUrl").is_some()
+    {
+        let url = json["uploadUrl"].take();
+        assert!(!url.as_str().unwrap().contains("/acme/"), "{url}");
+        body = json.to_string();
+    }
+    let own = ["date", "djinn-request-id"];
+    let headers = answer.headers.iter().filter(|(name, _)| !own.contains(&name.as_str()));
+    let text = |value: &str| value.replace(id, "ID");
+    let mut headers: Vec<_> = headers
+        .filter(|(name, _)| *name != "content-length" || !answer.text.contains("uploadUrl"))
+        .map(|(name, value)| (name.to_string(), text(value.to_str().unwrap())))
+        .collect();
+    headers.sort();
+    (answer.status, headers, text(&body))
+}
+
+#[tokio::test]
+async fn what_is_another_tenants_is_answered_as_what_does_not_exist() {
+    let tenants = Tenants::start().await;
+    let before = tenants.seen_by(&tenants.owner).await;
+    assert!(before.iter().any(|seen| seen.contains("canary")), "{before:?}");
+    let mut tried = 0;
+    for (method, route, cases) in ROUTES {
+        for case in *cases {
+            let ids = tenants.ids.iter().filter(|ids| case.kinds.contains(&ids.kind));
+            for ids in ids {
+                let what = format!("{method} {route} with the {} {}", ids.kind, ids.foreign);
+                let mine = tenants.seen_by(&tenants.intruder).await;
+                let unknown = tenants.answer(method, case, &ids.unknown).await;
+                let foreign = tenants.answer(method, case, &ids.foreign).await;
+                assert_eq!(foreign.status, case.status, "{what}: {}", foreign.text);
+                assert!(!foreign.text.contains(CANARY), "{what}: {}", foreign.text);
+                match case.sent {
+                    Sent::Question(_) => {
+                        assert_eq!(unknown.status, foreign.status, "{what}");
+                        let asked = tenants.model.last_request().unwrap();
+                        assert!(!format!("{:?}", asked.messages()).contains(CANARY), "{what}");
+                    }
+                    Sent::Nothing | Sent::Json(_) | Sent::Form(_) => {
+                        let (unknown, foreign) =
+                            (told(&unknown, &ids.unknown), told(&foreign, &ids.foreign));
+                        assert_eq!(unknown, foreign, "{what}");
+                    }
+                }
+                if case.status == 404 {
+                    assert_eq!(tenants.seen_by(&tenants.intruder).await, mine, "{what}");
+                }
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 60, "{tried}");
+    assert_eq!(tenants.seen_by(&tenants.owner).await, before);
+}
+
+#[test]
+fn no_route_of_the_agent_is_forgotten() {
+    let known = ROUTES.iter().map(|(method, route, _)| ((*method).to_owned(), (*route).to_owned()));
+    assert_eq!(known.collect::<std::collections::BTreeSet<_>>(), routes::of_the_agent());
+}

@@ -1,0 +1,255 @@
+//! Every route, and where ids go in it.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprCall, ExprMethodCall, Lit};
+
+use crate::layout::{files_below, root};
+use crate::world::Protocol;
+
+/// One place for an id: `{id}` in what is sent. `{own}` is a run of the sender's.
+pub(super) struct Case {
+    pub(super) kinds: &'static [&'static str],
+    pub(super) path: &'static str,
+    pub(super) sent: Sent,
+    pub(super) status: u16,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Sent {
+    Nothing,
+    Json(&'static str),
+    /// A question: its stream is the sender's own, and what the model was told counts.
+    Question(&'static str),
+    Form(&'static str),
+}
+
+type Route = (&'static str, &'static str, &'static [Case]);
+
+const LABELS: &[&str] = &["session", "request", "run"];
+const NAMES: &[&str] = &["file", "upload"];
+
+const fn case(kinds: &'static [&'static str], path: &'static str, sent: Sent, status: u16) -> Case {
+    Case { kinds, path, sent, status }
+}
+
+/// First what only looks and what must not be there; then what makes something of the sender's own.
+pub(super) const ROUTES: &[Route] = &[
+    ("GET", "/web/health", &[]),
+    ("GET", "/data/allModels", &[]),
+    ("GET", "/runs", &[case(&["run"], "/runs?cursor=1000.{id}", Sent::Nothing, 200)]),
+    ("GET", "/sessions", &[case(LABELS, "/sessions?cursor=1000.{id}", Sent::Nothing, 200)]),
+    ("GET", "/runs/{run}", &[case(LABELS, "/runs/{id}", Sent::Nothing, 404)]),
+    (
+        "GET",
+        "/runs/{run}/events",
+        &[
+            case(LABELS, "/runs/{id}/events", Sent::Nothing, 404),
+            case(&["run"], "/runs/{id}/events?after={id}:0", Sent::Nothing, 404),
+            case(&["run"], "/runs/{own}/events?after={id}:0", Sent::Nothing, 400),
+        ],
+    ),
+    ("POST", "/runs/{run}/stop", &[case(LABELS, "/runs/{id}/stop", Sent::Nothing, 404)]),
+    ("GET", "/sessions/{session}", &[case(LABELS, "/sessions/{id}", Sent::Nothing, 404)]),
+    ("DELETE", "/sessions/{session}", &[case(LABELS, "/sessions/{id}", Sent::Nothing, 404)]),
+    (
+        "POST",
+        "/sessions/{session}/title",
+        &[case(LABELS, "/sessions/{id}/title", Sent::Json(r#"{"title": "Mine"}"#), 404)],
+    ),
+    (
+        "POST",
+        "/v1/file_tool/get_file",
+        &[
+            case(
+                LABELS,
+                "/v1/file_tool/get_file",
+                Sent::Json(r#"{"requestId": "{id}", "fileName": "secret.md"}"#),
+                404,
+            ),
+            case(
+                NAMES,
+                "/v1/file_tool/get_file",
+                Sent::Json(r#"{"requestId": "s-secret", "fileName": "{id}"}"#),
+                404,
+            ),
+        ],
+    ),
+    (
+        "POST",
+        "/v1/file_tool/get_file_list",
+        &[case(LABELS, "/v1/file_tool/get_file_list", Sent::Json(r#"{"requestId": "{id}"}"#), 200)],
+    ),
+    (
+        "GET",
+        "/v1/file_tool/preview/{label}/{name}",
+        &[
+            case(LABELS, "/v1/file_tool/preview/{id}/secret.md", Sent::Nothing, 404),
+            case(NAMES, "/v1/file_tool/preview/s-secret/{id}", Sent::Nothing, 404),
+        ],
+    ),
+    (
+        "GET",
+        "/v1/file_tool/download/{label}/{name}",
+        &[
+            case(LABELS, "/v1/file_tool/download/{id}/secret.md", Sent::Nothing, 404),
+            case(NAMES, "/v1/file_tool/download/q-secret/{id}", Sent::Nothing, 404),
+        ],
+    ),
+    (
+        "POST",
+        "/v1/file_tool/upload_url",
+        &[
+            case(
+                LABELS,
+                "/v1/file_tool/upload_url",
+                Sent::Json(r#"{"requestId": "{id}", "fileName": "secret.md", "fileSize": 1}"#),
+                200,
+            ),
+            case(
+                NAMES,
+                "/v1/file_tool/upload_url",
+                Sent::Json(r#"{"requestId": "s-secret", "fileName": "{id}", "fileSize": 1}"#),
+                200,
+            ),
+        ],
+    ),
+    (
+        "POST",
+        "/v1/file_tool/upload_file",
+        &[
+            case(
+                LABELS,
+                "/v1/file_tool/upload_file",
+                Sent::Json(r#"{"requestId": "{id}", "fileName": "secret.md", "content": "x"}"#),
+                200,
+            ),
+            case(
+                NAMES,
+                "/v1/file_tool/upload_file",
+                Sent::Json(r#"{"requestId": "s-secret", "fileName": "{id}", "content": "x"}"#),
+                200,
+            ),
+        ],
+    ),
+    (
+        "POST",
+        "/v1/file_tool/upload_file_data",
+        &[
+            case(LABELS, "/v1/file_tool/upload_file_data", Sent::Form(LABEL_FORM), 200),
+            case(NAMES, "/v1/file_tool/upload_file_data", Sent::Form(NAME_FORM), 200),
+        ],
+    ),
+    (
+        "POST",
+        "/runs",
+        &[
+            case(
+                LABELS,
+                "/runs",
+                Sent::Question(r#"{"question": "Mine?", "session_id": "{id}"}"#),
+                200,
+            ),
+            case(
+                LABELS,
+                "/runs",
+                Sent::Question(r#"{"question": "Mine?", "request_id": "{id}"}"#),
+                200,
+            ),
+        ],
+    ),
+    (
+        "POST",
+        "/AutoAgent",
+        &[
+            case(
+                LABELS,
+                "/AutoAgent",
+                Sent::Question(r#"{"query": "Mine?", "sessionId": "{id}"}"#),
+                200,
+            ),
+            case(
+                LABELS,
+                "/AutoAgent",
+                Sent::Question(r#"{"query": "Mine?", "sessionId": "auto", "requestId": "{id}"}"#),
+                200,
+            ),
+        ],
+    ),
+    (
+        "POST",
+        "/web/api/v1/gpt/queryAgentStreamIncr",
+        &[case(
+            LABELS,
+            "/web/api/v1/gpt/queryAgentStreamIncr",
+            Sent::Question(r#"{"query": "Mine?", "sessionId": "{id}"}"#),
+            200,
+        )],
+    ),
+];
+
+const LABEL_FORM: &str = "--b0\nContent-Disposition: form-data; name=\"requestId\"\n\n{id}\n--b0\n\
+     Content-Disposition: form-data; name=\"file\"; filename=\"secret.md\"\n\nx\n--b0--\n";
+const NAME_FORM: &str = "--b0\nContent-Disposition: form-data; name=\"requestId\"\n\ns-secret\n--b0\n\
+     Content-Disposition: form-data; name=\"file\"; filename=\"{id}\"\n\nx\n--b0--\n";
+
+/// The methods and routes that the agent's sources name.
+pub(super) fn of_the_agent() -> BTreeSet<(String, String)> {
+    let mut found = Found::default();
+    for path in files_below("functions/agent/src") {
+        let text = fs::read_to_string(root().join(&path)).unwrap();
+        found.visit_file(&syn::parse_file(&text).unwrap());
+    }
+    found.0
+}
+
+#[derive(Default)]
+struct Found(BTreeSet<(String, String)>);
+
+impl Visit<'_> for Found {
+    fn visit_expr_method_call(&mut self, call: &ExprMethodCall) {
+        if call.method == "route" {
+            let mut arguments = call.args.iter();
+            let route = match arguments.next().unwrap() {
+                Expr::Lit(literal) => match &literal.lit {
+                    Lit::Str(text) => text.value(),
+                    _ => panic!("a route is a text"),
+                },
+                // The one that has a name of its own.
+                _ => Protocol::Ui.path().to_owned(),
+            };
+            let mut methods = Methods(Vec::new());
+            methods.visit_expr(arguments.next().unwrap());
+            assert!(!methods.0.is_empty(), "{route} has no method");
+            self.0.extend(methods.0.into_iter().map(|method| (method, route.clone())));
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+}
+
+/// The methods of one route: `get(…).delete(…)`.
+struct Methods(Vec<String>);
+
+impl Methods {
+    fn note(&mut self, name: &str) {
+        if ["any", "delete", "get", "head", "on", "patch", "post", "put"].contains(&name) {
+            self.0.push(name.to_uppercase());
+        }
+    }
+}
+
+impl Visit<'_> for Methods {
+    fn visit_expr_call(&mut self, call: &ExprCall) {
+        if let Expr::Path(function) = &*call.func {
+            self.note(&function.path.segments.last().unwrap().ident.to_string());
+        }
+        visit::visit_expr_call(self, call);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &ExprMethodCall) {
+        self.note(&call.method.to_string());
+        visit::visit_expr_method_call(self, call);
+    }
+}
