@@ -51,11 +51,14 @@ BREAKAGES = {
     rules.the_url_streams_and_is_closed_by_default: [
         ("InvokeMode: RESPONSE_STREAM", "InvokeMode: BUFFERED", "InvokeMode"),
         ("Default: AWS_IAM", "Default: NONE", "AWS_IAM"),
+        ("Default: iam", "Default: key", "parameter Auth"),
+        ("[iam, key]", "[iam, key, none]", "lets everybody in"),
         ("AllowOrigins: !Ref CorsOrigins", 'AllowOrigins: ["*"]', "CORS"),
         (r"^(https?://[^*,/\s]+)?$", ".*", "whole origins"),
     ],
     rules.pages_may_ask_and_load_files: [
         ("              - cache-control\n", "", "may not send cache-control"),
+        ("              - x-api-key\n", "", "may not send x-api-key"),
         ("AllowCredentials: true", "AllowCredentials: false", "AllowCredentials"),
         ("[GET, HEAD]", "[GET, HEAD, PUT]", "PUT is open to"),
         ('AllowedOrigins: ["*"]', "AllowedOrigins: !Ref CorsOrigins", "GET is open to"),

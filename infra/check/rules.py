@@ -42,6 +42,8 @@ DRIVER_ACTIONS = {
 # What the functions' settings are read from (`from_vars` in shared/ and functions/).
 NEEDED_VARIABLES = {
     "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH",
+    "DJINN_API_KEYS",
+    "DJINN_AUTH",
     "DJINN_BASE_PROMPT",
     "DJINN_BUCKET",
     "DJINN_CLEAR_TOOL_CONTEXT",
@@ -71,8 +73,9 @@ NEEDED_VARIABLES = {
     "DJINN_TABLE",
 }
 
-# What JoyAgent's page asks for in a preflight, besides what a request signed by a page needs.
-NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-id"}
+# What JoyAgent's page asks for in a preflight and what a page's key comes in, besides what a request
+# signed by a page needs.
+NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-id", "x-api-key"}
 
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
@@ -130,6 +133,9 @@ def the_url_streams_and_is_closed_by_default(template):
             yield f"{name} answers CORS with a *, which browsers refuse with credentials"
     parameters = template["Parameters"]
     yield from expect("parameter AuthType", parameters["AuthType"], "Default", "AWS_IAM")
+    yield from expect("parameter Auth", parameters["Auth"], "Default", "iam")
+    if "none" in parameters["Auth"]["AllowedValues"]:
+        yield "parameter Auth may be none, which lets everybody in as one user"
     pattern = parameters["CorsOrigins"].get("AllowedPattern", "")
     if re.fullmatch(pattern, "*") or not re.fullmatch(pattern, "https://chat.example.org"):
         yield "parameter CorsOrigins must take whole origins and no *"
