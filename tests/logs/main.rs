@@ -19,7 +19,10 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use it::world::{KEY, Protocol, QUESTION, Question, SALES, World, script};
+use agent::{Auth, KeyList};
+use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, key_of};
+use djinn_core::id::{TenantId, UserId};
+use it::world::{Door, KEY, Protocol, QUESTION, Question, SALES, World, script};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -142,6 +145,34 @@ async fn a_run_is_logged_by_ids_and_counts_and_nothing_that_was_said() {
     let wanted =
         ["driver stopped", "model call failed", "model replied", "tool failed", "tool returned"];
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), wanted);
+    a_callers_key_comes_and_goes(&log).await;
+}
+
+/// A key that is good, and one that is not: neither is in a line of any level.
+async fn a_callers_key_comes_and_goes(log: &Log) {
+    let (good, wrong) = (key_of(&[0xab; KEY_BYTES]), key_of(&[0xcd; KEY_BYTES]));
+    let holder = KeyHolder {
+        sha256: KeyHash::of(&good).unwrap(),
+        tenant: TenantId::new("acme").unwrap(),
+        user: UserId::new("anna").unwrap(),
+    };
+    let mut door = Door::open(
+        None,
+        |_| {},
+        |parts| {
+            parts.settings.auth = Auth::Key(KeyList::Given(vec![holder]));
+        },
+    );
+    let client = door.listen().await;
+    let before = log.lines().len();
+    for (key, status) in [(&good, 200), (&wrong, 401)] {
+        assert_eq!(client.clone().bearing(key).get("/runs").await.status, status);
+    }
+    let lines = log.lines();
+    assert!(lines.len() > before, "nothing was logged of these requests");
+    for line in lines {
+        assert!(!line.to_string().contains("abababab") && !line.to_string().contains("cdcdcdcd"));
+    }
 }
 
 fn is_above_debug(line: &Value) -> bool {
