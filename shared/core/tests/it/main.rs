@@ -22,3 +22,4 @@ mod plan_solve;
 mod projection;
 mod property;
 mod story;
+mod urls;
