@@ -195,9 +195,8 @@ impl Plan {
     /// Its title, and the words and notes of its steps.
     pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let Self { title, steps, ids: _ } = self;
-        let of_steps = steps
-            .iter_mut()
-            .flat_map(|Step { stage, details, note, .. }| [stage, details, note]);
+        let of_steps =
+            steps.iter_mut().flat_map(|Step { stage, details, note, .. }| [stage, details, note]);
         std::iter::once(title).chain(of_steps)
     }
 

@@ -163,7 +163,9 @@ impl Run {
         let gain = tokens_in(&self.seen().conversation, part);
         self.conversation.compact(part, &reply.text);
         let Compacting { tokens, limit, .. } = self.compacting;
-        let tokens = tokens.saturating_sub(gain).saturating_add(estimated(self.urls.compress(&reply.text).len()));
+        let tokens = tokens
+            .saturating_sub(gain)
+            .saturating_add(estimated(self.urls.compress(&reply.text).len()));
         self.compacting = Compacting { tokens, limit, failed: 0, open: None };
         let (id, usage) = (message.to_string(), reply.usage);
         vec![(id, Event::ContextCompacted { message, exchanges, turns, usage })]

@@ -71,7 +71,9 @@ fn a_url_may_hold_brackets_and_escapes() {
     let path = "x".repeat(MIN_URL);
     for url in [
         format!("https://en.example.org/wiki/Rust_({path})"),
-        format!("http://example.org/{path}%E4%B8%AD%20(1)/a;b=c?q=1&amp;r=https://other.example/x#f"),
+        format!(
+            "http://example.org/{path}%E4%B8%AD%20(1)/a;b=c?q=1&amp;r=https://other.example/x#f"
+        ),
         format!("https://user:secret@example.org:8443/~{path}/!/a*b+c=@d/"),
     ] {
         assert_eq!(seen(&url), "https://0", "{url}");
@@ -118,9 +120,22 @@ fn a_url_that_looks_like_a_placeholder_has_one_of_its_own() {
 fn what_is_no_placeholder_is_left_as_it_is() {
     let urls = learnt(&[&long(0), &long(1)]);
     for text in [
-        "https://2", "https://00", "https://0/x", "https://0?x=1", "https://0#x", "https://0.5/",
-        "https://0a", "https://0-1", "http://0", "xhttps://0", "https://r.example/?u=https://0",
-        "https://0.example.com", "https:// 0", "HTTPS://0", "https://(0)", "https://99999999999999999999",
+        "https://2",
+        "https://00",
+        "https://0/x",
+        "https://0?x=1",
+        "https://0#x",
+        "https://0.5/",
+        "https://0a",
+        "https://0-1",
+        "http://0",
+        "xhttps://0",
+        "https://r.example/?u=https://0",
+        "https://0.example.com",
+        "https:// 0",
+        "HTTPS://0",
+        "https://(0)",
+        "https://99999999999999999999",
     ] {
         assert_eq!(urls.expand(text, End::Whole), text);
     }
@@ -179,7 +194,8 @@ fn ten_thousand_urls_are_compressed_in_no_time() {
     let begun = Instant::now();
     let urls = learnt(&[&text]);
     let seen = urls.compress(&text).into_owned();
-    assert_eq!(urls.expand(&seen, End::Whole), text);
+    let same = seen.lines().zip(text.lines()).all(|(s, t)| urls.expand(s, End::Whole) == t);
+    assert!(same && seen.len() < text.len() / 6, "{}", seen.len());
     assert_eq!((urls.len(), urls.compress(&long(9_999)).as_ref()), (10_000, "https://9999"));
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     // Nor does one endless word take longer than its length.

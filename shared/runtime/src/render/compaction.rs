@@ -5,8 +5,8 @@ use djinn_core::conversation::Part;
 use djinn_core::run::Run;
 use serde_json::json;
 
-use super::{Said, with_note_on_urls};
 use super::record::{Entry, of_history, of_items};
+use super::{Said, with_note_on_urls};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 

@@ -110,6 +110,12 @@ impl HiddenTail {
 
 #[cfg(test)]
 mod tests {
+    use djinn_core::effect::ToolChoice;
+    use djinn_core::input::Finish;
+    use djinn_core::urls::End;
+    use proptest::prelude::*;
+
+    use super::super::expanded::expanded;
     use super::*;
 
     #[test]
@@ -119,6 +125,43 @@ mod tests {
             let mut tail = HiddenTail::default();
             let shown = [&reply[..cut], &reply[cut..]].map(|piece| tail.take(piece)).concat();
             assert_eq!(shown, "North grew $5 most.", "cut at {cut}");
+        }
+    }
+
+    fn shown(role: Role, urls: &Urls, reply: &Reply, at: usize) -> String {
+        let message = MessageId::turn(1);
+        let tool_choice = ToolChoice::Auto;
+        let call = ModelCall { message, role, attempt: 1, failed: 0, tool_choice };
+        let mut pieces = Pieces::new(&call, urls);
+        let (first, second) = reply.text.split_at(at);
+        let delta = |text| Delta { kind: TextKind::Text, text };
+        let mut previews: Vec<Preview> =
+            [first, second].into_iter().filter_map(|text| pieces.take(delta(text), 7)).collect();
+        previews.extend(pieces.finish(reply, 7));
+        let mut shown = String::new();
+        for preview in previews {
+            assert_eq!(preview.offset, shown.len() as u64);
+            shown.push_str(&preview.text);
+        }
+        shown
+    }
+
+    proptest! {
+        #[test]
+        fn previews_add_up_to_the_text_of_the_journal(
+            words in proptest::collection::vec("https://[0-3]|[ .,)x/见]|\\$\\$\\$", 0..9),
+            cut in any::<prop::sample::Index>(),
+            finish in prop_oneof![Just(Finish::Done), Just(Finish::Length)],
+        ) {
+            let mut urls = Urls::default();
+            urls.learn(&format!("https://a.example/{0} https://b.example/{0}", "x".repeat(80)), End::Whole);
+            let reply = Reply { text: words.concat(), finish, ..Reply::default() };
+            let at = reply.text.floor_char_boundary(cut.index(reply.text.len() + 1));
+            let whole = expanded(reply.clone(), &urls).text;
+            prop_assert_eq!(&shown(Role::React, &urls, &reply, at), &whole);
+            let (answer, _) = whole.split_once(DELIVERABLES_MARK).unwrap_or((&whole, ""));
+            prop_assert_eq!(shown(Role::Summary, &urls, &reply, at), answer);
+            prop_assert_eq!(shown(Role::Compactor, &urls, &reply, at), "");
         }
     }
 }
