@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Run;
 use super::compacting::{Compacting, tokens_of_history};
+use super::plan_solve::MAX_FURTHER_TEXT;
 use super::task::MAX_ARGUMENT;
 use crate::conversation::{Compacted, Conversation, Exchange, Item, MAX_COMPACTED, Turn};
 use crate::file::{FileList, ProductFile};
@@ -82,7 +83,7 @@ impl Run {
 
 /// How a text ends that was cut to so many bytes, if it was longer: characters have up to four.
 fn end_within(text: &str, bytes: usize) -> End {
-    if text.len().saturating_add(3) >= bytes { End::Cut } else { End::Whole }
+    if (bytes - 3..=bytes).contains(&text.len()) { End::Cut } else { End::Whole }
 }
 
 fn learn_asked(urls: &mut Urls, asked: &Asked) {
@@ -114,7 +115,11 @@ fn learn_reply(urls: &mut Urls, reply: &Reply) {
 
 fn learn_report(urls: &mut Urls, report: &TaskReport) {
     urls.learn(&report.words, End::Whole);
-    urls.learn(&report.text, end_within(&report.text, MAX_REPORT));
+    let end = match end_within(&report.text, MAX_FURTHER_TEXT) {
+        End::Whole => end_within(&report.text, MAX_REPORT),
+        End::Cut => End::Cut,
+    };
+    urls.learn(&report.text, end);
 }
 
 /// A turn whose texts were cut.

@@ -135,6 +135,24 @@ fn a_result_that_was_cut_in_a_url_shows_it_as_it_is() {
 }
 
 #[test]
+fn a_report_that_may_have_been_cut_in_a_url_shows_it_as_it_is() {
+    let shown = |bytes: usize| {
+        let url = long("report");
+        let text = format!("{} {url}", "x".repeat(bytes - 1 - url.len()));
+        let mut asked = story::asked_as_a_task("why?");
+        asked.settings.compress_urls = true;
+        let Input::TaskEnded(ended) = story::task_ended("s1.1", RunStatus::Finished, &text) else {
+            unreachable!("a task ended")
+        };
+        asked.task.as_mut().unwrap().before = vec![ended.report];
+        let (run, _) = Run::start(asked, 0);
+        run.urls().compress(&url).len() == url.len()
+    };
+    let cut: Vec<_> = [400, 496, 497, 500, 501, 4_092, 4_093, 4_096].map(shown).into();
+    assert_eq!(cut, [false, false, true, true, false, false, true, true]);
+}
+
+#[test]
 fn thoughts_go_back_as_they_were_written() {
     let reasoning = |written: Option<&str>| {
         let text = format!("Is it {}?", long("question"));
