@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Frame, Question, World, model_sees};
+use crate::world::{Frame, Question, World, always_hands_over, model_sees};
 
 const PICTURE: &str = "https://cdn.example.com/design/summer-sale-poster-final.jpg?auth_key=abc123def456ghi789abc123def456ghi789abc123def456ghi789abc123def456ghi78";
 const LOGO: &str = "https://cdn.example.com/brand/logo%20(new).svg?x-amz-signature=0123456789abcdef0123456789abcdef&expires=86400";
@@ -37,14 +37,18 @@ fn entries<'a>(frames: &'a [Frame], event: &'a str) -> impl Iterator<Item = Valu
     frames.iter().filter(move |frame| frame.event() == event).map(Frame::json)
 }
 
-/// What the previews of a message add up to, each where it says that it belongs.
-fn previewed(frames: &[Frame], message: &str) -> String {
-    let mut text = String::new();
-    for preview in entries(frames, "preview").filter(|preview| preview["message"] == message) {
-        assert_eq!(preview["offset"], text.len(), "{preview}");
-        text.push_str(preview["text"].as_str().unwrap());
-    }
-    text
+/// Whether the previews of a message are the pieces of this text that they say they are. Whoever is
+/// handed over in between may miss some.
+fn is_previewed(frames: &[Frame], message: &str, whole: &str) -> bool {
+    let mut pieces = entries(frames, "preview").filter(|preview| preview["message"] == message);
+    let mut shown = 0;
+    let fit = pieces.all(|preview| {
+        let offset = usize::try_from(preview["offset"].as_u64().unwrap()).unwrap();
+        let text = preview["text"].as_str().unwrap();
+        shown += text.len();
+        whole.get(offset..offset + text.len()) == Some(text)
+    });
+    fit && (shown == whole.len() || always_hands_over())
 }
 
 #[tokio::test]
@@ -66,7 +70,7 @@ async fn the_model_works_with_placeholders_and_everybody_else_gets_the_urls() {
     ];
     let completed: Vec<Value> = entries(&frames, "message.completed").collect();
     for (nth, (message, text)) in said.iter().enumerate() {
-        assert_eq!(&previewed(&frames, message), text);
+        assert!(is_previewed(&frames, message, text), "{message}");
         let whole = completed[nth]["text"].as_str().unwrap();
         assert_eq!(whole.split("$$$").next().unwrap(), text);
     }
