@@ -43,5 +43,6 @@ mod table;
 mod template;
 mod tool;
 mod unreachable;
+mod urls;
 mod viewer;
 mod world;

@@ -2,6 +2,7 @@
 //! newest is kept.
 
 use crate::input::Dropped;
+use crate::urls::without_half;
 
 /// Tokens that a provider adds around a message or a call, rounded up.
 const OVERHEAD: u64 = 8;
@@ -159,8 +160,9 @@ fn ends(text: &str, characters: u64, kept: u64) -> Shortened<'_> {
         let nth = usize::try_from(character).unwrap_or(usize::MAX);
         text.char_indices().nth(nth).map_or(text.len(), |(byte, _)| byte)
     };
-    let left_out = characters - kept;
-    let head = text.get(..byte_at(kept - tail)).unwrap_or_default();
+    let cut = text.get(..byte_at(kept - tail)).unwrap_or_default();
+    let head = without_half(cut);
+    let left_out = characters - kept + (cut.len() - head.len()) as u64;
     let tail = text.get(byte_at(characters - tail)..).unwrap_or_default();
     Shortened { head, tail, left_out, characters }
 }

@@ -25,6 +25,10 @@ pub struct Reasoning {
     /// possibly there without any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+    /// The thoughts as the model wrote them, where that was with placeholders for URLs: they go back
+    /// to it as they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
 }
 
 /// One model reply and what came of its calls. A turn enters the conversation when its last call is

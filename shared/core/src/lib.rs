@@ -22,4 +22,5 @@ pub mod run;
 pub mod settings;
 pub mod status;
 pub mod tool;
+pub mod urls;
 pub mod wire;

@@ -192,6 +192,14 @@ impl Plan {
         Ok(Self { title: title.to_owned(), steps, ids })
     }
 
+    /// Its title, and the words and notes of its steps.
+    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let Self { title, steps, ids: _ } = self;
+        let of_steps =
+            steps.iter_mut().flat_map(|Step { stage, details, note, .. }| [stage, details, note]);
+        std::iter::once(title).chain(of_steps)
+    }
+
     /// The plan as a list that people read, in Markdown.
     #[must_use]
     pub fn to_markdown(&self) -> String {

@@ -7,6 +7,7 @@ mod ending;
 mod limit;
 mod plan_file;
 mod plan_solve;
+mod seen;
 mod summary;
 mod task;
 
@@ -33,6 +34,7 @@ use crate::input::{Asked, Input, ModelReplied};
 use crate::settings::{Mode, Role};
 use crate::status::RunStatus;
 use crate::tool::Outcome;
+use crate::urls::Urls;
 
 /// How often a run may be handed over from one invocation to the next. Lambda itself stops a chain
 /// of about 16 unless the function allows recursion, so we count.
@@ -50,6 +52,7 @@ pub struct Run {
     spent: Spent,
     plan_file: PlanFile,
     compacting: Compacting,
+    urls: Urls,
     employees: Employees,
     /// Tasks that were given up while they were at work, and have not been told so.
     to_stop: BTreeSet<TaskId>,
@@ -87,6 +90,7 @@ impl Run {
             spent: Spent::default(),
             plan_file: PlanFile::default(),
             compacting: Compacting::new(&asked),
+            urls: Urls::default(),
             employees: Employees::new(&asked),
             to_stop: BTreeSet::new(),
             phase: match (&asked.task, asked.settings.mode) {
@@ -96,6 +100,7 @@ impl Run {
             },
             asked,
         };
+        run.learn_from_start();
         run.compact_if_due();
         let entries = run.started().into_iter();
         (run, entries.map(|(id, event)| Entry { id, within: None, at_ms, event }).collect())
@@ -104,7 +109,18 @@ impl Run {
     /// Takes an input and says what viewers see of it. `None` means that the input answers nothing
     /// that is owed, or was had already: the run is unchanged and nothing is to be recorded.
     pub fn next(&mut self, input: &Input, at_ms: i64) -> Option<Vec<Entry>> {
-        let events = match (&mut self.phase, input) {
+        let known = self.urls.len();
+        self.learn_from(input);
+        let Some(events) = self.events(input, at_ms) else {
+            self.urls.truncate(known);
+            return None;
+        };
+        let entry = |(id, event)| Entry { id, within: None, at_ms, event };
+        Some(events.into_iter().map(entry).collect())
+    }
+
+    fn events(&mut self, input: &Input, at_ms: i64) -> Option<Vec<(String, Event)>> {
+        Some(match (&mut self.phase, input) {
             (_, Input::PlanKept { version }) => {
                 self.plan_file.kept(*version)?;
                 Vec::new()
@@ -116,13 +132,7 @@ impl Run {
             (Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_), input) => {
                 self.work(input, at_ms)?
             }
-        };
-        Some(
-            events
-                .into_iter()
-                .map(|(id, event)| Entry { id, within: None, at_ms, event })
-                .collect(),
-        )
+        })
     }
 
     /// Everything the run owes now, in a stable order.
@@ -351,7 +361,7 @@ impl Run {
     fn observe(&mut self, observed: Observed, at_ms: i64) -> Vec<(String, Event)> {
         let Observed { mut events, items, done } = observed;
         let turn_is_complete = !items.is_empty();
-        self.compacting.add(&items);
+        self.compacting.add(&self.seen_items(&items));
         self.conversation.items.extend(items);
         if done && (self.is_task() || self.answered_at_once()) {
             events.extend(self.answered(at_ms));

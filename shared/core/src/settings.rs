@@ -199,6 +199,9 @@ pub struct RunSettings {
     /// When older turns are summed up.
     #[serde(default)]
     pub context: ContextSettings,
+    /// Whether models see placeholders for long URLs (default no, as in old records).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub compress_urls: bool,
     /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
     /// performs a call are used).
     pub prompt_version: String,
@@ -217,6 +220,7 @@ impl Default for RunSettings {
             max_observe: 10_000,
             plan: PlanSettings::default(),
             context: ContextSettings::default(),
+            compress_urls: false,
             prompt_version: String::new(),
             models: BTreeMap::new(),
         }

@@ -130,7 +130,11 @@ impl Draft {
         }
         let signature = self.kept.sealed();
         let has_thoughts = !self.told.reasoning.is_empty() || signature.is_some();
-        let reasoning = has_thoughts.then_some(Reasoning { text: self.told.reasoning, signature });
+        let reasoning = has_thoughts.then_some(Reasoning {
+            text: self.told.reasoning,
+            signature,
+            written: None,
+        });
         Reply { text: self.told.text, reasoning, calls, finish, usage: self.counted.usage(took_ms) }
     }
 

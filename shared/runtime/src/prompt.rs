@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use djinn_core::id::sha256;
 use djinn_core::settings::Language;
+use djinn_core::urls::without_half;
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
@@ -121,6 +122,8 @@ fragments! {
     NOTE_NO_PLAN = "note/no_plan", 1_000;
     /// Older turns did not fit.
     NOTE_LEFT_OUT = "note/left_out", 1_000;
+    /// What placeholders stand for.
+    NOTE_URLS = "note/urls", 1_000;
     /// Asks for older turns to be summed up.
     COMPACT_REQUEST = "compact/request", 1_200_000;
     /// What older turns were summed up to.
@@ -221,5 +224,7 @@ pub fn cut(text: &str, max_chars: usize) -> String {
         return text.to_owned();
     }
     let kept = max_chars.saturating_sub(CUT_MARK.chars().count());
-    text.chars().take(kept).chain(CUT_MARK.chars()).collect()
+    let end = text.char_indices().nth(kept).map_or(text.len(), |(byte, _)| byte);
+    let head = without_half(text.get(..end).unwrap_or_default());
+    format!("{head}{CUT_MARK}")
 }

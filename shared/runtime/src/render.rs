@@ -69,6 +69,7 @@ pub fn request(
     limit: u64,
     count: impl Fn(&str) -> u64,
 ) -> Result<Rendered, TooLong> {
+    let run = &*run.seen();
     let language = run.asked().settings.language;
     let own = match call.role {
         Role::Planner => vec![planning_tool(prompts, language)],
@@ -163,11 +164,21 @@ fn system_text(prompts: &Prompts, fragment: Fragment, run: &Run, tools: &[ToolSp
     let asked = run.asked();
     let language = asked.settings.language;
     let style = asked.output_style.map(|style| prompts.render(language, style_of(style), ()));
-    prompts.render(
+    let text = prompts.render(
         language,
         fragment,
         json!({"date": date(run.started_at_ms(), language), "files": listed(run.files().all()), "tools": listed_tools(tools), "output_style": style.unwrap_or_default(), "base_prompt": prompt::cut(&asked.base_prompt, MAX_BASE_PROMPT)}),
-    )
+    );
+    with_note_on_urls(prompts, run, text)
+}
+
+/// Says what placeholders are, if the model may meet any.
+fn with_note_on_urls(prompts: &Prompts, run: &Run, text: String) -> String {
+    if run.urls().is_empty() {
+        return text;
+    }
+    let note = prompts.render(run.asked().settings.language, prompt::NOTE_URLS, ());
+    format!("{text}\n\n{note}")
 }
 
 fn style_of(style: OutputStyle) -> Fragment {

@@ -130,8 +130,9 @@ impl Run {
         if tokens.saturating_mul(100) <= limit.saturating_mul(settings.compact_at.into()) {
             return;
         }
-        let part = older(&self.conversation, settings.keep_turns as usize, limit / 2);
-        let gain = tokens_in(&self.conversation, part);
+        let conversation = &self.seen().conversation;
+        let part = older(conversation, settings.keep_turns as usize, limit / 2);
+        let gain = tokens_in(conversation, part);
         if gain > 0 && (gain >= limit / WORTH_AN || tokens > limit) {
             let (message, attempts) = (next.message.compaction(), Attempts::default());
             self.compacting.open = Some(Open { message, attempts, part });
@@ -159,10 +160,12 @@ impl Run {
         let items = self.conversation.items.get(..part.items).unwrap_or_default();
         let turns = u32::try_from(turns_among(items)).unwrap_or(u32::MAX);
         let exchanges = u32::try_from(part.exchanges).unwrap_or(u32::MAX);
-        let gain = tokens_in(&self.conversation, part);
+        let gain = tokens_in(&self.seen().conversation, part);
         self.conversation.compact(part, &reply.text);
         let Compacting { tokens, limit, .. } = self.compacting;
-        let tokens = tokens.saturating_sub(gain).saturating_add(estimated(reply.text.len()));
+        let tokens = tokens
+            .saturating_sub(gain)
+            .saturating_add(estimated(self.urls.compress(&reply.text).len()));
         self.compacting = Compacting { tokens, limit, failed: 0, open: None };
         let (id, usage) = (message.to_string(), reply.usage);
         vec![(id, Event::ContextCompacted { message, exchanges, turns, usage })]

@@ -22,7 +22,7 @@ const MAX_TASK_ATTEMPTS: u32 = 2;
 /// Outcomes that a task is told of although its step does not depend on them itself, and the bytes of
 /// each.
 const MAX_FURTHER: usize = 50;
-const MAX_FURTHER_TEXT: usize = 500;
+pub(super) const MAX_FURTHER_TEXT: usize = 500;
 
 /// How often the planner is asked to go on when it answers without a plan.
 const MAX_PLAN_NUDGES: u32 = 2;

@@ -7,8 +7,8 @@ mod joining;
 
 use std::collections::BTreeSet;
 
-pub(super) use joining::cut;
 use joining::joining;
+pub(super) use joining::{MAX_ARGUMENT, cut};
 
 use super::compacting::tokens_of_history;
 use super::{Phase, Run, Summarizing, Then};
@@ -134,7 +134,7 @@ impl Run {
         at_ms: i64,
     ) -> Vec<(String, Event)> {
         let Observed { mut events, items, .. } = observed;
-        self.compacting.add(&items);
+        self.compacting.add(&self.seen_items(&items));
         self.conversation.items.extend(items);
         events.extend(match then {
             Then::Answered => self.answered(at_ms),

@@ -21,4 +21,6 @@ mod plan;
 mod plan_solve;
 mod projection;
 mod property;
+mod seen;
 mod story;
+mod urls;

@@ -194,7 +194,7 @@ pub(crate) fn cut_off(message: &str, text: &str) -> Input {
 }
 
 pub(crate) fn thought(message: &str, thoughts: &str, text: &str) -> Input {
-    let reasoning = Some(Reasoning { text: thoughts.to_owned(), signature: None });
+    let reasoning = Some(Reasoning { text: thoughts.to_owned(), signature: None, written: None });
     reply(message, Reply { text: text.to_owned(), reasoning, usage: usage(), ..Reply::default() })
 }
 

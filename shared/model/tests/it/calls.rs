@@ -69,8 +69,8 @@ fn result(id: &str, tool: &str, text: &str) -> ToolResult {
 
 /// A conversation of two turns with calls.
 fn conversation(signature: Option<&str>) -> ModelRequest {
-    let reasoning =
-        Reasoning { text: "I think.".to_owned(), signature: signature.map(ToOwned::to_owned) };
+    let signature = signature.map(ToOwned::to_owned);
+    let reasoning = Reasoning { text: "I think.".to_owned(), signature, written: None };
     ModelRequest {
         system: "Be brief.".to_owned(),
         messages: vec![

@@ -59,6 +59,7 @@ async fn log_of(answers: &[(&str, Script)]) -> String {
                 reasoning: Some(Reasoning {
                     text: "THOUGHT".to_owned(),
                     signature: Some("SIGNED".to_owned()),
+                    written: None,
                 }),
                 calls: vec![PastCall {
                     id: CallId::new("t1.c1").unwrap(),

@@ -1,5 +1,8 @@
 //! A model call: rendered, fitted, tried, retried.
 
+mod expanded;
+mod pieces;
+
 use std::sync::Arc;
 
 use djinn_core::budget::Usage;
@@ -7,9 +10,10 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
 use djinn_core::input::{Input, ModelReplied, Reply, Window};
-use djinn_core::preview::{Live, Preview, TextKind};
-use djinn_core::run::{DELIVERABLES_MARK, Run};
-use djinn_core::settings::Role;
+use djinn_core::preview::Live;
+use djinn_core::run::Run;
+use expanded::expanded;
+use pieces::Pieces;
 use tokio::sync::mpsc;
 
 use crate::deadline::Deadline;
@@ -98,16 +102,21 @@ impl<P: Ports> Call<P> {
 
     /// One attempt. An error comes with whether the attempt had sent text.
     async fn attempt(&self, rendered: &Rendered) -> Result<Reply, (bool, ModelError)> {
-        let mut pieces = Pieces::new(&self.call);
+        let urls = self.run.urls();
+        let mut pieces = Pieces::new(&self.call, urls);
         let clock = self.ports.clock();
+        // Nobody listens any more when the driver has gone; the reply still counts.
+        let send = |preview| drop(self.previews.send(Live::Piece(preview)));
         let mut on_delta = |delta: Delta<'_>| {
-            if let Some(preview) = pieces.take(delta, clock.now_ms()) {
-                // Nobody listens any more when the driver has gone; the reply still counts.
-                let _ = self.previews.send(Live::Piece(preview));
-            }
+            pieces.take(delta, clock.now_ms()).into_iter().for_each(send);
         };
-        let result = self.ports.model().call(&rendered.request, &mut on_delta).await;
-        result.map_err(|error| (pieces.sent_any(), error))
+        match self.ports.model().call(&rendered.request, &mut on_delta).await {
+            Ok(reply) => {
+                pieces.finish(&reply, clock.now_ms()).into_iter().for_each(send);
+                Ok(expanded(reply, urls))
+            }
+            Err(error) => Err((pieces.sent_any(), error)),
+        }
     }
 
     fn render(&self, limit: u64) -> Result<Rendered, Failure> {
@@ -165,94 +174,4 @@ fn replied(message: &MessageId, reply: Reply, rendered: Rendered, limit: u64) ->
     let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
     let window = Some(Window { tokens, limit });
     Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
-}
-
-/// The pieces of one reply: what viewers are shown, with its offsets.
-struct Pieces {
-    message: MessageId,
-    attempt: u32,
-    /// Whether nobody is to see it: what sums up older turns is for the model alone, and of the
-    /// roles of tools only what is read from them is shown.
-    hidden: bool,
-    text: u64,
-    reasoning: u64,
-    deliverables: Option<HiddenTail>,
-}
-
-impl Pieces {
-    fn new(call: &ModelCall) -> Self {
-        Self {
-            message: call.message.clone(),
-            attempt: call.attempt,
-            hidden: matches!(call.role, Role::Compactor | Role::Employees),
-            text: 0,
-            reasoning: 0,
-            deliverables: (call.role == Role::Summary).then(HiddenTail::default),
-        }
-    }
-
-    fn take(&mut self, delta: Delta<'_>, at_ms: i64) -> Option<Preview> {
-        let (text, offset) = match (delta.kind, &mut self.deliverables) {
-            (TextKind::Reasoning, _) => (delta.text.to_owned(), &mut self.reasoning),
-            (TextKind::Text, Some(tail)) => (tail.take(delta.text), &mut self.text),
-            (TextKind::Text, None) => (delta.text.to_owned(), &mut self.text),
-        };
-        if text.is_empty() || self.hidden {
-            return None;
-        }
-        let start = *offset;
-        *offset += text.len() as u64;
-        Some(Preview {
-            within: None,
-            message: self.message.clone(),
-            attempt: self.attempt,
-            kind: delta.kind,
-            offset: start,
-            text,
-            at_ms,
-        })
-    }
-
-    fn sent_any(&self) -> bool {
-        self.text + self.reasoning > 0
-    }
-}
-
-/// Holds back the end of a summary, which names files and is not for reading.
-#[derive(Default)]
-struct HiddenTail {
-    held: String,
-    reached: bool,
-}
-
-impl HiddenTail {
-    fn take(&mut self, text: &str) -> String {
-        if self.reached {
-            return String::new();
-        }
-        self.held.push_str(text);
-        if let Some((shown, _)) = self.held.split_once(DELIVERABLES_MARK) {
-            self.reached = true;
-            return shown.to_owned();
-        }
-        // The last characters may be the beginning of the mark.
-        let shown = self.held.trim_end_matches('$').len();
-        let rest = self.held.split_off(shown);
-        std::mem::replace(&mut self.held, rest)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_file_names_behind_a_summary_are_never_shown_however_it_is_cut() {
-        let reply = "North grew $5 most.$$$growth.md";
-        for cut in 0..=reply.len() {
-            let mut tail = HiddenTail::default();
-            let shown = [&reply[..cut], &reply[cut..]].map(|piece| tail.take(piece)).concat();
-            assert_eq!(shown, "North grew $5 most.", "cut at {cut}");
-        }
-    }
 }

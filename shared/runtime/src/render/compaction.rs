@@ -5,8 +5,8 @@ use djinn_core::conversation::Part;
 use djinn_core::run::Run;
 use serde_json::json;
 
-use super::Said;
 use super::record::{Entry, of_history, of_items};
+use super::{Said, with_note_on_urls};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
@@ -76,5 +76,6 @@ fn render(prompts: &Prompts, run: &Run, part: Part, history: &[Entry]) -> String
     let earlier = conversation.compacted.as_ref().map_or("", |compacted| &compacted.text);
     let values = json!({"query": conversation.question, "earlier": earlier, "history": history,
         "files": conversation.files_of(part)});
-    prompts.render(run.asked().settings.language, prompt::COMPACT_REQUEST, values)
+    let text = prompts.render(run.asked().settings.language, prompt::COMPACT_REQUEST, values);
+    with_note_on_urls(prompts, run, text)
 }

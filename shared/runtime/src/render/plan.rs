@@ -5,6 +5,7 @@ use djinn_core::input::{TaskAsked, TaskReport};
 use djinn_core::plan::{PLANNING_TOOL, Plan, Step, StepStatus};
 use djinn_core::settings::Language;
 use djinn_core::tool::{EffectClass, Risk, ToolSpec};
+use djinn_core::urls::without_half;
 use serde_json::{Value, json};
 
 use crate::prompt::{self, Prompts};
@@ -91,7 +92,8 @@ pub(super) fn capped<'a>(
     for report in &mut reports {
         let end = report.text.floor_char_boundary(most);
         if end < report.text.len() {
-            report.text.truncate(end);
+            let head = without_half(report.text.get(..end).unwrap_or_default()).len();
+            report.text.truncate(head);
             report.text.push_str(prompt::CUT_MARK);
         }
     }

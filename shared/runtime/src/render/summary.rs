@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::group::earlier_text;
 use super::record::{Entry, characters, of_items};
-use super::{Said, listed};
+use super::{Said, listed, with_note_on_urls};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
@@ -47,11 +47,12 @@ fn render(prompts: &Prompts, run: &Run, history: &[Entry]) -> String {
     let asked = run.asked();
     let files: Vec<_> =
         run.produced().all().iter().filter(|file| !file.internal).cloned().collect();
-    prompts.render(
+    let text = prompts.render(
         asked.settings.language,
         prompt::REACT_SUMMARY,
         json!({"query": asked.question, "history": history, "files": listed(&files)}),
-    )
+    );
+    with_note_on_urls(prompts, run, text)
 }
 
 /// What was summed up, if anything was, and then what followed.

@@ -12,7 +12,7 @@ use crate::tool::{Arguments, Call, Observation, Outcome};
 const MAX_TURNS: usize = 32 * 1024;
 
 /// Bytes of one text among a call's arguments.
-const MAX_ARGUMENT: usize = 500;
+pub(in crate::run) const MAX_ARGUMENT: usize = 500;
 
 /// The newest turns of a task that called tools, cut short, oldest first.
 pub(super) fn joining(conversation: &Conversation) -> Vec<Turn> {

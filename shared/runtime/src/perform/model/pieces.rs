@@ -1,0 +1,167 @@
+//! The pieces of one reply: what viewers are shown while it comes.
+
+use djinn_core::effect::ModelCall;
+use djinn_core::id::MessageId;
+use djinn_core::input::Reply;
+use djinn_core::preview::{Preview, TextKind};
+use djinn_core::run::DELIVERABLES_MARK;
+use djinn_core::settings::Role;
+use djinn_core::urls::{Expander, Urls};
+
+use super::expanded::end_of;
+use crate::port::model::Delta;
+
+/// Makes previews of pieces, with the offsets that they have in the text of the journal.
+pub(super) struct Pieces {
+    message: MessageId,
+    attempt: u32,
+    /// Whether nobody is to see it: what sums up older turns is for the model alone, and of the
+    /// roles of tools only what is read from them is shown.
+    hidden: bool,
+    text: Shown,
+    reasoning: Shown,
+    deliverables: Option<HiddenTail>,
+}
+
+/// A text as far as it is shown.
+struct Shown {
+    expander: Expander,
+    bytes: u64,
+}
+
+impl Pieces {
+    pub(super) fn new(call: &ModelCall, urls: &Urls) -> Self {
+        let nothing = || Shown { expander: Expander::new(urls.clone()), bytes: 0 };
+        Self {
+            message: call.message.clone(),
+            attempt: call.attempt,
+            hidden: matches!(call.role, Role::Compactor | Role::Employees),
+            text: nothing(),
+            reasoning: nothing(),
+            deliverables: (call.role == Role::Summary).then(HiddenTail::default),
+        }
+    }
+
+    pub(super) fn take(&mut self, delta: Delta<'_>, at_ms: i64) -> Option<Preview> {
+        let text = self.shown(delta.kind).expander.push(delta.text);
+        self.preview(delta.kind, text, at_ms)
+    }
+
+    /// What was held back, now that the reply is whole.
+    pub(super) fn finish(&mut self, reply: &Reply, at_ms: i64) -> Vec<Preview> {
+        let kinds = [TextKind::Reasoning, TextKind::Text].into_iter();
+        let rest = kinds.filter_map(|kind| {
+            let text = self.shown(kind).expander.finish(end_of(reply, kind));
+            self.preview(kind, text, at_ms)
+        });
+        rest.collect()
+    }
+
+    pub(super) fn sent_any(&self) -> bool {
+        self.text.bytes + self.reasoning.bytes > 0
+    }
+
+    fn shown(&mut self, kind: TextKind) -> &mut Shown {
+        match kind {
+            TextKind::Text => &mut self.text,
+            TextKind::Reasoning => &mut self.reasoning,
+        }
+    }
+
+    fn preview(&mut self, kind: TextKind, text: String, at_ms: i64) -> Option<Preview> {
+        let text = match (kind, &mut self.deliverables) {
+            (TextKind::Text, Some(tail)) => tail.take(&text),
+            (TextKind::Text, None) | (TextKind::Reasoning, _) => text,
+        };
+        if text.is_empty() || self.hidden {
+            return None;
+        }
+        let shown = self.shown(kind);
+        let offset = shown.bytes;
+        shown.bytes += text.len() as u64;
+        let (message, attempt) = (self.message.clone(), self.attempt);
+        Some(Preview { within: None, message, attempt, kind, offset, text, at_ms })
+    }
+}
+
+/// Holds back the end of a summary, which names files and is not for reading.
+#[derive(Default)]
+struct HiddenTail {
+    held: String,
+    reached: bool,
+}
+
+impl HiddenTail {
+    fn take(&mut self, text: &str) -> String {
+        if self.reached {
+            return String::new();
+        }
+        self.held.push_str(text);
+        if let Some((shown, _)) = self.held.split_once(DELIVERABLES_MARK) {
+            self.reached = true;
+            return shown.to_owned();
+        }
+        // The last characters may be the beginning of the mark.
+        let shown = self.held.trim_end_matches('$').len();
+        let rest = self.held.split_off(shown);
+        std::mem::replace(&mut self.held, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use djinn_core::effect::ToolChoice;
+    use djinn_core::input::Finish;
+    use djinn_core::urls::End;
+    use proptest::prelude::*;
+
+    use super::super::expanded::expanded;
+    use super::*;
+
+    #[test]
+    fn the_file_names_behind_a_summary_are_never_shown_however_it_is_cut() {
+        let reply = "North grew $5 most.$$$growth.md";
+        for cut in 0..=reply.len() {
+            let mut tail = HiddenTail::default();
+            let shown = [&reply[..cut], &reply[cut..]].map(|piece| tail.take(piece)).concat();
+            assert_eq!(shown, "North grew $5 most.", "cut at {cut}");
+        }
+    }
+
+    fn shown(role: Role, urls: &Urls, reply: &Reply, at: usize) -> String {
+        let message = MessageId::turn(1);
+        let tool_choice = ToolChoice::Auto;
+        let call = ModelCall { message, role, attempt: 1, failed: 0, tool_choice };
+        let mut pieces = Pieces::new(&call, urls);
+        let (first, second) = reply.text.split_at(at);
+        let delta = |text| Delta { kind: TextKind::Text, text };
+        let mut previews: Vec<Preview> =
+            [first, second].into_iter().filter_map(|text| pieces.take(delta(text), 7)).collect();
+        previews.extend(pieces.finish(reply, 7));
+        let mut shown = String::new();
+        for preview in previews {
+            assert_eq!(preview.offset, shown.len() as u64);
+            shown.push_str(&preview.text);
+        }
+        shown
+    }
+
+    proptest! {
+        #[test]
+        fn previews_add_up_to_the_text_of_the_journal(
+            words in proptest::collection::vec("https://[0-3]|[ .,)x/见]|\\$\\$\\$", 0..9),
+            cut in any::<prop::sample::Index>(),
+            finish in prop_oneof![Just(Finish::Done), Just(Finish::Length)],
+        ) {
+            let mut urls = Urls::default();
+            urls.learn(&format!("https://a.example/{0} https://b.example/{0}", "x".repeat(80)), End::Whole);
+            let reply = Reply { text: words.concat(), finish, ..Reply::default() };
+            let at = reply.text.floor_char_boundary(cut.index(reply.text.len() + 1));
+            let whole = expanded(reply.clone(), &urls).text;
+            prop_assert_eq!(&shown(Role::React, &urls, &reply, at), &whole);
+            let (answer, _) = whole.split_once(DELIVERABLES_MARK).unwrap_or((&whole, ""));
+            prop_assert_eq!(shown(Role::Summary, &urls, &reply, at), answer);
+            prop_assert_eq!(shown(Role::Compactor, &urls, &reply, at), "");
+        }
+    }
+}
