@@ -228,3 +228,18 @@ pub fn cut(text: &str, max_chars: usize) -> String {
     let head = without_half(text.get(..end).unwrap_or_default());
     format!("{head}{CUT_MARK}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_text_does_not_end_in_half_a_placeholder() {
+        let cut = [10, 19, 20, 21].map(|most| cut("Look at https://123.", most));
+        assert_eq!(
+            cut,
+            ["Look…[cut]", "Look at https…[cut]", "Look at https://123.", "Look at https://123."]
+        );
+        assert_eq!(super::cut(&"Look at https://123. ".repeat(3), 24), "Look at …[cut]");
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use djinn_core::urls::{End, Expander, MAX_GROWTH, MAX_URL, MAX_URLS, MIN_URL, Urls};
+use djinn_core::context::shorten;
+use djinn_core::urls::{End, Expander, MAX_GROWTH, MAX_URL, MAX_URLS, MIN_URL, Urls, without_half};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -161,6 +162,20 @@ fn half_a_url_and_half_a_placeholder_stand_for_nothing() {
     urls.learn(&format!("Read {}.", long(1)), End::Cut);
     assert_eq!(urls.expand("Read https://0", End::Cut), "Read https://0");
     assert_eq!(urls.expand("Read https://0.", End::Cut), format!("Read {}.", long(1)));
+}
+
+#[test]
+fn a_text_is_not_shortened_in_the_middle_of_a_placeholder() {
+    let text = "see https://12, ".repeat(50);
+    for tokens in 0..200 {
+        let short = shorten(&text, tokens, |text| text.len() as u64).unwrap();
+        assert!(!short.head.ends_with(|last: char| last.is_ascii_digit()), "{}", short.head);
+        let shown = (short.head.len() + short.tail.len()) as u64;
+        assert_eq!(shown + short.left_out, short.characters);
+    }
+    for whole in ["12", "see 12", "http://1", "https://", "https://1/2", "https://12."] {
+        assert_eq!(without_half(whole), whole);
+    }
 }
 
 #[test]
