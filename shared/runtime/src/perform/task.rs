@@ -6,6 +6,7 @@ use djinn_core::id::WriteId;
 use djinn_core::input::{Asked, Input, TaskEnded};
 use djinn_core::journal::Journal;
 use djinn_core::preview::Live;
+use djinn_core::status::RunStatus;
 use tokio::sync::mpsc;
 
 use crate::deadline::Deadline;
@@ -58,7 +59,8 @@ impl<P: Ports> Task<P> {
             let now_ms = self.ports.clock().now_ms();
             let just_now =
                 now_ms.saturating_sub(milliseconds(self.ports.settings().dispatch_every));
-            let is_coming = self.waits && !self.alone && meta.started_at_ms > just_now;
+            let is_queued = meta.status == RunStatus::Queued && meta.started_at_ms > just_now;
+            let is_coming = self.waits && !self.alone && is_queued;
             if is_coming || meta.is_driven(now_ms) {
                 return Ok(None);
             }
