@@ -284,6 +284,8 @@ proptest! {
         let shown = expander.push(&text);
         let whole = urls.expand(&text, End::Whole);
         prop_assert!(whole.starts_with(&shown));
-        prop_assert!(expander.finish(End::Cut).len() <= 32);
+        // What was held back may be a placeholder, which is long once it is expanded.
+        let held = expander.finish(End::Cut);
+        prop_assert!(urls.compress(&held).len() <= 32, "{held:?}");
     }
 }
