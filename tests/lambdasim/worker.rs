@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agent::{Agent, Settings, router};
 use djinn_core::settings::Language;
-use djinn_core::tool::{EffectClass, Observation, Risk, ToolSpec};
+use djinn_core::tool::{Declared, EffectClass, Observation, ToolSpec};
 use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
 use executor::Executor;
@@ -45,7 +45,7 @@ impl Tool for Marking {
             description: format!("does {}", self.name),
             schema: json!({"type": "object"}),
             effect: self.effect,
-            risk: Risk::Low,
+            declared: Declared::default(),
             timeout_ms: 20_000,
             visible: true,
         }

@@ -59,6 +59,15 @@ impl Fields {
         number.map(Some).ok_or_else(|| wrong(name, "a whole number"))
     }
 
+    /// A JSON object.
+    pub(crate) fn object(&self, name: &'static str) -> Result<Option<Map<String, Value>>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Object(members)) => Ok(Some(members.clone())),
+            Some(_) => Err(wrong(name, "an object")),
+        }
+    }
+
     /// An id or a name, checked by its type.
     pub(crate) fn id<T>(&self, name: &'static str) -> Result<Option<T>, Refusal>
     where

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn_with_state, map_response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use djinn_aws::AwsStore;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::secret::Secrets;
@@ -79,6 +79,9 @@ fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))
         .route("/runs/{run}/stop", post(route::stop_run::<P>))
+        .route("/api/feedback/{request}", post(route::give_feedback::<P>))
+        .route("/api/feedback/pending/{request}", get(route::pending_feedback::<P>))
+        .route("/api/feedback/{request}/{feedback}", delete(route::cancel_feedback::<P>))
         .route("/sessions", get(route::list_sessions::<P>))
         .route(
             "/sessions/{session}",

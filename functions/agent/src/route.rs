@@ -1,11 +1,13 @@
 //! The routes.
 
 mod ask;
+mod feedback;
 mod file;
 mod run;
 mod session;
 
 pub(crate) use ask::{auto_agent, query_agent, query_not_posted, start_run};
+pub(crate) use feedback::{cancel_feedback, give_feedback, pending_feedback};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
 };
