@@ -41,6 +41,7 @@ mod stop;
 mod story;
 mod table;
 mod template;
+mod token;
 mod tool;
 mod unreachable;
 mod urls;
