@@ -1,7 +1,7 @@
 //! Two tenants: every route with every kind of id of the other one. What is another's is answered
 //! as what does not exist, byte for byte.
 
-mod routes;
+pub(crate) mod routes;
 
 use djinn_scripted::Scripted;
 use reqwest::Method;

@@ -8,6 +8,7 @@ mod answer;
 mod cors;
 mod fields;
 mod identity;
+mod json;
 mod origin;
 mod query;
 mod refusal;
@@ -59,6 +60,7 @@ where
         .route("/web/health", get(route::health))
         .method_not_allowed_fallback(route::method_not_allowed::<P>);
     let router = closed()
+        .layer(from_fn_with_state(Arc::clone(&agent), route::readable::<P>))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), admitted::<P, S>))
         .merge(open)
         // Bodies are read with a limit of their own, so that one too large gets our answer.
