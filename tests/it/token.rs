@@ -216,10 +216,10 @@ async fn a_key_that_is_for_something_else_verifies_nothing() {
         let issuer = Issuer::start(&[]).await;
         let mut door = Door::open(None, |_| {}, issuer.lets_in());
         let client = door.listen().await;
-        issuer.publish(vec![changed(&key.jwk(), name, value.clone())]);
+        issuer.publish(&[changed(&key.jwk(), name, value.clone())]);
         let token = key.token(&issuer.claims("acme", "anna"));
         assert_eq!(with(&client, &token).await.status, 401, "{name} {value}");
-        issuer.publish(vec![key.jwk()]);
+        issuer.publish(&[key.jwk()]);
         // The next token whose key is unknown has it looked for.
         let mut door = Door::open(None, |_| {}, issuer.lets_in());
         let client = door.listen().await;
@@ -235,12 +235,12 @@ async fn a_new_key_is_found_and_a_flood_of_unknown_ones_is_no_flood_of_requests(
     let client = door.listen().await;
     let anna = issuer.claims("acme", "anna");
     assert_eq!(with(&client, &old.token(&anna)).await.status, 200);
-    issuer.publish(vec![old.jwk(), new.jwk()]);
+    issuer.publish(&[old.jwk(), new.jwk()]);
     for key in [&new, &old, &new] {
         assert_eq!(with(&client, &key.token(&anna)).await.status, 200);
     }
     assert_eq!(issuer.asked(), 2);
-    issuer.publish(vec![newer.jwk()]);
+    issuer.publish(&[newer.jwk()]);
     let strangers: Vec<_> = (0..200)
         .map(|n| newer.signed(&changed(&newer.header(), "kid", json!(format!("x{n}"))), "{}"))
         .collect();

@@ -73,12 +73,12 @@ impl Issuer {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let issuer = Self { url, published, asked, task };
-        issuer.publish(keys.iter().map(|key| key.jwk()).collect());
+        issuer.publish(&keys.iter().map(|key| key.jwk()).collect::<Vec<_>>());
         issuer
     }
 
     /// From now on these keys are published, and no others.
-    pub(crate) fn publish(&self, keys: Vec<Value>) {
+    pub(crate) fn publish(&self, keys: &[Value]) {
         self.answer(200, &json!({"keys": keys}).to_string());
     }
 

@@ -119,13 +119,22 @@ fn verified(
     // By our own clock, which tests can move; see `holder`.
     validation.validate_exp = false;
     let token = jsonwebtoken::decode(token, key, &validation);
-    token.map(|token| token.claims).map_err(|error| match error.kind() {
-        ErrorKind::MissingRequiredClaim(name) => BadToken::Claim(name.clone()),
-        ErrorKind::InvalidIssuer => BadToken::Issuer,
-        ErrorKind::InvalidAudience => BadToken::Audience,
-        ErrorKind::Json(_) => BadToken::Claims,
-        _ => BadToken::Signature,
-    })
+    token.map(|token| token.claims).map_err(|error| refusal(error.kind()))
+}
+
+/// Why the library refuses a token whose header it has read before.
+fn refusal(kind: &ErrorKind) -> BadToken {
+    if let ErrorKind::MissingRequiredClaim(name) = kind {
+        BadToken::Claim(name.clone())
+    } else if matches!(kind, ErrorKind::InvalidIssuer) {
+        BadToken::Issuer
+    } else if matches!(kind, ErrorKind::InvalidAudience) {
+        BadToken::Audience
+    } else if matches!(kind, ErrorKind::Json(_)) {
+        BadToken::Claims
+    } else {
+        BadToken::Signature
+    }
 }
 
 /// Whose token it is, if it is valid now. The library has checked the issuer, but takes lists of them
@@ -197,7 +206,7 @@ mod tests {
             ("exp", json!(1_699_999_940), Err(BadToken::Expired)),
             ("exp", json!(-1), Err(BadToken::Expired)),
             ("exp", json!(0), Err(BadToken::Expired)),
-            ("nbf", json!(1_700_000_060), anna.clone()),
+            ("nbf", json!(1_700_000_060), anna),
             ("nbf", json!(1_700_000_061), Err(BadToken::NotYet)),
             ("nbf", json!(1e300), Err(BadToken::NotYet)),
         ] {

@@ -145,11 +145,15 @@ impl<E: Endpoint> Shared<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt as _;
     use serde_json::json;
     use std::collections::VecDeque;
 
-    /// Answers each question with the next of these, and no more. `None` never answers.
-    struct Answers(Mutex<VecDeque<Option<Result<Vec<u8>, String>>>>);
+    /// What is answered; `None` is nothing, ever.
+    type Answer = Option<Result<Vec<u8>, String>>;
+
+    /// Answers each question with the next of these, and no more.
+    struct Answers(Mutex<VecDeque<Answer>>);
 
     impl Endpoint for Answers {
         async fn read(&self) -> Result<Vec<u8>, String> {
@@ -161,7 +165,7 @@ mod tests {
         }
     }
 
-    fn published(ids: &[&str]) -> Option<Result<Vec<u8>, String>> {
+    fn published(ids: &[&str]) -> Answer {
         let keys: Vec<_> = ids
             .iter()
             .map(|id| json!({"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA", "kid": id}))
@@ -169,11 +173,11 @@ mod tests {
         Some(Ok(json!({"keys": keys}).to_string().into_bytes()))
     }
 
-    fn gone() -> Option<Result<Vec<u8>, String>> {
+    fn gone() -> Answer {
         Some(Err("connection refused".to_owned()))
     }
 
-    fn set<const N: usize>(answers: [Option<Result<Vec<u8>, String>>; N]) -> KeySet<Answers> {
+    fn set<const N: usize>(answers: [Answer; N]) -> KeySet<Answers> {
         let answers = Answers(Mutex::new(answers.into()));
         KeySet::waiting(answers, Duration::from_millis(1))
     }
@@ -249,6 +253,14 @@ mod tests {
         assert!(two.key(wanted(None), START).await.unwrap().is_none());
         let other = Wanted { algorithm: Algorithm::RS256, ..wanted(Some("a")) };
         assert!(two.key(other, START).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_caller_who_goes_away_takes_no_read_with_it() {
+        let set = set([None]);
+        assert!(has(&set, "a", START).now_or_never().is_none());
+        assert_eq!(has(&set, "a", START).await, Err(ErrorCode::IdentityUnavailable));
+        assert_eq!(left(&set), 0, "and the next one asks no second time");
     }
 
     #[tokio::test]
