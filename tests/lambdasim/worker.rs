@@ -81,7 +81,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     }
     if var("AWS_LAMBDA_FUNCTION_NAME").as_deref() == Some("agent") {
         let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().names());
-        let app = router(Agent { ports, settings }, NoSecrets);
+        let http = ports.model.http();
+        let app = router(Agent { ports, settings }, NoSecrets, http);
         return lambda_http::run_with_streaming_response(app).await;
     }
     let executor = &Executor { ports };

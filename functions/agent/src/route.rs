@@ -14,10 +14,14 @@ pub(crate) use file::{
 pub(crate) use run::{follow_run, list_runs, show_run, stop_run};
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 
+use axum::body::Body;
 use axum::extract::State;
+use axum::http::Request;
+use axum::middleware::Next;
 use axum::response::Response;
-use djinn_core::code::ErrorCode;
+use djinn_core::code::{ErrorCode, Failure};
 use djinn_runtime::port::Ports;
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::Shared;
@@ -25,6 +29,19 @@ use crate::refusal::Refusal;
 
 /// Where JoyAgent's UI asks; it reads nothing but events.
 pub(crate) const QUERY_AGENT: &str = "/web/api/v1/gpt/queryAgentStreamIncr";
+
+/// Lets a request through whose path is text once it is decoded, or answers it.
+pub(crate) async fn readable<P: Ports>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    if percent_decode_str(request.uri().path()).decode_utf8().is_ok() {
+        return next.run(request).await;
+    }
+    let failure = Failure::new(ErrorCode::InvalidField, "the path of the URL is no text in UTF-8");
+    Refusal::from(failure).json(agent.settings.run.language)
+}
 
 /// `GET /web/health`.
 pub(crate) async fn health() -> &'static str {

@@ -242,7 +242,7 @@ impl Asking {
 async fn read(request: Request<Body>) -> Result<(Parts, Fields, Caller), Refusal> {
     let (parts, body) = request.into_parts();
     let caller = Caller::of(&parts.extensions)?;
-    let fields = Fields::read(body).await?;
+    let fields = Fields::read(&parts.headers, body).await?;
     Ok((parts, fields, caller))
 }
 
