@@ -3,6 +3,7 @@
 mod arguments;
 mod ask;
 mod client;
+mod feedback;
 mod json;
 mod running;
 mod show;
@@ -25,9 +26,10 @@ cargo dev [--ui DIR] [--port N]
     runs the whole system on http://127.0.0.1:9000 (or another port; --ui serves a built web UI)
 cargo dev watch [--port N]
     runs the functions under `cargo lambda watch`, with the stores and the timers around them
-cargo dev ask \"QUESTION\" [--deep] [--file F]… [--session S] [--request-id R]
+cargo dev ask \"QUESTION\" [--deep] [--approve] [--file F]… [--session S] [--request-id R]
     asks one question and shows the answer as it comes; --deep has it planned and worked on by several
-    agents at once; the same request id continues a run";
+    agents at once; --approve asks you before calls that can do harm; the same request id continues a
+    run";
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
 fn home() -> PathBuf {

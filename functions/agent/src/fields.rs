@@ -64,6 +64,15 @@ impl Fields {
         number.map(Some).ok_or_else(|| wrong(name, "a whole number"))
     }
 
+    /// A list.
+    pub(crate) fn list(&self, name: &'static str) -> Result<Option<Vec<Value>>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Array(items)) => Ok(Some(items.clone())),
+            Some(_) => Err(wrong(name, "a list")),
+        }
+    }
+
     /// A JSON object.
     pub(crate) fn object(&self, name: &'static str) -> Result<Option<Map<String, Value>>, Refusal> {
         match self.0.get(name) {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn_with_state, map_response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, patch, post};
 use djinn_aws::AwsStore;
 use djinn_model::Http;
 use djinn_runtime::port::Ports;
@@ -82,6 +82,9 @@ fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
         .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))
+        .route("/runs/{run}/messages", post(route::tell_run::<P>))
+        .route("/runs/{run}/plan", patch(route::edit_plan::<P>))
+        .route("/runs/{run}/audit", get(route::audit_run::<P>))
         .route("/runs/{run}/stop", post(route::stop_run::<P>))
         .route("/api/feedback/{request}", post(route::give_feedback::<P>))
         .route("/api/feedback/pending/{request}", get(route::pending_feedback::<P>))

@@ -11,7 +11,7 @@ pub(crate) use feedback::{cancel_feedback, give_feedback, pending_feedback};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
 };
-pub(crate) use run::{follow_run, list_runs, show_run, stop_run};
+pub(crate) use run::{audit_run, edit_plan, follow_run, list_runs, show_run, stop_run, tell_run};
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 
 use axum::body::Body;

@@ -114,6 +114,17 @@ codes! {
     FeedbackStale = "feedback_stale", 409,
         "What you were shown has changed; look at it again and answer anew.",
         "您看到的内容已经变化；请重新查看后再答复。";
+    /// The run has no further turn.
+    RunEnded = "run_ended", 409,
+        "The run is {}: it has no further turn to read this. Ask the next question in its session.",
+        "该运行已{}，没有后续步骤可以读取此内容。请在其会话中提出下一个问题。";
+    /// The run has no plan that could be changed.
+    NoPlan = "no_plan", 409,
+        "This run has no plan that can be changed now.", "该运行目前没有可修改的计划。";
+    /// The plan is another by now.
+    PlanChanged = "plan_changed", 409,
+        "The plan has changed since you read it; here it is as it is now.",
+        "计划在您读取之后已经变化；现附上最新计划。";
     /// The run's journal has been deleted.
     RunExpired = "run_expired", 410,
         "This run's journal has expired.", "该运行的记录已过期。";

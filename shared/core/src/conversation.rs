@@ -64,6 +64,8 @@ pub enum Item {
     Turn(Turn),
     /// A word of the loop's.
     Note(Note),
+    /// What the user said while the run was at work.
+    Said(String),
     /// What came of a round of tasks, in the plan's order, and the plan after it.
     Round {
         /// The tasks.
@@ -127,7 +129,7 @@ impl Conversation {
             .rev()
             .find_map(|item| match item {
                 Item::Turn(turn) if !turn.text.trim().is_empty() => Some(turn.text.as_str()),
-                Item::Turn(_) | Item::Note(_) | Item::Round { .. } => None,
+                Item::Turn(_) | Item::Note(_) | Item::Said(_) | Item::Round { .. } => None,
             })
             .or(self.compacted.as_ref().map(|compacted| compacted.words.as_str()))
             .unwrap_or_default()
@@ -171,7 +173,7 @@ impl Conversation {
 /// How many turns and rounds there are among some items.
 #[must_use]
 pub fn turns_among(items: &[Item]) -> usize {
-    items.iter().filter(|item| !matches!(item, Item::Note(_))).count()
+    items.iter().filter(|item| !matches!(item, Item::Note(_) | Item::Said(_))).count()
 }
 
 impl Item {
@@ -184,7 +186,7 @@ impl Item {
             Self::Round { reports, .. } => {
                 reports.iter().flat_map(|report| &report.files).collect()
             }
-            Self::Note(_) => Vec::new(),
+            Self::Note(_) | Self::Said(_) => Vec::new(),
         }
     }
 }

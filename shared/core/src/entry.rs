@@ -9,7 +9,7 @@ use crate::budget::{Spent, Usage};
 use crate::code::Failure;
 use crate::feedback::{Answered, Ask, Estimate};
 use crate::file::ProductFile;
-use crate::id::{CallId, FeedbackId, MessageId, RequestId, SessionId, TaskId};
+use crate::id::{CallId, FeedbackId, MessageId, RequestId, SessionId, TaskId, UserId};
 use crate::plan::{Plan, StepId, StepStatus};
 use crate::preview::MessageKey;
 use crate::settings::Mode;
@@ -169,6 +169,14 @@ pub enum Event {
         /// What it used up.
         spent: Spent,
     },
+    /// The user said something while the run was at work; its model reads it at the next turn.
+    #[serde(rename = "user.said")]
+    UserSaid {
+        /// Who.
+        by: UserId,
+        /// What.
+        text: String,
+    },
     /// People are asked; the run goes on with what needs no answer.
     #[serde(rename = "feedback.asked")]
     FeedbackAsked {
@@ -242,6 +250,7 @@ impl Event {
             Self::StepChanged { .. } => "step.changed",
             Self::TaskStarted { .. } => "task.started",
             Self::TaskEnded { .. } => "task.ended",
+            Self::UserSaid { .. } => "user.said",
             Self::FeedbackAsked { .. } => "feedback.asked",
             Self::FeedbackAnswered(_) => "feedback.answered",
             Self::RunEnded(_) => "run.ended",

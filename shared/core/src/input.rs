@@ -1,5 +1,6 @@
 //! What a run can be told. The journal is the list of these, in order.
 
+mod people;
 mod round_start;
 
 use serde::{Deserialize, Serialize};
@@ -8,12 +9,13 @@ use crate::budget::{Spent, Usage};
 use crate::code::Failure;
 use crate::conversation::{Compacted, Exchange, Reasoning, Turn};
 use crate::effect::{Delivery, Limit};
-use crate::feedback::{Answered, Ask, Interrupt};
+use crate::feedback::{Answered, Interrupt};
 use crate::file::ProductFile;
 use crate::id::{CallId, FeedbackId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId};
 use crate::settings::{OutputStyle, RunSettings};
 use crate::status::RunStatus;
 use crate::tool::{Arguments, OfferedTool, Outcome};
+pub use people::{Interrupted, PlanEdited, Said, TaskAsks};
 pub use round_start::RoundStart;
 
 /// Something a run is told.
@@ -115,6 +117,12 @@ pub enum Input {
         /// What was asked.
         feedback: FeedbackId,
     },
+    /// A person told the run something while it was at work.
+    #[serde(rename = "user.said")]
+    UserSaid(Box<Said>),
+    /// A person changed the plan.
+    #[serde(rename = "plan.edited")]
+    PlanEdited(Box<PlanEdited>),
     /// A task asks, or waits for what it has asked.
     #[serde(rename = "task.asks")]
     TaskAsks(Box<TaskAsks>),
@@ -151,6 +159,8 @@ impl Input {
             Self::Interrupted { .. } => "interrupted",
             Self::HumanAnswered(_) => "human.answered",
             Self::FeedbackExpired { .. } => "feedback.expired",
+            Self::UserSaid(_) => "user.said",
+            Self::PlanEdited(_) => "plan.edited",
             Self::TaskAsks(_) => "task.asks",
             Self::PlanKept { .. } => "plan.kept",
             Self::Delivered { .. } => "delivered",
@@ -251,33 +261,6 @@ pub struct TaskEnded {
     /// Whether it has read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
-}
-
-/// What was interrupted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Interrupted {
-    /// A tool call.
-    Call(CallId),
-    /// The model call that was to write this message.
-    Message(MessageId),
-}
-
-/// What a task asks people, all of it: newer ones of the same task replace older ones.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaskAsks {
-    /// The task.
-    pub task: TaskId,
-    /// Which state of it this is, from 1.
-    pub version: u32,
-    /// What has not been answered.
-    pub asks: Vec<Ask>,
-    /// What the model said before it asked.
-    pub reasoning: String,
-    /// How many answers it had had by then.
-    pub answers: u32,
-    /// Whether it can do nothing else before it is answered.
-    pub paused: bool,
 }
 
 /// What the planner and later tasks are told of a task.

@@ -173,7 +173,7 @@ impl Journal {
 fn mail_order(input: &Input) -> u8 {
     match input {
         Input::StopAsked { .. } => 1,
-        Input::FileAdded { .. } => 2,
+        Input::FileAdded { .. } | Input::UserSaid(_) | Input::PlanEdited(_) => 2,
         // An answer that came in time goes before the news that time ran out.
         Input::HumanAnswered(_) => 3,
         Input::FeedbackExpired { .. } => 4,

@@ -6,6 +6,7 @@
 
 pub mod agent_loop;
 pub mod api_key;
+pub mod audit;
 pub mod budget;
 pub mod code;
 pub mod context;

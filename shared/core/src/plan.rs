@@ -5,6 +5,7 @@
 
 mod command;
 mod draft;
+mod edit;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use command::{PLANNING_TOOL, PlanCommand};
 pub use draft::{StepDraft, drafts};
+pub use edit::StepEdit;
 
 /// Bytes of one step's words.
 pub const MAX_STEP: usize = 2 * 1024;

@@ -9,6 +9,7 @@ mod limit;
 mod plan_file;
 mod plan_solve;
 mod replying;
+mod said;
 mod seen;
 mod summary;
 mod task;
@@ -23,6 +24,7 @@ pub use plan_file::PLAN_FILE;
 use plan_file::PlanFile;
 pub use plan_solve::PlanSolve;
 use plan_solve::Then;
+use said::Unread;
 pub use summary::{DELIVERABLES_MARK, Summarizing};
 
 use crate::agent_loop::{AgentLoop, Observed};
@@ -59,6 +61,7 @@ pub struct Run {
     /// Tasks that were given up while they were at work, and have not been told so.
     to_stop: BTreeSet<TaskId>,
     asking: Asking,
+    said: Unread,
     phase: Phase,
 }
 
@@ -97,6 +100,7 @@ impl Run {
             employees: Employees::new(&asked),
             to_stop: BTreeSet::new(),
             asking: Asking::default(),
+            said: Unread::default(),
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
                 (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),
@@ -267,6 +271,8 @@ impl Run {
             Input::HumanAnswered(answered) => self.human_answered(answered, at_ms),
             Input::FeedbackExpired { feedback } => self.feedback_expired(feedback, at_ms),
             Input::TaskAsks(asks) => self.task_asked(asks, at_ms),
+            Input::UserSaid(said) => self.user_said(said),
+            Input::PlanEdited(edited) => self.plan_edited(edited),
         }
     }
 
@@ -275,8 +281,7 @@ impl Run {
         let Observed { mut events, items, done, asks } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
         let turn_is_complete = !items.is_empty();
-        self.compacting.add(&self.seen_items(&items));
-        self.conversation.items.extend(items);
+        let done = !self.join(items) && done;
         if done && (self.is_task() || self.answered_at_once()) {
             events.extend(self.answered(at_ms));
         } else if done {

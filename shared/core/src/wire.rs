@@ -219,6 +219,7 @@ impl Connection {
             | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
+            | Event::UserSaid { .. }
             | Event::FeedbackAsked { .. }
             | Event::FeedbackAnswered(_)
             | Event::RunEnded(_) => {}
@@ -261,6 +262,7 @@ impl Closed {
             | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
+            | Event::UserSaid { .. }
             | Event::FeedbackAsked { .. }
             | Event::FeedbackAnswered(_)
             | Event::TaskStarted { .. }

@@ -13,7 +13,7 @@ use crate::driver::run_end;
 use crate::port::clock::Clock;
 use crate::port::journal::{Appended, Journals};
 use crate::port::{Ports, RunKey, StoreError};
-use crate::settings::expiry_s;
+use crate::settings::journal_expiry_s;
 
 /// Shows a record to a client, the entries of the tasks that ended with it first.
 ///
@@ -114,7 +114,7 @@ pub(crate) async fn close<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Recor
             WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
         let decided = journal.decide(vec![stop], journal.epoch(), write, clock.now_ms());
         let Some((after, record)) = decided else { return Ok(records) };
-        let expires_at_s = expiry_s(ports.settings(), after.run().wall_time_ends_at_ms());
+        let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         let end = run_end(after.run(), &record);
         match ports.store().end(key, &record, &end, expires_at_s).await? {
             Appended::Done => {

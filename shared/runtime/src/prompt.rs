@@ -124,6 +124,8 @@ fragments! {
     NOTE_EMPTY = "note/empty", 1_000;
     /// The planner made no plan.
     NOTE_NO_PLAN = "note/no_plan", 1_000;
+    /// What the user said while the run was at work.
+    NOTE_SAID = "note/said", 20_000;
     /// Older turns did not fit.
     NOTE_LEFT_OUT = "note/left_out", 1_000;
     /// What placeholders stand for.

@@ -5,6 +5,7 @@ mod follow;
 mod forget;
 mod look;
 mod question;
+mod word;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::Effect;
@@ -29,12 +30,13 @@ use crate::port::journal::{Appended, Journals, Lease, RunMeta};
 use crate::port::lease::{Leases, Taken};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
-use crate::settings::{expiry_s, milliseconds};
+use crate::settings::{expiry_s, journal_expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
-pub use feedback::{Given, answer, pending};
+pub use feedback::{Given, answer, audited, pending};
 use follow::{Followed, follow};
 pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
+pub use word::{Edited, Heard, edit, say};
 pub use question::{Opened, Question, accept, open};
 
 /// A run as an invocation serves it.
@@ -357,7 +359,7 @@ async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreErro
         let write = write.map_err(|error| StoreError::Unreadable(error.to_string()))?;
         let decided = journal.decide(inputs, journal.epoch(), write, now_ms);
         let Some((after, record)) = decided else { return Ok(()) };
-        let expires_at_s = expiry_s(ports.settings(), after.run().wall_time_ends_at_ms());
+        let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         match ports.store().append(key, &record, expires_at_s).await? {
             // What was owed last may be owed only now.
             Appended::Done => journal = after,

@@ -5,6 +5,8 @@ mod of_tests;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use djinn_core::run::Run;
+
 /// The driver's periods and bounds. Tests shorten them; a deployment changes the margin and the
 /// retention.
 #[derive(Debug, Clone, PartialEq)]
@@ -192,6 +194,18 @@ pub fn milliseconds(duration: Duration) -> i64 {
 #[must_use]
 pub fn expiry_s(settings: &Settings, ends_at_ms: i64) -> i64 {
     ends_at_ms.saturating_add(milliseconds(settings.retention)).div_euclid(1000)
+}
+
+/// How long a run may wait for people: as long as its metadata is kept.
+const LONGEST_PAUSE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+
+/// When the records of this run may be deleted, Unix seconds. One that asks people may wait for long
+/// in its middle, and its first records must be there when it goes on.
+#[must_use]
+pub fn journal_expiry_s(settings: &Settings, run: &Run) -> i64 {
+    let pause = if run.asked().settings.feedback.enabled { LONGEST_PAUSE } else { Duration::ZERO };
+    let ends_at_ms = run.wall_time_ends_at_ms().saturating_add(milliseconds(pause));
+    expiry_s(settings, ends_at_ms)
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub(super) struct Ask {
     pub(super) request: Option<String>,
     /// Whether it is planned and worked on by several agents.
     pub(super) deep: bool,
+    /// Whether people are asked before calls that can do harm.
+    pub(super) approve: bool,
 }
 
 /// Where the system listens, unless it is told otherwise.
@@ -76,6 +78,7 @@ impl Ask {
         while let Some(word) = words.next() {
             match *word {
                 "--deep" => ask.deep = true,
+                "--approve" => ask.approve = true,
                 "--file" => ask.files.push(PathBuf::from(value(&mut words, word)?)),
                 "--session" => ask.session = Some(value(&mut words, word)?.to_owned()),
                 "--request-id" => ask.request = Some(value(&mut words, word)?.to_owned()),
@@ -109,9 +112,12 @@ mod tests {
             session: Some("s".into()),
             request: Some("r".into()),
             deep: true,
+            approve: true,
         };
-        let options =
-            ["--file", "a.csv", "--deep", "--session", "s", "--request-id", "r", "--file", "b.csv"];
+        let options = [
+            "--file", "a.csv", "--deep", "--approve", "--session", "s", "--request-id", "r",
+            "--file", "b.csv",
+        ];
         let before = [&["ask", "why?"], options.as_slice()].concat();
         let after = [&["ask"], options.as_slice(), &["why?"]].concat();
         for words in [before, after] {

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::arguments::{Ask, PORT};
 use super::client::{Question, Server};
+use super::feedback::Asked;
 use super::json::{list, number, text};
 use super::running::Running;
 use super::show::{Screen, printable};
@@ -50,7 +51,7 @@ async fn answer(server: &Server, ask: &Ask, screen: &mut Screen, stays: bool) ->
     for file in &ask.files {
         server.upload(session, file).await?;
     }
-    let question = Question { text: &ask.question, session, request: &request, deep: ask.deep };
+    let question = Question { text: &ask.question, session, request: &request, deep: ask.deep, approve: ask.approve };
     let (run, ending) = follow(server, &question, screen).await?;
     screen.answer(match text(&ending, "/answer") {
         "" => "(no answer)",
@@ -79,15 +80,20 @@ async fn follow(
     question: &Question<'_>,
     screen: &mut Screen,
 ) -> Result<(String, Value)> {
-    let mut place = Place::default();
+    let (mut place, mut asked) = (Place::default(), Asked::default());
     loop {
         let mut events = server.stream(question, place.after.as_deref()).await?;
         while let Ok(Some(event)) = events.next().await {
             place.is_now(event.id.as_deref());
             screen.show(&event);
+            asked.hear(&event);
             if event.name == "run.ended" {
                 return Ok((events.run, event.data));
             }
+        }
+        if asked.answer(server, &events.run, screen).await? {
+            place.idle = 0;
+            continue;
         }
         match place.wait_before_next() {
             Some(wait) => tokio::time::sleep(wait).await,

@@ -21,6 +21,8 @@ pub(super) struct Question<'a> {
     pub(super) session: &'a str,
     pub(super) request: &'a str,
     pub(super) deep: bool,
+    /// Whether people are asked before calls that can do harm.
+    pub(super) approve: bool,
 }
 
 impl Server {
@@ -53,6 +55,7 @@ impl Server {
             "question": question.text, "session_id": question.session,
             "request_id": question.request,
             "mode": if question.deep { "plan_solve" } else { "react" },
+            "human_feedback": question.approve.then(|| json!({"enabled": true})),
         });
         let mut request = self
             .http
@@ -73,7 +76,8 @@ impl Server {
         Ok(answer.bytes().await?.to_vec())
     }
 
-    async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+    /// Posts JSON.
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         let request = self.http.post(format!("{}{path}", self.url)).json(body);
         Ok(refused(request.send().await?).await?.json().await?)
     }
@@ -81,7 +85,7 @@ impl Server {
 
 /// The server's own sentence, where it refuses.
 async fn refused(response: Response) -> Result<Response> {
-    if response.status() == StatusCode::OK {
+    if [StatusCode::OK, StatusCode::ACCEPTED].contains(&response.status()) {
         return Ok(response);
     }
     let status = response.status();

@@ -70,6 +70,11 @@ impl Screen {
             "plan.changed" => self.planned(data),
             "task.started" => self.task_line(data, "▶", text(data, "/words")),
             "task.ended" => self.task_ended(data),
+            "feedback.answered" => {
+                let by = text(data, "/by");
+                let by = if by.is_empty() { "nobody answered in time" } else { by };
+                self.line(&format!("= {} ({by})", text(data, "/answer")));
+            }
             "file.added" => self.line(&format!("+ {}", text(data, "/file/name"))),
             _ => {}
         }
@@ -80,6 +85,14 @@ impl Screen {
         self.new_line();
         self.write(line);
         self.new_line();
+    }
+
+    /// A question to whoever is at the keyboard, on a line that goes on with the answer.
+    pub(super) fn prompt(&mut self, question: &str) {
+        self.new_line();
+        self.write_in(Some(BOLD), &format!("{question} "));
+        // What is typed ends the line.
+        self.at_line_start = true;
     }
 
     /// The answer, unless it is the last thing that was said.

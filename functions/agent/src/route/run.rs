@@ -1,11 +1,13 @@
 //! Runs that exist: following, showing, listing and stopping them.
 
 mod view;
+mod word;
 
 use axum::body::Body;
 use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{Request, StatusCode};
+use axum::http::{Extensions, HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::ErrorCode;
 use djinn_core::id::{RequestId, RunId, TenantId};
@@ -15,14 +17,16 @@ use djinn_core::wire::link::Links;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{known, look, no_cursor, stop, unavailable};
+use djinn_runtime::serve::{audited, known, look, no_cursor, stop, unavailable};
 use serde_json::json;
 
 use crate::answer::{Protocol, Shown, follow, last_event_id};
 use crate::identity::Caller;
 use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::{Refusal, name};
+use crate::route::feedback::own;
 use crate::{Agent, Shared, origin};
+pub(crate) use word::{edit_plan, tell_run};
 
 /// Every status, in the words of the API.
 const STATUSES: [RunStatus; 6] = [
@@ -44,7 +48,7 @@ pub(crate) async fn follow_run<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let key = key_of(Caller::of(&parts.extensions)?.tenant, &run)?;
+        let key = own_run(&agent, &parts.extensions, &run).await?;
         let meta = known(&agent.ports, &key).await?;
         let cursor = cursor_of(&agent, &parts, &key).await?;
         let (session, request) = (meta.session, meta.request);
@@ -77,7 +81,7 @@ pub(crate) async fn show_run<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let key = key_of(Caller::of(&parts.extensions)?.tenant, &run)?;
+        let key = own_run(&agent, &parts.extensions, &run).await?;
         let view = look(&agent.ports, &key).await?;
         let request = view.meta.request.clone();
         let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session.clone());
@@ -119,6 +123,37 @@ fn status(parameters: &Parameters) -> Result<Option<RunStatus>, Refusal> {
     })
 }
 
+/// `GET /runs/{run}/audit`: what people were asked and decided, a line each, each with the hash of
+/// the one before.
+pub(crate) async fn audit_run<P: Ports>(
+    State(agent): State<Shared<P>>,
+    Path(run): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let key = own_run(&agent, &request.into_parts().0.extensions, &run).await?;
+        let lines = audited(&agent.ports, &key).await?;
+        let lines: Vec<String> = lines.iter().map(|line| format!("{}\n", json!(line))).collect();
+        let kind = HeaderValue::from_static("application/x-ndjson");
+        let mut response = ([(CONTENT_TYPE, kind)], lines.concat()).into_response();
+        name(response.headers_mut(), Some(&key.run), None);
+        Ok(response)
+    };
+    answered(&agent, answer.await)
+}
+
+/// The caller's own run of that id: another user's does not exist for this one.
+async fn own_run<P: Ports>(
+    agent: &Agent<P>,
+    extensions: &Extensions,
+    run: &str,
+) -> Result<RunKey, Refusal> {
+    let caller = Caller::of(extensions)?;
+    let key = key_of(caller.tenant.clone(), run)?;
+    own(agent, &caller, &key).await?;
+    Ok(key)
+}
+
 /// `POST /runs/{run}/stop`: 202 with the status seen, 200 if the run had ended.
 pub(crate) async fn stop_run<P: Ports>(
     State(agent): State<Shared<P>>,
@@ -128,7 +163,7 @@ pub(crate) async fn stop_run<P: Ports>(
     let answer = async {
         let parts = request.into_parts().0;
         let caller = Caller::of(&parts.extensions)?;
-        let key = key_of(caller.tenant, &run)?;
+        let key = own_run(&agent, &parts.extensions, &run).await?;
         let request = known(&agent.ports, &key).await?.request;
         let status = stop(&agent.ports, &key, caller.user).await?;
         let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };

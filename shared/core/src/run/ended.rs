@@ -36,6 +36,8 @@ impl Ended {
             | Input::HumanAnswered(_)
             | Input::FeedbackExpired { .. }
             | Input::TaskAsks(_)
+            | Input::UserSaid(_)
+            | Input::PlanEdited(_)
             | Input::LimitReached { .. } => None,
         }
     }

@@ -33,6 +33,10 @@ impl PlanFile {
         Some(())
     }
 
+    pub(super) fn version(&self) -> u32 {
+        self.version
+    }
+
     pub(super) fn due(&self) -> Option<Effect> {
         self.owed.map(|version| Effect::KeepPlan { version })
     }

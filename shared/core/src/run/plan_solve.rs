@@ -317,6 +317,13 @@ impl PlanSolve {
         tasks
     }
 
+    /// Takes a plan as a person changed it. While tasks are at work, what is ready now begins.
+    pub(super) fn edit(&mut self, plan: Plan) -> (Plan, Vec<(String, Event)>) {
+        self.plan = Some(plan.clone());
+        let started = if self.tasks.is_empty() { Vec::new() } else { self.start_ready() };
+        (self.plan.clone().unwrap_or(plan), started)
+    }
+
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
     }

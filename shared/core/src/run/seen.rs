@@ -69,6 +69,7 @@ impl Run {
                 ended.turns.iter().for_each(|turn| learn_short_turn(urls, turn));
                 ended.files.iter().for_each(|file| urls.learn(&file.description, End::Whole));
             }
+            Input::UserSaid(said) => urls.learn(&said.text, End::Whole),
             Input::HumanAnswered(answered) => match &answered.answer {
                 Answer::Modify { arguments } => learn_members(urls, arguments, usize::MAX),
                 Answer::Say { words } => urls.learn(words, End::Whole),
@@ -78,6 +79,7 @@ impl Run {
             | Input::Interrupted { .. }
             | Input::FeedbackExpired { .. }
             | Input::TaskAsks(_)
+            | Input::PlanEdited(_)
             | Input::Resumed { .. }
             | Input::AttemptFailed { .. }
             | Input::ModelFailed { .. }
@@ -220,6 +222,7 @@ fn see_item(urls: &Urls, item: &mut Item) {
     match item {
         Item::Turn(turn) => see_turn(urls, turn),
         Item::Note(_) => {}
+        Item::Said(text) => see(urls, text),
         Item::Round { reports, plan } => {
             reports.iter_mut().for_each(|report| see_report(urls, report));
             see_plan(urls, plan);

@@ -43,7 +43,7 @@ impl Run {
         let (words, share, failed_before) = solving.begun(task)?;
         let rounds = self.conversation.items.iter().flat_map(|item| match item {
             Item::Round { reports, .. } => reports.as_slice(),
-            Item::Turn(_) | Item::Note(_) => &[],
+            Item::Turn(_) | Item::Note(_) | Item::Said(_) => &[],
         });
         let mut asked = self.asked.clone();
         // What the run summed up, its tasks need not sum up again.
@@ -137,8 +137,12 @@ impl Run {
     ) -> Vec<(String, Event)> {
         let Observed { mut events, items, asks, .. } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
-        self.compacting.add(&self.seen_items(&items));
-        self.conversation.items.extend(items);
+        let heard = self.join(items);
+        let then = match then {
+            // The planner has the word once more.
+            Then::Answered | Then::Done if heard => Then::GoOn,
+            Then::Answered | Then::Done | Then::GoOn | Then::RoundsUsedUp => then,
+        };
         events.extend(match then {
             Then::Answered => self.answered(at_ms),
             Then::Done => {

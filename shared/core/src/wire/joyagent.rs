@@ -137,7 +137,9 @@ impl Translator {
                 self.mode = *mode;
                 Vec::new()
             }
-            Event::FileAdded { .. } | Event::ContextCompacted { .. } => Vec::new(),
+            Event::FileAdded { .. } | Event::UserSaid { .. } | Event::ContextCompacted { .. } => {
+                Vec::new()
+            }
             Event::EmployeesNamed { roles, .. } => {
                 self.employees.insert(entry.within.clone(), roles.clone());
                 Vec::new()

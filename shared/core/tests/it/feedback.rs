@@ -1,15 +1,18 @@
 //! What people are asked: `feedback.txt` as a table, and what decides whether they are.
 
+use djinn_core::audit::audit;
+use djinn_core::conversation::Item;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
 use djinn_core::feedback::{
     Answer, Answered, Estimate, FeedbackSettings, Interrupt, Why, digest, reasons, risk,
 };
-use djinn_core::id::{CallId, FeedbackId, MessageId, UserId};
-use djinn_core::input::{Asked, Input, Interrupted};
+use djinn_core::id::{CallId, FeedbackId, MessageId, UserId, sha256};
+use djinn_core::input::{Asked, Input, Interrupted, PlanEdited, Said};
+use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{Declared, EffectClass, Harmless, OfferedTool, Risk};
+use djinn_core::tool::{Declared, EffectClass, Harmless, OfferedTool, Risk, canonical};
 use serde_json::{Map, Value, json};
 
 use crate::{machine, story};
@@ -55,6 +58,17 @@ pub(crate) fn answered(feedback: &str, answer: Answer) -> Answered {
         comment: String::new(),
         digest: None,
     }
+}
+
+pub(crate) fn said(id: &str, text: &str) -> Input {
+    let (id, by) = (id.to_owned(), UserId::new("you").unwrap());
+    Input::UserSaid(Box::new(Said { id, by, text: text.to_owned() }))
+}
+
+pub(crate) fn edited(id: &str, version: u32, steps: Vec<StepEdit>) -> Input {
+    let (id, by) = (id.to_owned(), UserId::new("you").unwrap());
+    let title = String::new();
+    Input::PlanEdited(Box::new(PlanEdited { id, by, version, title, steps }))
 }
 
 pub(crate) fn changed() -> Map<String, Value> {
@@ -247,6 +261,99 @@ fn what_was_read_taints_the_turns_after_it() {
     run.next(&with_declared(story::replied("t3", "", &[("send", json!({"of": 3}))])), 0);
     let why: Vec<_> = run.asks().flat_map(|ask| ask.why.clone()).collect();
     assert_eq!(why, [Why::Untrusted]);
+}
+
+#[test]
+fn an_audit_vouches_for_what_was_decided() {
+    let told = vec![
+        with_declared(story::replied("t1", "I write.", &[("file_tool", json!({"of": 1}))])),
+        Input::HumanAnswered(Box::new(answered("t1.c1", Answer::Skip))),
+        story::stop(),
+    ];
+    let (_, records) = story::journal_of(asked_with_approval("why?"), told);
+    let lines = audit(&story::run_id(), &records);
+    let what: Vec<_> = lines.iter().map(|line| line.what).collect();
+    let expected = ["asked", "feedback.asked", "feedback.answered", "stop.asked", "run.ended"];
+    assert_eq!(what, expected);
+    assert_eq!(lines[2].detail["by"], "you");
+    assert_eq!(lines[2].detail["answer"], "skip");
+    let mut previous = "0".repeat(64);
+    for line in &lines {
+        assert_eq!(line.previous, previous);
+        let mut text = json!(line);
+        text.as_object_mut().unwrap().remove("hash");
+        assert_eq!(sha256(canonical(&text).as_bytes()), line.hash);
+        previous.clone_from(&line.hash);
+    }
+    let mut changed = records.clone();
+    let Input::HumanAnswered(_) = &changed[2].inputs[0] else { panic!("{changed:?}") };
+    let Event::FeedbackAnswered(answered) = &mut changed[2].entries[0].event else {
+        panic!("{changed:?}")
+    };
+    answered.answer = Answer::Confirm;
+    let other = audit(&story::run_id(), &changed);
+    assert!(lines[1].hash == other[1].hash && lines[4].hash != other[4].hash);
+}
+
+#[test]
+fn what_is_said_is_read_at_the_next_turn_and_keeps_the_run_from_ending() {
+    let (mut run, _) = Run::start(story::asked("why?"), 0);
+    run.next(&said("m1", "And silver?"), 0).unwrap();
+    assert!(run.next(&said("m1", "And silver?"), 0).is_none(), "a repeat");
+    assert!(run.conversation().items.is_empty(), "the turn that is being written did not see it");
+    run.next(&story::replied("t1", "It is gold.", &[]), 0).unwrap();
+    assert_eq!(run.conversation().items[1], Item::Said("And silver?".to_owned()));
+    let owed: Vec<String> = owed(&run);
+    assert_eq!(owed, ["model:t2"], "the answer did not know of it");
+    run.next(&story::replied("t2", "And silver.", &[]), 0).unwrap();
+    assert!(run.next(&said("m2", "And copper?"), 0).is_none(), "it sums up");
+}
+
+/// A plan of three steps one after another, of which the first is at work.
+fn planned() -> Run {
+    let (mut run, _) = Run::start(story::asked_to_plan("why?"), 0);
+    let plan = json!({"command": "create", "steps": ["a", "b", "c"]});
+    run.next(&story::planned("t1", &plan), 0).unwrap();
+    run
+}
+
+fn step(id: Option<u32>, details: &str, on: &[usize]) -> StepEdit {
+    let depends_on = on.iter().copied().collect();
+    StepEdit { id: id.map(StepId), details: details.to_owned(), depends_on, ..StepEdit::default() }
+}
+
+#[test]
+fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
+    let mut run = planned();
+    assert_eq!((run.plan_version(), run.running_tasks().len()), (1, 1));
+    let steps = vec![step(Some(1), "other words", &[]), step(Some(3), "c!", &[1]), step(None, "d", &[])];
+    assert!(run.next(&edited("e0", 2, steps.clone()), 0).is_none(), "another version");
+    let events = run.next(&edited("e1", 1, steps), 0).unwrap();
+    let words: Vec<_> = run.plan().unwrap().steps().iter().map(|step| step.words()).collect();
+    assert_eq!((words, run.plan_version()), (vec!["a".into(), "c!".into(), "d".into()], 2));
+    let ids: Vec<_> = events.iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!(ids, ["edit.e1", "s4.1.start"], "what is ready begins");
+    assert_eq!(run.running_tasks().len(), 2);
+}
+
+#[test]
+fn a_change_that_makes_no_plan_changes_nothing() {
+    let run = planned();
+    let cases = [
+        ("none", vec![]),
+        ("a circle", vec![step(None, "x", &[2]), step(None, "y", &[1])]),
+        ("a step that is not there", vec![step(Some(9), "x", &[])]),
+        ("a step twice", vec![step(Some(2), "x", &[]), step(Some(2), "y", &[])]),
+        ("no words", vec![step(None, " ", &[])]),
+        ("a place that is not there", vec![step(None, "x", &[7])]),
+    ];
+    for (name, steps) in cases {
+        let mut changed = run.clone();
+        let is_none = changed.next(&edited("e1", 1, steps), 0).is_none();
+        // Without a step of its own there is still the one at work.
+        assert!(is_none || name == "none", "{name}");
+        assert_eq!(changed.running_tasks().len(), 1, "{name}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use djinn_core::feedback::Answer;
 use djinn_core::id::{CallId, FeedbackId, MessageId, TaskId};
 use djinn_core::input::{Asked, Input, Interrupted, TaskAsks};
 use djinn_core::journal::{Journal, Record};
+use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use djinn_core::status::RunStatus;
@@ -120,6 +121,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         }),
         1 => Just(story::names(r#"{"read": "Reader"}"#)),
         4 => any_feedback(),
+        1 => (0u32..9).prop_map(|id| feedback::said(&id.to_string(), "And silver?")),
         1 => Just(story::stop()),
         1 => Just(Input::LimitReached { limit: Limit::WallTime }),
         1 => Just(Input::LimitReached { limit: Limit::WorkTime }),
@@ -145,6 +147,16 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
         1 => Just(json!({"command": "finish"})),
     ];
     let kept = (1u32..5).prop_map(|version| Input::PlanKept { version });
+    let step = (prop_oneof![Just(None), (1u32..5).prop_map(Some)], "[a-d]", 1usize..4, any::<bool>());
+    let step = step.prop_map(|(id, details, on, depends)| StepEdit {
+        id: id.map(StepId),
+        details,
+        depends_on: depends.then_some(on).into_iter().collect(),
+        ..StepEdit::default()
+    });
+    let steps = proptest::collection::vec(step, 1..4);
+    let edited = (1u32..6, 0u32..9, steps)
+        .prop_map(|(version, id, steps)| feedback::edited(&id.to_string(), version, steps));
     let task = (1u32..7, 1u32..3).prop_map(|(step, attempt)| format!("s{step}.{attempt}"));
     prop_oneof![
         6 => ((1u32..6), command)
@@ -153,6 +165,7 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
         6 => task.clone().prop_map(|task| story::task_ended(&task, RunStatus::Finished, "done")),
         2 => task.prop_map(|task| story::task_ended(&task, RunStatus::Failed, "not done")),
         2 => kept,
+        3 => edited,
         4 => any_input(),
     ]
 }
@@ -293,7 +306,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             _ => asks(answered.feedback.as_str()),
         },
         Input::FeedbackExpired { feedback } => asks(feedback.as_str()),
-        Input::TaskAsks(_) => BTreeSet::new(),
+        Input::TaskAsks(_) | Input::UserSaid(_) | Input::PlanEdited(_) => BTreeSet::new(),
         Input::ModelReplied(replied) => first(EffectId::Model(replied.message.clone())),
         Input::ModelFailed { message, .. } => {
             let mut ended: BTreeSet<_> = all();

@@ -78,7 +78,8 @@ impl LiveWriter {
                 | Event::EmployeesNamed { .. }
                 | Event::PlanChanged { .. }
                 | Event::StepChanged { .. }
-                | Event::FeedbackAsked { .. }
+                | Event::UserSaid { .. }
+            | Event::FeedbackAsked { .. }
                 | Event::FeedbackAnswered(_)
                 | Event::TaskStarted { .. }
                 | Event::TaskEnded { .. } => {}

@@ -9,7 +9,7 @@ use djinn_core::run::Run;
 use crate::port::clock::Clock;
 use crate::port::journal::{Appended, Journals, Lease, RunEnd};
 use crate::port::{Ports, RunKey, StoreError};
-use crate::settings::expiry_s;
+use crate::settings::journal_expiry_s;
 
 /// The journal of a run that is being driven.
 pub(super) struct JournalWriter<P: Ports> {
@@ -99,7 +99,7 @@ impl<P: Ports> JournalWriter<P> {
     /// session with it.
     async fn append(&self, after: &Journal, record: &Record) -> Result<Appended, Refused> {
         let run = after.run();
-        let expires_at_s = expiry_s(self.ports.settings(), run.wall_time_ends_at_ms());
+        let expires_at_s = journal_expiry_s(self.ports.settings(), run);
         let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
         let end = ends.then(|| run_end(run, record));
         let store = self.ports.store();

@@ -15,7 +15,7 @@ use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, NewRun, RunMeta};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::serve::{Serving, continue_task, read_journal};
-use crate::settings::{expiry_s, milliseconds};
+use crate::settings::{journal_expiry_s, milliseconds};
 
 /// A task to be worked on.
 pub struct Task<P: Ports> {
@@ -96,7 +96,7 @@ impl<P: Ports> Task<P> {
         let write = WriteId::new(format!("task.{now_ms:x}.{chance:x}"))
             .map_err(|error| StoreError::Unreadable(error.to_string()))?;
         let (journal, record) = Journal::open(self.asked.clone(), 0, write, now_ms);
-        let expires_at_s = expiry_s(self.ports.settings(), journal.run().wall_time_ends_at_ms());
+        let expires_at_s = journal_expiry_s(self.ports.settings(), journal.run());
         self.ports.store().create(&self.key, &NewRun { record, lease: None, expires_at_s }).await
     }
 

@@ -3,7 +3,7 @@
 use djinn_core::feedback::Answered;
 use djinn_core::file::ProductFile;
 use djinn_core::id::UserId;
-use djinn_core::input::{Input, Partial, TaskAsks, TaskEnded};
+use djinn_core::input::{Input, Partial, PlanEdited, Said, TaskAsks, TaskEnded};
 use serde::{Deserialize, Serialize};
 
 use super::{RunKey, StoreError};
@@ -39,6 +39,16 @@ pub enum Mail {
         /// What.
         asks: Box<TaskAsks>,
     },
+    /// A person tells the run something.
+    Said {
+        /// What.
+        said: Box<Said>,
+    },
+    /// A person changes the plan.
+    PlanEdited {
+        /// How.
+        edited: Box<PlanEdited>,
+    },
     /// A person answered what was asked; or, in a task, its run says so.
     Answered {
         /// How.
@@ -56,6 +66,8 @@ impl Mail {
             Self::FileAnnounced { file } => format!("announced#{}", file.object),
             Self::TaskEnded { ended } => format!("task#{}", ended.report.task),
             Self::TaskAsks { asks } => format!("asks#{}#{}", asks.task, asks.version),
+            Self::Said { said } => format!("said#{}", said.id),
+            Self::PlanEdited { edited } => format!("edit#{}", edited.id),
             // Several may answer the same.
             Self::Answered { answered } => format!("answer#{}#{}", answered.feedback, answered.id),
         }
@@ -70,6 +82,8 @@ impl Mail {
             Self::FileAnnounced { file } => Input::FileAdded { id: file.object.clone(), file },
             Self::TaskEnded { ended } => Input::TaskEnded(ended),
             Self::TaskAsks { asks } => Input::TaskAsks(asks),
+            Self::Said { said } => Input::UserSaid(said),
+            Self::PlanEdited { edited } => Input::PlanEdited(edited),
             Self::Answered { answered } => Input::HumanAnswered(answered),
         }
     }

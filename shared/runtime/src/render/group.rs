@@ -185,13 +185,13 @@ pub(super) fn groups(
                 let messages = vec![Message::User(format!("{round}\n\n{next}"))];
                 groups.push(Group::new(Kind::Turn, "round", messages));
             }
-            // A note belongs to the turn before it.
+            // Both belong to the turn before them.
             Item::Note(note) => {
-                let note = Message::User(note_text(prompts, language, *note));
-                match groups.last_mut() {
-                    Some(group) => group.messages.push(note),
-                    None => groups.push(Group::fixed("note", vec![note])),
-                }
+                add(&mut groups, Message::User(note_text(prompts, language, *note)));
+            }
+            Item::Said(text) => {
+                let said = prompts.render(language, prompt::NOTE_SAID, json!({"text": text}));
+                add(&mut groups, Message::User(said));
             }
         }
     }
@@ -251,6 +251,14 @@ fn past_call(call: &Call) -> PastCall {
         Arguments::Malformed { .. } => serde_json::Map::new(),
     };
     PastCall { id: call.id.clone(), tool: call.tool.clone(), arguments }
+}
+
+/// Adds a word to the newest group.
+fn add(groups: &mut Vec<Group>, message: Message) {
+    match groups.last_mut() {
+        Some(group) => group.messages.push(message),
+        None => groups.push(Group::fixed("note", vec![message])),
+    }
 }
 
 fn note_text(prompts: &Prompts, language: Language, note: Note) -> String {

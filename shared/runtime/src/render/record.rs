@@ -50,6 +50,10 @@ pub(super) fn of_items(
                 continue;
             }
             Item::Note(_) => continue,
+            Item::Said(said) => {
+                entries.push(Entry::new("user", said));
+                continue;
+            }
         };
         if !turn.text.trim().is_empty() {
             entries.push(Entry::new("assistant", &turn.text));

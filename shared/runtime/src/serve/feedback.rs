@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use djinn_core::audit::{AuditLine, audit};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
+use djinn_core::id::UserId;
 use djinn_core::run::Run;
 use djinn_core::settings::Language;
 
-use super::{known, read_journal, unavailable};
+use super::question::is_continue;
+use super::{known, read_journal, unavailable, whole_journal};
 use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey};
@@ -41,6 +44,50 @@ pub async fn pending<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Ask>, Fail
     }
     let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     Ok(journal.run().asks().cloned().collect())
+}
+
+/// What people were asked and decided in a run, and who: see [`audit`].
+///
+/// # Errors
+/// `run_not_found`, `run_expired`, or `store_unavailable`.
+pub async fn audited<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<AuditLine>, Failure> {
+    Ok(audit(&key.run, &whole_journal(ports, key).await?))
+}
+
+/// Answers all that a run asks with one word of a chat. Returns whether there was anything to answer:
+/// `continue` goes on with what was interrupted, and decides nothing else.
+///
+/// # Errors
+/// Those of [`answer`], but that somebody else was first.
+pub(super) async fn answer_in_chat<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    by: &UserId,
+    words: &str,
+) -> Result<bool, Failure> {
+    let goes_on = is_continue(words);
+    let asks = pending(ports, key).await?.into_iter();
+    let asks: Vec<Ask> = asks.filter(|ask| !goes_on || ask.about.interrupt().is_some()).collect();
+    let said = match goes_on {
+        true => Answer::Confirm,
+        false => Answer::read(words, None).map_err(|(code, problem)| Failure::new(code, problem))?,
+    };
+    for ask in &asks {
+        let chance = ports.clock().jitter().to_bits();
+        let answered = Answered {
+            feedback: ask.id.clone(),
+            id: format!("chat.{chance:x}"),
+            by: Some(by.clone()),
+            answer: said.clone(),
+            comment: String::new(),
+            digest: Some(ask.digest.clone()),
+        };
+        match answer(ports, key, answered).await {
+            Err(failure) if failure.code != ErrorCode::FeedbackAnswered => return Err(failure),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(!asks.is_empty())
 }
 
 /// Answers what was asked. `answered.id` must be another for each answer.

@@ -2,15 +2,16 @@
 
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
+use djinn_core::status::RunStatus;
 
-use super::{Driving, Serving, holds_the_end, take_over};
+use super::{Driving, Serving, holds_the_end, read_journal, take_over};
 use crate::client::ClientStream;
+use crate::driver::read_mailbox;
 use crate::history::show;
 use crate::live::LiveReader;
-use crate::port::Ports;
-use crate::port::StoreError;
+use crate::port::{Ports, RunKey, StoreError};
 use crate::port::clock::Clock;
-use crate::port::journal::Journals;
+use crate::port::journal::{Journals, RunMeta, SessionKey};
 use crate::port::live::LiveLog;
 use crate::settings::milliseconds;
 
@@ -107,6 +108,10 @@ impl<P: Ports> Follower<'_, P> {
         }
         self.look_at_lease_ms = now_ms.saturating_add(milliseconds(settings.mailbox_every));
         match store.meta(key).await? {
+            Some(meta) if is_at_rest(&ports, key, &meta, now_ms).await? => {
+                self.client.hand_over(now_ms);
+                Ok(None)
+            }
             Some(meta) if !meta.status.has_ended() && !meta.is_driven(now_ms) => {
                 let Some((driving, records)) = take_over(&ports, serving).await? else {
                     return Ok(None);
@@ -160,4 +165,22 @@ impl<P: Ports> Follower<'_, P> {
         }
         true
     }
+}
+
+/// Whether a run waits for people and there is nothing to tell it: nobody need drive it to see that.
+async fn is_at_rest<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    meta: &RunMeta,
+    now_ms: i64,
+) -> Result<bool, StoreError> {
+    if meta.status != RunStatus::Paused || meta.is_driven(now_ms) {
+        return Ok(false);
+    }
+    let session = SessionKey { tenant: key.tenant.clone(), session: meta.session.clone() };
+    if !read_mailbox(ports, key, &session).await?.is_empty() {
+        return Ok(false);
+    }
+    let (journal, _) = read_journal(ports, key).await?;
+    Ok(journal.run().next_expiry().is_none_or(|(_, at_ms)| at_ms > now_ms))
 }

@@ -44,6 +44,8 @@ pub struct RunNow {
     pub spent: Spent,
     /// Its plan, if there is one.
     pub plan: Option<Plan>,
+    /// The version that a change of the plan has to name; 0 without a plan.
+    pub plan_version: u32,
     /// The tasks that have not ended, each with its step's words.
     pub tasks: BTreeMap<TaskId, String>,
     /// How it ended, if it has.
@@ -88,6 +90,7 @@ impl RunNow {
             budget: journal.run().budget(),
             spent: *journal.run().spent(),
             plan: None,
+            plan_version: journal.run().plan_version(),
             tasks: BTreeMap::new(),
             ending: None,
         };
@@ -126,6 +129,7 @@ impl RunNow {
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }
             | Event::ContextCompacted { .. }
+            | Event::UserSaid { .. }
             | Event::FeedbackAsked { .. }
             | Event::FeedbackAnswered(_)
             | Event::EmployeesNamed { .. } => {}

@@ -8,14 +8,16 @@ use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{Mode, OutputStyle, Role, RunSettings};
+use djinn_core::status::RunStatus;
 use serde_json::json;
 
+use super::feedback::answer_in_chat;
 use super::{Driving, unavailable};
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, Lease, NewRun, SessionKey, SessionView};
 use crate::port::model::Model;
 use crate::port::{Ports, RunKey};
-use crate::settings::{expiry_s, milliseconds};
+use crate::settings::{journal_expiry_s, milliseconds};
 
 /// A question, as a verified caller asked it.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,10 +79,12 @@ pub async fn open<P: Ports>(
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
     if let Some(active) = &view.active
         && *active != key.run
-        && question.is_continue()
     {
-        let key = RunKey::new(key.tenant, active.clone());
-        return Ok(Opened::Existing { key, continued: true });
+        let active = RunKey::new(key.tenant.clone(), active.clone());
+        let answers = answers_in_chat(ports, &question, &active).await?;
+        if answers || question.is_continue() {
+            return Ok(Opened::Existing { key: active, continued: true });
+        }
     }
     match create(ports, question, &key, view, Some(holder)).await? {
         Made::Existing { key, continued } => Ok(Opened::Existing { key, continued }),
@@ -92,6 +96,23 @@ pub async fn open<P: Ports>(
             (_, _, None) => Opened::Existing { key, continued: false },
         }),
     }
+}
+
+/// Whether what is said answers what the session's run waits for, and not a question of its own. Then
+/// that has been told what it is.
+async fn answers_in_chat<P: Ports>(
+    ports: &P,
+    question: &Question,
+    active: &RunKey,
+) -> Result<bool, Failure> {
+    let meta = ports.store().meta(active).await.map_err(|error| unavailable(&error))?;
+    let waits = meta.is_some_and(|meta| {
+        meta.status == RunStatus::Paused && meta.user == question.user
+    });
+    if !waits {
+        return Ok(false);
+    }
+    answer_in_chat(ports, active, &question.user, &question.text).await
 }
 
 /// Accepts a question for whoever drives runs without a client: creates its run undriven, or finds
@@ -130,7 +151,7 @@ async fn create<P: Ports>(
     let lease = holder.map(|holder| Lease { holder: holder.to_owned(), until_ms, epoch: 1 });
     let (journal, first) =
         Journal::open(asked, u64::from(lease.is_some()), first_write(holder, ports)?, now_ms);
-    let expires_at_s = expiry_s(ports.settings(), journal.run().wall_time_ends_at_ms());
+    let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
     let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s };
     let existing = |run, continued| {
         Ok(Made::Existing { key: RunKey::new(key.tenant.clone(), run), continued })
@@ -159,6 +180,11 @@ fn first_write<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, Fai
     })
 }
 
+/// Whether these words follow what is at work.
+pub(super) fn is_continue(words: &str) -> bool {
+    CONTINUE.iter().any(|word| words.trim().eq_ignore_ascii_case(word))
+}
+
 impl Question {
     /// The run that answers it.
     #[must_use]
@@ -174,8 +200,7 @@ impl Question {
     /// Whether it follows the session's active run instead of asking something, if there is one.
     #[must_use]
     pub fn is_continue(&self) -> bool {
-        let text = self.text.trim();
-        CONTINUE.iter().any(|word| text.eq_ignore_ascii_case(word))
+        is_continue(&self.text)
     }
 
     /// What a repeat of the request must agree in.

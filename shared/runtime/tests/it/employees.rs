@@ -36,6 +36,7 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         | Event::ContextCompacted { .. }
         | Event::PlanChanged { .. }
         | Event::FeedbackAsked { .. }
+        | Event::UserSaid { .. }
         | Event::FeedbackAnswered(_)
         | Event::StepChanged { .. }
         | Event::TaskStarted { .. }

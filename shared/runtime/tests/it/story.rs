@@ -84,6 +84,7 @@ fn line(event: &Event) -> String {
             let roles = roles.iter().map(|(tool, role)| format!("{tool} {role}"));
             format!("employs: {}", roles.collect::<Vec<_>>().join(", "))
         }
+        Event::UserSaid { text, .. } => format!("is told: {text}"),
         Event::FeedbackAsked { feedback, asks, .. } => {
             let asked = asks.iter().map(|ask| ask.id.as_str());
             format!("asks {feedback}: {}", asked.collect::<Vec<_>>().join(", "))

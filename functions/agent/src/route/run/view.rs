@@ -55,13 +55,14 @@ fn add(
     links: &Links,
     language: Language,
 ) {
-    let RunNow { question, budget, spent, plan, tasks, ending } = now;
+    let RunNow { question, budget, spent, plan, plan_version, tasks, ending } = now;
     let tasks: Vec<_> =
         tasks.iter().map(|(task, words)| json!({"task": task, "words": words})).collect();
     let spent = ending.as_ref().map_or(spent, |ending| ending.spent);
     let took_ms = ending.as_ref().map_or(took_ms.max(0).unsigned_abs(), |ending| ending.took_ms);
     members.insert("question".into(), question.into());
     members.insert("plan".into(), plan.as_ref().map_or(Value::Null, planned));
+    members.insert("plan_version".into(), plan_version.into());
     members.insert("tasks".into(), if ending.is_some() { json!([]) } else { tasks.into() });
     members.insert("budget".into(), budgeted(&budget, &spent, took_ms));
     members.insert(

@@ -48,6 +48,7 @@ pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
         at_once: 5,
         ends_at_ms: Some(9),
         failed_before: None,
+        tainted: false,
     });
     let (_, record) = opened(asked, 5);
     NewRun { record, lease: None, expires_at_s: EXPIRY }

@@ -18,7 +18,7 @@ pub(in crate::run) const MAX_ARGUMENT: usize = 500;
 pub(super) fn joining(conversation: &Conversation) -> Vec<Turn> {
     let turns = conversation.items.iter().rev().filter_map(|item| match item {
         Item::Turn(turn) if !turn.calls.is_empty() => Some(short(turn)),
-        Item::Turn(_) | Item::Note(_) | Item::Round { .. } => None,
+        Item::Turn(_) | Item::Note(_) | Item::Said(_) | Item::Round { .. } => None,
     });
     let mut left = MAX_TURNS;
     let fits = |turn: &Turn| {

@@ -1,0 +1,90 @@
+//! What people tell a run at work: words that its model reads at the next turn, and changes of the plan.
+
+use std::collections::BTreeSet;
+
+use super::{Phase, Run};
+use crate::conversation::Item;
+use crate::entry::Event;
+use crate::input::{PlanEdited, Said};
+use crate::plan::{Plan, PlanError};
+
+/// Messages that wait to be read; more are not taken.
+const MAX_UNREAD: usize = 100;
+
+/// What was said and has not joined the conversation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Unread {
+    words: Vec<String>,
+    heard_of: BTreeSet<String>,
+}
+
+impl Run {
+    /// The plan's version: how often it was made or changed, but for what became of its steps.
+    #[must_use]
+    pub fn plan_version(&self) -> u32 {
+        self.plan_file.version()
+    }
+
+    /// Whether this message or change has reached the run.
+    #[must_use]
+    pub fn has_heard(&self, id: &str) -> bool {
+        self.said.heard_of.contains(id)
+    }
+
+    /// The plan as it would be after a change; `None` if there is no plan that can be changed now.
+    #[must_use]
+    pub fn edited(&self, edited: &PlanEdited) -> Option<Result<Plan, PlanError>> {
+        let Phase::PlanSolving(solving) = &self.phase else { return None };
+        let max_steps = self.asked.settings.plan.max_steps as usize;
+        Some(solving.plan()?.edited(&edited.title, &edited.steps, max_steps))
+    }
+
+    /// A person says something. `None` if there is no further turn to read it.
+    pub(super) fn user_said(&mut self, said: &Said) -> Option<Vec<(String, Event)>> {
+        let at_work = matches!(self.phase, Phase::Reacting(_) | Phase::PlanSolving(_));
+        let room = self.said.words.len() < MAX_UNREAD;
+        let taken = at_work && room && !self.is_task() && self.said.heard_of.insert(said.id.clone());
+        taken.then(|| {
+            self.said.words.push(said.text.clone());
+            let event = Event::UserSaid { by: said.by.clone(), text: said.text.clone() };
+            vec![(format!("said.{}", said.id), event)]
+        })
+    }
+
+    /// A person changes the plan. `None` if it is another by now, or cannot be changed so.
+    pub(super) fn plan_edited(&mut self, edited: &PlanEdited) -> Option<Vec<(String, Event)>> {
+        let plan = self.edited(edited)?.ok()?;
+        if edited.version != self.plan_version() || !self.said.heard_of.insert(edited.id.clone()) {
+            return None;
+        }
+        let Phase::PlanSolving(solving) = &mut self.phase else { return None };
+        let (plan, started) = solving.edit(plan);
+        self.plan_file.is_now(&plan);
+        let id = format!("edit.{}", edited.id);
+        let mut events = vec![(id, Event::PlanChanged { plan: plan.clone() })];
+        if solving.tasks().next().is_none() && started.is_empty() {
+            // The planner has the word: it is shown what was changed.
+            let changed = Item::Round { reports: Vec::new(), plan };
+            self.compacting.add(&self.seen_items(std::slice::from_ref(&changed)));
+            self.conversation.items.push(changed);
+        }
+        events.extend(started);
+        self.hand_out();
+        Some(events)
+    }
+
+    /// Items join the conversation, and after a complete turn what people said meanwhile. Returns
+    /// whether there was something of that.
+    pub(super) fn join(&mut self, items: Vec<Item>) -> bool {
+        let complete = !items.is_empty();
+        self.compacting.add(&self.seen_items(&items));
+        self.conversation.items.extend(items);
+        if !complete || self.said.words.is_empty() {
+            return false;
+        }
+        let said: Vec<Item> = std::mem::take(&mut self.said.words).into_iter().map(Item::Said).collect();
+        self.compacting.add(&self.seen_items(&said));
+        self.conversation.items.extend(said);
+        true
+    }
+}

@@ -1,0 +1,250 @@
+//! People in the loop, over HTTP: a run stops before what can do harm, waits at no cost, and goes on
+//! as somebody says.
+
+use djinn_scripted::Scripted;
+use serde_json::{Value, json};
+
+use crate::keys::{keyed, let_in};
+use crate::world::{Client, Door, Frame, Protocol, QUESTION, Question, SALES, World, script};
+
+/// Asks before files are written, and waits for ever.
+const APPROVAL: &str = r#"{"enabled": true, "timeout": 0}"#;
+
+async fn approving() -> World {
+    let on = |options: &mut crate::world::Options, _: &Scripted| {
+        options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
+    };
+    let world = World::start_with(on).await;
+    world.upload("s1", "sales.csv", SALES).await;
+    script(&world.model, QUESTION).always();
+    world
+}
+
+/// The run that asks whether it may write, and what it asked.
+async fn waiting(client: &Client) -> (String, Value) {
+    let stream = client.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await;
+    let (run, frames) = (stream.run(), stream.rest().await);
+    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked");
+    let asked = asked.unwrap_or_else(|| panic!("{frames:#?}")).json();
+    assert_eq!(frames.last().unwrap().event(), "run.handed_over");
+    (run, asked)
+}
+
+async fn answer(client: &Client, run: &str, body: Value) -> (u16, Value) {
+    let answer = client.post(&format!("/api/feedback/{run}"), &body).await;
+    (answer.status, answer.json())
+}
+
+async fn ending(client: &Client, run: &str) -> Value {
+    let mut stream = client.come_back(run, None).await;
+    loop {
+        // A run that goes on elsewhere is followed until it has ended.
+        let frames = stream.rest().await;
+        let last = frames.last().map(Frame::json).unwrap_or_default();
+        if last["type"] == "run.ended" {
+            return last;
+        }
+        stream = client.come_back(run, None).await;
+    }
+}
+
+#[tokio::test]
+async fn a_person_sees_what_is_planned_and_changes_it() {
+    let world = approving().await;
+    let (run, asked) = waiting(&world).await;
+    assert_eq!((&asked["feedback"], &asked["risk"]), (&json!("t2"), &json!("medium")));
+    assert_eq!(asked["reasoning"], "East grew fastest; I write that down.");
+    let ask = &asked["asks"][0];
+    assert_eq!((&ask["id"], &ask["tool"]), (&json!("t2.c1"), &json!("file_tool")));
+    assert_eq!(ask["arguments"]["filename"], "growth.md");
+    assert_eq!((&ask["why"], &ask["estimate"]["tokens"]), (&json!(["risk"]), &json!(1_000)));
+    assert_eq!(world.model.requests().len(), 2, "reading needs nobody's consent");
+    let runs = world.get("/runs?status=paused").await.json();
+    assert_eq!(runs["runs"][0]["run"], json!(run));
+    let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
+    assert_eq!(pending["data"]["t2.c1"], *ask);
+
+    let mut arguments = ask["arguments"].clone();
+    arguments["command"] = json!("dance");
+    let wrong = json!({"feedbackId": "t2.c1", "feedback": "modify", "parameters": arguments});
+    let (status, refused) = answer(&world, &run, wrong).await;
+    assert_eq!((status, &refused["code"]), (400, &json!("invalid_field")), "{refused}");
+
+    (arguments["command"], arguments["filename"]) = (json!("upload"), json!("east.md"));
+    let changed = json!({
+        "feedbackId": "t2.c1", "feedback": "modify", "parameters": arguments,
+        "comment": "A better name.", "digest": ask["digest"],
+    });
+    let (status, taken) = answer(&world, &run, changed.clone()).await;
+    assert_eq!((status, &taken["data"]["state"]), (200, &json!("taken")), "{taken}");
+    let end = ending(&world, &run).await;
+    assert_eq!(end["status"], "finished");
+    let listed = world.get("/sessions/s1").await.json();
+    let names: Vec<_> = listed["files"].as_array().unwrap().iter().map(|f| &f["name"]).collect();
+    assert!(names.contains(&&json!("east.md")) && !names.contains(&&json!("growth.md")));
+    let told = world.model.request(3).await.text().to_owned();
+    assert!(told.contains("east.md"), "{told}");
+
+    let (status, late) = answer(&world, &run, changed).await;
+    assert_eq!((status, &late["code"]), (409, &json!("feedback_answered")), "{late}");
+    let audit = world.get(&format!("/runs/{run}/audit")).await;
+    assert_eq!(audit.header("content-type"), "application/x-ndjson");
+    let lines: Vec<Value> =
+        audit.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let what: Vec<_> = lines.iter().map(|line| line["what"].as_str().unwrap()).collect();
+    assert_eq!(what, ["asked", "feedback.asked", "feedback.answered", "run.ended"]);
+    assert_eq!(lines[2]["detail"]["by"], "you");
+    assert_eq!(lines[2]["detail"]["comment"], "A better name.");
+    assert!((1..4).all(|nth| lines[nth]["previous"] == lines[nth - 1]["hash"]));
+}
+
+#[tokio::test]
+async fn what_is_skipped_or_said_is_told_to_the_model() {
+    for (said, told) in
+        [("skip", "skipped by the user"), ("Use a table instead.", "Use a table instead.")]
+    {
+        let world = approving().await;
+        let (run, _) = waiting(&world).await;
+        let body = json!({"feedbackId": "t2.c1", "feedback": said});
+        assert_eq!(answer(&world, &run, body).await.0, 200);
+        assert_eq!(ending(&world, &run).await["status"], "finished");
+        let sees = world.model.request(3).await.text().to_owned();
+        assert!(sees.contains(told), "{said}: {sees}");
+        let files = world.get("/sessions/s1").await.json();
+        assert_eq!(files["files"].as_array().unwrap().len(), 1, "{said}: {files}");
+    }
+}
+
+#[tokio::test]
+async fn stop_as_an_answer_stops_the_run_and_a_cancelled_question_is_skipped() {
+    let world = approving().await;
+    let (run, _) = waiting(&world).await;
+    let body = json!({"feedbackId": "t2", "feedback": "Abort"});
+    assert_eq!(answer(&world, &run, body).await.0, 200);
+    assert_eq!(ending(&world, &run).await["status"], "stopped");
+
+    let world = approving().await;
+    let (run, _) = waiting(&world).await;
+    // The request's label and the session's name lead there too.
+    assert_eq!(world.get("/api/feedback/pending/r1").await.json()["run"], json!(run));
+    assert_eq!(world.get("/api/feedback/pending/s1").await.json()["run"], json!(run));
+    assert_eq!(world.delete("/api/feedback/r1/t9.c9").await.status, 404);
+    assert_eq!(world.delete("/api/feedback/r1/t2.c1").await.status, 200);
+    assert_eq!(world.delete("/api/feedback/r1/t2.c1").await.status, 409);
+    assert_eq!(ending(&world, &run).await["status"], "finished");
+}
+
+#[tokio::test]
+async fn joyagents_clients_are_asked_in_their_words_and_answer_in_the_chat() {
+    for protocol in [Protocol::Raw, Protocol::Ui] {
+        let world = approving().await;
+        let stream = world.ask(protocol, &Question::of(QUESTION, "s1")).await;
+        let frames = stream.rest().await;
+        let raw: Vec<Value> = frames.iter().map(Frame::raw).collect();
+        let of = |kind: &str| {
+            let found = raw.iter().find(|event| event["messageType"] == kind);
+            found.unwrap_or_else(|| panic!("no {kind} in {raw:#?}"))["resultMap"].clone()
+        };
+        let request = of("human_feedback_request");
+        assert_eq!(request["feedbackId"], "t2.c1");
+        assert_eq!(request["requestType"], "tool_execution_confirmation");
+        assert_eq!(request["requestData"]["riskLevel"], "medium");
+        assert_eq!(request["requestData"]["plannedActions"][0]["toolName"], "file_tool");
+        assert_eq!(request["requestData"]["estimatedCost"]["tokenCost"], 1_000);
+        let change = of("parameter_modification_request");
+        assert_eq!(change["currentParameters"]["filename"], "growth.md");
+        let names = change["modifiableFields"].as_array().unwrap().iter();
+        assert_eq!(names.filter(|field| field["name"] == "filename").count(), 1);
+        // A client that can only chat is told what is asked, and unlocked.
+        let last = raw.last().unwrap();
+        assert_eq!(last["finish"], protocol == Protocol::Ui, "the raw protocol can come back");
+        assert!(last["result"].as_str().unwrap().contains("`file_tool` (medium risk)"), "{last}");
+
+        let yes = Question::new("Yes").session("s1").request("r2");
+        let mut frames = world.ask(protocol, &yes).await.rest().await;
+        if !frames.last().unwrap().raw()["result"].to_string().contains("East grew") {
+            let go_on = Question::new("continue").session("s1").request("r3");
+            frames = world.ask(protocol, &go_on).await.rest().await;
+        }
+        let end = frames.last().unwrap().raw();
+        assert!(end["result"].as_str().unwrap().contains("East grew fastest"), "{end}");
+        assert_eq!(world.get("/sessions/s1").await.json()["files"].as_array().unwrap().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_request_has_people_asked_about_more_and_never_about_less() {
+    let world = World::start().await;
+    world.upload("s1", "sales.csv", SALES).await;
+    script(&world.model, QUESTION).always();
+    let ask = async |world: &World, request: &str, feedback: Value| {
+        let body = json!({
+            "question": QUESTION, "session_id": "s1", "request_id": request,
+            "human_feedback": feedback,
+        });
+        let stream = world.ask_with(world.request(reqwest::Method::POST, "/runs").json(&body)).await;
+        let (run, frames) = (stream.run(), stream.rest().await);
+        (run, frames.last().unwrap().event().to_owned())
+    };
+    let (run, last) = ask(&world, "r1", json!({"enabled": true})).await;
+    assert_eq!(last, "run.handed_over");
+    let all = json!({"feedbackId": "t2", "feedback": "confirm"});
+    assert_eq!(answer(&world, &run, all).await.0, 200);
+    ending(&world, &run).await;
+    assert_eq!(ask(&world, "r2", Value::Null).await.1, "run.ended");
+
+    let world = approving().await;
+    let loose = json!({"enabled": false, "auto_confirm_tools": ["file_tool"], "risk": "high"});
+    assert_eq!(ask(&world, "r1", loose).await.1, "run.handed_over");
+}
+
+#[tokio::test]
+async fn nobody_else_sees_any_of_it() {
+    let model = Scripted::start().await.unwrap();
+    let (list, [anna, bob]) = keyed([("acme", "anna"), ("acme", "bob")]);
+    let mut door = Door::open(&model, |_| {}, let_in(list));
+    let client = door.listen().await;
+    let (anna, bob) = (client.clone().bearing(&anna), client.bearing(&bob));
+    anna.upload("s1", "sales.csv", SALES).await;
+    script(&model, QUESTION).always();
+    let question = json!({
+        "question": QUESTION, "session_id": "s1", "request_id": "r1",
+        "human_feedback": {"enabled": true, "timeout": 0},
+    });
+    let request = anna.request(reqwest::Method::POST, "/runs").json(&question);
+    let stream = anna.ask_with(request).await;
+    let (run, _) = (stream.run(), stream.rest().await);
+    let paths = ["", "/events", "/audit"].map(|rest| format!("/runs/{run}{rest}"));
+    let pending = ["r1", "s1", run.as_str()].map(|id| format!("/api/feedback/pending/{id}"));
+    for path in paths.iter().chain(&pending) {
+        let seen = bob.get(path).await;
+        assert_eq!((seen.status, &seen.json()["code"]), (404, &json!("run_not_found")), "{path}");
+        assert_eq!(anna.request(reqwest::Method::GET, path).send().await.unwrap().status(), 200);
+    }
+    let confirm = json!({"feedbackId": "t2.c1", "feedback": "confirm"});
+    assert_eq!(answer(&bob, &run, confirm.clone()).await.0, 404);
+    assert_eq!(bob.delete(&format!("/api/feedback/{run}/t2.c1")).await.status, 404);
+    assert_eq!(bob.stop(&run).await.status, 404);
+    assert_eq!(bob.get("/runs").await.json()["runs"], json!([]));
+    let said = Question::new("confirm").session("s1").request("r2");
+    assert_eq!(bob.ask(Protocol::Native, &said).await.status, 409);
+    let pending = anna.get(&format!("/api/feedback/pending/{run}")).await.json();
+    assert_eq!(pending["data"].as_object().unwrap().len(), 1, "it waits on");
+}
+
+#[tokio::test]
+async fn a_provider_without_balance_is_asked_again_after_a_top_up() {
+    let world = World::start().await;
+    let rule = world.model.on("Anything new?").error(402, "x", None, "Insufficient Balance");
+    rule.then().reply("Nothing new.");
+    let stream = world.ask(Protocol::Native, &Question::of("Anything new?", "s1")).await;
+    let (run, frames) = (stream.run(), stream.rest().await);
+    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
+    let interrupt = &asked["asks"][0]["interrupt"];
+    assert_eq!(interrupt["code"], "model_no_balance");
+    assert!(interrupt["message"].as_str().unwrap().contains("Top it up"), "{interrupt}");
+    let go_on = Question::new("continue").session("s1").request("r2");
+    world.told(&go_on).await;
+    let end = ending(&world, &run).await;
+    assert_eq!((&end["answer"], &end["spent"]["steps"]), (&json!("Nothing new."), &json!(1)));
+}

@@ -1,0 +1,108 @@
+//! People beside a run at work: what they tell it, and what they change of its plan.
+
+use djinn_scripted::Scripted;
+use serde_json::{Value, json};
+
+use crate::world::{Client, Door, Frame, Protocol, Question, Slow, World, planner, summary, task};
+
+#[tokio::test]
+async fn a_message_is_read_at_the_next_turn_and_the_run_does_not_end_without_it() {
+    let world = World::start().await;
+    let rule = world.model.on("What of gold?").reply("Gold is dear.");
+    let gate = rule.gate(1);
+    rule.then().reply("Gold is dear, and silver cheap.").then().reply("Gold is the dearer one.");
+    let stream = world.ask(Protocol::Native, &Question::of("What of gold?", "s1")).await;
+    let run = stream.run();
+    gate.reached().await;
+    let said = json!({"text": "And what of silver?"});
+    let answer = world.post(&format!("/runs/{run}/messages"), &said).await;
+    assert_eq!((answer.status, answer.json()["state"].as_str()), (200, Some("taken")));
+    gate.open();
+    let frames = stream.rest().await;
+    let seen = frames.iter().find(|frame| frame.event() == "user.said").unwrap().json();
+    assert_eq!((&seen["text"], &seen["by"]), (&said["text"], &json!("you")));
+    let sees = world.model.request(2).await.text().to_owned();
+    assert!(sees.contains("The user adds:\nAnd what of silver?"), "{sees}");
+    assert_eq!(frames.last().unwrap().json()["answer"], "Gold is the dearer one.");
+    let late = world.post(&format!("/runs/{run}/messages"), &said).await;
+    assert_eq!((late.status, &late.json()["code"]), (409, &json!("run_ended")));
+    let empty = world.post(&format!("/runs/{run}/messages"), &json!({"text": " "})).await;
+    assert_eq!((empty.status, &empty.json()["field"]), (400, &json!("text")));
+}
+
+/// A plan of two steps one after the other, whose first is held.
+async fn held(client: &Client, slow: &Slow, model: &Scripted) -> (String, crate::world::Stream) {
+    planner(model)
+        .say("One after the other.")
+        .call(
+            "planning",
+            json!({
+                "command": "create", "title": "Metals", "steps": ["gold", "silver"],
+                "depends_on": [[], [1]],
+            }),
+        )
+        .then()
+        .call("planning", json!({"command": "finish"}));
+    task(model, "gold").call("slow", json!({})).then().reply("Gold is dear.");
+    summary(model).reply("Gold, tin and copper.");
+    let question = Question::of("What of the metals?", "s1").deep();
+    let stream = client.ask(Protocol::Native, &question).await;
+    let run = stream.run();
+    slow.started.acquire().await.unwrap().forget();
+    (run, stream)
+}
+
+#[tokio::test]
+async fn what_has_not_begun_of_a_plan_is_changed_and_a_stale_change_is_shown_the_plan() {
+    let model = Scripted::start().await.unwrap();
+    let slow = Slow::new();
+    let mut door = Door::open(
+        &model,
+        |_| {},
+        |parts| parts.ports.tools = parts.ports.tools.clone().with(slow.clone()),
+    );
+    let client = door.listen().await;
+    task(&model, "tin").reply("Tin is cheap.");
+    task(&model, "copper").reply("Copper is red.");
+    let (run, stream) = held(&client, &slow, &model).await;
+    let path = format!("/runs/{run}/plan");
+    let shown = client.get(&format!("/runs/{run}")).await.json();
+    assert_eq!((&shown["plan_version"], &shown["plan"]["title"]), (&json!(1), &json!("Metals")));
+    let patch = async |version: u32, steps: Value| {
+        let body = json!({"version": version, "steps": steps});
+        let request = client.request(reqwest::Method::PATCH, &path).json(&body);
+        crate::world::Answer::of(request.send().await.unwrap()).await
+    };
+    let steps = json!([
+        {"id": 2, "details": "tin"},
+        {"details": "copper", "depends_on": [1]},
+    ]);
+    let stale = patch(7, steps.clone()).await;
+    assert_eq!((stale.status, &stale.json()["code"]), (409, &json!("plan_changed")));
+    assert_eq!(stale.json()["plan"]["steps"][1]["details"], "silver");
+    let circle = patch(1, json!([{"details": "x", "depends_on": [1]}])).await;
+    assert_eq!((circle.status, &circle.json()["code"]), (400, &json!("invalid_field")));
+    let odd = patch(1, json!([{"detail": "x"}])).await;
+    assert_eq!((odd.status, &odd.json()["field"]), (400, &json!("steps")));
+    let changed = patch(1, steps.clone()).await;
+    assert_eq!((changed.status, &changed.json()["version"]), (200, &json!(2)), "{}", changed.text);
+    let words = |plan: &Value| {
+        let steps = plan["steps"].as_array().unwrap().iter();
+        steps.map(|step| step["details"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(words(&changed.json()["plan"]), ["gold", "tin", "copper"]);
+    assert_eq!(patch(1, steps).await.status, 409, "it was read before the change");
+    slow.go_on.add_permits(1);
+    let frames = stream.rest().await;
+    let end = frames.last().map(Frame::json).unwrap();
+    assert_eq!(end["answer"], "Gold, tin and copper.");
+    let begun: Vec<Value> = frames
+        .iter()
+        .filter(|frame| frame.event() == "task.started")
+        .map(|frame| frame.json()["words"].clone())
+        .collect();
+    assert_eq!(begun.len(), 3, "{begun:?}");
+    assert!(!begun.contains(&json!("silver")));
+    let late = patch(2, json!([{"details": "x"}])).await;
+    assert_eq!((late.status, &late.json()["code"]), (409, &json!("run_ended")));
+}
