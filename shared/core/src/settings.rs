@@ -202,6 +202,9 @@ pub struct RunSettings {
     /// Whether models see placeholders for long URLs (default no, as in old records).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compress_urls: bool,
+    /// Whether what identifies a person is masked in tool results (default no, as in old records).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mask_pii: bool,
     /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
     /// performs a call are used).
     pub prompt_version: String,
@@ -221,6 +224,7 @@ impl Default for RunSettings {
             plan: PlanSettings::default(),
             context: ContextSettings::default(),
             compress_urls: false,
+            mask_pii: false,
             prompt_version: String::new(),
             models: BTreeMap::new(),
         }

@@ -88,7 +88,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
             return Err(self.failure(context, prompt::FILE_NOT_TEXT, values));
         };
         let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or_default();
-        let part = Part::of(content, offset, context.max_observe as usize);
+        let content = context.seen(content);
+        let part = Part::of(&content, offset, context.max_observe as usize);
         let values = json!({
             "name": file.name, "start": part.start, "end": part.end, "total": part.total,
             "more": part.end < part.total, "text": part.text,

@@ -13,10 +13,12 @@
 mod budget;
 mod client;
 mod compacting;
+mod deny;
 mod early;
 mod employees;
 mod golden;
 mod machine;
+mod masking;
 mod plan;
 mod plan_solve;
 mod projection;

@@ -48,6 +48,7 @@ impl<P: Ports> Call<P> {
             attempt: run.attempt,
             language: asked.settings.language,
             max_observe: asked.settings.max_observe,
+            mask_pii: asked.settings.mask_pii,
         };
         Self { ports, key, context, run, timeout }
     }
@@ -67,7 +68,9 @@ impl<P: Ports> Call<P> {
             let started_ms = clock.now_ms();
             let outcome = match self.run_within_time().await {
                 Ok(observation) => Outcome::Done(self.observed(observation).await),
-                Err(ToolFailure { reason, detail }) => Outcome::Failed { reason, detail },
+                Err(ToolFailure { reason, detail }) => {
+                    Outcome::Failed { reason, detail: self.context.seen(&detail).into_owned() }
+                }
             };
             let took_ms = elapsed_ms(started_ms, clock.now_ms());
             match &outcome {
@@ -113,6 +116,7 @@ impl<P: Ports> Call<P> {
     async fn observed(&self, mut observation: Observation) -> Observation {
         let max = self.context.max_observe as usize;
         let text = readable(&observation.text);
+        let text = self.context.seen(&text).into_owned();
         let characters = text.chars().count();
         if characters > max {
             observation.whole = self.keep_whole(&text, characters).await;
