@@ -13,6 +13,7 @@ pub mod conversation;
 pub mod deny;
 pub mod effect;
 pub mod entry;
+pub mod feedback;
 pub mod file;
 pub mod id;
 pub mod input;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
+use crate::feedback::FeedbackSettings;
 
 /// The language of prompts and of the sentences users read. The agent answers in the user's own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,7 +31,7 @@ impl Language {
 }
 
 /// How a run works on its question.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Reason, act, observe, until nothing is left to do (`agentType` 5 of the JoyAgent protocol).
@@ -205,6 +206,9 @@ pub struct RunSettings {
     /// Whether what identifies a person is masked in tool results (default no, as in old records).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mask_pii: bool,
+    /// When people are asked.
+    #[serde(default)]
+    pub feedback: FeedbackSettings,
     /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
     /// performs a call are used).
     pub prompt_version: String,
@@ -225,6 +229,7 @@ impl Default for RunSettings {
             context: ContextSettings::default(),
             compress_urls: false,
             mask_pii: false,
+            feedback: FeedbackSettings::default(),
             prompt_version: String::new(),
             models: BTreeMap::new(),
         }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::deny::DenyList;
+use djinn_core::feedback::Answer;
 use djinn_core::input::Reply;
 use djinn_core::tool::Arguments;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::port::checker::{Check, Checker, Verdict};
 use crate::prompt::cut;
@@ -85,11 +86,27 @@ impl Content {
         self.allow(&reply.text)?;
         reply.reasoning.iter().try_for_each(|reasoning| self.allow(&reasoning.text))?;
         reply.calls.iter().try_for_each(|call| match &call.arguments {
-            Arguments::Parsed(members) => members.iter().try_for_each(|(name, value)| {
-                self.allow(name)?;
-                self.allow_value(value)
-            }),
+            Arguments::Parsed(members) => self.allow_members(members),
             Arguments::Malformed { raw, .. } => self.allow(raw),
+        })
+    }
+
+    /// Lets a person's answer in that holds no denied phrase.
+    ///
+    /// # Errors
+    /// `content_refused`.
+    pub fn allow_answer(&self, answer: &Answer) -> Result<(), Failure> {
+        match answer {
+            Answer::Modify { arguments } => self.allow_members(arguments),
+            Answer::Say { words } => self.allow(words),
+            Answer::Confirm | Answer::Skip | Answer::Stop => Ok(()),
+        }
+    }
+
+    fn allow_members(&self, members: &Map<String, Value>) -> Result<(), Failure> {
+        members.iter().try_for_each(|(name, value)| {
+            self.allow(name)?;
+            self.allow_value(value)
         })
     }
 
@@ -97,10 +114,7 @@ impl Content {
         match value {
             Value::String(text) => self.allow(text),
             Value::Array(items) => items.iter().try_for_each(|item| self.allow_value(item)),
-            Value::Object(members) => members.iter().try_for_each(|(name, value)| {
-                self.allow(name)?;
-                self.allow_value(value)
-            }),
+            Value::Object(members) => self.allow_members(members),
             Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
         }
     }

@@ -16,6 +16,7 @@ mod compacting;
 mod deny;
 mod early;
 mod employees;
+mod feedback;
 mod golden;
 mod machine;
 mod masking;

@@ -51,7 +51,8 @@ pub(super) fn outcome_text(
                 Arguments::Malformed { problem, .. } => problem_name(*problem),
                 Arguments::Parsed(_) => "",
             };
-            let detail = prompt::cut(detail, MAX_ERROR);
+            let is_error = *reason == FailReason::Error;
+            let detail = prompt::cut(detail, if is_error { MAX_ERROR } else { usize::MAX });
             let values =
                 json!({"tool": call.tool, "detail": detail, "problem": problem, "bare": bare});
             prompts.render(language, fragment_of(*reason), values)
@@ -80,5 +81,7 @@ fn fragment_of(reason: FailReason) -> Fragment {
         FailReason::Repeated => prompt::OUTCOME_REPEATED,
         FailReason::TooMany => prompt::OUTCOME_TOO_MANY,
         FailReason::Stopped => prompt::OUTCOME_STOPPED,
+        FailReason::Skipped => prompt::OUTCOME_SKIPPED,
+        FailReason::Answered => prompt::OUTCOME_ANSWERED,
     }
 }
