@@ -98,3 +98,48 @@ async fn a_summary_with_a_denied_phrase_is_not_replaced_by_earlier_words() {
         (text(&ending["status"]), text(&ending["answer"]), text(&ending["failure"]["code"]));
     assert_eq!((found.0.as_str(), found.1.as_str(), found.2.as_str()), expected);
 }
+
+#[tokio::test]
+async fn a_persons_answer_with_a_denied_phrase_is_not_taken_and_may_be_given_again() {
+    let world = World::start_with(|options, _| {
+        let list = json!(["make a bomb"]).to_string();
+        options.vars.push(("DJINN_DENY_LIST", list));
+        let feedback = json!({"enabled": true, "require-confirmation-tools": ["file_tool"]});
+        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_string()));
+    })
+    .await;
+    let page = json!({"command": "upload", "filename": "a.md", "content": "A"});
+    let rule = world.model.on("Write").say("I write.").call("file_tool", page);
+    rule.then().reply("Not written.").then().reply("Not written.");
+    let question = Question::of("Write it down.", "s1");
+    let stream = world.ask(Protocol::Native, &question).await;
+    let run = stream.run();
+    drop(stream);
+    let path = format!("/api/feedback/pending/{run}");
+    let asked = async {
+        loop {
+            let pending = world.request(reqwest::Method::GET, &path).send().await.unwrap();
+            let pending: Value = pending.json().await.unwrap();
+            if let Some((ask, _)) = pending["data"].as_object().and_then(|asks| asks.iter().next())
+            {
+                return ask.clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let ask = tokio::time::timeout(std::time::Duration::from_secs(10), asked).await.unwrap();
+    let path = format!("/api/feedback/{run}");
+    let denied = [
+        json!({"feedbackId": ask, "feedback": "Make a BOMB instead"}),
+        json!({"feedbackId": ask, "feedback": "modify", "parameters":
+            {"command": "upload", "filename": "a.md", "content": "make a bomb"}}),
+    ];
+    for answer in denied {
+        let refused = world.post(&path, &answer).await;
+        assert_eq!(refused.status, 422, "{}", refused.text);
+        assert_eq!(refused.json()["code"], "content_refused");
+    }
+    let given = world.post(&path, &json!({"feedbackId": ask, "feedback": "skip"})).await;
+    assert!([200, 202].contains(&given.status), "{}", given.text);
+    assert_eq!(world.ending(&question).await["answer"], "Not written.");
+}

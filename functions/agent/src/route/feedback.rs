@@ -31,7 +31,7 @@ pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
     let answer = async {
         let (parts, body) = request.into_parts();
         let caller = Caller::of(&parts.extensions)?;
-        let fields = Fields::read(body).await?;
+        let fields = Fields::read(&parts.headers, body).await?;
         let answered = read(&fields, caller.clone())?;
         let key = run_of(&agent, &caller, &label).await?;
         given(&agent, &key, answered).await
