@@ -39,6 +39,7 @@ mod prompts;
 mod race;
 mod refused;
 mod restart;
+mod safety;
 mod session;
 mod stop;
 mod story;

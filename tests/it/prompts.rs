@@ -95,8 +95,24 @@ fn uses(template: &str) -> Fills {
     uses
 }
 
-const KEYWORDS: [&str; 12] =
-    ["", "if", "elif", "else", "endif", "for", "in", "endfor", "and", "or", "not", "tojson"];
+const KEYWORDS: [&str; 16] = [
+    "",
+    "if",
+    "elif",
+    "else",
+    "endif",
+    "for",
+    "in",
+    "endfor",
+    "and",
+    "or",
+    "not",
+    "tojson",
+    "filter",
+    "framed",
+    "endfilter",
+    "loop.last",
+];
 
 #[test]
 fn every_fragment_has_a_line_with_its_cap_and_a_file_in_both_languages() {

@@ -9,11 +9,18 @@ use serde_json::json;
 use crate::world::{Door, Protocol, Question, Slow, World};
 
 /// What the model was told of its calls, in the newest request of the loop.
-fn results(requests: &[djinn_scripted::Request]) -> Vec<String> {
+fn told(requests: &[djinn_scripted::Request]) -> Vec<String> {
     let of_the_loop = |request: &&djinn_scripted::Request| !request.tools().is_empty();
     let last = requests.iter().rfind(of_the_loop).unwrap();
     let results = last.messages().iter().flat_map(|message| &message.results);
     results.map(|result| result.text.clone()).collect()
+}
+
+/// The same without the frames that say that it is data.
+fn results(requests: &[djinn_scripted::Request]) -> Vec<String> {
+    let frame = ["<untrusted>\n", "\n</untrusted>"];
+    let bare = |text: String| frame.iter().fold(text, |text, mark| text.replacen(mark, "", 1));
+    told(requests).into_iter().map(bare).collect()
 }
 
 #[tokio::test]
@@ -44,7 +51,7 @@ async fn whatever_is_wrong_with_a_call_is_a_result_and_the_run_goes_on() {
         .reply("Nearly everything.");
     let question = Question::of("What goes wrong?", "s1");
     assert_eq!(world.ending(&question).await["status"], "finished");
-    insta::assert_snapshot!(results(&world.model.requests()).join("\n\n"));
+    insta::assert_snapshot!(told(&world.model.requests()).join("\n\n"));
 }
 
 #[tokio::test]

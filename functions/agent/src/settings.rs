@@ -34,8 +34,9 @@ pub struct Settings {
 impl Settings {
     /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_SECONDS`,
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
-    /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
-    /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`) and how callers are told apart (see
+    /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`,
+    /// `DJINN_LOCAL`, `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`) and
+    /// how callers are told apart (see
     /// [`Auth`]).
     ///
     /// # Errors
@@ -65,6 +66,7 @@ impl Settings {
             plan: plan(var)?,
             feedback: everywhere,
             compress_urls: switch(var, "DJINN_COMPRESS_URLS")?.unwrap_or(true),
+            mask_pii: switch(var, "DJINN_MASK_PII")?.unwrap_or(false),
             max_parallel_tool_calls: small("DJINN_MAX_PARALLEL_TOOL_CALLS", 1..=64)?
                 .unwrap_or(defaults.max_parallel_tool_calls),
             max_observe: small("DJINN_MAX_OBSERVE", 1_000..=1_000_000)?
@@ -197,6 +199,7 @@ mod tests {
         assert_eq!(set("DJINN_MAX_RUN_STEPS", "9").unwrap().run.plan.run_steps, 9);
         assert!(none.run.compress_urls);
         assert!(!set("DJINN_COMPRESS_URLS", "0").unwrap().run.compress_urls);
+        assert!(!none.run.mask_pii && set("DJINN_MASK_PII", "1").unwrap().run.mask_pii);
         assert!(none.run.plan.clear_tool_context);
         assert!(!set("DJINN_CLEAR_TOOL_CONTEXT", "0").unwrap().run.plan.clear_tool_context);
         assert_eq!(

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use aws_sdk_scheduler::operation::create_schedule::CreateScheduleError;
 use aws_sdk_scheduler::operation::delete_schedule::DeleteScheduleError;
+use aws_sdk_scheduler::primitives::DateTime;
 use aws_sdk_scheduler::types::{
     ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, RetryPolicy, Target,
 };
-use aws_sdk_scheduler::primitives::DateTime;
 use djinn_core::id::sha256;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::{RunKey, StoreError};
@@ -89,13 +89,8 @@ impl SchedulerAlarms {
     }
 
     async fn delete(&self, name: String, settings: &ScheduleSettings) -> Result<(), StoreError> {
-        let request = self
-            .clients
-            .scheduler()
-            .await
-            .delete_schedule()
-            .name(name)
-            .group_name(&settings.group);
+        let request =
+            self.clients.scheduler().await.delete_schedule().name(name).group_name(&settings.group);
         let Err(error) = Box::pin(request.send()).await else {
             return Ok(());
         };
@@ -243,7 +238,10 @@ mod tests {
             let (line, body) = request.split_once(" {").unwrap();
             assert_eq!(line, format!("{verb} /schedules/{name}"));
             let body: Value = serde_json::from_str(&format!("{{{body}")).unwrap();
-            assert_eq!((&body["StartDate"], &body["ScheduleExpression"]), (&json!(2), &json!(RATE)));
+            assert_eq!(
+                (&body["StartDate"], &body["ScheduleExpression"]),
+                (&json!(2), &json!(RATE))
+            );
         }
         assert!(made[2].starts_with(&format!("DELETE /schedules/{name}?")));
     }

@@ -136,7 +136,16 @@ codes! {
     UnsupportedBody = "unsupported_body", 415,
         "{}.", "{}。";
 
+    /// The question or an answer holds what the deployment does not let through.
+    ContentRefused = "content_refused", 422,
+        "This deployment does not let through what was asked or what would have been answered. Ask in another way.",
+        "本部署不允许该问题或其回答的内容。请换一种方式提问。";
+
     // Ours to mend.
+    /// The checker that decides about content gave no verdict, and nothing passes without one.
+    ContentUnchecked = "content_unchecked", 503,
+        "The content could not be checked, and nothing passes here unchecked: {}. Ask again later.",
+        "内容未能通过检查程序核验，未核验的内容不予放行：{}。请稍后再试。";
     /// Neither a verified caller nor `DJINN_LOCAL`.
     NoIdentity = "no_identity", 503,
         "Nobody can be identified: put this function behind AWS_IAM, choose keys or tokens with DJINN_AUTH, or set DJINN_LOCAL=1 on a laptop.",
@@ -240,8 +249,15 @@ impl ErrorCode {
                 | Self::ModelUnreachable
                 | Self::ModelOverloaded
                 | Self::ModelUnreadable
+                | Self::ContentUnchecked
                 | Self::Internal
         )
+    }
+
+    /// Whether something was held back for what it says, or for want of a verdict on it.
+    #[must_use]
+    pub fn is_about_content(self) -> bool {
+        matches!(self, Self::ContentRefused | Self::ContentUnchecked)
     }
 }
 

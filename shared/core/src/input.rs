@@ -11,7 +11,9 @@ use crate::conversation::{Compacted, Exchange, Reasoning, Turn};
 use crate::effect::{Delivery, Limit};
 use crate::feedback::{Answered, Interrupt};
 use crate::file::ProductFile;
-use crate::id::{CallId, FeedbackId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId};
+use crate::id::{
+    CallId, FeedbackId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId,
+};
 use crate::settings::{OutputStyle, RunSettings};
 use crate::status::RunStatus;
 use crate::tool::{Arguments, OfferedTool, Outcome};

@@ -31,9 +31,7 @@ impl Language {
 }
 
 /// How a run works on its question.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Reason, act, observe, until nothing is left to do (`agentType` 5 of the JoyAgent protocol).
@@ -205,6 +203,9 @@ pub struct RunSettings {
     /// Whether models see placeholders for long URLs (default no, as in old records).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compress_urls: bool,
+    /// Whether what identifies a person is masked in tool results (default no, as in old records).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mask_pii: bool,
     /// When people are asked.
     #[serde(default)]
     pub feedback: FeedbackSettings,
@@ -227,6 +228,7 @@ impl Default for RunSettings {
             plan: PlanSettings::default(),
             context: ContextSettings::default(),
             compress_urls: false,
+            mask_pii: false,
             feedback: FeedbackSettings::default(),
             prompt_version: String::new(),
             models: BTreeMap::new(),

@@ -22,9 +22,7 @@ pub enum EffectClass {
 }
 
 /// How much harm a wrong call can do.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     /// Reads, or writes what the run itself made.

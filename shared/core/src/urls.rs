@@ -14,7 +14,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub use expand::{End, Expander, MAX_GROWTH};
-use token::{PREFIX, number, tokens};
+pub(crate) use token::tokens;
+use token::{PREFIX, number};
 
 /// Bytes of the shortest URL that gets a placeholder. Below that a model is better served by the URL
 /// itself, which says where something comes from.

@@ -3,6 +3,7 @@
 //! Knows no vendor: no AWS, no model provider, no HTTP.
 
 pub mod client;
+pub mod content;
 pub mod deadline;
 pub mod driver;
 pub mod history;

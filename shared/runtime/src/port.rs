@@ -5,6 +5,7 @@
 
 pub mod alarm;
 pub mod catalog;
+pub mod checker;
 pub mod clock;
 pub mod file;
 pub mod journal;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use djinn_core::id::{RunId, TaskId, TenantId};
 
+use crate::content::Content;
 use crate::prompt::Prompts;
 use crate::settings::Settings;
 use alarm::{Alarms, Invoker};
@@ -109,6 +111,8 @@ pub struct World<S, M, A, I, C> {
     pub tools: Toolbox,
     /// The prompts.
     pub prompts: Arc<Prompts>,
+    /// What is let in and out.
+    pub content: Arc<Content>,
     /// How long things may take.
     pub settings: Arc<Settings>,
 }
@@ -123,6 +127,7 @@ impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
             clock: Arc::clone(&self.clock),
             tools: self.tools.clone(),
             prompts: Arc::clone(&self.prompts),
+            content: Arc::clone(&self.content),
             settings: Arc::clone(&self.settings),
         }
     }
@@ -170,6 +175,10 @@ where
         &self.prompts
     }
 
+    fn content(&self) -> &Content {
+        &self.content
+    }
+
     fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -202,6 +211,8 @@ pub trait Ports: Clone + Send + Sync + 'static {
     fn tools(&self) -> &Toolbox;
     /// The prompts.
     fn prompts(&self) -> &Prompts;
+    /// What is let in and out.
+    fn content(&self) -> &Content;
     /// How long things may take.
     fn settings(&self) -> &Settings;
 }

@@ -3,6 +3,8 @@
 //! Every fragment has a name, which is its file's, and a cap; a rendering that would exceed the cap
 //! is cut and marked. `prompts/README.md` says what each is for and what fills it.
 
+pub mod frame;
+
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -130,6 +132,8 @@ fragments! {
     NOTE_LEFT_OUT = "note/left_out", 1_000;
     /// What placeholders stand for.
     NOTE_URLS = "note/urls", 1_000;
+    /// What is masked in results.
+    NOTE_MASKED = "note/masked", 1_000;
     /// Asks for older turns to be summed up.
     COMPACT_REQUEST = "compact/request", 1_200_000;
     /// What older turns were summed up to.
@@ -138,6 +142,8 @@ fragments! {
     STRUCT_PARSE = "model/struct_parse", 60_000;
     /// How such a model is shown a result.
     STRUCT_RESULT = "model/struct_result", 1_200_000;
+    /// What others wrote.
+    FRAME = "frame/untrusted", 1_200_000;
     /// A user's words.
     QUESTION = "conversation/question", 70_000;
     /// An earlier answer.
@@ -164,7 +170,7 @@ pub struct ToolWords {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Renders fragments.
+/// Renders fragments. In templates the filter `framed` frames what others wrote as data.
 pub struct Prompts {
     environment: Environment<'static>,
     version: OnceLock<String>,
@@ -174,6 +180,7 @@ impl Default for Prompts {
     fn default() -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.add_filter("framed", frame::filter);
         Self { environment, version: OnceLock::new() }
     }
 }
@@ -197,6 +204,12 @@ impl Prompts {
             template.to_owned()
         });
         cut(&text, fragment.max_chars)
+    }
+
+    /// What others wrote, framed as data, of at most `max_chars` characters.
+    #[must_use]
+    pub fn framed(&self, text: &str, max_chars: usize) -> String {
+        frame::framed(text, max_chars.min(FRAME.max_chars))
     }
 
     /// What a model is told about a tool: the fragment's text up to the first heading, and each

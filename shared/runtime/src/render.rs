@@ -169,16 +169,19 @@ fn system_text(prompts: &Prompts, fragment: Fragment, run: &Run, tools: &[ToolSp
         fragment,
         json!({"date": date(run.started_at_ms(), language), "files": listed(run.files().all()), "tools": listed_tools(tools), "output_style": style.unwrap_or_default(), "base_prompt": prompt::cut(&asked.base_prompt, MAX_BASE_PROMPT)}),
     );
-    with_note_on_urls(prompts, run, text)
+    with_notes(prompts, run, text)
 }
 
-/// Says what placeholders are, if the model may meet any.
-fn with_note_on_urls(prompts: &Prompts, run: &Run, text: String) -> String {
-    if run.urls().is_empty() {
-        return text;
+/// Says what placeholders are, if the model may meet any, and what is masked, if anything is.
+fn with_notes(prompts: &Prompts, run: &Run, mut text: String) -> String {
+    let settings = &run.asked().settings;
+    let urls = (!run.urls().is_empty()).then_some(prompt::NOTE_URLS);
+    let masked = settings.mask_pii.then_some(prompt::NOTE_MASKED);
+    for note in [urls, masked].into_iter().flatten() {
+        text.push_str("\n\n");
+        text.push_str(&prompts.render(settings.language, note, ()));
     }
-    let note = prompts.render(run.asked().settings.language, prompt::NOTE_URLS, ());
-    format!("{text}\n\n{note}")
+    text
 }
 
 fn style_of(style: OutputStyle) -> Fragment {

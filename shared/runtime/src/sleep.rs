@@ -121,11 +121,7 @@ pub async fn wake<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), 
 ///
 /// # Errors
 /// [`StoreError`] when the alarm may be left. Mail that is left says nothing and expires.
-pub async fn lay_to_rest<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    asked: bool,
-) -> Result<(), StoreError> {
+pub async fn lay_to_rest<P: Ports>(ports: &P, key: &RunKey, asked: bool) -> Result<(), StoreError> {
     let mail = async {
         let mail: Vec<String> = ports.store().mail(key).await?.iter().map(Mail::id).collect();
         if mail.is_empty() { Ok(()) } else { ports.store().delete_mail(key, &mail).await }

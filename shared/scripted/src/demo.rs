@@ -32,6 +32,9 @@ const NO_SCRIPT: &str = "this is the scripted demo model; set OPENAI_API_KEY to 
                          columns region,year,sales)";
 
 pub(crate) fn respond(request: &Request) -> Response {
+    let Some(request) = &request.without_frames() else {
+        return Response::default().error(400, "scripted_demo", Some("no_script"), NO_SCRIPT);
+    };
     let response = summary::respond(request)
         .or_else(|| employees::respond(request))
         .or_else(|| plan::respond(request))

@@ -92,7 +92,33 @@ pub struct Tool {
     pub schema: Value,
 }
 
+/// What stands around text that others wrote: our prompt `frame/untrusted`.
+const FRAME: [&str; 2] = ["<untrusted>\n", "\n</untrusted>"];
+
+/// A body without the frames in its texts.
+fn without_frames(value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            FRAME.iter().fold(text.clone(), |text, frame| text.replace(frame, "")).into()
+        }
+        Value::Array(items) => items.iter().map(without_frames).collect(),
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| (name.clone(), without_frames(value));
+            members.iter().map(member).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
 impl Request {
+    /// The same request, to be read by who looks for what stands in frames. `None` only if it cannot
+    /// be read at all.
+    pub(crate) fn without_frames(&self) -> Option<Self> {
+        let Inner { number, protocol, headers, json, body_bytes, .. } = &*self.inner;
+        let json = without_frames(json);
+        Self::new(*number, *protocol, headers.clone(), json, *body_bytes).ok()
+    }
+
     pub(crate) fn new(
         number: usize,
         protocol: Protocol,

@@ -89,6 +89,7 @@ impl Sim {
             clock: Arc::new(PausedClock::new()),
             tools,
             prompts: Arc::new(Prompts::default()),
+            content: Arc::default(),
             settings: Arc::new(Settings::default()),
         };
         let sim = Self {

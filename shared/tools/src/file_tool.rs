@@ -6,9 +6,7 @@ use djinn_core::feedback::Estimate;
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
-use djinn_core::tool::{
-    Declared, EffectClass, Harmless, Observation, Risk, Shown, ToolSpec,
-};
+use djinn_core::tool::{Declared, EffectClass, Harmless, Observation, Risk, Shown, ToolSpec};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
@@ -91,7 +89,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
             return Err(self.failure(context, prompt::FILE_NOT_TEXT, values));
         };
         let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or_default();
-        let part = Part::of(content, offset, context.max_observe as usize);
+        let content = context.seen(content);
+        let part = Part::of(&content, offset, context.max_observe as usize);
         let values = json!({
             "name": file.name, "start": part.start, "end": part.end, "total": part.total,
             "more": part.end < part.total, "text": part.text,

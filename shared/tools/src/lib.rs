@@ -1,5 +1,6 @@
-//! The tools of an agent: each one a file, registered in [`toolbox`].
+//! The tools of an agent: each one a file, registered in [`toolbox`]. Beside them, what checks content.
 
+pub mod content_checker;
 pub mod file_tool;
 pub mod schema;
 

@@ -58,6 +58,7 @@ pub fn world<A: Alarms, I: Invoker>(
     let models = Models::new(djinn_model::Settings::from_vars(var)?, aws.secrets());
     Ok(World {
         tools: djinn_tools::toolbox(Arc::clone(&store), Arc::clone(&prompts)),
+        content: Arc::new(djinn_tools::content_checker::content(var, aws.secrets())?),
         settings: Arc::new(Settings::from_vars(var)?),
         model: Arc::new(models),
         alarms: Arc::new(alarms),

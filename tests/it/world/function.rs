@@ -97,6 +97,7 @@ impl Function {
             clock: Arc::new(SystemClock),
             tools: Toolbox::default(),
             prompts: Arc::new(Prompts::default()),
+            content: Arc::default(),
             settings: Arc::new(quick()),
         };
         Self { executor: Executor { ports }, host, aws, _stores: stores }

@@ -114,9 +114,8 @@ fn read(fields: &Fields, caller: Caller) -> Result<Answered, Refusal> {
         None => fields.needed("feedback")?,
         Some(_) => fields.text("feedback")?.unwrap_or("modify"),
     };
-    let answer = Answer::read(words, parameters).map_err(|(code, problem)| {
-        Refusal::from(Failure::new(code, problem)).about("feedback")
-    })?;
+    let answer = Answer::read(words, parameters)
+        .map_err(|(code, problem)| Refusal::from(Failure::new(code, problem)).about("feedback"))?;
     let comment = fields.text("comment")?.unwrap_or_default();
     if comment.len() > MAX_COMMENT {
         let problem = format!("`comment` has at most {MAX_COMMENT} bytes");
@@ -157,7 +156,8 @@ async fn run_of<P: Ports<Store = AwsStore>>(
                 Some(_) => named,
                 None => {
                     let session = SessionKey { tenant: caller.tenant.clone(), session };
-                    let view = store.session(&session).await.map_err(|error| unavailable(&error))?;
+                    let view =
+                        store.session(&session).await.map_err(|error| unavailable(&error))?;
                     of(view.active.ok_or(ErrorCode::RunNotFound)?)
                 }
             }

@@ -54,12 +54,11 @@ mod tests {
     #[test]
     fn it_is_off_until_it_is_set_and_agents_may_differ() {
         assert_eq!(set("").unwrap(), (FeedbackSettings::default(), BTreeMap::new()));
-        let (everywhere, agents) = set(
-            r#"{"enabled": true, "timeout": 60, "on_timeout": "stop", "risk": "high",
+        let (everywhere, agents) =
+            set(r#"{"enabled": true, "timeout": 60, "on_timeout": "stop", "risk": "high",
                 "require-confirmation-tools": ["send"], "costThreshold": {"token": 5},
-                "agents": {"react": {"enabled": false}}}"#,
-        )
-        .unwrap();
+                "agents": {"react": {"enabled": false}}}"#)
+            .unwrap();
         let cost = CostThreshold { token: 5, ..CostThreshold::default() };
         let wanted = FeedbackSettings {
             enabled: true,

@@ -15,7 +15,9 @@ use crate::agent_loop::AgentLoop;
 use crate::code::{ErrorCode, Failure};
 use crate::effect::{AskHuman, Delivery, Effect};
 use crate::entry::Event;
-use crate::feedback::{About, Answer, Answered, Ask, Estimate, Interrupt, MAX_INTERRUPT, Refusal, Settled};
+use crate::feedback::{
+    About, Answer, Answered, Ask, Estimate, Interrupt, MAX_INTERRUPT, Refusal, Settled,
+};
 use crate::id::{FeedbackId, MessageId, TaskId, sha256};
 use crate::input::Interrupted;
 use crate::status::RunStatus;
@@ -167,7 +169,8 @@ impl Run {
             self.asking.changed();
             return None;
         }
-        let group = first.id.as_str().rsplit_once('.').map_or(first.id.as_str(), |(group, _)| group);
+        let group =
+            first.id.as_str().rsplit_once('.').map_or(first.id.as_str(), |(group, _)| group);
         let event = Event::FeedbackAsked {
             feedback: FeedbackId::new(group).unwrap_or_else(|_| first.id.clone()),
             reasoning: reasoning.to_owned(),
@@ -211,7 +214,16 @@ impl Run {
         let digest = sha256(id.as_str().as_bytes());
         let about = About::ModelInterrupted { message: message.clone(), interrupt };
         let (risk, estimate) = (Risk::Low, Estimate::default());
-        Some(Ask { id, task: None, about, risk, why: Vec::new(), estimate, digest, expires_at_ms: None })
+        Some(Ask {
+            id,
+            task: None,
+            about,
+            risk,
+            why: Vec::new(),
+            estimate,
+            digest,
+            expires_at_ms: None,
+        })
     }
 
     /// Takes an answer. `None` if it changes nothing.

@@ -63,6 +63,11 @@ impl Run {
         }
         let last_words = self.conversation.last_words().to_owned();
         let files = self.produced.deliverable();
+        // Nothing stands in for an answer that may not be given.
+        if failure.code.is_about_content() {
+            let failure = Some(failure.clone());
+            return Some(self.end(RunStatus::Failed, String::new(), files, failure, at_ms));
+        }
         Some(match &self.phase {
             // The work is done and the agent said what came of it: that is the answer then.
             Phase::Summarizing(Summarizing { because: None, .. }) if !last_words.is_empty() => {

@@ -101,7 +101,9 @@ impl PlanSolve {
         }
         let alone = self.tasks.len() == 1;
         let at_work = self.tasks.iter().filter(|task| task.share.is_some());
-        at_work.map(|task| Effect::Dispatch(Dispatch { task: task.id.clone(), alone, waits: false })).collect()
+        at_work
+            .map(|task| Effect::Dispatch(Dispatch { task: task.id.clone(), alone, waits: false }))
+            .collect()
     }
 
     pub(super) fn is_tainted(&self) -> bool {

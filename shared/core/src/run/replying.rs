@@ -75,7 +75,11 @@ impl Run {
         Some(events)
     }
 
-    pub(super) fn replied(&mut self, replied: &ModelReplied, at_ms: i64) -> Option<Vec<(String, Event)>> {
+    pub(super) fn replied(
+        &mut self,
+        replied: &ModelReplied,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
         if replied.message.is_employees() {
             return self.employees_named(replied);
         }

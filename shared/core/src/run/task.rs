@@ -198,6 +198,14 @@ impl Run {
             true => Vec::new(),
             false => joining(&self.conversation),
         };
-        TaskEnded { report, status, failure, files, spent: self.spent, turns, tainted: self.is_tainted() }
+        TaskEnded {
+            report,
+            status,
+            failure,
+            files,
+            spent: self.spent,
+            turns,
+            tainted: self.is_tainted(),
+        }
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn without_closing(run: &str) -> &str {
 }
 
 /// The URLs of a text, with where they begin.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut from = 0;
     std::iter::from_fn(move || {
         let start = start_of(text, from, None)?;

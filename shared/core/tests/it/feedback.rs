@@ -171,9 +171,21 @@ fn what_is_asked_about_is_what_the_settings_say() {
             false,
             nothing(),
         ),
-        ("only high", FeedbackSettings { risk: Risk::High, ..on.clone() }, medium, false, nothing()),
+        (
+            "only high",
+            FeedbackSettings { risk: Risk::High, ..on.clone() },
+            medium,
+            false,
+            nothing(),
+        ),
         ("sends, untainted", FeedbackSettings::default(), sending.clone(), false, nothing()),
-        ("sends, tainted", FeedbackSettings::default(), sending.clone(), true, vec![Why::Untrusted]),
+        (
+            "sends, tainted",
+            FeedbackSettings::default(),
+            sending.clone(),
+            true,
+            vec![Why::Untrusted],
+        ),
         (
             "the guard is above what is confirmed",
             FeedbackSettings { auto_confirm: named(), ..on },

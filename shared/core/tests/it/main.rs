@@ -13,11 +13,13 @@
 mod budget;
 mod client;
 mod compacting;
+mod deny;
 mod early;
 mod employees;
 mod feedback;
 mod golden;
 mod machine;
+mod masking;
 mod plan;
 mod plan_solve;
 mod projection;

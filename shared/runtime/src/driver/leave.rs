@@ -33,8 +33,7 @@ impl<P: Ports> Driver<P> {
         if status == RunStatus::Paused {
             self.park().await;
         }
-        let slept =
-            fall_asleep(&self.ports, &self.key, &session, &self.lease, status, &self.heard);
+        let slept = fall_asleep(&self.ports, &self.key, &session, &self.lease, status, &self.heard);
         match slept.await {
             Ok(Slept::Asleep) => {
                 self.tell_client_how_to_go_on();

@@ -69,7 +69,6 @@ impl<P: Ports> Driver<P> {
             self.look_after_tasks(now_ms);
         }
         self.reached(now_ms)
-
     }
 
     /// What the run is to be told because of the time.

@@ -12,11 +12,13 @@ use djinn_core::id::MessageId;
 use djinn_core::input::{Input, Interrupted, ModelReplied, Reply, Window};
 use djinn_core::preview::Live;
 use djinn_core::run::Run;
+use djinn_core::settings::Role;
 use expanded::expanded;
 use pieces::Pieces;
 use tokio::sync::mpsc;
 
 use crate::deadline::Deadline;
+use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
 use crate::port::{Ports, RunKey};
@@ -60,7 +62,13 @@ impl<P: Ports> Call<P> {
                 Err(failure) => return vec![self.failed(failure)],
             };
             let (sent_text, error) = match self.attempt(&rendered).await {
-                Ok(reply) => return vec![replied(&self.call.message, reply, rendered, limit)],
+                Ok(reply) => {
+                    let usage = reply.usage;
+                    return match self.let_out(reply).await {
+                        Ok(reply) => vec![replied(&self.call.message, reply, rendered, limit)],
+                        Err(failure) => self.held_back(&failure, usage),
+                    };
+                }
                 Err(failed_attempt) => failed_attempt,
             };
             let call = &rendered.request.call;
@@ -103,7 +111,7 @@ impl<P: Ports> Call<P> {
     /// One attempt. An error comes with whether the attempt had sent text.
     async fn attempt(&self, rendered: &Rendered) -> Result<Reply, (bool, ModelError)> {
         let urls = self.run.urls();
-        let mut pieces = Pieces::new(&self.call, urls);
+        let mut pieces = Pieces::new(&self.call, urls, &self.ports.content().deny);
         let clock = self.ports.clock();
         // Nobody listens any more when the driver has gone; the reply still counts.
         let send = |preview| drop(self.previews.send(Live::Piece(preview)));
@@ -146,6 +154,44 @@ impl<P: Ports> Call<P> {
         }
         clock.sleep(delay).await;
         true
+    }
+
+    /// Lets a reply out, if it may be seen. One that may be the answer, since it asks for no tool, is
+    /// checked as that.
+    async fn let_out(&self, mut reply: Reply) -> Result<Reply, Failure> {
+        let content = self.ports.content();
+        let may_answer = match self.call.role {
+            Role::Compactor => return Ok(reply),
+            Role::Executor | Role::Employees => false,
+            Role::React | Role::Planner | Role::Summary => {
+                reply.calls.is_empty() && !reply.text.trim().is_empty()
+            }
+        };
+        content.allow_reply(&reply)?;
+        if may_answer && content.checks.is_some() {
+            let asked = self.run.asked();
+            let check = Check {
+                direction: Direction::Out,
+                text: &reply.text,
+                tenant: &asked.tenant,
+                user: &asked.user,
+                session: &asked.session,
+                run: &self.key.run,
+            };
+            if let Some(text) = content.pass(check).await? {
+                reply.text = text;
+            }
+        }
+        Ok(reply)
+    }
+
+    /// What was shown of the reply is void, and it is never recorded; what it cost is.
+    fn held_back(&self, failure: &Failure, usage: Usage) -> Vec<Input> {
+        let ModelCall { message, attempt, .. } = &self.call;
+        let (message, attempt, failure) = (message.clone(), *attempt, failure.clone());
+        tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
+        let void = Input::AttemptFailed { message, attempt, failure: failure.clone(), usage };
+        vec![void, self.failed(failure)]
     }
 
     fn broke_off(&self, error: &ModelError, failed: u32) -> Vec<Input> {

@@ -49,6 +49,7 @@ impl<P: Ports> Call<P> {
             round: run.round,
             language: asked.settings.language,
             max_observe: asked.settings.max_observe,
+            mask_pii: asked.settings.mask_pii,
         };
         Self { ports, key, context, run, timeout }
     }
@@ -68,8 +69,11 @@ impl<P: Ports> Call<P> {
             let started_ms = clock.now_ms();
             let outcome = match self.run_within_time().await {
                 Ok(observation) => Outcome::Done(self.observed(observation).await),
-                Err(ToolFailure::Failed { reason, detail }) => Outcome::Failed { reason, detail },
-                Err(ToolFailure::Interrupted(interrupt)) => {
+                Err(ToolFailure::Failed { reason, detail }) => {
+                    Outcome::Failed { reason, detail: self.context.seen(&detail).into_owned() }
+                }
+                Err(ToolFailure::Interrupted(mut interrupt)) => {
+                    interrupt.message = self.context.seen(&interrupt.message).into_owned();
                     tracing::warn!(code = interrupt.code, "tool interrupted");
                     return vec![Input::Interrupted { of: Interrupted::Call(call), interrupt }];
                 }
@@ -118,6 +122,7 @@ impl<P: Ports> Call<P> {
     async fn observed(&self, mut observation: Observation) -> Observation {
         let max = self.context.max_observe as usize;
         let text = readable(&observation.text);
+        let text = self.context.seen(&text).into_owned();
         let characters = text.chars().count();
         if characters > max {
             observation.whole = self.keep_whole(&text, characters).await;

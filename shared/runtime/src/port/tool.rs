@@ -1,11 +1,13 @@
 //! Tools, and the registry that holds them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use djinn_core::feedback::Interrupt;
 use djinn_core::id::{CallId, FileName, RunId, TaskId};
+use djinn_core::masking::mask;
 use djinn_core::settings::Language;
 use djinn_core::tool::{FailReason, Observation, ToolSpec};
 use serde_json::{Map, Value};
@@ -36,9 +38,18 @@ pub struct ToolContext {
     pub language: Language,
     /// Characters of its text that the model will see.
     pub max_observe: u32,
+    /// Whether what identifies a person is masked in what it answers.
+    pub mask_pii: bool,
 }
 
 impl ToolContext {
+    /// A text of the world as this run may see it. A tool that answers with parts of one asks for it
+    /// before it cuts; every answer as a whole is masked by whoever called the tool.
+    #[must_use]
+    pub fn seen<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.mask_pii { mask(text) } else { Cow::Borrowed(text) }
+    }
+
     /// What a receiver tells a repeat of this call by.
     #[must_use]
     pub fn idempotency_key(&self) -> String {

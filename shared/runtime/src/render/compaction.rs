@@ -6,7 +6,7 @@ use djinn_core::run::Run;
 use serde_json::json;
 
 use super::record::{Entry, of_history, of_items};
-use super::{Said, with_note_on_urls};
+use super::{Said, with_notes};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
@@ -34,6 +34,7 @@ pub(super) fn said(
     let frame = render(prompts, run, part, &[]);
     level_out(prompts, run, &mut entries, limit.saturating_sub(count(&frame)), &count);
 
+    let mut entries: Vec<Entry> = entries.into_iter().map(|entry| entry.framed(prompts)).collect();
     let mut pieces = vec![Piece { label: "compact", texts: vec![&frame], pinned: true }];
     pieces.extend(entries.iter().map(|entry| Piece {
         label: "history",
@@ -77,5 +78,5 @@ fn render(prompts: &Prompts, run: &Run, part: Part, history: &[Entry]) -> String
     let values = json!({"query": conversation.question, "earlier": earlier, "history": history,
         "files": conversation.files_of(part)});
     let text = prompts.render(run.asked().settings.language, prompt::COMPACT_REQUEST, values);
-    with_note_on_urls(prompts, run, text)
+    with_notes(prompts, run, text)
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::group::{Group, Kind};
 use crate::port::model::Message;
+use crate::prompt::frame::mended;
 use crate::prompt::{self, Prompts};
 
 /// Tokens of the words that say what was left out, at most.
@@ -84,6 +85,7 @@ impl Room<'_> {
     fn words_between(&self, short: &Shortened<'_>, whole: Option<&FileName>) -> String {
         let file = whole.map_or("", FileName::as_str);
         let Shortened { head, tail, left_out, characters } = short;
+        let (head, tail) = mended(head, tail);
         let values = json!({"head": head, "tail": tail, "left_out": left_out,
             "characters": characters, "file": file});
         self.prompts.render(self.language, prompt::OUTCOME_SHORTENED, values)

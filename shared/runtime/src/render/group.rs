@@ -10,7 +10,7 @@ use djinn_core::settings::Language;
 use djinn_core::tool::{Arguments, Call, Outcome};
 use serde_json::{Value, json};
 
-use super::outcome::outcome_text;
+use super::outcome::{Frames, outcome_text};
 use super::plan;
 use crate::port::model::{Message, PastCall, ToolResult};
 use crate::prompt::{self, Prompts};
@@ -162,7 +162,7 @@ pub(super) fn groups(
     limit: u64,
 ) -> Vec<Group> {
     let earlier = conversation.compacted.iter().map(|compacted| {
-        let text = earlier_text(prompts, language, compacted);
+        let text = earlier_text(prompts, language, compacted, Frames::Own);
         Group::new(Kind::Earlier, "earlier", vec![Message::User(text)])
     });
     let history = conversation.history.iter().map(|exchange| {
@@ -202,9 +202,15 @@ pub(super) fn groups(
 }
 
 /// What older turns were summed up to, as the model reads it.
-pub(super) fn earlier_text(prompts: &Prompts, language: Language, compacted: &Compacted) -> String {
+pub(super) fn earlier_text(
+    prompts: &Prompts,
+    language: Language,
+    compacted: &Compacted,
+    frames: Frames,
+) -> String {
     let Compacted { text, turns, files, .. } = compacted;
-    let values = json!({"text": text, "turns": turns, "files": files});
+    let bare = frames == Frames::Around;
+    let values = json!({"text": text, "turns": turns, "files": files, "bare": bare});
     prompts.render(language, prompt::COMPACT_EARLIER, values)
 }
 
@@ -238,7 +244,7 @@ fn turn_messages(prompts: &Prompts, language: Language, turn: &Turn) -> Vec<Mess
         let results = turn.calls.iter().map(|(call, outcome)| ToolResult {
             id: call.id.clone(),
             tool: call.tool.clone(),
-            text: outcome_text(prompts, language, call, outcome),
+            text: outcome_text(prompts, language, call, outcome, Frames::Own),
         });
         messages.push(Message::ToolResults(results.collect()));
     }

@@ -7,23 +7,38 @@ use serde_json::json;
 use super::plan::plan_text;
 use crate::prompt::{self, Fragment, Prompts};
 
+/// Characters of an error: with its frame it has its place under the prompt's cap.
+const MAX_ERROR: usize = 10_000;
+
+/// Whether what others wrote is framed where it stands, or with everything around it by who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frames {
+    /// Where it stands.
+    Own,
+    /// With everything around it.
+    Around,
+}
+
 /// What the model reads of an outcome.
 pub(super) fn outcome_text(
     prompts: &Prompts,
     language: Language,
     call: &Call,
     outcome: &Outcome,
+    frames: Frames,
 ) -> String {
+    let bare = frames == Frames::Around;
     match outcome {
         Outcome::Done(Observation { shown: Shown::Plan { plan }, .. }) => {
-            plan_text(prompts, language, plan)
+            plan_text(prompts, language, plan, bare)
         }
         Outcome::Done(observation) => match &observation.whole {
             None => {
-                prompts.render(language, prompt::OUTCOME_DONE, json!({"text": observation.text}))
+                let values = json!({"text": observation.text, "bare": bare});
+                prompts.render(language, prompt::OUTCOME_DONE, values)
             }
             Some(whole) => {
-                let values = json!({"text": observation.text, "shown": observation.text.chars().count(), "characters": whole.characters, "file": whole.file.as_str()});
+                let values = json!({"text": observation.text, "shown": observation.text.chars().count(), "characters": whole.characters, "file": whole.file.as_str(), "bare": bare});
                 prompts.render(language, prompt::OUTCOME_CUT, values)
             }
         },
@@ -36,7 +51,10 @@ pub(super) fn outcome_text(
                 Arguments::Malformed { problem, .. } => problem_name(*problem),
                 Arguments::Parsed(_) => "",
             };
-            let values = json!({"tool": call.tool, "detail": detail, "problem": problem});
+            let is_error = *reason == FailReason::Error;
+            let detail = prompt::cut(detail, if is_error { MAX_ERROR } else { usize::MAX });
+            let values =
+                json!({"tool": call.tool, "detail": detail, "problem": problem, "bare": bare});
             prompts.render(language, fragment_of(*reason), values)
         }
     }

@@ -54,8 +54,9 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
 }
 
 /// The plan after a command.
-pub(super) fn plan_text(prompts: &Prompts, language: Language, plan: &Plan) -> String {
-    prompts.render(language, prompt::PLAN_CHANGED, json!({"plan": lines(plan, |_| true)}))
+pub(super) fn plan_text(prompts: &Prompts, language: Language, plan: &Plan, bare: bool) -> String {
+    let values = json!({"plan": lines(plan, |_| true), "bare": bare});
+    prompts.render(language, prompt::PLAN_CHANGED, values)
 }
 
 /// What came of a round.

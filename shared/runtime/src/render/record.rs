@@ -8,7 +8,7 @@ use djinn_core::tool::Arguments;
 use serde::Serialize;
 use serde_json::json;
 
-use super::outcome::outcome_text;
+use super::outcome::{Frames, outcome_text};
 use crate::prompt::Prompts;
 
 /// One entry of a record.
@@ -16,13 +16,18 @@ use crate::prompt::Prompts;
 pub(super) struct Entry {
     /// Who said it, or what it is.
     pub(super) role: String,
-    /// What was said.
+    /// What was said; framed before it is rendered.
     pub(super) text: String,
 }
 
 impl Entry {
     pub(super) fn new(role: impl Into<String>, text: &str) -> Self {
         Self { role: role.into(), text: text.trim().to_owned() }
+    }
+
+    /// As it stands in a prompt: its text is data.
+    pub(super) fn framed(self, prompts: &Prompts) -> Self {
+        Self { text: prompts.framed(&self.text, usize::MAX), ..self }
     }
 }
 
@@ -68,7 +73,7 @@ pub(super) fn of_items(
                 };
                 entries.push(Entry::new(format!("call {}", call.tool), &arguments));
             }
-            let text = outcome_text(prompts, language, call, outcome);
+            let text = outcome_text(prompts, language, call, outcome, Frames::Around);
             entries.push(Entry::new(format!("tool {}", call.tool), &text));
         }
     }

@@ -5,8 +5,9 @@ use djinn_core::run::Run;
 use serde_json::json;
 
 use super::group::earlier_text;
+use super::outcome::Frames;
 use super::record::{Entry, characters, of_items};
-use super::{Said, listed, with_note_on_urls};
+use super::{Said, listed, with_notes};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
@@ -52,7 +53,7 @@ fn render(prompts: &Prompts, run: &Run, history: &[Entry]) -> String {
         prompt::REACT_SUMMARY,
         json!({"query": asked.question, "history": history, "files": listed(&files)}),
     );
-    with_note_on_urls(prompts, run, text)
+    with_notes(prompts, run, text)
 }
 
 /// What was summed up, if anything was, and then what followed.
@@ -60,11 +61,11 @@ fn entries(prompts: &Prompts, run: &Run, limit: u64) -> Vec<Entry> {
     let (conversation, language) = (run.conversation(), run.asked().settings.language);
     let most = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_EARLIER);
     let earlier = conversation.compacted.iter().map(|compacted| {
-        let text = earlier_text(prompts, language, compacted);
+        let text = earlier_text(prompts, language, compacted, Frames::Around);
         Entry::new("assistant", &prompt::cut(&text, most))
     });
     let items = of_items(prompts, language, &conversation.items, false).into_iter();
     let items =
         items.map(|Entry { role, text }| Entry { role, text: prompt::cut(&text, MAX_ENTRY) });
-    earlier.chain(items).collect()
+    earlier.chain(items).map(|entry| entry.framed(prompts)).collect()
 }

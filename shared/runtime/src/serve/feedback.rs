@@ -94,7 +94,7 @@ pub(super) async fn answer_in_chat<P: Ports>(
 ///
 /// # Errors
 /// `run_not_found`, `feedback_not_found` with what is asked, `feedback_answered` with who was first,
-/// `feedback_stale`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`.
+/// `feedback_stale`, `content_refused`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`.
 pub async fn answer<P: Ports>(
     ports: &P,
     key: &RunKey,
@@ -164,6 +164,7 @@ fn check<P: Ports>(
     asks: &[Ask],
     answer: &Answer,
 ) -> Result<(), Failure> {
+    ports.content().allow_answer(answer)?;
     let Answer::Modify { arguments } = answer else { return Ok(()) };
     let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
     for ask in asks {

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::feedback::answer_in_chat;
 use super::{Driving, unavailable};
+use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, Lease, NewRun, SessionKey, SessionView};
 use crate::port::model::Model;
@@ -68,7 +69,8 @@ const CONTINUE: [&str; 2] = ["continue", "继续"];
 /// `holder` names the driver; see [`super::Serving`].
 ///
 /// # Errors
-/// `request_id_reused`, `session_busy` with the run that is active, or `store_unavailable`.
+/// `request_id_reused`, `session_busy` with the run that is active, `store_unavailable`, or what
+/// [`crate::content::Content::pass`] says.
 pub async fn open<P: Ports>(
     ports: &P,
     question: Question,
@@ -86,7 +88,8 @@ pub async fn open<P: Ports>(
             return Ok(Opened::Existing { key: active, continued: true });
         }
     }
-    match create(ports, question, &key, view, Some(holder)).await? {
+    let replaced = let_in(ports, &question, &key).await?;
+    match create(ports, question, replaced, &key, view, Some(holder)).await? {
         Made::Existing { key, continued } => Ok(Opened::Existing { key, continued }),
         Made::New(made) => Ok(match *made {
             (journal, first, Some(lease)) => {
@@ -124,10 +127,31 @@ pub async fn accept<P: Ports>(ports: &P, question: Question) -> Result<RunKey, F
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    match create(ports, question, &key, view, None).await? {
+    let replaced = let_in(ports, &question, &key).await?;
+    match create(ports, question, replaced, &key, view, None).await? {
         Made::New(..) => Ok(key),
         Made::Existing { key, .. } => Ok(key),
     }
+}
+
+/// Lets a question in: what is asked in its place, if anything. A repeat of a request was let in before.
+async fn let_in<P: Ports>(
+    ports: &P,
+    question: &Question,
+    key: &RunKey,
+) -> Result<Option<String>, Failure> {
+    let content = ports.content();
+    if content.is_open() {
+        return Ok(None);
+    }
+    let known = ports.store().meta(key).await.map_err(|error| unavailable(&error))?;
+    if known.is_some() {
+        return Ok(None);
+    }
+    content.allow(&question.base_prompt)?;
+    let Question { tenant, user, session, text, .. } = question;
+    let (direction, run) = (Direction::In, &key.run);
+    content.pass(Check { direction, text, tenant, user, session, run }).await
 }
 
 /// What came of creating a run.
@@ -138,7 +162,8 @@ enum Made {
 
 async fn create<P: Ports>(
     ports: &P,
-    question: Question,
+    mut question: Question,
+    replaced: Option<String>,
     key: &RunKey,
     view: SessionView,
     holder: Option<&str>,
@@ -146,6 +171,7 @@ async fn create<P: Ports>(
     let now_ms = ports.clock().now_ms();
     let body_hash = question.body_hash();
     let is_continue = question.is_continue();
+    question.text = replaced.unwrap_or(question.text);
     let asked = question.into_asked(ports, view, body_hash.clone());
     let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
     let lease = holder.map(|holder| Lease { holder: holder.to_owned(), until_ms, epoch: 1 });

@@ -6,6 +6,7 @@ use djinn_core::settings::{Language, Mode, Role, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::model::{Message, ModelRequest};
 use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::prompt::frame::OPEN;
 use djinn_runtime::prompt::{self, Prompts};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
@@ -160,7 +161,7 @@ async fn a_turn_that_is_larger_than_the_window_is_shortened() {
     let start = "这是第一行，金价上涨。";
     for result in results {
         let text = &result.text;
-        assert!(text.starts_with(start), "{text}");
+        assert!(text.starts_with(&format!("{OPEN}\n{start}")), "{text}");
         assert!(text.contains("characters are left out here"), "{text}");
         assert!(text.contains("The whole is in the file result-"), "{text}");
         assert!(text.len() > 4_000, "{}", text.len());

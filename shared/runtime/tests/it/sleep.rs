@@ -57,7 +57,8 @@ async fn interleave(schedule: u32) -> (bool, bool) {
 
     let session = SessionKey { tenant: key.tenant.clone(), session };
     let nothing = BTreeSet::new();
-    let mut sleeper = Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, &nothing));
+    let mut sleeper =
+        Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, &nothing));
     let mut waker = Box::pin(wake(&ports, &key, &mail));
     let (mut slept, mut woken) = (None, false);
     let mut bits = (0..).map(|step| schedule >> (step % 32) & 1 == 1);

@@ -80,9 +80,8 @@ fn report_on<'a>(request: &'a Request, step: &str) -> &'a str {
     report.unwrap_or_default()
 }
 
-/// The first line of a report, without the word that says how the step ended.
+/// The first line of a report, behind the word that says how the step ended.
 fn outcome(report: &str) -> &str {
-    let line = report.trim().lines().next().unwrap_or_default();
-    let ends = ["Done. ", "Failed. ", "已完成。", "失败。"];
-    ends.iter().find_map(|end| line.strip_prefix(end)).unwrap_or(line)
+    let ends = ["Done.", "Failed.", "已完成。", "失败。"];
+    report.trim().lines().find(|line| !ends.contains(line)).unwrap_or_default()
 }

@@ -75,6 +75,11 @@ pub(crate) fn tool(name: &str) -> Tool {
     Tool::new(name).with_description("A tool.").with_schema(json!({"type": "object"}))
 }
 
+/// What others wrote, as Djinn frames it.
+fn framed(text: &str) -> String {
+    format!("<untrusted>\n{text}\n</untrusted>")
+}
+
 /// Prompts in one language, as they are in the repository.
 #[derive(Clone, Copy)]
 pub(crate) struct Prompts(pub(crate) &'static str);
@@ -85,7 +90,9 @@ impl Prompts {
         let path = format!("{root}/../../prompts/{}/{name}.md", self.0);
         let template = std::fs::read_to_string(path).unwrap();
         let values = minijinja::Value::from(minijinja::value::Serde(values));
-        let text = minijinja::Environment::new().render_str(&template, values).unwrap();
+        let mut environment = minijinja::Environment::new();
+        environment.add_filter("framed", |text: String| framed(&text));
+        let text = environment.render_str(&template, values).unwrap();
         text.trim().to_owned()
     }
 }
@@ -153,7 +160,7 @@ impl Agent {
             let request = ChatRequest::new(sent).with_system(system.as_str());
             let reply = self.client.ask(request.with_tools(vec![tool("file_tool")])).await?;
             self.lines.push(format!("says {}", reply.text));
-            record.push(json!({"role": "assistant", "text": reply.text}));
+            record.push(json!({"role": "assistant", "text": framed(&reply.text)}));
             if reply.calls.is_empty() {
                 return self.summary(question, &record).await;
             }
@@ -161,7 +168,7 @@ impl Agent {
             let mut responses = Vec::new();
             for call in reply.calls {
                 let result = self.file_tool(&call.fn_arguments);
-                record.push(json!({"role": "tool file_tool", "text": result}));
+                record.push(json!({"role": "tool file_tool", "text": framed(&result)}));
                 responses.push(ToolResponse::from_tool_call(&call, result));
                 content.push(ContentPart::ToolCall(call));
             }
@@ -195,7 +202,8 @@ impl Agent {
             let size = content.len();
             self.files.insert(name.clone(), content);
             self.written.push((name.clone(), text("description")));
-            return self.prompts.render("tool/file_written", json!({"name": name, "size": size}));
+            let values = json!({"name": name, "size": size});
+            return self.done("tool/file_written", values);
         }
         let start = usize::try_from(arguments["offset"].as_u64().unwrap_or(0)).unwrap();
         self.lines.push(format!("gets {name} from {start}"));
@@ -211,8 +219,14 @@ impl Agent {
             "more": end < characters.len(),
             "text": characters[start..end - self.lost].iter().collect::<String>(),
         });
-        self.prompts.render("tool/file_read", values)
+        self.done("tool/file_read", values)
     }
+
+    fn done(&self, prompt: &str, values: Value) -> String {
+        let text = self.prompts.render(prompt, values);
+        self.prompts.render("outcome/done", json!({"text": text}))
+    }
+
     fn failure(&self, prompt: &str, values: Value) -> String {
         let detail = self.prompts.render(prompt, values);
         self.prompts.render("outcome/error", json!({"tool": "file_tool", "detail": detail}))

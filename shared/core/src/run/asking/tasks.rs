@@ -102,7 +102,9 @@ impl Run {
             let id = FeedbackId::new(format!("{task}.{}", ask.id)).ok()?;
             Some(Ask { id, task: Some(task.clone()), ..ask.clone() })
         });
-        let known = |id: &FeedbackId| self.asking.pending.contains_key(id) || self.asking.settled.contains_key(id);
+        let known = |id: &FeedbackId| {
+            self.asking.pending.contains_key(id) || self.asking.settled.contains_key(id)
+        };
         let new: Vec<Ask> = named.filter(|ask| !known(&ask.id)).collect();
         Some(self.ask(new, &told.reasoning, at_ms).into_iter().collect())
     }

@@ -98,7 +98,9 @@ impl Translator {
             Language::En => {
                 "Waiting for you. Answer with `confirm`, `skip` or `stop`, or say what to do instead."
             }
-            Language::Zh => "正在等待您的答复：请回复“confirm”“skip”或“stop”，或直接说明应如何处理。",
+            Language::Zh => {
+                "正在等待您的答复：请回复“confirm”“skip”或“stop”，或直接说明应如何处理。"
+            }
         };
         (!asked.is_empty()).then(|| format!("{}\n\n{answers}", asked.join("\n")))
     }

@@ -1,5 +1,6 @@
 //! The pieces of one reply: what viewers are shown while it comes.
 
+use djinn_core::deny::{DenyList, Gate};
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
 use djinn_core::input::Reply;
@@ -26,12 +27,17 @@ pub(super) struct Pieces {
 /// A text as far as it is shown.
 struct Shown {
     expander: Expander,
+    gate: Gate,
     bytes: u64,
 }
 
 impl Pieces {
-    pub(super) fn new(call: &ModelCall, urls: &Urls) -> Self {
-        let nothing = || Shown { expander: Expander::new(urls.clone()), bytes: 0 };
+    /// What holds a phrase of `deny` is not shown from that phrase on.
+    pub(super) fn new(call: &ModelCall, urls: &Urls, deny: &DenyList) -> Self {
+        let nothing = || {
+            let gate = Gate::new(deny.clone());
+            Shown { expander: Expander::new(urls.clone()), gate, bytes: 0 }
+        };
         Self {
             message: call.message.clone(),
             attempt: call.attempt,
@@ -44,6 +50,8 @@ impl Pieces {
 
     pub(super) fn take(&mut self, delta: Delta<'_>, at_ms: i64) -> Option<Preview> {
         let text = self.shown(delta.kind).expander.push(delta.text);
+        let text = self.for_reading(delta.kind, text);
+        let text = self.shown(delta.kind).gate.push(&text);
         self.preview(delta.kind, text, at_ms)
     }
 
@@ -52,6 +60,9 @@ impl Pieces {
         let kinds = [TextKind::Reasoning, TextKind::Text].into_iter();
         let rest = kinds.filter_map(|kind| {
             let text = self.shown(kind).expander.finish(end_of(reply, kind));
+            let text = self.for_reading(kind, text);
+            let gate = &mut self.shown(kind).gate;
+            let text = gate.push(&text) + &gate.finish();
             self.preview(kind, text, at_ms)
         });
         rest.collect()
@@ -68,11 +79,14 @@ impl Pieces {
         }
     }
 
-    fn preview(&mut self, kind: TextKind, text: String, at_ms: i64) -> Option<Preview> {
-        let text = match (kind, &mut self.deliverables) {
+    fn for_reading(&mut self, kind: TextKind, text: String) -> String {
+        match (kind, &mut self.deliverables) {
             (TextKind::Text, Some(tail)) => tail.take(&text),
             (TextKind::Text, None) | (TextKind::Reasoning, _) => text,
-        };
+        }
+    }
+
+    fn preview(&mut self, kind: TextKind, text: String, at_ms: i64) -> Option<Preview> {
         if text.is_empty() || self.hidden {
             return None;
         }
@@ -132,7 +146,7 @@ mod tests {
         let message = MessageId::turn(1);
         let tool_choice = ToolChoice::Auto;
         let call = ModelCall { message, role, attempt: 1, failed: 0, tool_choice, round: 0 };
-        let mut pieces = Pieces::new(&call, urls);
+        let mut pieces = Pieces::new(&call, urls, &DenyList::new(&["ex x"]).unwrap());
         let (first, second) = reply.text.split_at(at);
         let delta = |text| Delta { kind: TextKind::Text, text };
         let mut previews: Vec<Preview> =
@@ -149,7 +163,7 @@ mod tests {
     proptest! {
         #[test]
         fn previews_add_up_to_the_text_of_the_journal(
-            words in proptest::collection::vec("https://[0-3]|[ .,)x/见]|\\$\\$\\$", 0..9),
+            words in proptest::collection::vec("https://[0-3]|[ .,)x/见]|\\$\\$\\$| e|ex", 0..9),
             cut in any::<prop::sample::Index>(),
             finish in prop_oneof![Just(Finish::Done), Just(Finish::Length)],
         ) {
@@ -158,6 +172,12 @@ mod tests {
             let reply = Reply { text: words.concat(), finish, ..Reply::default() };
             let at = reply.text.floor_char_boundary(cut.index(reply.text.len() + 1));
             let whole = expanded(reply.clone(), &urls).text;
+            let is_denied = DenyList::new(&["ex x"]).unwrap().denies(&whole);
+            if is_denied {
+                let shown = shown(Role::React, &urls, &reply, at);
+                prop_assert!(whole.starts_with(&shown) && !shown.contains("ex x"), "{shown}");
+                return Ok(());
+            }
             prop_assert_eq!(&shown(Role::React, &urls, &reply, at), &whole);
             let (answer, _) = whole.split_once(DELIVERABLES_MARK).unwrap_or((&whole, ""));
             prop_assert_eq!(shown(Role::Summary, &urls, &reply, at), answer);

@@ -1,0 +1,68 @@
+//! E-mail addresses.
+
+use std::ops::Range;
+
+use super::{byte, byte_before};
+
+/// What stands before the `@` of a Git remote, which is an address of a server.
+const GIT: &str = "git";
+
+/// The fewest letters of a top-level domain.
+const MIN_TOP_LEVEL: usize = 2;
+
+/// Finds the addresses in a part of a text.
+pub(super) fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+    let part = text.get(within.clone()).unwrap_or_default();
+    for (at, _) in part.match_indices('@') {
+        let at = within.start + at;
+        let start = local_start(text, at, within.start);
+        let local = text.get(start..at).unwrap_or_default();
+        let is_name = local != GIT && local.bytes().any(|byte| byte.is_ascii_alphanumeric());
+        if let Some(end) = domain_end(text, at + 1, within.end).filter(|_| is_name) {
+            found.push(start..end);
+        }
+    }
+}
+
+fn local_start(text: &str, at: usize, from: usize) -> usize {
+    let mut start = at;
+    while start > from && byte_before(text, start, 1).is_some_and(is_local) {
+        start -= 1;
+    }
+    start
+}
+
+fn is_local(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'%' | b'+' | b'-')
+}
+
+/// The end of the longest domain that begins here.
+fn domain_end(text: &str, start: usize, to: usize) -> Option<usize> {
+    let (mut at, mut end) = (start, None);
+    let mut labels = 0;
+    loop {
+        let label = at;
+        let letters = skip(text, at, to, |byte| byte.is_ascii_alphabetic());
+        at = skip(text, at, to, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if at == label {
+            return end;
+        }
+        labels += 1;
+        let is_word_on = byte(text, letters).is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if labels > 1 && letters - label >= MIN_TOP_LEVEL && !is_word_on {
+            end = Some(letters);
+        }
+        if at >= to || byte(text, at) != Some(b'.') {
+            return end;
+        }
+        at += 1;
+    }
+}
+
+fn skip(text: &str, from: usize, to: usize, is_in: impl Fn(u8) -> bool) -> usize {
+    let mut at = from;
+    while at < to && byte(text, at).is_some_and(&is_in) {
+        at += 1;
+    }
+    at
+}

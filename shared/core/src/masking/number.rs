@@ -1,0 +1,140 @@
+//! Runs of digits, and whether what stands around them lets them be a number of their own.
+
+use std::ops::Range;
+
+use super::{byte, byte_before, card, phone};
+
+/// The most digits of any number that is looked for.
+const MAX_DIGITS: usize = 19;
+
+/// Marks before a number that is an amount or an order's.
+const NOT_BEFORE: [char; 6] = ['$', '¥', '￥', '€', '£', '#'];
+
+/// Finds the numbers in a part of a text.
+pub(super) fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+    let mut at = within.start;
+    while at < within.end {
+        if !is_digit(text, at) {
+            at += 1;
+            continue;
+        }
+        let run_end = digits_end(text, at, within.end);
+        let end = phone::international(text, at, within.end).or_else(|| {
+            let looked_for = [resident_id, social_security, card::end, phone::mobile];
+            let begins = begins_anew(text, at);
+            begins.then(|| looked_for.iter().find_map(|end| end(text, at, within.end))).flatten()
+        });
+        if let Some(end) = end {
+            found.push(at..end);
+        }
+        at = end.unwrap_or(run_end);
+    }
+}
+
+/// Groups of digits with one separator between each two.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub(super) digits: Vec<u8>,
+    /// Digits of each group, and where it ends.
+    pub(super) groups: Vec<(usize, usize)>,
+}
+
+impl Groups {
+    /// The groups that begin at `at`, as long as the separator stays the same: so many as have, all
+    /// together, no more digits than any number.
+    pub(super) fn at(text: &str, at: usize, to: usize) -> Self {
+        let (mut groups, mut start, mut separator) = (Self::default(), at, None);
+        loop {
+            let end = digits_end(text, start, to.min(start + MAX_DIGITS + 1));
+            let run = text.get(start..end).unwrap_or_default();
+            if run.is_empty() || groups.digits.len() + run.len() > MAX_DIGITS {
+                return groups;
+            }
+            groups.digits.extend(run.bytes().map(|digit| digit - b'0'));
+            groups.groups.push((run.len(), end));
+            let next = byte(text, end).filter(|byte| matches!(byte, b' ' | b'-'));
+            if next.is_none() || end >= to || separator.is_some_and(|known| next != Some(known)) {
+                return groups;
+            }
+            (separator, start) = (next, end + 1);
+        }
+    }
+
+    /// How many digits each group has.
+    pub(super) fn lengths(&self) -> Vec<usize> {
+        self.groups.iter().map(|(length, _)| *length).collect()
+    }
+}
+
+pub(super) fn is_digit(text: &str, at: usize) -> bool {
+    byte(text, at).is_some_and(|byte| byte.is_ascii_digit())
+}
+
+/// Where a run of digits ends.
+pub(super) fn digits_end(text: &str, from: usize, to: usize) -> usize {
+    let mut at = from;
+    while at < to && is_digit(text, at) {
+        at += 1;
+    }
+    at
+}
+
+/// Whether a number may begin here: not in the middle of a word, a fraction, an amount or a longer
+/// number. What was masked before counts as it did then.
+fn begins_anew(text: &str, at: usize) -> bool {
+    let joins = byte_before(text, at, 2);
+    let was_digit = |byte: u8| byte.is_ascii_digit() || byte == b'*';
+    match byte_before(text, at, 1) {
+        None => true,
+        Some(b'.') => !joins.is_some_and(was_digit),
+        Some(b'-' | b'+') => {
+            !joins.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'*')
+        }
+        Some(byte) if byte.is_ascii_alphanumeric() || byte == b'_' => false,
+        Some(_) => !text.get(..at).is_some_and(|before| before.ends_with(NOT_BEFORE)),
+    }
+}
+
+/// Whether a number may end here: no word and no number goes on.
+pub(super) fn ends_here(text: &str, at: usize) -> bool {
+    match byte(text, at) {
+        Some(b'-') => !byte(text, at + 1).is_some_and(|byte| byte.is_ascii_digit() || byte == b'*'),
+        Some(byte) => !byte.is_ascii_alphanumeric() && byte != b'_',
+        None => true,
+    }
+}
+
+/// A resident ID of China: six digits of a place, the day of birth, three digits, and a check
+/// character that makes the weighted sum 1 modulo 11.
+fn resident_id(text: &str, at: usize, to: usize) -> Option<usize> {
+    const WEIGHTS: [u32; 17] = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2];
+    let run_end = digits_end(text, at, to.min(at + MAX_DIGITS));
+    let (end, check) = match run_end - at {
+        18 => (run_end, u32::from(byte(text, run_end - 1)? - b'0')),
+        17 if run_end < to && matches!(byte(text, run_end), Some(b'X' | b'x')) => (run_end + 1, 10),
+        _ => return None,
+    };
+    let digits: Vec<u32> =
+        text.get(at..at + 17)?.bytes().map(|digit| u32::from(digit - b'0')).collect();
+    let number = |part: Range<usize>| {
+        digits.get(part).map_or(0, |part| part.iter().fold(0, |number, digit| number * 10 + digit))
+    };
+    let is_day = (1..=12).contains(&number(10..12)) && (1..=31).contains(&number(12..14));
+    let is_born = (1800..=2199).contains(&number(6..10)) && number(0..2) >= 11;
+    let sum: u32 = digits.iter().zip(WEIGHTS).map(|(digit, weight)| digit * weight).sum();
+    let fits = (sum + check) % 11 == 1;
+    (is_day && is_born && fits && ends_here(text, end)).then_some(end)
+}
+
+/// A social security number of the USA, which never has zeros alone in a part.
+fn social_security(text: &str, at: usize, to: usize) -> Option<usize> {
+    let number = text.get(at..at + 11).filter(|_| at + 11 <= to)?;
+    let [area, group, serial] =
+        <[&str; 3]>::try_from(number.split('-').collect::<Vec<_>>()).ok()?;
+    let all_digits =
+        [area, group, serial].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+    let is_written_so = all_digits && (area.len(), group.len()) == (3, 2);
+    let is_given_out = area != "000" && area != "666" && area < "900";
+    let is_one = is_written_so && is_given_out && group != "00" && serial != "0000";
+    (is_one && ends_here(text, at + 11)).then_some(at + 11)
+}

@@ -1,0 +1,84 @@
+//! Phone numbers.
+
+use super::number::{Groups, digits_end, ends_here, is_digit};
+use super::{byte, byte_before};
+
+/// The fewest digits of a number in the international form, its country's included.
+const MIN_DIGITS: usize = 8;
+
+/// The most digits (ITU-T E.164).
+const MAX_DIGITS: usize = 15;
+
+/// What may stand between two groups of digits, the longer first.
+const BETWEEN: [&str; 9] = [" (", "-(", ") ", ")-", " ", "-", ".", "(", ")"];
+
+/// Groups of a mobile number of mainland China, with its prefix or without.
+const MOBILE: [&[usize]; 10] = [
+    &[11],
+    &[3, 4, 4],
+    &[3, 8],
+    &[2, 11],
+    &[2, 3, 4, 4],
+    &[2, 3, 8],
+    &[4, 11],
+    &[4, 3, 4, 4],
+    &[13],
+    &[15],
+];
+
+/// The end of a number in the international form, if its `+` stands before `at`.
+pub(super) fn international(text: &str, at: usize, to: usize) -> Option<usize> {
+    if byte_before(text, at, 1) != Some(b'+') || byte(text, at) == Some(b'0') {
+        return None;
+    }
+    let most = most_digits(text.get(at..).unwrap_or_default());
+    let (mut start, mut digits, mut longest) = (at, 0, None);
+    loop {
+        let end = digits_end(text, start, to.min(start + MAX_DIGITS + 1));
+        digits += end - start;
+        if digits > most {
+            return longest;
+        }
+        let word_goes_on =
+            byte(text, end).is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if digits >= MIN_DIGITS && !word_goes_on {
+            longest = Some(end);
+        }
+        let rest = text.get(end..to).unwrap_or_default();
+        let between = BETWEEN.iter().find(|between| rest.starts_with(**between));
+        start = match between {
+            Some(between) if is_digit(text, end + between.len()) => end + between.len(),
+            Some(_) | None => return longest,
+        };
+        if start >= to {
+            return longest;
+        }
+    }
+}
+
+/// What follows a number of a country whose numbers have a known length is another number.
+fn most_digits(number: &str) -> usize {
+    match number.as_bytes() {
+        [b'1', ..] => 11,
+        [b'8', b'6', ..] => 13,
+        _ => MAX_DIGITS,
+    }
+}
+
+/// The end of a mobile number of mainland China.
+pub(super) fn mobile(text: &str, at: usize, to: usize) -> Option<usize> {
+    let groups = Groups::at(text, at, to);
+    let lengths = groups.lengths();
+    let written = MOBILE.iter().filter(|written| lengths.starts_with(written));
+    written
+        .filter_map(|written| {
+            let count: usize = written.iter().sum();
+            let digits = groups.digits.get(..count)?;
+            let (prefix, number) = digits.split_at(count.checked_sub(11)?);
+            let is_prefix = matches!(prefix, [] | [8, 6] | [0, 0, 8, 6]);
+            let is_mobile = matches!(number, [1, 3..=9, ..]);
+            let (_, end) = groups.groups.get(written.len() - 1)?;
+            (is_prefix && is_mobile && ends_here(text, *end)).then_some(*end)
+        })
+        .max()
+}

@@ -1,0 +1,234 @@
+//! A checker of content behind HTTP.
+//!
+//! `POST`ed `{"direction": "in" | "out", "text", "tenant", "user", "session", "run"}` it answers 200 with
+//! `{"verdict": "allow"}`, `{"verdict": "refuse", "reason"?}` or `{"verdict": "replace", "text"}`.
+
+use std::time::Duration;
+
+use djinn_core::deny::DenyList;
+use djinn_runtime::content::{Checks, Content};
+use djinn_runtime::port::checker::{Check, Checker, NoVerdict, Verdict};
+use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
+use djinn_runtime::port::tool::BoxFuture;
+use djinn_runtime::settings::{BadSetting, number};
+use reqwest::{Client, StatusCode, Url, redirect};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+/// Bytes of an answer; a text in the place of another has to be in it.
+const MAX_ANSWER: usize = 512 * 1024;
+
+/// Bytes of a text in the place of another.
+const MAX_TEXT: usize = 64 * 1024;
+
+/// How long the checker may take, unless a deployment says otherwise.
+const TIMEOUT_MS: u64 = 3_000;
+
+/// What a deployment says of content: `DJINN_DENY_LIST`, `DJINN_CONTENT_CHECKER`,
+/// `DJINN_CONTENT_CHECKER_KEY`, `DJINN_CONTENT_CHECKER_TIMEOUT_MS` and `DJINN_CONTENT_CHECKER_FAILS`.
+///
+/// # Errors
+/// [`BadSetting`] names the variable.
+pub fn content<S: Secrets + 'static>(
+    var: &dyn Fn(&str) -> Option<String>,
+    secrets: S,
+) -> Result<Content, BadSetting> {
+    let given = |name| var(name).filter(|text: &String| !text.trim().is_empty());
+    let deny = deny_list(given("DJINN_DENY_LIST"))?;
+    let timeout_ms =
+        number(var, "DJINN_CONTENT_CHECKER_TIMEOUT_MS", 100..=10_000)?.unwrap_or(TIMEOUT_MS);
+    let fails_open = match given("DJINN_CONTENT_CHECKER_FAILS").as_deref() {
+        None | Some("closed") => false,
+        Some("open") => true,
+        Some(other) => {
+            return Err(BadSetting::new("DJINN_CONTENT_CHECKER_FAILS", "closed or open", other));
+        }
+    };
+    let key = key(var, given("DJINN_CONTENT_CHECKER_KEY"))?;
+    let Some(url) = given("DJINN_CONTENT_CHECKER") else {
+        return Ok(Content { deny, checks: None });
+    };
+    let url = address(&url)?;
+    let checker = HttpChecker::new(url, key, secrets, Duration::from_millis(timeout_ms))?;
+    Ok(Content { deny, checks: Some(Checks { checker: std::sync::Arc::new(checker), fails_open }) })
+}
+
+fn deny_list(text: Option<String>) -> Result<DenyList, BadSetting> {
+    let Some(text) = text else { return Ok(DenyList::default()) };
+    // The text holds what nobody is to read: it is not repeated.
+    let wrong = |wanted: String| BadSetting::new("DJINN_DENY_LIST", wanted, "another text");
+    let phrases: Vec<String> =
+        serde_json::from_str(&text).map_err(|_| wrong("a JSON list of phrases".to_owned()))?;
+    DenyList::new(&phrases).map_err(|bad| wrong(format!("a JSON list of {bad}")))
+}
+
+fn address(text: &str) -> Result<Url, BadSetting> {
+    let url = Url::parse(text.trim()).ok().filter(|url| {
+        let is_plain = url.username().is_empty() && url.password().is_none();
+        matches!(url.scheme(), "http" | "https") && url.has_host() && is_plain
+    });
+    let wanted = "an http or https URL without a user or a password";
+    url.ok_or_else(|| BadSetting::new("DJINN_CONTENT_CHECKER", wanted, "another text"))
+}
+
+/// Where the key is that the checker is sent.
+#[derive(Debug, Clone, PartialEq)]
+enum Key {
+    None,
+    Given(Secret),
+    Stored(String),
+}
+
+fn key(var: &dyn Fn(&str) -> Option<String>, text: Option<String>) -> Result<Key, BadSetting> {
+    // The text may be a key: it is not repeated.
+    let wrong = |wanted| BadSetting::new("DJINN_CONTENT_CHECKER_KEY", wanted, "another text");
+    let Some(text) = text else { return Ok(Key::None) };
+    match text.split_once(':') {
+        Some(("env", name)) if !name.is_empty() => match var(name) {
+            Some(secret) => Ok(Key::Given(Secret::new(&secret))),
+            None => Err(wrong("`env:NAME` of a variable that is set")),
+        },
+        Some(("secret", name)) if !name.is_empty() => Ok(Key::Stored(name.to_owned())),
+        Some(_) | None => Err(wrong("`env:NAME` or `secret:NAME`")),
+    }
+}
+
+/// A checker at an address.
+struct HttpChecker<S> {
+    http: Client,
+    url: Url,
+    key: Key,
+    /// The stored key, as it was read last.
+    read: Mutex<Option<Secret>>,
+    secrets: S,
+    timeout: Duration,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "verdict", rename_all = "lowercase")]
+enum Answer {
+    Allow,
+    Refuse {
+        #[serde(default)]
+        reason: String,
+    },
+    Replace {
+        text: String,
+    },
+}
+
+impl<S: Secrets> HttpChecker<S> {
+    fn new(url: Url, key: Key, secrets: S, timeout: Duration) -> Result<Self, BadSetting> {
+        // Redirects are not followed: text and key go where the settings say.
+        let http = Client::builder()
+            .redirect(redirect::Policy::none())
+            .user_agent(concat!("djinn/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|_| BadSetting::new("DJINN_CONTENT_CHECKER", "reachable over HTTP", "it"))?;
+        Ok(Self { http, url, key, read: Mutex::default(), secrets, timeout })
+    }
+
+    async fn ask(&self, check: Check<'_>) -> Result<Verdict, NoVerdict> {
+        let asked = tokio::time::timeout(self.timeout, self.answer(check));
+        let answer = asked.await.map_err(|_| {
+            NoVerdict(format!("the checker took more than {} ms", self.timeout.as_millis()))
+        })??;
+        match serde_json::from_slice(&answer) {
+            Ok(Answer::Allow) => Ok(Verdict::Allow),
+            Ok(Answer::Refuse { reason }) => Ok(Verdict::Refuse { reason }),
+            Ok(Answer::Replace { text }) if text.trim().is_empty() => {
+                Err(no_verdict("the checker replaces a text by nothing"))
+            }
+            Ok(Answer::Replace { text }) if text.len() > MAX_TEXT => {
+                Err(no_verdict("the checker replaces a text by one that is too long"))
+            }
+            Ok(Answer::Replace { text }) => Ok(Verdict::Replace { text }),
+            Err(_) => Err(no_verdict("the checker's answer cannot be read")),
+        }
+    }
+
+    async fn answer(&self, check: Check<'_>) -> Result<Vec<u8>, NoVerdict> {
+        let body = json!({
+            "direction": check.direction.as_str(), "text": check.text, "tenant": check.tenant,
+            "user": check.user, "session": check.session, "run": check.run,
+        });
+        let mut request = self.http.post(self.url.clone()).json(&body);
+        if let Some(key) = self.key().await? {
+            request = request.bearer_auth(key.reveal());
+        }
+        let unreached = |_| no_verdict("the checker cannot be reached");
+        let mut response = request.send().await.map_err(unreached)?;
+        let status = response.status();
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            // It may have been changed: the next question reads it again.
+            *self.read.lock().await = None;
+        }
+        if status != StatusCode::OK {
+            return Err(NoVerdict(format!("the checker answered HTTP {}", status.as_u16())));
+        }
+        let mut answer = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(unreached)? {
+            if answer.len() + chunk.len() > MAX_ANSWER {
+                return Err(no_verdict("the checker's answer is too long"));
+            }
+            answer.extend_from_slice(&chunk);
+        }
+        Ok(answer)
+    }
+
+    async fn key(&self) -> Result<Option<Secret>, NoVerdict> {
+        let name = match &self.key {
+            Key::None => return Ok(None),
+            Key::Given(key) => return Ok(Some(key.clone())),
+            Key::Stored(name) => name,
+        };
+        // Locked while it is read: questions at the same time ask once.
+        let mut read = self.read.lock().await;
+        if read.is_none() {
+            let unreadable = |error: SecretError| {
+                tracing::warn!(%error, "the checker's key not read");
+                no_verdict("the checker's key cannot be read")
+            };
+            *read = Some(self.secrets.secret(name).await.map_err(unreadable)?);
+        }
+        Ok(read.clone())
+    }
+}
+
+fn no_verdict(why: &str) -> NoVerdict {
+    NoVerdict(why.to_owned())
+}
+
+impl<S: Secrets> Checker for HttpChecker<S> {
+    fn check<'a>(&'a self, check: Check<'a>) -> BoxFuture<'a, Result<Verdict, NoVerdict>> {
+        Box::pin(self.ask(check))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_runtime::port::secret::NoSecrets;
+
+    #[test]
+    fn a_setting_that_cannot_be_used_is_named_and_not_repeated() {
+        for (name, value, says) in [
+            ("DJINN_DENY_LIST", "bomb", "a JSON list of phrases"),
+            ("DJINN_DENY_LIST", "[\"bomb\", \"\"]", "number 2 is not"),
+            ("DJINN_CONTENT_CHECKER", "ftp://bomb", "an http or https URL"),
+            ("DJINN_CONTENT_CHECKER", "https://u:bomb@h/", "without a user or a password"),
+            ("DJINN_CONTENT_CHECKER_KEY", "bomb", "`env:NAME` or `secret:NAME`"),
+            ("DJINN_CONTENT_CHECKER_KEY", "env:bomb", "a variable that is set"),
+            ("DJINN_CONTENT_CHECKER_FAILS", "maybe", "closed or open"),
+            ("DJINN_CONTENT_CHECKER_TIMEOUT_MS", "99", "from 100 to 10000"),
+        ] {
+            let var = |asked: &str| (asked == name).then(|| value.to_owned());
+            let error = content(&var, NoSecrets).err().map(|error| error.to_string());
+            let error = error.unwrap_or_default();
+            assert!(error.starts_with(name) && error.contains(says), "{error}");
+            assert!(!error.contains("bomb"), "{error}");
+        }
+        assert!(content(&|_| None, NoSecrets).is_ok_and(|content| content.is_open()));
+    }
+}

@@ -1,0 +1,6 @@
+//! Content safety over HTTP.
+
+mod checker;
+mod deny;
+mod frame;
+mod masking;
