@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use djinn_core::budget::Budget;
 use djinn_core::settings::{ContextSettings, Language, PlanSettings, Role, RunSettings};
-use djinn_runtime::settings::{BadSetting, number};
+use djinn_runtime::settings::{BadSetting, MAX_USD, micro_usd, number};
 
 use crate::identity::Auth;
 
@@ -27,7 +27,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_SECONDS`,
+    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
     /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
     /// `DJINN_PUBLIC_URL`, what plans may do (see `plan`) and how callers are told apart (see
@@ -44,6 +44,7 @@ impl Settings {
             steps: small("DJINN_MAX_STEPS", 1..=1_000)?.unwrap_or(defaults.budget.steps),
             tokens: number(var, "DJINN_MAX_TOKENS", 1_000..=1_000_000_000_000)?
                 .unwrap_or(defaults.budget.tokens),
+            micro_usd: micro_usd(var, MAX_USD)?,
             wall_ms: number(var, "DJINN_MAX_SECONDS", 1..=7 * 24 * 60 * 60)?
                 .map_or(defaults.budget.wall_ms, |seconds| seconds * 1000),
         };
@@ -174,6 +175,7 @@ mod tests {
             assert!(set(name, value).unwrap_err().to_string().starts_with(name));
         }
         assert_eq!(set("DJINN_MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
+        assert_eq!(set("DJINN_MAX_USD", "2.5").unwrap().run.budget.micro_usd, Some(2_500_000));
         assert_eq!(set("DJINN_MAX_PLAN_STEPS", "1000").unwrap().run.plan.max_steps, 1_000);
         assert_eq!(set("DJINN_MAX_PARALLEL_TASKS", "3").unwrap().run.plan.max_tasks, 3);
         assert!(set("DJINN_CLOSE_UPDATE", "1").unwrap().run.plan.close_update);

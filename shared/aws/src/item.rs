@@ -1,5 +1,6 @@
 //! One file per stored item: its key, how it is written and how it is read.
 
+pub(crate) mod day;
 pub(crate) mod exchange;
 pub(crate) mod expected_file;
 pub(crate) mod file;

@@ -5,6 +5,7 @@
 
 mod alarm;
 mod body;
+mod budget;
 mod catalog;
 mod change;
 mod clients;

@@ -8,6 +8,7 @@ use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{RunKey, StoreError};
 
+use crate::item::day::DayItem;
 use crate::item::exchange::ExchangeItem;
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
@@ -59,6 +60,10 @@ pub(crate) enum Item {
     /// `USER#<user>` / `RUN#<started ms, 13 digits>#<run>`
     /// one of a user's runs: its status as of its start, then of its end.
     UserRun(UserRunItem),
+    /// `USER#<user>` / `DAY#<yyyy-mm-dd>`
+    /// what a user's model calls used up in a day, and what is held for those at work. Changed by each
+    /// call, under a condition; there is none where days have no budget.
+    Day(DayItem),
 }
 
 /// An item as DynamoDB has it.
@@ -157,6 +162,7 @@ pub(crate) const RUN: &str = "RUN#";
 pub(crate) const FILE: &str = "FILE#";
 pub(crate) const EXPECTED: &str = "EXPECTED#";
 pub(crate) const SESSION: &str = "SESSION";
+pub(crate) const DAY: &str = "DAY";
 
 /// Sort before and behind every sort key.
 pub(crate) const FIRST_SORT: &str = "!";
@@ -211,6 +217,7 @@ impl Item {
             ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
             ("REQUEST", SESSION) => Self::Request(RequestItem::from_item(item)?),
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
+            ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
             ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),
             _ => return Ok(None),
         };

@@ -175,6 +175,14 @@ codes! {
     TokensUsedUp = "tokens_used_up", 500,
         "The token budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
         "令牌预算（{}）已用完。以上是目前的结果；可继续追问。";
+    /// The money budget is used up.
+    MoneyUsedUp = "money_used_up", 500,
+        "The budget of {} US dollars is used up. What was found so far is above; ask a follow-up question to go on.",
+        "费用预算（{} 美元）已用完。以上是目前的结果；可继续追问。";
+    /// What a user's runs may use up in a day is used up.
+    BudgetUsedUp = "budget_used_up", 429,
+        "What your questions may use up in a day is used up: {}. What was found so far is kept; ask a follow-up question tomorrow (UTC), or have the budget raised.",
+        "您今天的用量预算已用完：{}。已有结果会保留；请明天（UTC）继续追问，或申请提高预算。";
     /// The rounds of a plan are used up.
     RoundsUsedUp = "rounds_used_up", 500,
         "The plan was worked on in {} rounds without coming to an end. What was found so far is above; ask a follow-up question to go on.",

@@ -11,6 +11,7 @@ mod fault;
 mod frames;
 mod listen;
 mod names;
+mod price;
 mod repair;
 mod request;
 mod settings;

@@ -4,6 +4,7 @@
 //! and no others.
 
 pub mod alarm;
+pub mod budget;
 pub mod catalog;
 pub mod clock;
 pub mod file;
@@ -23,6 +24,7 @@ use djinn_core::id::{RunId, TaskId, TenantId};
 use crate::prompt::Prompts;
 use crate::settings::Settings;
 use alarm::{Alarms, Invoker};
+use budget::Budgets;
 use catalog::Catalog;
 use clock::Clock;
 use file::Files;
@@ -89,9 +91,15 @@ pub enum StoreError {
 }
 
 /// Everything that is kept between invocations.
-pub trait Store: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Send + Sync {}
+pub trait Store:
+    Journals + Leases + Mailbox + LiveLog + Files + Catalog + Budgets + Send + Sync
+{
+}
 
-impl<T: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Send + Sync> Store for T {}
+impl<T> Store for T where
+    T: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Budgets + Send + Sync
+{
+}
 
 /// A world put together of its parts: what a function's `main` wires, and what tests do.
 pub struct World<S, M, A, I, C> {

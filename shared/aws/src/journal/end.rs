@@ -8,6 +8,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 
 use super::meta_expiry;
 use super::record::appended;
+use crate::budget::DayUpdate;
 use crate::change::{Change, number, text, values};
 use crate::item::exchange::ExchangeItem;
 use crate::item::run::RunItem;
@@ -148,8 +149,8 @@ impl AwsStore {
         self.put_any(exchange.to_item(exchange_key)?)
     }
 
-    /// What is left out when it is refused: the session answers another run by now, or the user's
-    /// list does not know the run.
+    /// What is left out when it is refused: the session answers another run by now, the user's list
+    /// does not know the run, or its last call is settled.
     fn other_items(
         &self,
         key: &RunKey,
@@ -157,7 +158,7 @@ impl AwsStore {
         end: &RunEnd,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
-        Ok(vec![
+        let mut others = vec![
             self.update(free(key, &session))?,
             self.update(Change {
                 key: UserRunItem::key(&key.tenant, &end.user, end.started_at_ms, &key.run),
@@ -168,7 +169,11 @@ impl AwsStore {
                     (":ended", number(&record.at_ms)),
                 ]),
             })?,
-        ])
+        ];
+        for (day, settled) in &end.settled {
+            others.push(self.update(DayUpdate::of(day, settled).change())?);
+        }
+        Ok(others)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Starting what is due.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::effect::{Delivery, Dispatch, Effect, EffectId, ModelCall, ToolRun};
@@ -103,6 +104,7 @@ impl<P: Ports> Driver<P> {
             run: self.writer.journal().shared_run(),
             call,
             deadline: self.deadline,
+            account: Arc::clone(&self.account),
             previews: self.live_sender.clone(),
         }
     }

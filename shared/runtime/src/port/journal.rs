@@ -7,6 +7,7 @@ use djinn_core::journal::Record;
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 
+use super::budget::{DayChange, DayKey};
 use super::{RunKey, StoreError};
 
 /// A session of a tenant.
@@ -119,6 +120,8 @@ pub struct RunEnd {
     pub started_at_ms: i64,
     /// What later runs of the session see of it.
     pub exchange: Exchange,
+    /// What its last calls came to; one that is settled already is left out.
+    pub settled: Vec<(DayKey, DayChange)>,
 }
 
 /// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
@@ -146,8 +149,8 @@ pub trait Journals {
     ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
 
     /// Appends the record that ends the run, and with it, in one transaction, its final status, its
-    /// released lease, its exchange, and the session free again, if this run is its active one. Of a
-    /// task only the status and the lease.
+    /// released lease, its exchange, the session free again, if this run is its active one, and
+    /// what its last calls came to. Of a task only the status and the lease.
     fn end(
         &self,
         key: &RunKey,

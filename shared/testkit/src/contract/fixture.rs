@@ -127,6 +127,7 @@ impl Run {
                 question: self.asked.question.clone(),
                 answer: format!("The answer to {}", self.asked.request),
             },
+            settled: Vec::new(),
         }
     }
 }

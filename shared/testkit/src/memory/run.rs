@@ -113,6 +113,9 @@ impl State {
             if key.task.is_some() {
                 return Ok(appended);
             }
+            for (day, settled) in &end.settled {
+                self.change_day(day, settled);
+            }
             let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
             let place = RunPlace { started_at_ms: end.started_at_ms, run: key.run.clone() };
             let turn = StoredTurn {

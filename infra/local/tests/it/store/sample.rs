@@ -108,6 +108,7 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         request: RequestId::new("r").unwrap(),
         started_at_ms,
         exchange: Exchange { question: "q".into(), answer: "a".into() },
+        settled: Vec::new(),
     }
 }
 

@@ -1,0 +1,277 @@
+//! What the model calls of one driver reserve of their user's day, and how that is settled.
+//!
+//! Before a call its most is reserved; what it came to is known here until the next call of its line is
+//! reserved, and goes to the store with that. The run's end takes the last one with it; whoever
+//! leaves a run before settles on leaving. A driver that dies leaves its hold to the next one, which
+//! counts it as spent.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use djinn_core::budget::{Price, Usage, dollars};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::effect::ModelCall;
+use djinn_core::input::Asked;
+
+use crate::port::budget::{
+    Amount, Bound, Budgets, DayChange, DayChanged, DayKey, Hold, Payer,
+};
+use crate::port::catalog::UserKey;
+use crate::port::clock::Clock;
+use crate::port::{Ports, RunKey, StoreError};
+use crate::settings::{RetryPolicy, UserLimits};
+
+/// How often a payer may turn out to hold something else than was thought. Once is what happens.
+const SURPRISES: usize = 3;
+
+/// Bytes of text that count as one token where nobody has counted.
+const BYTES_OF_A_TOKEN: u64 = 3;
+
+/// Longest that leaving waits for the store: a hold that stays counts as spent.
+const LEAVING: RetryPolicy = RetryPolicy { attempts: 2, ..RetryPolicy::STORE };
+
+/// The account of a driver. Its calls share it.
+pub struct Account {
+    limits: UserLimits,
+    key: RunKey,
+    user: UserKey,
+    /// Tells this driver's calls from those of others.
+    epoch: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    calls: u64,
+    /// By line: the calls themselves, and those beside them.
+    open: BTreeMap<bool, Open>,
+}
+
+/// A call that is reserved and not settled.
+#[derive(Debug, Clone)]
+struct Open {
+    day: DayKey,
+    hold: Hold,
+    cost: Cost,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cost {
+    /// It is what is held: another driver's call.
+    Held,
+    /// It is being made, or was broken off: what it read, and the bytes that it wrote.
+    Underway(Most, u64),
+    /// It came to this.
+    Known(Amount),
+}
+
+/// The most that a call may use up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Most {
+    /// Tokens read.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// What they cost.
+    pub price: Option<Price>,
+}
+
+impl Most {
+    fn amount(self) -> Amount {
+        self.amount_of(self.output)
+    }
+
+    fn amount_of(self, output_tokens: u64) -> Amount {
+        let usage = Usage { input_tokens: self.input, output_tokens, ..Usage::default() };
+        Amount::of(&usage, self.price)
+    }
+}
+
+/// Why a call may not be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotReserved {
+    /// The day's budget is used up.
+    UsedUp(Failure),
+    /// The store was not reached.
+    Unavailable(StoreError),
+}
+
+impl Account {
+    /// The account of a driver of `key`, whose lease has this epoch.
+    #[must_use]
+    pub fn new(limits: UserLimits, key: RunKey, asked: &Asked, epoch: u64) -> Self {
+        let user = UserKey { tenant: key.tenant.clone(), user: asked.user.clone() };
+        Self { limits, key, user, epoch, state: Mutex::default() }
+    }
+
+    /// Reserves the most that a call may use up, and settles the one before it. Without a budget
+    /// nothing is done.
+    ///
+    /// # Errors
+    /// [`NotReserved`]: the call must not be made.
+    pub async fn reserve<P: Ports>(
+        &self,
+        ports: &P,
+        call: &ModelCall,
+        most: Most,
+    ) -> Result<(), NotReserved> {
+        if !self.limits.has_day_budget() {
+            return Ok(());
+        }
+        let line = call.message.is_employees();
+        let now_ms = ports.clock().now_ms();
+        let day = DayKey::at(self.user.clone(), now_ms);
+        let mut before = self.state().open.get(&line).cloned();
+        if let Some(open) = before.take_if(|open| open.day != day) {
+            // The day before keeps what was spent on it.
+            self.settle(ports, line, &open, ports.settings().store_retries).await;
+        }
+        let hold = Hold {
+            call: self.name(call),
+            amount: most.amount(),
+            at_s: now_ms.div_euclid(1000),
+        };
+        for _ in 0..SURPRISES {
+            let change = self.change(line, before.as_ref(), Some(hold.clone()));
+            let changed = change_day(ports, &day, &change, ports.settings().store_retries).await;
+            match changed.map_err(NotReserved::Unavailable)? {
+                DayChanged::Done => {
+                    let open = Open { day, hold, cost: Cost::Underway(most, 0) };
+                    self.state().open.insert(line, open);
+                    return Ok(());
+                }
+                DayChanged::UsedUp(used) => return Err(NotReserved::UsedUp(self.used_up(used))),
+                DayChanged::Holds(held) => {
+                    let day = day.clone();
+                    before = held.map(|hold| Open { day, hold, cost: Cost::Held });
+                }
+            }
+        }
+        let surprised = format!("{} keeps changing what it holds", self.key);
+        Err(NotReserved::Unavailable(StoreError::Unavailable(surprised)))
+    }
+
+    /// A call has written some more.
+    pub fn wrote(&self, call: &ModelCall, more: usize) {
+        let mut state = self.state();
+        if let Some(Open { cost: Cost::Underway(_, bytes), .. }) =
+            state.open.get_mut(&call.message.is_employees())
+        {
+            *bytes += more as u64;
+        }
+    }
+
+    /// An attempt at a call came to its end, and this is what the provider says that it cost. One that
+    /// failed and says nothing cost what it wrote.
+    pub fn cost(&self, call: &ModelCall, usage: &Usage) {
+        let mut state = self.state();
+        if let Some(open) = state.open.get_mut(&call.message.is_employees()) {
+            let told = Amount { tokens: usage.tokens(), micro_usd: usage.micro_usd };
+            open.cost = match open.cost {
+                Cost::Underway(_, bytes) if told.tokens > 0 || bytes == 0 => Cost::Known(told),
+                Cost::Underway(..) | Cost::Held => Cost::Known(open.came_to()),
+                Cost::Known(before) => Cost::Known(Amount {
+                    tokens: before.tokens.saturating_add(told.tokens),
+                    micro_usd: before.micro_usd.saturating_add(told.micro_usd),
+                }),
+            };
+        }
+    }
+
+    /// What settles the last calls, for the transaction that ends the run.
+    #[must_use]
+    pub fn settlement(&self) -> Vec<(DayKey, DayChange)> {
+        let open = self.state().open.clone();
+        let settled = |(line, open): (bool, Open)| (open.day.clone(), self.change(line, Some(&open), None));
+        open.into_iter().map(settled).collect()
+    }
+
+    /// The run's end has settled them.
+    pub fn is_settled(&self) {
+        self.state().open.clear();
+    }
+
+    /// Settles what is open; what cannot be settled stays in its day as if it had been spent.
+    pub async fn leave<P: Ports>(&self, ports: &P) {
+        let open = std::mem::take(&mut self.state().open);
+        for (line, open) in open {
+            self.settle(ports, line, &open, LEAVING).await;
+        }
+    }
+
+    async fn settle<P: Ports>(&self, ports: &P, line: bool, open: &Open, retries: RetryPolicy) {
+        let change = self.change(line, Some(open), None);
+        if let Err(error) = change_day(ports, &open.day, &change, retries).await {
+            tracing::warn!(%error, call = open.hold.call, "not settled: it counts as spent");
+        }
+    }
+
+    fn change(&self, line: bool, before: Option<&Open>, next: Option<Hold>) -> DayChange {
+        let UserLimits { day_tokens: tokens, day_micro_usd: micro_usd, .. } = self.limits;
+        DayChange {
+            payer: Payer::of(&self.key, line),
+            held: before.map(|open| open.hold.clone()),
+            settled: before.map(Open::came_to).unwrap_or_default(),
+            next,
+            bound: Bound { tokens, micro_usd },
+        }
+    }
+
+    fn name(&self, call: &ModelCall) -> String {
+        let mut state = self.state();
+        state.calls += 1;
+        format!("{}.{}@{}.{}", call.message, call.attempt, self.epoch, state.calls)
+    }
+
+    fn used_up(&self, used: Amount) -> Failure {
+        let bound = match (self.limits.day_tokens, self.limits.day_micro_usd) {
+            (Some(tokens), _) if used.tokens >= tokens => format!("{tokens} tokens"),
+            (_, Some(money)) => format!("${}", dollars(money)),
+            (tokens, None) => format!("{} tokens", tokens.unwrap_or_default()),
+        };
+        Failure::new(ErrorCode::BudgetUsedUp, bound)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    /// What a call that is open came to, as far as that is known.
+    fn came_to(&self) -> Amount {
+        match self.cost {
+            Cost::Held => self.hold.amount,
+            Cost::Known(amount) => amount,
+            Cost::Underway(most, bytes) => {
+                let written = most.amount_of(bytes.div_ceil(BYTES_OF_A_TOKEN));
+                Amount {
+                    tokens: written.tokens.min(self.hold.amount.tokens),
+                    micro_usd: written.micro_usd.min(self.hold.amount.micro_usd),
+                }
+            }
+        }
+    }
+}
+
+async fn change_day<P: Ports>(
+    ports: &P,
+    day: &DayKey,
+    change: &DayChange,
+    retries: RetryPolicy,
+) -> Result<DayChanged, StoreError> {
+    let mut failed = 0;
+    loop {
+        let error = match ports.store().change_day(day, change).await {
+            Ok(changed) => return Ok(changed),
+            Err(error) => error,
+        };
+        failed += 1;
+        let clock = ports.clock();
+        match retries.delay_after(failed, None, clock.jitter()) {
+            // One whose reply was lost is recognised.
+            Some(delay) if matches!(error, StoreError::Unavailable(_)) => clock.sleep(delay).await,
+            Some(_) | None => return Err(error),
+        }
+    }
+}
