@@ -51,7 +51,8 @@ impl DayUpdate {
         match &change.next {
             None => expression += &format!(" REMOVE #{name}"),
             Some(next) => {
-                expression += &format!(", #{name} = :next, #expires = if_not_exists(#expires, :expires)");
+                expression +=
+                    &format!(", #{name} = :next, #expires = if_not_exists(#expires, :expires)");
                 values.insert(":next".to_owned(), text(&written(next)));
                 values.insert(":expires".to_owned(), number(&(next.at_s + KEPT_S)));
                 let Bound { tokens, micro_usd } = change.bound;
@@ -64,8 +65,9 @@ impl DayUpdate {
                     ),
                 ] {
                     if let Some(bound) = bound {
-                        condition +=
-                            &format!(" AND (attribute_not_exists(#{sum}) OR #{sum} < :below_{sum})");
+                        condition += &format!(
+                            " AND (attribute_not_exists(#{sum}) OR #{sum} < :below_{sum})"
+                        );
                         let below = i128::from(bound) + more;
                         values.insert(format!(":below_{sum}"), number(&below));
                     }
@@ -83,20 +85,16 @@ impl DayUpdate {
 }
 
 impl Budgets for AwsStore {
-    async fn change_day(
-        &self,
-        day: &DayKey,
-        change: &DayChange,
-    ) -> Result<DayChanged, StoreError> {
+    async fn change_day(&self, day: &DayKey, change: &DayChange) -> Result<DayChanged, StoreError> {
         let update = DayUpdate::of(day, change);
-        let (is_refused, item) =
-            match self.change_within(Patience::RECORD, update.change()).await? {
-                Changed::Done(item) => (false, DayItem::from_item(&item)?),
-                Changed::Refused(item) => (true, DayItem::from_item(&item)?),
-            };
+        let (is_refused, item) = match self.change_within(Patience::RECORD, update.change()).await?
+        {
+            Changed::Done(item) => (false, DayItem::from_item(&item)?),
+            Changed::Refused(item) => (true, DayItem::from_item(&item)?),
+        };
         let stored = item.held(&change.payer);
         if is_refused && stored == change.held.as_ref() {
-            return Ok(DayChanged::UsedUp(item.used));
+            return Ok(DayChanged::UsedUp { used: item.used, held: item.held_by_all() });
         }
         if is_refused && stored != change.next.as_ref() {
             return Ok(DayChanged::Holds(stored.cloned()));

@@ -105,6 +105,18 @@ codes! {
     /// The run's journal has been deleted.
     RunExpired = "run_expired", 410,
         "This run's journal has expired.", "该运行的记录已过期。";
+    /// The user's runs of this minute are started.
+    RateLimited = "rate_limited", 429,
+        "You have started as many questions as one minute allows; nothing was started. Ask again in {} seconds.",
+        "本分钟内可提的问题数已达上限，未启动任何任务。请在 {} 秒后重试。";
+    /// The user's places are taken.
+    TooManyRuns = "too_many_runs", 429,
+        "{} of your questions are being worked on, the most at a time; nothing was started. Wait until one is answered, or stop one.",
+        "您已有 {} 个问题正在处理，达到同时处理的上限，未启动任何任务。请等待其中一个完成，或先停止一个。";
+    /// This process streams all that it may.
+    TooManyStreams = "too_many_streams", 429,
+        "All {} streams of this server are in use; nothing was started. Ask again in some seconds.",
+        "该服务器的 {} 个流均在使用中，未启动任何任务。请稍后重试。";
     /// A body over 4 MB.
     BodyTooLarge = "body_too_large", 413,
         "The body is larger than {} bytes; upload large files with /v1/file_tool/upload_url.",
@@ -214,6 +226,9 @@ impl ErrorCode {
             Self::IdentityUnavailable
                 | Self::StoreUnavailable
                 | Self::SessionBusy
+                | Self::RateLimited
+                | Self::TooManyRuns
+                | Self::TooManyStreams
                 | Self::ModelUnreachable
                 | Self::ModelOverloaded
                 | Self::ModelUnreadable
@@ -239,6 +254,20 @@ impl Failure {
     #[must_use]
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self { code, detail: detail.into() }
+    }
+
+    /// Seconds after which to try again, if it is known that it is too early now.
+    #[must_use]
+    pub fn retry_after_s(&self) -> Option<u32> {
+        const RUN_MAY_END_S: u32 = 10;
+        const STREAM_MAY_END_S: u32 = 5;
+        if self.code == ErrorCode::RateLimited {
+            self.detail.parse().ok()
+        } else if self.code == ErrorCode::TooManyRuns {
+            Some(RUN_MAY_END_S)
+        } else {
+            (self.code == ErrorCode::TooManyStreams).then_some(STREAM_MAY_END_S)
+        }
     }
 
     /// The whole sentence for a user.

@@ -7,15 +7,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage, dollars};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
 use djinn_core::input::Asked;
 
-use crate::port::budget::{
-    Amount, Bound, Budgets, DayChange, DayChanged, DayKey, Hold, Payer,
-};
+use crate::port::budget::{Amount, Bound, Budgets, DayChange, DayChanged, DayKey, Hold, Payer};
 use crate::port::catalog::UserKey;
 use crate::port::clock::Clock;
 use crate::port::{Ports, RunKey, StoreError};
@@ -23,6 +22,9 @@ use crate::settings::{RetryPolicy, UserLimits};
 
 /// How often a payer may turn out to hold something else than was thought. Once is what happens.
 const SURPRISES: usize = 3;
+
+/// How often room is looked for that others hold: for a minute or so.
+const WAITS: u32 = 16;
 
 /// Bytes of text that count as one token where nobody has counted.
 const BYTES_OF_A_TOKEN: u64 = 3;
@@ -126,12 +128,10 @@ impl Account {
             // The day before keeps what was spent on it.
             self.settle(ports, line, &open, ports.settings().store_retries).await;
         }
-        let hold = Hold {
-            call: self.name(call),
-            amount: most.amount(),
-            at_s: now_ms.div_euclid(1000),
-        };
-        for _ in 0..SURPRISES {
+        let hold =
+            Hold { call: self.name(call), amount: most.amount(), at_s: now_ms.div_euclid(1000) };
+        let (mut surprises, mut waited) = (0, 0);
+        while surprises < SURPRISES {
             let change = self.change(line, before.as_ref(), Some(hold.clone()));
             let changed = change_day(ports, &day, &change, ports.settings().store_retries).await;
             match changed.map_err(NotReserved::Unavailable)? {
@@ -140,8 +140,15 @@ impl Account {
                     self.state().open.insert(line, open);
                     return Ok(());
                 }
-                DayChanged::UsedUp(used) => return Err(NotReserved::UsedUp(self.used_up(used))),
+                DayChanged::UsedUp { used, held } => {
+                    waited += 1;
+                    match self.wait(ports, waited, used, held) {
+                        Some(wait) => ports.clock().sleep(wait).await,
+                        None => return Err(NotReserved::UsedUp(self.used_up(used))),
+                    }
+                }
                 DayChanged::Holds(held) => {
+                    surprises += 1;
                     let day = day.clone();
                     before = held.map(|hold| Open { day, hold, cost: Cost::Held });
                 }
@@ -149,6 +156,24 @@ impl Account {
         }
         let surprised = format!("{} keeps changing what it holds", self.key);
         Err(NotReserved::Unavailable(StoreError::Unavailable(surprised)))
+    }
+
+    /// How long to wait for what others hold, if that is all that stands in the way: it comes to less
+    /// as a rule. `None` if the budget is spent, or was waited for long enough.
+    fn wait<P: Ports>(
+        &self,
+        ports: &P,
+        waited: u32,
+        used: Amount,
+        held: Amount,
+    ) -> Option<Duration> {
+        let spent = Amount {
+            tokens: used.tokens.saturating_sub(held.tokens),
+            micro_usd: used.micro_usd.saturating_sub(held.micro_usd),
+        };
+        let waits = RetryPolicy { attempts: WAITS, ..ports.settings().model_retries };
+        let delay = waits.delay_after(waited, None, ports.clock().jitter());
+        delay.filter(|_| self.bound().has_room(spent))
     }
 
     /// A call has written some more.
@@ -182,7 +207,8 @@ impl Account {
     #[must_use]
     pub fn settlement(&self) -> Vec<(DayKey, DayChange)> {
         let open = self.state().open.clone();
-        let settled = |(line, open): (bool, Open)| (open.day.clone(), self.change(line, Some(&open), None));
+        let settled =
+            |(line, open): (bool, Open)| (open.day.clone(), self.change(line, Some(&open), None));
         open.into_iter().map(settled).collect()
     }
 
@@ -207,14 +233,18 @@ impl Account {
     }
 
     fn change(&self, line: bool, before: Option<&Open>, next: Option<Hold>) -> DayChange {
-        let UserLimits { day_tokens: tokens, day_micro_usd: micro_usd, .. } = self.limits;
         DayChange {
             payer: Payer::of(&self.key, line),
             held: before.map(|open| open.hold.clone()),
             settled: before.map(Open::came_to).unwrap_or_default(),
             next,
-            bound: Bound { tokens, micro_usd },
+            bound: self.bound(),
         }
+    }
+
+    fn bound(&self) -> Bound {
+        let UserLimits { day_tokens: tokens, day_micro_usd: micro_usd, .. } = self.limits;
+        Bound { tokens, micro_usd }
     }
 
     fn name(&self, call: &ModelCall) -> String {

@@ -3,6 +3,7 @@
 //! A trait's doc line names the AWS actions its implementation needs; `template.yaml` grants those
 //! and no others.
 
+pub mod admission;
 pub mod alarm;
 pub mod budget;
 pub mod catalog;

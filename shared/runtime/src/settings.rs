@@ -257,7 +257,8 @@ mod tests {
             assert_eq!(read(text), Ok(Some(amount)), "{text}");
         }
         assert_eq!((read(""), read("1000000")), (Ok(None), Ok(Some(1_000_000_000_000))));
-        for bad in ["0", "7.", ".5", "-1", "1,5", "$2", "1e3", "0.0000001", "1000000.01", ".", "+1"] {
+        for bad in ["0", "7.", ".5", "-1", "1,5", "$2", "1e3", "0.0000001", "1000000.01", ".", "+1"]
+        {
             let error = read(bad).unwrap_err().to_string();
             assert!(error.starts_with("DJINN_MAX_USD must be an amount of US dollars"), "{error}");
         }

@@ -40,6 +40,8 @@ struct State {
     requests: BTreeMap<(TenantId, String), SessionId>,
     users: BTreeMap<UserKey, StoredUser>,
     days: BTreeMap<DayKey, StoredDay>,
+    /// Runs that were started in a minute, where that is bounded.
+    started: BTreeMap<(UserKey, i64), u32>,
     /// Counts the files written, for their order.
     files_written: u64,
     /// What decides where a store is free to answer in one way or another.

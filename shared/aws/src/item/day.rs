@@ -35,7 +35,8 @@ impl DayItem {
     #[cfg(test)]
     pub(crate) fn to_item(&self, day: &DayKey) -> Attributes {
         let mut item = Self::key(day).attributes();
-        for (name, sum) in [("used_tokens", self.used.tokens), ("used_micro_usd", self.used.micro_usd)]
+        for (name, sum) in
+            [("used_tokens", self.used.tokens), ("used_micro_usd", self.used.micro_usd)]
         {
             item.insert(name.to_owned(), AttributeValue::N(sum.to_string()));
         }
@@ -65,6 +66,11 @@ impl DayItem {
             }
         }
         Ok(Self { used, holds })
+    }
+
+    /// What all payers hold together.
+    pub(crate) fn held_by_all(&self) -> Amount {
+        self.holds.values().fold(Amount::default(), |sum, hold| sum.plus(hold.amount))
     }
 
     /// What a payer holds.

@@ -3,11 +3,13 @@
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{Appended, RunEnd, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::meta_expiry;
 use super::record::appended;
+use crate::admission::leaves;
 use crate::budget::DayUpdate;
 use crate::change::{Change, number, text, values};
 use crate::item::exchange::ExchangeItem;
@@ -65,10 +67,12 @@ impl AwsStore {
         let session = SessionKey { tenant: key.tenant.clone(), session: run.session };
         let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
         let turn = ExchangeItem::key(&session, run.started_at_ms, &key.run);
+        let user = UserKey { tenant: key.tenant.clone(), user: run.user.clone() };
         let failed = text(RunStatus::Failed.as_str());
         let failed = || values([(":status", failed.clone()), (":ended", number(&at_ms))]);
         let changes = [
             free(key, &session),
+            leaves(&user, &key.run),
             Change {
                 key: listed,
                 expression: "SET #status = :status, #ended_at_ms = :ended",
@@ -170,6 +174,10 @@ impl AwsStore {
                 ]),
             })?,
         ];
+        let user = UserKey { tenant: key.tenant.clone(), user: end.user.clone() };
+        if end.counted {
+            others.push(self.freed(&user, &key.run)?);
+        }
         for (day, settled) in &end.settled {
             others.push(self.update(DayUpdate::of(day, settled).change())?);
         }

@@ -116,7 +116,7 @@ impl<P: Ports> Driver<P> {
         let Some(timeout) = self.time_for(timeout_ms, run.class) else {
             return Ok(());
         };
-        if self.in_flight.tools() >= limit as usize {
+        if self.in_flight.tools() >= limit as usize || self.is_at_its_bound(&run.call.tool) {
             return Ok(());
         }
         let (id, class) = (EffectId::Tool(run.call.id.clone()), run.class);
@@ -140,6 +140,22 @@ impl<P: Ports> Driver<P> {
             perform::tool::Call::of(self.ports.clone(), self.key.clone(), state, run, timeout);
         self.perform(id, class, call.perform());
         Ok(())
+    }
+
+    /// Whether as many calls of a tool are running as may.
+    fn is_at_its_bound(&self, tool: &str) -> bool {
+        let bounds = &self.writer.run().asked().settings.max_parallel_per_tool;
+        let Some(bound) = bounds.get(tool) else { return false };
+        let is_running = |effect: &Effect| match effect {
+            Effect::RunTool(run) => run.call.tool == tool && self.in_flight.contains(&effect.id()),
+            Effect::CallModel(_)
+            | Effect::Wait { .. }
+            | Effect::Dispatch(_)
+            | Effect::KeepPlan { .. }
+            | Effect::Deliver(_) => false,
+        };
+        let running = self.writer.run().due().iter().filter(|effect| is_running(effect)).count();
+        running >= *bound as usize
     }
 
     /// Has a task worked on: the only one here, several by invocations of their own.

@@ -114,7 +114,8 @@ impl<P: Ports> JournalWriter<P> {
         // A task's are many, and end together: what each held is settled when its driver leaves.
         let settles = self.key.task.is_none();
         let settled = || if settles { self.account.settlement() } else { Vec::new() };
-        let end = ends.then(|| RunEnd { settled: settled(), ..run_end(run, record) });
+        let counted = self.ports.settings().user.runs_at_once.is_some();
+        let end = ends.then(|| RunEnd { settled: settled(), counted, ..run_end(run, record) });
         let store = self.ports.store();
         let retries = self.ports.settings().store_retries;
         let mut failed = 0;
@@ -183,6 +184,7 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         user: asked.user.clone(),
         request: asked.request.clone(),
         started_at_ms: run.started_at_ms(),
+        counted: false,
         settled: Vec::new(),
         exchange: Exchange { question: asked.question.clone(), answer: answer.join("\n\n") },
     }

@@ -48,6 +48,15 @@ pub struct Amount {
 }
 
 impl Amount {
+    /// What both are together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+        }
+    }
+
     /// What a call used up, at this price.
     #[must_use]
     pub fn of(usage: &Usage, price: Option<Price>) -> Self {
@@ -116,6 +125,15 @@ pub struct Bound {
     pub micro_usd: Option<u64>,
 }
 
+impl Bound {
+    /// Whether these sums are below it.
+    #[must_use]
+    pub fn has_room(&self, sums: Amount) -> bool {
+        let below = |sum: u64, bound: Option<u64>| bound.is_none_or(|bound| sum < bound);
+        below(sums.tokens, self.tokens) && below(sums.micro_usd, self.micro_usd)
+    }
+}
+
 /// What came of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DayChanged {
@@ -123,8 +141,13 @@ pub enum DayChanged {
     Done,
     /// Nothing is changed: the payer holds something else.
     Holds(Option<Hold>),
-    /// Nothing is changed: the day's sums are these.
-    UsedUp(Amount),
+    /// Nothing is changed: the day's sums are too high.
+    UsedUp {
+        /// What is spent or held.
+        used: Amount,
+        /// What of that is held, and may come to less.
+        held: Amount,
+    },
 }
 
 /// How many holds a day keeps apart at least. Beyond that, those older than [`OLD_HOLD_S`] count as
@@ -154,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_day_begins_at_midnight_in_utc() {
-        let user = || UserKey { tenant: TenantId::new("t").unwrap(), user: UserId::new("u").unwrap() };
+        let user =
+            || UserKey { tenant: TenantId::new("t").unwrap(), user: UserId::new("u").unwrap() };
         let day = |at_ms| DayKey::at(user(), at_ms).day;
         assert_eq!(day(1_795_219_199_999), "2026-11-20");
         assert_eq!(day(1_795_219_200_000), "2026-11-21");

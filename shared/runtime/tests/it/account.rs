@@ -36,9 +36,12 @@ fn world() -> SimWorld {
 
 /// A run, asked.
 async fn asked(ports: &SimWorld) -> (RunKey, Asked) {
-    let question =
-        Sim::new(StoryModel::new([] as [(&str, Line); 0], Points::new()), Toolbox::default(), Points::new())
-            .question(RunSettings::default());
+    let question = Sim::new(
+        StoryModel::new([] as [(&str, Line); 0], Points::new()),
+        Toolbox::default(),
+        Points::new(),
+    )
+    .question(RunSettings::default());
     let key = accept(ports, question).await.unwrap();
     let records = ports.store.read(&key, 0).await.unwrap();
     let Input::Asked(asked) = records[0].inputs[0].clone() else { panic!("no question") };

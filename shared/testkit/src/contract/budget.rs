@@ -108,7 +108,7 @@ pub async fn a_day_takes_calls_until_a_bound_is_reached(store: &impl Store) -> C
     let (day, ann, bob) = (day("ann")?, payer("r1")?, payer("r2")?);
     assert_eq!(store.change_day(&day, &first(&ann, hold("t1", 99))).await?, DayChanged::Done);
     assert_eq!(store.change_day(&day, &first(&bob, hold("t1", 70))).await?, DayChanged::Done);
-    let used_up = DayChanged::UsedUp(amount(169));
+    let used_up = DayChanged::UsedUp { used: amount(169), held: amount(169) };
     let third = first(&payer("r3")?, hold("t1", 1));
     assert_eq!(store.change_day(&day, &third).await?, used_up);
     // What the last call came to makes room, in the same update.
@@ -122,7 +122,8 @@ pub async fn a_day_takes_calls_until_a_bound_is_reached(store: &impl Store) -> C
     assert_eq!(store.day(&day).await?, amount(104));
     let money = Bound { tokens: None, micro_usd: Some(1_040) };
     let third = DayChange { bound: money, ..third };
-    assert_eq!(store.change_day(&day, &third).await?, DayChanged::UsedUp(amount(104)));
+    let used_up = DayChanged::UsedUp { used: amount(104), held: amount(75) };
+    assert_eq!(store.change_day(&day, &third).await?, used_up);
     let free = DayChange { bound: Bound { tokens: None, micro_usd: Some(1_041) }, ..third };
     assert_eq!(store.change_day(&day, &free).await?, DayChanged::Done);
     Ok(())

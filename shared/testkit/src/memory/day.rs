@@ -36,9 +36,12 @@ impl State {
         let micro_usd = sum(day.micro_usd, |amount| amount.micro_usd);
         let Bound { tokens: most_tokens, micro_usd: most_micro_usd } = change.bound;
         let passes = |sum: i128, most: Option<u64>| most.is_some_and(|most| sum >= most.into());
-        if change.next.is_some() && (passes(tokens, most_tokens) || passes(micro_usd, most_micro_usd))
+        if change.next.is_some()
+            && (passes(tokens, most_tokens) || passes(micro_usd, most_micro_usd))
         {
-            return DayChanged::UsedUp(day.amount());
+            let held = |sum: Amount, hold: &Hold| sum.plus(hold.amount);
+            let held = day.holds.values().fold(Amount::default(), held);
+            return DayChanged::UsedUp { used: day.amount(), held };
         }
         day.tokens = tokens + i128::from(next.tokens);
         day.micro_usd = micro_usd + i128::from(next.micro_usd);
@@ -67,19 +70,14 @@ impl StoredDay {
 }
 
 impl Budgets for MemoryStore {
-    async fn change_day(
-        &self,
-        day: &DayKey,
-        change: &DayChange,
-    ) -> Result<DayChanged, StoreError> {
+    async fn change_day(&self, day: &DayKey, change: &DayChange) -> Result<DayChanged, StoreError> {
         let act = |state: &mut State| Ok(state.change_day(day, change));
         self.perform(OpKind::ChangeDay, None, None, act).await
     }
 
     async fn day(&self, day: &DayKey) -> Result<Amount, StoreError> {
-        let act = |state: &mut State| {
-            Ok(state.days.get(day).map(StoredDay::amount).unwrap_or_default())
-        };
+        let act =
+            |state: &mut State| Ok(state.days.get(day).map(StoredDay::amount).unwrap_or_default());
         self.perform(OpKind::Day, None, None, act).await
     }
 }
