@@ -96,6 +96,14 @@ async fn a_run_says_what_it_cost_and_ends_when_that_is_what_it_may() {
     let (turn, words) = (2_000 + 500 + 1_600, 2_000 + 800);
     assert_eq!(ending["spent"]["usage"]["micro_usd"], turn + 2 * words, "{ending}");
     assert_eq!(ending["status"], "finished", "{ending}");
+    let run =
+        world.told(&Question::of("What is it worth?", "s1")).await[1].id().unwrap().to_owned();
+    let shown = world.get(&format!("/runs/{}", run.split(':').next().unwrap())).await.json();
+    let money = json!({"limit": 10_000, "spent": turn + 2 * words});
+    assert_eq!(
+        (&shown["budget"]["micro_usd"], &shown["usage"]["micro_usd"]),
+        (&money, &money["spent"])
+    );
 
     let mut rule = world.model.on("And what else?");
     for n in 0..3 {

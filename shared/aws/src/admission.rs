@@ -77,7 +77,7 @@ impl AwsStore {
         user: &UserKey,
         stored: &Attributes,
     ) -> Result<bool, StoreError> {
-        let active = ActiveItem::from_item(stored.clone())?.runs;
+        let active = ActiveItem::from_item(stored)?.runs;
         let over = stream::iter(active).map(|run| async move {
             let meta = self.meta(&RunKey::new(user.tenant.clone(), run.clone())).await?;
             Ok::<_, StoreError>((run, meta.is_none_or(|meta| !takes_a_place(meta.status))))

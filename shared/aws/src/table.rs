@@ -231,7 +231,7 @@ impl Item {
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
             ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
             ("USER", MINUTE) => Self::Minute(MinuteItem::from_item(item)?),
-            ("USER", ACTIVE) => Self::Active(ActiveItem::from_item(item)?),
+            ("USER", ACTIVE) => Self::Active(ActiveItem::from_item(&item)?),
             ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),
             _ => return Ok(None),
         };

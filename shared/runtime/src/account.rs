@@ -61,10 +61,14 @@ struct Open {
 enum Cost {
     /// It is what is held: another driver's call.
     Held,
-    /// It is being made, or was broken off: what it read, and the bytes that it wrote.
-    Underway(Most, u64),
-    /// It came to this.
-    Known(Amount),
+    /// It is our own.
+    Own {
+        most: Most,
+        /// What the attempts at it cost that came to an end.
+        ended: Amount,
+        /// The bytes that the attempt has written which is being made, or was broken off.
+        writing: Option<u64>,
+    },
 }
 
 /// The most that a call may use up.
@@ -81,6 +85,11 @@ pub struct Most {
 impl Most {
     fn amount(self) -> Amount {
         self.amount_of(self.output)
+    }
+
+    /// What is read, and so many bytes that are written.
+    fn amount_of_bytes(self, bytes: u64) -> Amount {
+        self.amount_of(bytes.div_ceil(BYTES_OF_A_TOKEN))
     }
 
     fn amount_of(self, output_tokens: u64) -> Amount {
@@ -136,7 +145,8 @@ impl Account {
             let changed = change_day(ports, &day, &change, ports.settings().store_retries).await;
             match changed.map_err(NotReserved::Unavailable)? {
                 DayChanged::Done => {
-                    let open = Open { day, hold, cost: Cost::Underway(most, 0) };
+                    let cost = Cost::Own { most, ended: Amount::default(), writing: None };
+                    let open = Open { day, hold, cost };
                     self.state().open.insert(line, open);
                     return Ok(());
                 }
@@ -176,30 +186,36 @@ impl Account {
         delay.filter(|_| self.bound().has_room(spent))
     }
 
-    /// A call has written some more.
-    pub fn wrote(&self, call: &ModelCall, more: usize) {
-        let mut state = self.state();
-        if let Some(Open { cost: Cost::Underway(_, bytes), .. }) =
-            state.open.get_mut(&call.message.is_employees())
-        {
-            *bytes += more as u64;
-        }
+    /// An attempt at a call begins.
+    pub fn begins(&self, call: &ModelCall) {
+        self.own(call, |_, _, writing| *writing = Some(0));
     }
 
-    /// An attempt at a call came to its end, and this is what the provider says that it cost. One that
-    /// failed and says nothing cost what it wrote.
+    /// It has written some more.
+    pub fn wrote(&self, call: &ModelCall, more: usize) {
+        self.own(call, |_, _, writing| {
+            *writing = writing.map(|bytes| bytes.saturating_add(more as u64));
+        });
+    }
+
+    /// It came to its end, and this is what the provider says that it cost. One that failed and says
+    /// nothing cost what it read and wrote, if it wrote anything.
     pub fn cost(&self, call: &ModelCall, usage: &Usage) {
-        let mut state = self.state();
-        if let Some(open) = state.open.get_mut(&call.message.is_employees()) {
+        self.own(call, |most, ended, writing| {
+            let written = writing.take().unwrap_or_default();
             let told = Amount { tokens: usage.tokens(), micro_usd: usage.micro_usd };
-            open.cost = match open.cost {
-                Cost::Underway(_, bytes) if told.tokens > 0 || bytes == 0 => Cost::Known(told),
-                Cost::Underway(..) | Cost::Held => Cost::Known(open.came_to()),
-                Cost::Known(before) => Cost::Known(Amount {
-                    tokens: before.tokens.saturating_add(told.tokens),
-                    micro_usd: before.micro_usd.saturating_add(told.micro_usd),
-                }),
-            };
+            let says_nothing = told.tokens == 0 && written > 0;
+            *ended = ended.plus(if says_nothing { most.amount_of_bytes(written) } else { told });
+        });
+    }
+
+    /// Changes what is known of a call of our own.
+    fn own(&self, call: &ModelCall, change: impl FnOnce(&Most, &mut Amount, &mut Option<u64>)) {
+        let mut state = self.state();
+        if let Some(Open { cost: Cost::Own { most, ended, writing }, .. }) =
+            state.open.get_mut(&call.message.is_employees())
+        {
+            change(most, ended, writing);
         }
     }
 
@@ -272,13 +288,14 @@ impl Open {
     fn came_to(&self) -> Amount {
         match self.cost {
             Cost::Held => self.hold.amount,
-            Cost::Known(amount) => amount,
-            Cost::Underway(most, bytes) => {
-                let written = most.amount_of(bytes.div_ceil(BYTES_OF_A_TOKEN));
-                Amount {
-                    tokens: written.tokens.min(self.hold.amount.tokens),
-                    micro_usd: written.micro_usd.min(self.hold.amount.micro_usd),
-                }
+            Cost::Own { ended, writing: None, .. } => ended,
+            Cost::Own { most, ended, writing: Some(bytes) } => {
+                let written = most.amount_of_bytes(bytes);
+                let Amount { tokens, micro_usd } = self.hold.amount;
+                ended.plus(Amount {
+                    tokens: written.tokens.min(tokens),
+                    micro_usd: written.micro_usd.min(micro_usd),
+                })
             }
         }
     }

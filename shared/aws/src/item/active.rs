@@ -21,7 +21,7 @@ impl ActiveItem {
         Key::new(user_partition(&user.tenant, &user.user), ACTIVE)
     }
 
-    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+    pub(crate) fn from_item(item: &Attributes) -> Result<Self, StoreError> {
         let unreadable = |what: String| StoreError::Unreadable(format!("a user's runs: {what}"));
         let runs = match item.get("runs") {
             None => &[],
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn rejects_a_garbled_item() {
         for runs in [AttributeValue::S("run_1".into()), AttributeValue::Ss(vec!["run_1".into()])] {
-            assert!(ActiveItem::from_item(stored(Some(runs))).is_err());
+            assert!(ActiveItem::from_item(&stored(Some(runs))).is_err());
         }
     }
 }

@@ -147,6 +147,7 @@ impl<P: Ports> Call<P> {
             self.account.wrote(&self.call, delta.text.len());
             pieces.take(delta, clock.now_ms()).into_iter().for_each(send);
         };
+        self.account.begins(&self.call);
         match self.ports.model().call(&rendered.request, &mut on_delta).await {
             Ok(mut reply) => {
                 reply.usage = reply.usage.at(price);

@@ -16,12 +16,15 @@ use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::serve::accept;
-use djinn_runtime::settings::UserLimits;
+use djinn_runtime::settings::{Settings, UserLimits};
+use djinn_testkit::ledger::Ledger as Done;
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::{Sim, SimWorld};
 use djinn_testkit::story::{Line, StoryModel};
 use fastrand::Rng;
+
+use crate::story;
 
 /// The most that one call of these tests uses up.
 const MOST: u64 = 1_000;
@@ -112,6 +115,7 @@ impl Schedule {
                 Err(NotReserved::Unavailable(_)) => continue,
             }
             self.waits().await;
+            account.begins(&call(turn));
             let usage = self.spend(input);
             if self.chance() < 0.15 {
                 self.ledger.lock().unwrap().crashed = true;
@@ -141,7 +145,7 @@ async fn happens(seed: u64) -> (Ledger, Amount) {
     ports.store.without_faults();
     let (key, asked) = asked(&ports).await;
     let (budget, callers) = (rng.u64(1..30) * 500, rng.u32(1..12));
-    let trouble = if seed % 4 == 0 { 0.0 } else { rng.f64() * 0.3 };
+    let trouble = if seed.is_multiple_of(4) { 0.0 } else { rng.f64() * 0.3 };
     let faults = Mutex::new(Rng::with_seed(!seed));
     ports.store.before_each(move |op| {
         let mut faults = faults.lock().unwrap();
@@ -180,7 +184,7 @@ async fn whatever_happens_a_day_is_passed_by_no_more_than_one_call() {
         let (ledger, used) = happens(seed).await;
         assert!(ledger.over <= MOST, "seed {seed}: {} tokens over", ledger.over);
         assert!(used.tokens >= ledger.spent, "seed {seed}: {used:?}, spent {}", ledger.spent);
-        if seed % 4 == 0 && !ledger.crashed {
+        if seed.is_multiple_of(4) && !ledger.crashed {
             let spent = Amount { tokens: ledger.spent, micro_usd: 0 };
             assert_eq!(used.tokens, spent.tokens, "seed {seed}: settled to the token");
         }
@@ -200,6 +204,7 @@ async fn without_a_budget_nothing_is_reserved() {
     let account = Account::new(UserLimits::default(), key, &asked, 1);
     let most = Most { input: 1, output: 1, price: None };
     account.reserve(&ports, &call(1), most).await.unwrap();
+    account.begins(&call(1));
     account.cost(&call(1), &Usage::default());
     assert!(account.settlement().is_empty());
     account.leave(&ports).await;
@@ -218,16 +223,32 @@ async fn a_call_that_is_broken_off_costs_what_it_read_and_wrote() {
     account.reserve(&ports, &call(1), most).await.unwrap();
     let used = || async { ports.store.day(&day).await.unwrap() };
     assert_eq!(used().await, Amount { tokens: 1_000, micro_usd: 2_000 });
+    account.begins(&call(1));
     account.wrote(&call(1), 30);
     account.leave(&ports).await;
     assert_eq!(used().await, Amount { tokens: 110, micro_usd: 220 });
     // Attempts of one call that failed count besides the one that did not.
     account.reserve(&ports, &call(2), most).await.unwrap();
     let usage = |tokens| Usage { input_tokens: tokens, ..Usage::default() }.at(Some(PRICE));
+    account.begins(&call(2));
     account.cost(&call(2), &usage(40));
+    account.begins(&call(2));
     account.cost(&call(2), &usage(50));
     account.leave(&ports).await;
     assert_eq!(used().await, Amount { tokens: 200, micro_usd: 400 });
+    // One that fails says nothing of what it wrote, and another is broken off.
+    account.reserve(&ports, &call(3), most).await.unwrap();
+    account.begins(&call(3));
+    account.wrote(&call(3), 60);
+    account.cost(&call(3), &Usage::default());
+    account.begins(&call(3));
+    account.wrote(&call(3), 3_000_000);
+    account.leave(&ports).await;
+    assert_eq!(used().await, Amount { tokens: 200 + 120 + 1_000, micro_usd: 400 + 240 + 2_000 });
+    // One that was not begun cost nothing.
+    account.reserve(&ports, &call(4), most).await.unwrap();
+    account.leave(&ports).await;
+    assert_eq!(used().await, Amount { tokens: 1_320, micro_usd: 2_640 });
 }
 
 #[tokio::test(start_paused = true)]
@@ -240,6 +261,7 @@ async fn a_day_keeps_what_was_spent_on_it() {
     let most = Most { input: 500, output: 500, price: None };
     let today = DayKey::at(user.clone(), ports.clock.now_ms());
     account.reserve(&ports, &call(1), most).await.unwrap();
+    account.begins(&call(1));
     account.cost(&call(1), &Usage { input_tokens: 500, output_tokens: 1_000, ..Usage::default() });
     let refused = account.reserve(&ports, &call(2), most).await.unwrap_err();
     let NotReserved::UsedUp(failure) = refused else { panic!("{refused:?}") };
@@ -247,7 +269,56 @@ async fn a_day_keeps_what_was_spent_on_it() {
     ports.clock.sleep(Duration::from_secs(24 * 60 * 60)).await;
     let tomorrow = DayKey::at(user, ports.clock.now_ms());
     account.reserve(&ports, &call(2), most).await.unwrap();
+    account.begins(&call(2));
     account.leave(&ports).await;
     let (today, tomorrow) = (ports.store.day(&today).await, ports.store.day(&tomorrow).await);
     assert_eq!((today.unwrap().tokens, tomorrow.unwrap().tokens), (1_500, 500));
 }
+
+/// The story with every limit that a user may have.
+fn limited(points: Points) -> Sim {
+    let mut sim = story::sim(points, &Done::default());
+    let user = UserLimits {
+        runs_per_minute: Some(1),
+        runs_at_once: Some(1),
+        day_tokens: Some(1_000_000),
+        day_micro_usd: Some(1_000_000),
+    };
+    sim.ports.settings = Arc::new(Settings { user, ..Settings::default() });
+    sim
+}
+
+/// What the day has of the story, and what its model really served.
+async fn used_and_served(sim: &Sim) -> (u64, u64) {
+    let question = sim.question(RunSettings::default());
+    let user = UserKey { tenant: question.tenant, user: question.user };
+    let store = MemoryStore::clone(&sim.ports.store);
+    store.without_faults();
+    let day = DayKey::at(user, sim.ports.clock.now_ms());
+    let served = sim.ports.model.asked().len() as u64 * 110;
+    (store.day(&day).await.unwrap().tokens, served)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limited_run_survives_a_crash_at_every_point_and_leaks_one_hold_at_most() {
+    let points = Points::new();
+    let mut sim = limited(points.clone());
+    assert_eq!(story::visible(&story::told(&mut sim).await), story::TOLD);
+    let (used, served) = used_and_served(&sim).await;
+    assert_eq!(used, served, "settled to the token");
+    let names = points.names();
+    let reservations = names.iter().filter(|name| name.starts_with("after ChangeDay")).count();
+    assert_eq!(reservations, 4, "one a call, and none at the end: {names:?}");
+    for (at, name) in names.iter().enumerate() {
+        let mut sim = limited(Points::killing_at(at));
+        let entries = story::told(&mut sim).await;
+        let end = entries.last().unwrap().event.ending().unwrap();
+        assert!(end.failure.is_none(), "killed at {at}, {name}: {end:?}");
+        let (used, served) = used_and_served(&sim).await;
+        assert!(used >= served, "killed at {at}, {name}: {used} of {served} counted");
+        assert!(used <= served + HELD, "killed at {at}, {name}: {used} for {served}");
+    }
+}
+
+/// More than one call of the story holds, tokens.
+const HELD: u64 = 10_000;
