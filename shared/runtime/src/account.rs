@@ -2,7 +2,7 @@
 //!
 //! Before a call its most is reserved; what it came to is known here until the next call of its line is
 //! reserved, and goes to the store with that. The run's end takes the last one with it; whoever
-//! leaves a run before settles on leaving. A driver that dies leaves its hold to the next one, which
+//! leaves a run before, or waits for tasks, settles then. A driver that dies leaves its hold to the next one, which
 //! counts it as spent.
 
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ pub struct Account {
 #[derive(Default)]
 struct State {
     calls: u64,
+    leaving: bool,
     /// By line: the calls themselves, and those beside them.
     open: BTreeMap<bool, Open>,
 }
@@ -235,10 +236,25 @@ impl Account {
 
     /// Settles what is open; what cannot be settled stays in its day as if it had been spent.
     pub async fn leave<P: Ports>(&self, ports: &P) {
-        let open = std::mem::take(&mut self.state().open);
+        let open = self.state().open.clone();
         for (line, open) in open {
             self.settle(ports, line, &open, LEAVING).await;
+            let mut state = self.state();
+            if state.open.get(&line).is_some_and(|now| now.hold == open.hold) {
+                state.open.remove(&line);
+            }
         }
+        self.state().leaving = false;
+    }
+
+    /// Whether there is something to settle that nobody settles yet; whoever hears so does, by
+    /// [`Self::leave`].
+    #[must_use]
+    pub fn may_be_left(&self) -> bool {
+        let mut state = self.state();
+        let may = !state.open.is_empty() && !state.leaving;
+        state.leaving |= may;
+        may
     }
 
     async fn settle<P: Ports>(&self, ports: &P, line: bool, open: &Open, retries: RetryPolicy) {

@@ -166,6 +166,7 @@ impl<P: Ports> Driver<P> {
             return;
         }
         let Some(asked) = self.writer.run().task(&dispatch.task) else { return };
+        self.settle_beside();
         let known = !self.dispatched.insert(dispatch.task.clone());
         let id = EffectId::Task(dispatch.task.clone());
         let task = perform::task::Task {
@@ -179,6 +180,17 @@ impl<P: Ports> Driver<P> {
             live: self.live_sender.clone(),
         };
         self.perform(id, EffectClass::Idempotent, task.perform());
+    }
+
+    /// The planner's next call may be far away, and its tasks may need what its last one did not.
+    fn settle_beside(&mut self) {
+        if self.account.may_be_left() {
+            let (ports, account) = (self.ports.clone(), Arc::clone(&self.account));
+            self.in_flight.beside(async move {
+                account.leave(&ports).await;
+                Happening::Nothing
+            });
+        }
     }
 
     fn start_keeping(&mut self, version: u32) {
