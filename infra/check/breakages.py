@@ -52,7 +52,7 @@ BREAKAGES = {
         ("InvokeMode: RESPONSE_STREAM", "InvokeMode: BUFFERED", "InvokeMode"),
         ("Default: AWS_IAM", "Default: NONE", "AWS_IAM"),
         ("Default: iam", "Default: key", "parameter Auth"),
-        ("[iam, key]", "[iam, key, none]", "lets everybody in"),
+        ("[iam, key, jwt]", "[iam, key, jwt, none]", "lets everybody in"),
         ("AllowOrigins: !Ref CorsOrigins", 'AllowOrigins: ["*"]', "CORS"),
         (r"^(https?://[^*,/\s]+)?$", ".*", "whole origins"),
     ],

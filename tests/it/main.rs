@@ -8,6 +8,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod bad_inputs;
 mod bad_plan;
 mod budget;
 mod come_back;
@@ -42,6 +43,7 @@ mod stop;
 mod story;
 mod table;
 mod template;
+mod token;
 mod tool;
 mod unreachable;
 mod urls;

@@ -1,7 +1,7 @@
 //! Two tenants: every route with every kind of id of the other one. What is another's is answered
 //! as what does not exist, byte for byte.
 
-mod routes;
+pub(crate) mod routes;
 
 use djinn_scripted::Scripted;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use crate::keys::{keyed, let_in};
-use crate::world::{Answer, Client, Door, Protocol, Question, Stream};
+use crate::world::{Answer, Client, Door, Issuer, Parts, Protocol, Question, SigningKey, Stream};
 use routes::{Case, ROUTES, Sent};
 
 /// In every word that is the owner's.
@@ -35,10 +35,10 @@ struct Tenants {
 }
 
 impl Tenants {
-    async fn start() -> Self {
+    /// `let_in` knows the two by their keys or tokens.
+    async fn start(let_in: impl FnOnce(&mut Parts), [owner, intruder]: [String; 2]) -> Self {
         let model = Scripted::start().await.unwrap();
-        let (list, [owner, intruder]) = keyed([("acme", "anna"), ("evil", "anna")]);
-        let mut door = Door::open(&model, |_| {}, let_in(list));
+        let mut door = Door::open(&model, |_| {}, let_in);
         let client = door.listen().await;
         let (owner, intruder) = (client.clone().bearing(&owner), client.bearing(&intruder));
         model.on("What is secret?").reply("The canary sings.");
@@ -132,7 +132,19 @@ fn told(answer: &Answer, id: &str) -> (u16, Vec<(String, String)>, String) {
 
 #[tokio::test]
 async fn what_is_another_tenants_is_answered_as_what_does_not_exist() {
-    let tenants = Tenants::start().await;
+    let (list, keys) = keyed([("acme", "anna"), ("evil", "anna")]);
+    nothing_crosses(&Tenants::start(let_in(list), keys).await).await;
+}
+
+#[tokio::test]
+async fn nor_does_anything_cross_between_tenants_who_are_known_by_tokens() {
+    let key = SigningKey::ec("e1");
+    let issuer = Issuer::start(&[&key]).await;
+    let tokens = ["acme", "evil"].map(|tenant| key.token(&issuer.claims(tenant, "anna")));
+    nothing_crosses(&Tenants::start(issuer.lets_in(), tokens).await).await;
+}
+
+async fn nothing_crosses(tenants: &Tenants) {
     let before = tenants.seen_by(&tenants.owner).await;
     assert!(before.iter().any(|seen| seen.contains("canary")), "{before:?}");
     let mut tried = 0;

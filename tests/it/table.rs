@@ -13,7 +13,7 @@ use crate::template::transformed;
 use crate::world::{Door, Protocol, QUESTION, Question, SALES, script};
 
 /// The template's table, made as CloudFormation makes it.
-fn made(properties: &Value) -> Database {
+pub(crate) fn made(properties: &Value) -> Database {
     let database = Database::memory().unwrap();
     let mut table = json!({"TableName": djinn_local::TABLE});
     for name in ["AttributeDefinitions", "KeySchema", "BillingMode"] {

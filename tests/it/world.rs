@@ -6,6 +6,7 @@ mod door;
 mod fold;
 mod function;
 mod growth;
+mod issuer;
 mod plan;
 mod shown;
 mod slow;
@@ -29,6 +30,7 @@ pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};
 pub(crate) use fold::{NativeState, Received, UiState, received};
 pub(crate) use function::{Function, Logged};
 pub(crate) use growth::{QUESTION, SALES, script};
+pub(crate) use issuer::{AUDIENCE, Issuer, SigningKey, encoded, signed_with_secret};
 pub(crate) use plan::{
     COMPARE, REGIONS, employees, planner, script_plan, step, summary, task, task_of,
 };

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agent::{Agent, Settings, router};
 use djinn_core::settings::Language;
-use djinn_core::tool::{EffectClass, Observation, Risk, ToolSpec};
+use djinn_core::tool::{Declared, EffectClass, Observation, ToolSpec};
 use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
 use executor::Executor;
@@ -45,7 +45,7 @@ impl Tool for Marking {
             description: format!("does {}", self.name),
             schema: json!({"type": "object"}),
             effect: self.effect,
-            risk: Risk::Low,
+            declared: Declared::default(),
             timeout_ms: 20_000,
             visible: true,
         }
@@ -81,7 +81,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     }
     if var("AWS_LAMBDA_FUNCTION_NAME").as_deref() == Some("agent") {
         let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().names());
-        let app = router(Agent { ports, settings }, NoSecrets);
+        let http = ports.model.http();
+        let app = router(Agent { ports, settings }, NoSecrets, http);
         return lambda_http::run_with_streaming_response(app).await;
     }
     let executor = &Executor { ports };

@@ -1,23 +1,28 @@
 //! Reading a JSON body: each member with its type, and an answer that names the one that is wrong.
 
 use axum::body::{Body, to_bytes};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::BadId;
 use http_body_util::LengthLimitError;
 use serde_json::{Map, Value};
 
-use crate::MAX_BODY;
 use crate::refusal::Refusal;
+use crate::{MAX_BODY, json};
 
 /// The members of a JSON object.
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// Reads a body of at most [`MAX_BODY`] bytes.
-    pub(crate) async fn read(body: Body) -> Result<Self, Refusal> {
-        let bytes = bytes(body).await?;
+    /// Reads a body of at most [`MAX_BODY`] bytes, whose headers do not call it anything but JSON.
+    pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Self, Refusal> {
+        if !headers.get_all(CONTENT_TYPE).iter().all(|kind| kind.to_str().is_ok_and(is_json)) {
+            return Err(unsupported("send JSON in UTF-8, with `Content-Type: application/json`"));
+        }
+        let bytes = bytes(headers, body).await?;
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let value: Value = serde_json::from_slice(text)
+        let value = json::read(text)
             .map_err(|error| Failure::new(ErrorCode::InvalidJson, error.to_string()))?;
         let Value::Object(members) = value else {
             return Err(Failure::new(ErrorCode::InvalidJson, "it must be an object").into());
@@ -59,6 +64,15 @@ impl Fields {
         number.map(Some).ok_or_else(|| wrong(name, "a whole number"))
     }
 
+    /// A JSON object.
+    pub(crate) fn object(&self, name: &'static str) -> Result<Option<Map<String, Value>>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Object(members)) => Ok(Some(members.clone())),
+            Some(_) => Err(wrong(name, "an object")),
+        }
+    }
+
     /// An id or a name, checked by its type.
     pub(crate) fn id<T>(&self, name: &'static str) -> Result<Option<T>, Refusal>
     where
@@ -77,8 +91,23 @@ impl Fields {
     }
 }
 
-/// The bytes of a body.
-pub(crate) async fn bytes(body: Body) -> Result<axum::body::Bytes, Refusal> {
+/// Whether a media type is one of JSON in UTF-8.
+fn is_json(media_type: &str) -> bool {
+    let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
+    let name = parts.next().unwrap_or_default();
+    let is_utf8 = |parameter: String| match parameter.strip_prefix("charset=") {
+        Some(charset) => matches!(charset.trim_matches('"'), "utf-8" | "utf8"),
+        None => true,
+    };
+    (name == "application/json" || name.ends_with("+json")) && parts.all(is_utf8)
+}
+
+/// The bytes of a body, which must have come as they are.
+pub(crate) async fn bytes(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
+    let as_it_is = |coding: &[u8]| coding.eq_ignore_ascii_case(b"identity");
+    if !headers.get_all(CONTENT_ENCODING).iter().all(|coding| as_it_is(coding.as_bytes())) {
+        return Err(unsupported("send the body as it is, without a `Content-Encoding`"));
+    }
     to_bytes(body, MAX_BODY).await.map_err(|error| {
         let error = error.into_inner();
         let failure = match error.is::<LengthLimitError>() {
@@ -87,6 +116,11 @@ pub(crate) async fn bytes(body: Body) -> Result<axum::body::Bytes, Refusal> {
         };
         failure.into()
     })
+}
+
+/// A body that the route does not read.
+pub(crate) fn unsupported(sentence: &str) -> Refusal {
+    Failure::new(ErrorCode::UnsupportedBody, sentence).into()
 }
 
 /// An id from a path or a member.
@@ -115,10 +149,29 @@ mod tests {
     #[tokio::test]
     async fn only_a_body_that_is_too_large_is_called_so() {
         let refused = |body| async move {
-            Refusal::json(&bytes(body).await.unwrap_err(), Default::default()).status().as_u16()
+            let refusal = bytes(&HeaderMap::new(), body).await.unwrap_err();
+            refusal.json(Default::default()).status().as_u16()
         };
         assert_eq!(refused(Body::from(vec![0; MAX_BODY + 1])).await, 413);
         let broken = [Ok("{\"query\":"), Err(Error::from(ErrorKind::ConnectionReset))];
         assert_eq!(refused(Body::from_stream(stream::iter(broken))).await, 400);
+    }
+
+    #[test]
+    fn json_goes_by_several_names() {
+        for good in [
+            "application/json",
+            "Application/JSON ; charset=UTF-8",
+            "application/json;charset=\"utf-8\"",
+            "application/problem+json",
+            "application/json; profile=x",
+        ] {
+            assert!(is_json(good), "{good}");
+        }
+        for bad in
+            ["", "text/plain", "application/jsonp", "json", "application/json; charset=latin1"]
+        {
+            assert!(!is_json(bad), "{bad}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod auth;
 mod credentials;
 mod keys;
 mod signed;
+mod token;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
+use djinn_model::Http;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::secret::{Secret, Secrets};
@@ -28,6 +30,8 @@ use crate::route::QUERY_AGENT;
 pub use auth::{Auth, KeyList};
 use credentials::Credentials;
 use keys::Keys;
+pub use token::TokenSettings;
+use token::{HttpEndpoint, Tokens};
 
 /// A verified caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,16 +51,21 @@ impl Caller {
 pub(crate) enum Gate<S> {
     Signed,
     Keys(Keys<S>),
+    Tokens(Tokens<HttpEndpoint>),
     /// On a laptop: everybody is the same user, but for whom an event names as its signer, as those of
     /// `infra/events` do.
     Open,
 }
 
 impl<S: Secrets> Gate<S> {
-    pub(crate) fn new(auth: &Auth, secrets: S) -> Self {
+    pub(crate) fn new(auth: &Auth, secrets: S, http: Http) -> Self {
         match auth {
             Auth::Iam => Self::Signed,
             Auth::Key(list) => Self::Keys(Keys::new(list, secrets)),
+            Auth::Jwt(settings) => {
+                let endpoint = HttpEndpoint::new(settings.keys_url.clone(), http);
+                Self::Tokens(Tokens::new(settings.clone(), endpoint))
+            }
             Auth::None => Self::Open,
         }
     }
@@ -72,6 +81,10 @@ impl<S: Secrets> Gate<S> {
             Self::Keys(keys) => {
                 let key = credentials.key()?;
                 Ok(keys.caller(key.as_ref().map(Secret::reveal), now_ms).await?)
+            }
+            Self::Tokens(tokens) => {
+                let token = credentials.token()?;
+                Ok(tokens.caller(token.as_ref().map(Secret::reveal), now_ms).await?)
             }
             Self::Open => signed::caller(extensions).map_or_else(|| Ok(you()?), Ok),
         }

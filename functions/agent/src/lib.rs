@@ -8,6 +8,7 @@ mod answer;
 mod cors;
 mod fields;
 mod identity;
+mod json;
 mod origin;
 mod query;
 mod refusal;
@@ -19,16 +20,17 @@ use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn_with_state, map_response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 use djinn_aws::AwsStore;
+use djinn_model::Http;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::secret::Secrets;
 
 use identity::{Gate, admitted};
 use slots::Slots;
 
-pub use identity::{Auth, KeyList};
+pub use identity::{Auth, KeyList, TokenSettings};
 pub use settings::Settings;
 pub use slots::StreamLimits;
 
@@ -47,14 +49,15 @@ pub struct Agent<P> {
 /// An agent as the routes share it.
 pub type Shared<P> = Arc<Agent<P>>;
 
-/// Every route of the function. `secrets` is asked for the list of API keys, if there is one in it.
-pub fn router<P, S>(agent: Agent<P>, secrets: S) -> Router
+/// Every route of the function. `secrets` is asked for the list of API keys, if there is one in it,
+/// and the keys of an issuer of tokens are read over `http`.
+pub fn router<P, S>(agent: Agent<P>, secrets: S, http: Http) -> Router
 where
     P: Ports<Store = AwsStore>,
     S: Secrets + 'static,
 {
     let local = agent.settings.local;
-    let gate = Arc::new(Gate::new(&agent.settings.auth, secrets));
+    let gate = Arc::new(Gate::new(&agent.settings.auth, secrets, http));
     let slots = Arc::new(Slots::new(agent.settings.streams));
     let agent = Arc::new(agent);
     let open = Router::new()
@@ -62,6 +65,7 @@ where
         .method_not_allowed_fallback(route::method_not_allowed::<P>);
     let router = closed()
         .layer(Extension(slots))
+        .layer(from_fn_with_state(Arc::clone(&agent), route::readable::<P>))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), admitted::<P, S>))
         .merge(open)
         // Bodies are read with a limit of their own, so that one too large gets our answer.
@@ -84,6 +88,9 @@ fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))
         .route("/runs/{run}/stop", post(route::stop_run::<P>))
+        .route("/api/feedback/{request}", post(route::give_feedback::<P>))
+        .route("/api/feedback/pending/{request}", get(route::pending_feedback::<P>))
+        .route("/api/feedback/{request}/{feedback}", delete(route::cancel_feedback::<P>))
         .route("/sessions", get(route::list_sessions::<P>))
         .route(
             "/sessions/{session}",

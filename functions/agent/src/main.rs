@@ -9,6 +9,7 @@ async fn main() -> Result<(), lambda_http::Error> {
     djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
     let ports = djinn_wiring::on_lambda(&var)?;
     let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().names());
-    let secrets = ports.model.secrets().clone();
-    lambda_http::run_with_streaming_response(router(Agent { ports, settings }, secrets)).await
+    let (secrets, http) = (ports.model.secrets().clone(), ports.model.http());
+    let router = router(Agent { ports, settings }, secrets, http);
+    lambda_http::run_with_streaming_response(router).await
 }

@@ -19,8 +19,15 @@ pub(crate) struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
     pub(crate) fn of(uri: &Uri) -> Result<Self, Refusal> {
-        let Query(parameters) = Query::try_from_uri(uri)
+        let Query(pairs): Query<Vec<(String, String)>> = Query::try_from_uri(uri)
             .map_err(|error| Failure::new(ErrorCode::InvalidField, error.to_string()))?;
+        let mut parameters = BTreeMap::new();
+        for (name, value) in pairs {
+            if parameters.insert(name, value).is_some() {
+                let sentence = "the URL has the same parameter twice; send one";
+                return Err(Failure::new(ErrorCode::InvalidField, sentence).into());
+            }
+        }
         Ok(Self(parameters))
     }
 

@@ -1,21 +1,27 @@
 //! The routes.
 
 mod ask;
+mod feedback;
 mod file;
 mod run;
 mod session;
 
 pub(crate) use ask::{auto_agent, query_agent, query_not_posted, start_run};
+pub(crate) use feedback::{cancel_feedback, give_feedback, pending_feedback};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
 };
 pub(crate) use run::{follow_run, list_runs, show_run, stop_run};
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 
+use axum::body::Body;
 use axum::extract::State;
+use axum::http::Request;
+use axum::middleware::Next;
 use axum::response::Response;
-use djinn_core::code::ErrorCode;
+use djinn_core::code::{ErrorCode, Failure};
 use djinn_runtime::port::Ports;
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::Shared;
@@ -23,6 +29,19 @@ use crate::refusal::Refusal;
 
 /// Where JoyAgent's UI asks; it reads nothing but events.
 pub(crate) const QUERY_AGENT: &str = "/web/api/v1/gpt/queryAgentStreamIncr";
+
+/// Lets a request through whose path is text once it is decoded, or answers it.
+pub(crate) async fn readable<P: Ports>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    if percent_decode_str(request.uri().path()).decode_utf8().is_ok() {
+        return next.run(request).await;
+    }
+    let failure = Failure::new(ErrorCode::InvalidField, "the path of the URL is no text in UTF-8");
+    Refusal::from(failure).json(agent.settings.run.language)
+}
 
 /// `GET /web/health`.
 pub(crate) async fn health() -> &'static str {

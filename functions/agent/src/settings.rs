@@ -1,9 +1,12 @@
 //! The agent's own settings, parsed once from variables.
 
+mod feedback;
+
 use std::collections::BTreeMap;
 
 use djinn_core::budget::Budget;
-use djinn_core::settings::{ContextSettings, Language, PlanSettings, Role, RunSettings};
+use djinn_core::feedback::FeedbackSettings;
+use djinn_core::settings::{ContextSettings, Language, Mode, PlanSettings, Role, RunSettings};
 use djinn_runtime::settings::{BadSetting, MAX_USD, micro_usd, number};
 
 use crate::identity::Auth;
@@ -14,6 +17,8 @@ use crate::slots::StreamLimits;
 pub struct Settings {
     /// What every new run starts with.
     pub run: RunSettings,
+    /// When people are asked in runs of one kind of agent, where that differs.
+    pub feedback: BTreeMap<Mode, FeedbackSettings>,
     /// Instructions put into every run's system prompt.
     pub base_prompt: String,
     /// On a laptop: CORS is answered by the app. Never set on Lambda.
@@ -33,8 +38,8 @@ impl Settings {
     /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
     /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
-    /// `DJINN_PUBLIC_URL`, what plans may do (see `plan`), how callers are told apart (see [`Auth`]) and
-    /// how many are streamed to (see [`StreamLimits`]).
+    /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
+    /// (see [`Auth`]) and how many are streamed to (see [`StreamLimits`]).
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -56,11 +61,13 @@ impl Settings {
             keep_turns: small("DJINN_KEEP_TURNS", 1..=100)?.unwrap_or(defaults.context.keep_turns),
             ..defaults.context.clone()
         };
+        let (everywhere, feedback) = feedback::from_vars(var)?;
         let run = RunSettings {
             context,
             language: language(var)?,
             budget,
             plan: plan(var)?,
+            feedback: everywhere,
             compress_urls: switch(var, "DJINN_COMPRESS_URLS")?.unwrap_or(true),
             max_parallel_tool_calls: small("DJINN_MAX_PARALLEL_TOOL_CALLS", 1..=64)?
                 .unwrap_or(defaults.max_parallel_tool_calls),
@@ -73,6 +80,7 @@ impl Settings {
         let public_url = var("DJINN_PUBLIC_URL").filter(|url| !url.is_empty());
         Ok(Self {
             run,
+            feedback,
             base_prompt: var("DJINN_BASE_PROMPT").unwrap_or_default(),
             joyagent_employees: employees(var)? != Employees::Never,
             local,
@@ -84,6 +92,12 @@ impl Settings {
 }
 
 impl Settings {
+    /// When people are asked in a run of this kind.
+    #[must_use]
+    pub fn feedback(&self, mode: Mode) -> FeedbackSettings {
+        self.feedback.get(&mode).unwrap_or(&self.run.feedback).clone()
+    }
+
     /// Names the configured model of each role in the records of new runs.
     #[must_use]
     pub fn with_models(mut self, models: BTreeMap<Role, String>) -> Self {

@@ -77,7 +77,8 @@ impl Front {
         let mut settings = agent::Settings::from_vars(&var)?;
         settings.run.plan = changes.plan;
         let settings = settings.with_models(ports.model.settings().names());
-        let app = router(Agent { ports: ports.clone(), settings }, aws.secrets());
+        let http = ports.model.http();
+        let app = router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let listener = listener.tap_io(|socket| {

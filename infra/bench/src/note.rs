@@ -1,7 +1,7 @@
 //! A tool that touches no store, so that all requests are the journal's.
 
 use djinn_core::settings::Language;
-use djinn_core::tool::{EffectClass, Observation, Risk, Shown, ToolSpec};
+use djinn_core::tool::{Declared, EffectClass, Observation, Shown, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ impl Tool for Note {
             description: "Takes a note".to_owned(),
             schema: json!({"type": "object", "properties": {"text": {"type": "string"}}}),
             effect: self.0,
-            risk: Risk::Low,
+            declared: Declared::default(),
             timeout_ms: 10_000,
             visible: false,
         }

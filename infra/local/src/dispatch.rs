@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use djinn_aws::Continue;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
+use djinn_runtime::port::clock::{Clock, SystemClock};
 use djinn_runtime::port::{RunKey, StoreError};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -19,6 +20,7 @@ pub const ALARM_EVERY: Duration = Duration::from_secs(120);
 pub struct Dispatch {
     queue: mpsc::UnboundedSender<Continue>,
     alarms: Arc<Mutex<BTreeMap<RunKey, Alarm>>>,
+    timers: Arc<Mutex<BTreeMap<RunKey, Alarm>>>,
     every: Duration,
 }
 
@@ -37,7 +39,18 @@ impl Dispatch {
     #[must_use]
     pub fn new(every: Duration) -> (Self, mpsc::UnboundedReceiver<Continue>) {
         let (queue, invocations) = mpsc::unbounded_channel();
-        (Self { queue, alarms: Arc::default(), every }, invocations)
+        (Self { queue, alarms: Arc::default(), timers: Arc::default(), every }, invocations)
+    }
+
+    /// Rings after some time, and from then on as alarms do.
+    fn ringing(&self, key: &RunKey, after: Duration) -> impl Future<Output = ()> + use<> {
+        let (queue, every, run) = (self.queue.clone(), self.every, key.clone());
+        async move {
+            tokio::time::sleep(after).await;
+            while queue.send(Continue::new(&run, 0)).is_ok() {
+                tokio::time::sleep(every).await;
+            }
+        }
     }
 
     fn send(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
@@ -55,17 +68,22 @@ impl Invoker for Dispatch {
 
 impl Alarms for Dispatch {
     async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
-        let (queue, every, run) = (self.queue.clone(), self.every, key.clone());
-        let alarm = async move {
-            loop {
-                tokio::time::sleep(every).await;
-                if queue.send(Continue::new(&run, 0)).is_err() {
-                    return;
-                }
-            }
-        };
+        let alarm = self.ringing(key, self.every);
         let mut alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
         alarms.entry(key.clone()).or_insert_with(|| Alarm(tokio::spawn(alarm)));
+        Ok(())
+    }
+
+    async fn set_timer(&self, key: &RunKey, from_ms: i64) -> Result<(), StoreError> {
+        let after_ms = from_ms.saturating_sub(SystemClock.now_ms()).max(0);
+        let after = Duration::from_millis(u64::try_from(after_ms).unwrap_or_default());
+        let alarm = Alarm(tokio::spawn(self.ringing(key, after)));
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), alarm);
+        Ok(())
+    }
+
+    async fn remove_timer(&self, key: &RunKey) -> Result<(), StoreError> {
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         Ok(())
     }
 

@@ -116,7 +116,8 @@ impl System {
         }
         let settings = agent::Settings::from_vars(&var)?;
         let settings = settings.with_models(ports.model.settings().names());
-        let app = router(Agent { ports: ports.clone(), settings }, aws.secrets());
+        let http = ports.model.http();
+        let app = router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         let (listener, address) = listen(options.listen).await?;
         let tasks = vec![
             tokio::spawn(run_executor(ports.clone(), invocations)),

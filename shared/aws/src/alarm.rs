@@ -1,9 +1,11 @@
-//! Alarms: one recurring schedule a run.
+//! Alarms: one recurring schedule a run; while it waits for people, another one that begins when time
+//! runs out.
 
 use std::sync::Arc;
 
 use aws_sdk_scheduler::operation::create_schedule::CreateScheduleError;
 use aws_sdk_scheduler::operation::delete_schedule::DeleteScheduleError;
+use aws_sdk_scheduler::primitives::DateTime;
 use aws_sdk_scheduler::types::{
     ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, RetryPolicy, Target,
 };
@@ -30,33 +32,29 @@ impl SchedulerAlarms {
         Self { clients }
     }
 
-    async fn create(&self, key: &RunKey, settings: &ScheduleSettings) -> Result<(), StoreError> {
-        let incomplete =
-            |error: &dyn std::fmt::Display| StoreError::Unreadable(format!("schedule: {error}"));
-        let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build();
-        let target = Target::builder()
-            .arn(&settings.executor_arn)
-            .role_arn(&settings.role_arn)
-            .input(Continue::new(key, 0).json()?)
-            // The next one comes in two minutes.
-            .retry_policy(RetryPolicy::builder().maximum_retry_attempts(0).build())
-            .build();
+    async fn create(
+        &self,
+        key: &RunKey,
+        settings: &ScheduleSettings,
+        timer: Option<DateTime>,
+    ) -> Result<Made, StoreError> {
         let request = self
             .clients
             .scheduler()
             .await
             .create_schedule()
-            .name(schedule_name(key))
+            .name(timer.map_or_else(|| schedule_name(key), |_| timer_name(key)))
             .group_name(&settings.group)
             .schedule_expression(RATE)
-            .flexible_time_window(window.map_err(|error| incomplete(&error))?)
-            .target(target.map_err(|error| incomplete(&error))?)
+            .set_start_date(timer)
+            .flexible_time_window(window()?)
+            .target(target(key, settings)?)
             .action_after_completion(ActionAfterCompletion::None);
         let Err(error) = Box::pin(request.send()).await else {
-            return Ok(());
+            return Ok(Made::New);
         };
         match error.as_service_error() {
-            Some(CreateScheduleError::ConflictException(_)) => Ok(()),
+            Some(CreateScheduleError::ConflictException(_)) => Ok(Made::Existed),
             _ => {
                 let on = &settings.group;
                 Err(unavailable(Request { operation: "CreateSchedule", on }, &error))
@@ -64,14 +62,35 @@ impl SchedulerAlarms {
         }
     }
 
-    async fn delete(&self, key: &RunKey, settings: &ScheduleSettings) -> Result<(), StoreError> {
+    /// Moves a timer that exists.
+    async fn update(
+        &self,
+        key: &RunKey,
+        settings: &ScheduleSettings,
+        from: DateTime,
+    ) -> Result<(), StoreError> {
         let request = self
             .clients
             .scheduler()
             .await
-            .delete_schedule()
-            .name(schedule_name(key))
-            .group_name(&settings.group);
+            .update_schedule()
+            .name(timer_name(key))
+            .group_name(&settings.group)
+            .schedule_expression(RATE)
+            .start_date(from)
+            .flexible_time_window(window()?)
+            .target(target(key, settings)?)
+            .action_after_completion(ActionAfterCompletion::None);
+        let on = &settings.group;
+        let request = Box::pin(request.send()).await;
+        request
+            .map(|_| ())
+            .map_err(|error| unavailable(Request { operation: "UpdateSchedule", on }, &error))
+    }
+
+    async fn delete(&self, name: String, settings: &ScheduleSettings) -> Result<(), StoreError> {
+        let request =
+            self.clients.scheduler().await.delete_schedule().name(name).group_name(&settings.group);
         let Err(error) = Box::pin(request.send()).await else {
             return Ok(());
         };
@@ -88,17 +107,62 @@ impl SchedulerAlarms {
 impl Alarms for SchedulerAlarms {
     async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
         match &self.clients.settings.schedules {
-            Some(settings) => self.create(key, settings).await,
+            Some(settings) => self.create(key, settings, None).await.map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    async fn set_timer(&self, key: &RunKey, from_ms: i64) -> Result<(), StoreError> {
+        let Some(settings) = &self.clients.settings.schedules else { return Ok(()) };
+        // Schedules know seconds: one too late is one too late, one too early is for nothing.
+        let from = DateTime::from_secs(from_ms.saturating_add(999).div_euclid(1_000));
+        match self.create(key, settings, Some(from)).await? {
+            Made::New => Ok(()),
+            Made::Existed => self.update(key, settings, from).await,
+        }
+    }
+
+    async fn remove_timer(&self, key: &RunKey) -> Result<(), StoreError> {
+        match &self.clients.settings.schedules {
+            Some(settings) => self.delete(timer_name(key), settings).await,
             None => Ok(()),
         }
     }
 
     async fn remove_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
         match &self.clients.settings.schedules {
-            Some(settings) => self.delete(key, settings).await,
+            Some(settings) => self.delete(schedule_name(key), settings).await,
             None => Ok(()),
         }
     }
+}
+
+/// What came of making a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    New,
+    Existed,
+}
+
+fn window() -> Result<FlexibleTimeWindow, StoreError> {
+    let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build();
+    window.map_err(|error| StoreError::Unreadable(format!("schedule: {error}")))
+}
+
+fn target(key: &RunKey, settings: &ScheduleSettings) -> Result<Target, StoreError> {
+    Target::builder()
+        .arn(&settings.executor_arn)
+        .role_arn(&settings.role_arn)
+        .input(Continue::new(key, 0).json()?)
+        // The next one comes in two minutes.
+        .retry_policy(RetryPolicy::builder().maximum_retry_attempts(0).build())
+        .build()
+        .map_err(|error| StoreError::Unreadable(format!("schedule: {error}")))
+}
+
+/// The name of the schedule of a run that waits for people.
+fn timer_name(key: &RunKey) -> String {
+    format!("{}-timer", schedule_name(key))
 }
 
 /// The name of a run's schedule: the same every time, at most 64 letters and digits.
@@ -160,6 +224,26 @@ mod tests {
                 },
             })
         );
+    }
+
+    #[tokio::test]
+    async fn a_timer_begins_when_time_runs_out_and_is_moved_if_it_exists() {
+        let answers = [(409, "ConflictException"), (200, r#"{"ScheduleArn":"arn"}"#), (200, "{}")];
+        let (alarms, made) = alarms(&answers);
+        alarms.set_timer(&sample::run(), 1_001).await.unwrap();
+        alarms.remove_timer(&sample::run()).await.unwrap();
+        let (made, name) = (made(), timer_name(&sample::run()));
+        assert!(name.len() <= 64 && name != schedule_name(&sample::run()));
+        for (request, verb) in made.iter().zip(["POST", "PUT"]) {
+            let (line, body) = request.split_once(" {").unwrap();
+            assert_eq!(line, format!("{verb} /schedules/{name}"));
+            let body: Value = serde_json::from_str(&format!("{{{body}")).unwrap();
+            assert_eq!(
+                (&body["StartDate"], &body["ScheduleExpression"]),
+                (&json!(2), &json!(RATE))
+            );
+        }
+        assert!(made[2].starts_with(&format!("DELETE /schedules/{name}?")));
     }
 
     #[tokio::test]

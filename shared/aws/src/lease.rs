@@ -1,5 +1,6 @@
 //! Leases: updates of a run's metadata.
 
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::Lease;
 use djinn_runtime::port::lease::{Leases, Renewed, Taken};
 use djinn_runtime::port::{RunKey, StoreError};
@@ -71,12 +72,21 @@ impl Leases for AwsStore {
         }
     }
 
-    async fn release_lease(&self, key: &RunKey, lease: &Lease) -> Result<(), StoreError> {
+    async fn release_lease(
+        &self,
+        key: &RunKey,
+        lease: &Lease,
+        status: RunStatus,
+    ) -> Result<(), StoreError> {
         let change = Change {
             key: RunItem::key(key),
-            expression: "REMOVE #holder, #until_ms",
+            expression: "SET #status = :status REMOVE #holder, #until_ms",
             condition: STILL_OURS,
-            values: values([(":holder", text(&lease.holder)), (":epoch", number(&lease.epoch))]),
+            values: values([
+                (":holder", text(&lease.holder)),
+                (":epoch", number(&lease.epoch)),
+                (":status", text(status.as_str())),
+            ]),
         };
         match self.change(change).await? {
             Changed::Done(_) | Changed::Refused(_) => Ok(()),

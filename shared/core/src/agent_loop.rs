@@ -3,13 +3,19 @@
 //! A turn is one reply of the model and the outcomes of the calls it made. The loop owns the turn
 //! being worked on; a complete turn moves into the conversation.
 
-use crate::conversation::{Item, Note, Reasoning, Turn};
-use crate::effect::{Effect, ModelCall, ToolChoice, ToolRun};
+mod held;
+mod open;
+
+use open::{OpenCall, OpenTurn, completed, requested};
+
+use crate::conversation::{Item, Note, Turn};
+use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
+use crate::feedback::Ask;
 use crate::id::{CallId, MessageId, sha256};
 use crate::input::{AskedCall, Finish, ModelReplied};
 use crate::settings::{Role, RunSettings};
-use crate::tool::{Arguments, Call, EffectClass, FailReason, OfferedTool, Outcome, canonical};
+use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome, canonical};
 
 /// How often a driver may die over one effect before it is given up.
 pub const MAX_CRASHES: u32 = 3;
@@ -46,6 +52,8 @@ pub struct AgentLoop {
     stage: Stage,
     last_call: Option<RepeatedCall>,
     nudges: u32,
+    /// Whether it has been told text that anybody may have written.
+    tainted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -55,31 +63,13 @@ enum Stage {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct OpenTurn {
-    message: MessageId,
-    text: String,
-    reasoning: Option<Reasoning>,
-    calls: Vec<OpenCall>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct OpenCall {
-    call: Call,
-    class: EffectClass,
-    timeout_ms: u64,
-    crashes: u32,
-    started: bool,
-    outcome: Option<Outcome>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
 struct RepeatedCall {
     signature: String,
     times: u32,
 }
 
 /// What an input did to the loop.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
     /// What viewers see of it: entry ids and events.
     pub events: Vec<(String, Event)>,
@@ -87,12 +77,8 @@ pub struct Observed {
     pub items: Vec<Item>,
     /// Whether the model has nothing left to do.
     pub done: bool,
-}
-
-impl Observed {
-    fn nothing() -> Self {
-        Self { events: Vec::new(), items: Vec::new(), done: false }
-    }
+    /// What people are to be asked.
+    pub asks: Vec<Ask>,
 }
 
 impl AgentLoop {
@@ -100,7 +86,7 @@ impl AgentLoop {
     #[must_use]
     pub fn new(role: Role) -> Self {
         let stage = Stage::Thinking(Attempts::default());
-        Self { role, turn: 1, stage, last_call: None, nudges: 0 }
+        Self { role, turn: 1, stage, last_call: None, nudges: 0, tainted: false }
     }
 
     /// What the loop owes: the model's next reply, or the calls of the open turn.
@@ -113,6 +99,7 @@ impl AgentLoop {
                 attempt: attempts.next(),
                 failed: attempts.failed,
                 tool_choice: ToolChoice::Auto,
+                round: 0,
             })],
             Stage::Acting(turn) => turn.calls.iter().filter_map(OpenCall::due).collect(),
         }
@@ -145,7 +132,7 @@ impl AgentLoop {
     ) -> Observed {
         let reply = &replied.reply;
         let message = replied.message.clone();
-        let mut observed = Observed::nothing();
+        let mut observed = Observed::default();
         observed.events.push((
             message.to_string(),
             Event::MessageCompleted {
@@ -170,14 +157,7 @@ impl AgentLoop {
             if let Some(outcome) = &outcome {
                 observed.events.push(completed(&call, outcome));
             }
-            calls.push(OpenCall {
-                call,
-                class: tool.map_or(EffectClass::Read, |tool| tool.effect),
-                timeout_ms: tool.map_or(0, |tool| tool.timeout_ms),
-                crashes: 0,
-                started: false,
-                outcome,
-            });
+            calls.push(OpenCall::new(call, tool, outcome));
         }
         self.stage = Stage::Acting(OpenTurn {
             message,
@@ -185,6 +165,7 @@ impl AgentLoop {
             reasoning: reply.reasoning.clone(),
             calls,
         });
+        observed.asks = self.hold(&replied.offered, settings);
         self.close_if_answered(reply.finish, &mut observed);
         observed
     }
@@ -192,7 +173,7 @@ impl AgentLoop {
     /// Notes that a `once` call is about to run. Returns whether that was news.
     pub fn started(&mut self, call: &CallId) -> bool {
         match self.open_call(call) {
-            Some(open) if !open.started => {
+            Some(open) if !open.started && open.is_due() => {
                 open.started = true;
                 true
             }
@@ -202,10 +183,11 @@ impl AgentLoop {
 
     /// Takes the outcome of a call; `None` if nobody waits for it.
     pub fn returned(&mut self, call: &CallId, outcome: &Outcome) -> Option<Observed> {
-        let open = self.open_call(call)?;
+        let open = self.open_call(call).filter(|open| open.is_due())?;
         open.outcome = Some(outcome.clone());
-        let mut observed = Observed::nothing();
+        let mut observed = Observed::default();
         observed.events.push(completed(&open.call, outcome));
+        self.tainted |= outcome.is_untrusted(open.untrusted);
         self.close_if_answered(Finish::Done, &mut observed);
         Some(observed)
     }
@@ -213,7 +195,7 @@ impl AgentLoop {
     /// The driver died: started `once` calls are uncertain now, and whatever has taken down three
     /// drivers is given up. `None` if that is the model call.
     pub fn resumed(&mut self) -> Option<Observed> {
-        let mut observed = Observed::nothing();
+        let mut observed = Observed::default();
         match &mut self.stage {
             Stage::Thinking(attempts) => {
                 attempts.crashes += 1;
@@ -222,7 +204,7 @@ impl AgentLoop {
                 }
             }
             Stage::Acting(turn) => {
-                for open in turn.calls.iter_mut().filter(|open| open.outcome.is_none()) {
+                for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
                     open.crashes += 1;
                     let reason = match (open.is_started_once(), open.crashes >= MAX_CRASHES) {
                         (true, _) => FailReason::Uncertain,
@@ -334,40 +316,4 @@ impl AgentLoop {
         self.turn += 1;
         self.stage = Stage::Thinking(Attempts::default());
     }
-}
-
-impl OpenCall {
-    fn is_started_once(&self) -> bool {
-        self.class == EffectClass::Once && self.started
-    }
-
-    fn due(&self) -> Option<Effect> {
-        self.outcome.is_none().then(|| {
-            Effect::RunTool(ToolRun {
-                call: self.call.clone(),
-                class: self.class,
-                timeout_ms: self.timeout_ms,
-                attempt: 1 + self.crashes,
-                started: self.started,
-            })
-        })
-    }
-}
-
-fn requested(call: &Call, tool: Option<&OfferedTool>) -> Event {
-    let arguments = match &call.arguments {
-        Arguments::Parsed(arguments) => serde_json::Value::Object(arguments.clone()),
-        Arguments::Malformed { raw, .. } => serde_json::Value::String(raw.clone()),
-    };
-    Event::CallRequested {
-        call: call.id.clone(),
-        tool: call.tool.clone(),
-        arguments,
-        visible: tool.is_some_and(|tool| tool.visible),
-    }
-}
-
-fn completed(call: &Call, outcome: &Outcome) -> (String, Event) {
-    let event = Event::CallCompleted { call: call.id.clone(), outcome: outcome.clone() };
-    (format!("{}.result", call.id), event)
 }

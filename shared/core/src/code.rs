@@ -102,6 +102,18 @@ codes! {
     SessionBusy = "session_busy", 409,
         "This session is still answering an earlier question ({}). Send `continue` to follow it, or stop it first.",
         "该会话仍在回答之前的问题（{}）。发送“继续”可跟进，或先停止它。";
+    /// Nothing of that name was asked in the run.
+    FeedbackNotFound = "feedback_not_found", 404,
+        "Nothing of that name was asked in this run; it waits for: {}.",
+        "该运行没有提出这个问题；正在等待答复的有：{}。";
+    /// What was asked has been answered, or its run has ended.
+    FeedbackAnswered = "feedback_answered", 409,
+        "This was decided before: {}. Your answer changed nothing.",
+        "此事已有决定：{}。您的答复没有改变任何内容。";
+    /// The answer is about other arguments than those that are waiting.
+    FeedbackStale = "feedback_stale", 409,
+        "What you were shown has changed; look at it again and answer anew.",
+        "您看到的内容已经变化；请重新查看后再答复。";
     /// The run's journal has been deleted.
     RunExpired = "run_expired", 410,
         "This run's journal has expired.", "该运行的记录已过期。";
@@ -156,6 +168,10 @@ codes! {
     ModelKeyRefused = "model_key_refused", 502,
         "The model provider refused the API key: {}. Check the key of this model.",
         "模型服务商拒绝了 API 密钥：{}。请检查该模型的密钥。";
+    /// The account with the provider has nothing left.
+    ModelNoBalance = "model_no_balance", 502,
+        "The account with the model provider is used up: {}. Top it up, then go on.",
+        "模型服务商账户余额不足：{}。请充值后继续。";
     /// The provider does not know the model.
     ModelUnknown = "model_unknown", 502,
         "The model provider does not know this model: {}. Check its name and base_url.",
@@ -211,6 +227,10 @@ codes! {
     Crashed = "crashed", 500,
         "The run took its process down three times at the same point and was given up. Ask again, perhaps with less material.",
         "该运行在同一处三次使进程崩溃，已放弃。请减少材料后重试。";
+    /// A tool or a model stopped in the middle, and a person decided not to go on.
+    Interrupted = "interrupted", 500,
+        "The work was interrupted and not taken up again: {}",
+        "工作被中断且未继续：{}";
     /// Somebody stopped it.
     Stopped = "stopped", 500,
         "Stopped. What was written until then is kept; ask the next question whenever you like.",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{CallId, MessageId, TaskId};
+use crate::id::{CallId, FeedbackId, MessageId, TaskId};
 use crate::settings::Role;
 use crate::tool::{Call, EffectClass};
 
@@ -25,6 +25,9 @@ pub enum Effect {
     /// Have a task worked on, here or in another invocation. Answered by `TaskEnded`; until then a
     /// task that nobody drives is dispatched again.
     Dispatch(Dispatch),
+    /// Hear what a person says. Answered by `HumanAnswered` or `FeedbackExpired`; in a task, whose run
+    /// is the one that is answered, by `HumanAnswered` alone.
+    AskHuman(AskHuman),
     /// Write the plan to its file. Answered by `PlanKept`; then a newer version is owed, if there is one.
     KeepPlan {
         /// Which version, from 1.
@@ -41,6 +44,17 @@ pub struct Dispatch {
     pub task: TaskId,
     /// Whether it is the only one: it may be driven where the run is.
     pub alone: bool,
+    /// Whether it can do nothing before a person answers: nobody need work on it until then.
+    pub waits: bool,
+}
+
+/// A person's answer that is owed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskHuman {
+    /// What was asked.
+    pub feedback: FeedbackId,
+    /// When nobody's answer is the default, Unix milliseconds. `None`: never, or not here.
+    pub until_ms: Option<i64>,
 }
 
 /// A model call that is owed.
@@ -56,6 +70,8 @@ pub struct ModelCall {
     pub failed: u32,
     /// Whether it may call tools.
     pub tool_choice: ToolChoice,
+    /// How often it was interrupted and is made again.
+    pub round: u32,
 }
 
 /// A tool call that is owed.
@@ -71,6 +87,8 @@ pub struct ToolRun {
     pub attempt: u32,
     /// Whether its start is in the journal; only of interest for `once` calls.
     pub started: bool,
+    /// How often it was interrupted and is made again.
+    pub round: u32,
 }
 
 /// Whether a model may, must or must not call tools.
@@ -110,6 +128,10 @@ pub enum Delivery {
     Outcome,
     /// This task of the run's is to be told to stop: nobody waits for it any more.
     Stop(TaskId),
+    /// What this task asks is to be put into its run's mailbox, as of this version or newer.
+    Asks(u32),
+    /// This answer is to be put into the mailbox of the task that asked.
+    Answer(FeedbackId),
 }
 
 /// Names an effect; the attempt is no part of it.
@@ -123,6 +145,10 @@ pub enum EffectId {
     Task(TaskId),
     /// Waiting for this limit.
     Wait(Limit),
+    /// The same, made again after so many interrupts: to those that perform it, another effect.
+    Again(Box<EffectId>, u32),
+    /// This answer.
+    Ask(FeedbackId),
     /// Keeping this version of the plan.
     Plan(u32),
     /// This delivery.
@@ -134,13 +160,28 @@ impl Effect {
     #[must_use]
     pub fn id(&self) -> EffectId {
         match self {
-            Self::CallModel(call) => EffectId::Model(call.message.clone()),
-            Self::RunTool(run) => EffectId::Tool(run.call.id.clone()),
+            Self::CallModel(call) => EffectId::Model(call.message.clone()).again(call.round),
+            Self::RunTool(run) => EffectId::Tool(run.call.id.clone()).again(run.round),
+            Self::AskHuman(ask) => EffectId::Ask(ask.feedback.clone()),
             Self::Wait { limit, .. } => EffectId::Wait(*limit),
             Self::Dispatch(dispatch) => EffectId::Task(dispatch.task.clone()),
             Self::KeepPlan { version } => EffectId::Plan(*version),
             Self::Deliver(delivery) => EffectId::Deliver(delivery.clone()),
         }
+    }
+}
+
+impl EffectId {
+    /// The effect after so many interrupts.
+    #[must_use]
+    pub fn again(self, round: u32) -> Self {
+        if round == 0 { self } else { Self::Again(Box::new(self), round) }
+    }
+
+    /// The effect before it was interrupted.
+    #[must_use]
+    pub fn first(&self) -> &Self {
+        if let Self::Again(first, _) = self { first } else { self }
     }
 }
 
@@ -153,10 +194,14 @@ impl fmt::Display for EffectId {
             Self::Wait(Limit::WallTime) => f.write_str("wait:wall_time"),
             Self::Wait(Limit::WorkTime) => f.write_str("wait:work_time"),
             Self::Wait(Limit::Hops) => f.write_str("wait:hops"),
+            Self::Again(first, round) => write!(f, "{first}+{round}"),
+            Self::Ask(feedback) => write!(f, "ask:{feedback}"),
             Self::Plan(version) => write!(f, "plan:{version}"),
             Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
             Self::Deliver(Delivery::Outcome) => f.write_str("deliver:outcome"),
             Self::Deliver(Delivery::Stop(task)) => write!(f, "deliver:stop:{task}"),
+            Self::Deliver(Delivery::Asks(version)) => write!(f, "deliver:asks:{version}"),
+            Self::Deliver(Delivery::Answer(feedback)) => write!(f, "deliver:answer:{feedback}"),
         }
     }
 }

@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use crate::budget::{Spent, Usage};
 use crate::code::Failure;
+use crate::feedback::{Answered, Ask, Estimate};
 use crate::file::ProductFile;
-use crate::id::{CallId, MessageId, RequestId, SessionId, TaskId};
+use crate::id::{CallId, FeedbackId, MessageId, RequestId, SessionId, TaskId};
 use crate::plan::{Plan, StepId, StepStatus};
 use crate::preview::MessageKey;
 use crate::settings::Mode;
 use crate::status::RunStatus;
-use crate::tool::Outcome;
+use crate::tool::{Outcome, Risk};
 
 /// One public event of a run. Its place in the history is its record's number and its position in
 /// that record; its id names it across viewers and retries.
@@ -168,6 +169,24 @@ pub enum Event {
         /// What it used up.
         spent: Spent,
     },
+    /// People are asked; the run goes on with what needs no answer.
+    #[serde(rename = "feedback.asked")]
+    FeedbackAsked {
+        /// The message whose calls it is about, after its task if it has one: an answer to it is one
+        /// to all of them.
+        feedback: FeedbackId,
+        /// What the model said before it asked for the calls.
+        reasoning: String,
+        /// The highest risk among them.
+        risk: Risk,
+        /// What all of them may cost.
+        estimate: Estimate,
+        /// What is asked.
+        asks: Vec<Ask>,
+    },
+    /// Something that was asked is answered.
+    #[serde(rename = "feedback.answered")]
+    FeedbackAnswered(Box<Answered>),
     /// The run ended. Always the last entry, and exactly one.
     #[serde(rename = "run.ended")]
     RunEnded(Ending),
@@ -223,6 +242,8 @@ impl Event {
             Self::StepChanged { .. } => "step.changed",
             Self::TaskStarted { .. } => "task.started",
             Self::TaskEnded { .. } => "task.ended",
+            Self::FeedbackAsked { .. } => "feedback.asked",
+            Self::FeedbackAnswered(_) => "feedback.answered",
             Self::RunEnded(_) => "run.ended",
         }
     }

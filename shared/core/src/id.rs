@@ -111,6 +111,11 @@ text_id!(
     is_file_name
 );
 text_id!(
+    /// Something that a person is asked: the call, message or step it is about, after the task it came
+    /// up in.
+    FeedbackId, "feedback id", "1-128 of A-Z a-z 0-9 _ : . -", is_label
+);
+text_id!(
     /// Names one write, so that a writer whose reply was lost recognises its own record.
     WriteId, "write id", "1-64 of A-Z a-z 0-9 _ : . -", is_write_id
 );

@@ -8,8 +8,11 @@ use crate::budget::{Spent, Usage};
 use crate::code::Failure;
 use crate::conversation::{Compacted, Exchange, Reasoning, Turn};
 use crate::effect::{Delivery, Limit};
+use crate::feedback::{Answered, Ask, Interrupt};
 use crate::file::ProductFile;
-use crate::id::{CallId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId};
+use crate::id::{
+    CallId, FeedbackId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId,
+};
 use crate::settings::{OutputStyle, RunSettings};
 use crate::status::RunStatus;
 use crate::tool::{Arguments, OfferedTool, Outcome};
@@ -97,6 +100,26 @@ pub enum Input {
     /// A task came to its end.
     #[serde(rename = "task.ended")]
     TaskEnded(Box<TaskEnded>),
+    /// A tool or a model stopped in the middle and can go on once a person has seen to it.
+    #[serde(rename = "interrupted")]
+    Interrupted {
+        /// What was interrupted.
+        of: Interrupted,
+        /// Why.
+        interrupt: Interrupt,
+    },
+    /// A person answered what was asked.
+    #[serde(rename = "human.answered")]
+    HumanAnswered(Box<Answered>),
+    /// Nobody answered in time.
+    #[serde(rename = "feedback.expired")]
+    FeedbackExpired {
+        /// What was asked.
+        feedback: FeedbackId,
+    },
+    /// A task asks, or waits for what it has asked.
+    #[serde(rename = "task.asks")]
+    TaskAsks(Box<TaskAsks>),
     /// The plan was written to its file, or could not be.
     #[serde(rename = "plan.kept")]
     PlanKept {
@@ -127,6 +150,10 @@ impl Input {
             Self::StopAsked { .. } => "stop.asked",
             Self::LimitReached { .. } => "limit.reached",
             Self::TaskEnded(_) => "task.ended",
+            Self::Interrupted { .. } => "interrupted",
+            Self::HumanAnswered(_) => "human.answered",
+            Self::FeedbackExpired { .. } => "feedback.expired",
+            Self::TaskAsks(_) => "task.asks",
             Self::PlanKept { .. } => "plan.kept",
             Self::Delivered { .. } => "delivered",
         }
@@ -194,6 +221,9 @@ pub struct TaskAsked {
     /// Why the attempt before this one failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_before: Option<String>,
+    /// Whether its run has read text that anybody may have written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tainted: bool,
 }
 
 impl TaskAsked {
@@ -220,6 +250,36 @@ pub struct TaskEnded {
     /// Its newest turns, cut short, if its tool calls are to join the run's conversation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
+    /// Whether it has read text that anybody may have written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tainted: bool,
+}
+
+/// What was interrupted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interrupted {
+    /// A tool call.
+    Call(CallId),
+    /// The model call that was to write this message.
+    Message(MessageId),
+}
+
+/// What a task asks people, all of it: newer ones of the same task replace older ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskAsks {
+    /// The task.
+    pub task: TaskId,
+    /// Which state of it this is, from 1.
+    pub version: u32,
+    /// What has not been answered.
+    pub asks: Vec<Ask>,
+    /// What the model said before it asked.
+    pub reasoning: String,
+    /// How many answers it had had by then.
+    pub answers: u32,
+    /// Whether it can do nothing else before it is answered.
+    pub paused: bool,
 }
 
 /// What the planner and later tasks are told of a task.

@@ -174,6 +174,9 @@ fn mail_order(input: &Input) -> u8 {
     match input {
         Input::StopAsked { .. } => 1,
         Input::FileAdded { .. } => 2,
+        // An answer that came in time goes before the news that time ran out.
+        Input::HumanAnswered(_) => 3,
+        Input::FeedbackExpired { .. } => 4,
         Input::Asked(_)
         | Input::Resumed { .. }
         | Input::AttemptFailed { .. }
@@ -184,6 +187,8 @@ fn mail_order(input: &Input) -> u8 {
         | Input::ToolReturned { .. }
         | Input::LimitReached { .. }
         | Input::TaskEnded(_)
+        | Input::Interrupted { .. }
+        | Input::TaskAsks(_)
         | Input::Delivered { .. } => 0,
     }
 }

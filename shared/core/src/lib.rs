@@ -12,6 +12,7 @@ pub mod context;
 pub mod conversation;
 pub mod effect;
 pub mod entry;
+pub mod feedback;
 pub mod file;
 pub mod id;
 pub mod input;

@@ -1,5 +1,6 @@
 //! The run's machine: what an input makes of it, and what it owes in each state.
 
+mod asking;
 mod compacting;
 mod employees;
 mod ended;
@@ -7,12 +8,14 @@ mod ending;
 mod limit;
 mod plan_file;
 mod plan_solve;
+mod replying;
 mod seen;
 mod summary;
 mod task;
 
 use std::collections::BTreeSet;
 
+use asking::Asking;
 use compacting::Compacting;
 use employees::Employees;
 pub use ended::Ended;
@@ -22,15 +25,14 @@ pub use plan_solve::PlanSolve;
 use plan_solve::Then;
 pub use summary::{DELIVERABLES_MARK, Summarizing};
 
-use crate::agent_loop::{AgentLoop, Attempts, MAX_CRASHES, Observed};
-use crate::budget::{Spent, Usage};
-use crate::code::{ErrorCode, Failure};
+use crate::agent_loop::{AgentLoop, Observed};
+use crate::budget::Spent;
 use crate::conversation::{Conversation, Item};
 use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
-use crate::id::{MessageId, TaskId};
-use crate::input::{Asked, Input, ModelReplied};
+use crate::id::TaskId;
+use crate::input::{Asked, Input};
 use crate::settings::{Mode, Role};
 use crate::status::RunStatus;
 use crate::tool::Outcome;
@@ -56,6 +58,7 @@ pub struct Run {
     employees: Employees,
     /// Tasks that were given up while they were at work, and have not been told so.
     to_stop: BTreeSet<TaskId>,
+    asking: Asking,
     phase: Phase,
 }
 
@@ -93,6 +96,7 @@ impl Run {
             urls: Urls::default(),
             employees: Employees::new(&asked),
             to_stop: BTreeSet::new(),
+            asking: Asking::default(),
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
                 (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),
@@ -100,6 +104,7 @@ impl Run {
             },
             asked,
         };
+        run.taint_from_start();
         run.learn_from_start();
         run.compact_if_due();
         let entries = run.started().into_iter();
@@ -115,6 +120,7 @@ impl Run {
             self.urls.truncate(known);
             return None;
         };
+        self.note_pause(at_ms);
         let entry = |(id, event)| Entry { id, within: None, at_ms, event };
         Some(events.into_iter().map(entry).collect())
     }
@@ -128,6 +134,7 @@ impl Run {
             (_, Input::Delivered { delivery: Delivery::Stop(task) }) => {
                 self.to_stop.remove(task).then(Vec::new)?
             }
+            (_, Input::Delivered { delivery }) if self.asking.delivered(delivery) => Vec::new(),
             (Phase::Ended(ended), input) => ended.next(input)?,
             (Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_), input) => {
                 self.work(input, at_ms)?
@@ -152,6 +159,9 @@ impl Run {
             (Phase::PlanSolving(solving), None) => due.extend(solving.due()),
             (Phase::Summarizing(summarizing), None) => due.push(summarizing.due()),
         }
+        let mut due: Vec<Effect> =
+            due.into_iter().filter_map(|effect| self.asking.held_back(effect)).collect();
+        due.extend(self.asking.due());
         due.extend(self.employees.due());
         due.extend(self.plan_file.due());
         // The end of the work is a moment on the way: the run waits on after it.
@@ -164,10 +174,11 @@ impl Run {
     #[must_use]
     pub fn status(&self) -> RunStatus {
         match &self.phase {
+            Phase::Ended(ended) => ended.status,
+            _ if self.asking.is_paused() => RunStatus::Paused,
             Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
                 RunStatus::Running
             }
-            Phase::Ended(ended) => ended.status,
         }
     }
 
@@ -252,114 +263,17 @@ impl Run {
                 Some(events)
             }
             Input::LimitReached { limit } => self.limit_reached(*limit, at_ms),
-        }
-    }
-
-    /// The attempts at the model call that is owed, if it writes this message.
-    fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
-        if let Some(attempts) = self.compacting.attempts_at(message) {
-            return attempts;
-        }
-        match &mut self.phase {
-            Phase::Reacting(agent) => agent.attempts_at(message),
-            Phase::PlanSolving(solving) => solving.planner()?.attempts_at(message),
-            Phase::Summarizing(summarizing) if message.is_summary() => {
-                Some(&mut summarizing.attempts)
-            }
-            Phase::Summarizing(_) | Phase::Ended(_) => None,
-        }
-    }
-
-    fn resumed(&mut self, epoch: u64, at_ms: i64) -> Vec<(String, Event)> {
-        let mut events = vec![(format!("resumed.{epoch}"), Event::RunResumed { epoch })];
-        self.employees.resumed();
-        if self.compacting.resumed() {
-            return events;
-        }
-        let observed = match &mut self.phase {
-            Phase::Reacting(agent) => agent.resumed(),
-            Phase::PlanSolving(solving) => solving.resumed(),
-            Phase::Summarizing(summarizing) => {
-                summarizing.attempts.crashes += 1;
-                (summarizing.attempts.crashes < MAX_CRASHES).then(|| Observed {
-                    events: Vec::new(),
-                    items: Vec::new(),
-                    done: false,
-                })
-            }
-            Phase::Ended(_) => None,
-        };
-        events.extend(match observed {
-            Some(observed) => self.observe(observed, at_ms),
-            None => self.fail(ErrorCode::Crashed.into(), at_ms),
-        });
-        events
-    }
-
-    fn attempt_failed(
-        &mut self,
-        message: &MessageId,
-        attempt: u32,
-        failure: &Failure,
-        usage: &Usage,
-        at_ms: i64,
-    ) -> Option<Vec<(String, Event)>> {
-        if message.is_employees() {
-            self.employees.attempt_failed(attempt).then_some(())?;
-            self.spent.add_model_call(usage);
-            return Some(Vec::new());
-        }
-        let attempts = self.attempts_at(message).filter(|attempts| attempts.next() == attempt)?;
-        attempts.failed += 1;
-        let id = format!("{message}.reset{}", attempts.failed);
-        self.spent.add_model_call(usage);
-        let reset =
-            Event::ItemReset { message: message.clone(), attempt, failure: failure.clone() };
-        let mut events = vec![(id, reset)];
-        // Another attempt would be another call. The summary's are allowed whatever is left.
-        if !matches!(self.phase, Phase::Summarizing(_))
-            && let Some(failure) = self.used_up()
-        {
-            events.extend(self.break_off(failure, at_ms));
-        }
-        Some(events)
-    }
-
-    fn replied(&mut self, replied: &ModelReplied, at_ms: i64) -> Option<Vec<(String, Event)>> {
-        if replied.message.is_employees() {
-            return self.employees_named(replied);
-        }
-        self.attempts_at(&replied.message)?;
-        self.spent.add_model_call(&replied.reply.usage);
-        if self.compacting().is_some() {
-            return Some(self.compacted(replied, at_ms));
-        }
-        self.compacting.measured(replied.window);
-        match &mut self.phase {
-            Phase::Reacting(agent) => {
-                self.spent.steps += 1;
-                let observed = agent.replied(replied, &self.asked.settings, |_| None);
-                Some(self.observe(observed, at_ms))
-            }
-            Phase::PlanSolving(solving) => {
-                self.spent.steps += 1;
-                let (observed, then) = solving.replied(replied, &self.asked.settings);
-                if let Some(plan) = solving.plan() {
-                    self.plan_file.is_now(plan);
-                }
-                Some(self.go_on(observed, then, at_ms))
-            }
-            Phase::Summarizing(summarizing) => {
-                let because = summarizing.because.clone();
-                Some(self.summarized(replied, because, at_ms))
-            }
-            Phase::Ended(_) => None,
+            Input::Interrupted { of, interrupt } => self.interrupted(of, interrupt, at_ms),
+            Input::HumanAnswered(answered) => self.human_answered(answered, at_ms),
+            Input::FeedbackExpired { feedback } => self.feedback_expired(feedback, at_ms),
+            Input::TaskAsks(asks) => self.task_asked(asks, at_ms),
         }
     }
 
     /// Takes over what the loop observed, and decides whether the work goes on.
     fn observe(&mut self, observed: Observed, at_ms: i64) -> Vec<(String, Event)> {
-        let Observed { mut events, items, done } = observed;
+        let Observed { mut events, items, done, asks } = observed;
+        events.extend(self.ask_about_calls(asks, at_ms));
         let turn_is_complete = !items.is_empty();
         self.compacting.add(&self.seen_items(&items));
         self.conversation.items.extend(items);

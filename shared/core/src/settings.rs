@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
+use crate::feedback::FeedbackSettings;
 
 /// The language of prompts and of the sentences users read. The agent answers in the user's own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,7 +31,7 @@ impl Language {
 }
 
 /// How a run works on its question.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Reason, act, observe, until nothing is left to do (`agentType` 5 of the JoyAgent protocol).
@@ -206,6 +207,9 @@ pub struct RunSettings {
     /// Whether models see placeholders for long URLs (default no, as in old records).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compress_urls: bool,
+    /// When people are asked.
+    #[serde(default)]
+    pub feedback: FeedbackSettings,
     /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
     /// performs a call are used).
     pub prompt_version: String,
@@ -226,6 +230,7 @@ impl Default for RunSettings {
             plan: PlanSettings::default(),
             context: ContextSettings::default(),
             compress_urls: false,
+            feedback: FeedbackSettings::default(),
             prompt_version: String::new(),
             models: BTreeMap::new(),
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::feedback::Estimate;
 use crate::file::ProductFile;
 use crate::id::{CallId, FileName, sha256};
 use crate::plan::Plan;
@@ -21,10 +22,11 @@ pub enum EffectClass {
 }
 
 /// How much harm a wrong call can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     /// Reads, or writes what the run itself made.
+    #[default]
     Low,
     /// Writes what others see.
     Medium,
@@ -43,8 +45,8 @@ pub struct ToolSpec {
     pub schema: Value,
     /// What a repeat does.
     pub effect: EffectClass,
-    /// How much harm a wrong call can do.
-    pub risk: Risk,
+    /// What its calls can do to others, and what they cost.
+    pub declared: Declared,
     /// Milliseconds one call may take before its result becomes `timed out`. Must fit into an
     /// invocation (`template.yaml`: 900 s) less the hand-over margin.
     pub timeout_ms: u64,
@@ -62,6 +64,7 @@ impl ToolSpec {
             effect: self.effect,
             timeout_ms: self.timeout_ms,
             visible: self.visible,
+            declared: self.declared.clone(),
         }
     }
 }
@@ -79,6 +82,39 @@ pub struct OfferedTool {
     pub timeout_ms: u64,
     /// Whether the user is shown its raw result.
     pub visible: bool,
+    /// What its calls can do to others, and what they cost here; nothing in old records.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub declared: Declared,
+}
+
+/// What the calls of a tool can do to others, and what they cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Declared {
+    /// How much harm a wrong call can do.
+    pub risk: Risk,
+    /// The calls that do none, whatever the risk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub harmless: Option<Harmless>,
+    /// Whether they send data to others.
+    pub sends_out: bool,
+    /// Whether their results hold text that anybody may have written.
+    pub untrusted: bool,
+    /// What one usually costs.
+    pub estimate: Estimate,
+}
+
+/// The calls of a tool that change nothing: those with one of these values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Harmless {
+    /// The argument.
+    pub argument: String,
+    /// Its values.
+    pub values: Vec<String>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// One tool call of a model's reply.
@@ -137,6 +173,18 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether it holds text that anybody may have written: that of a file, or all of a tool whose results
+    /// are such.
+    #[must_use]
+    pub fn is_untrusted(&self, tool_is: bool) -> bool {
+        match self {
+            Self::Done(observation) => {
+                tool_is || matches!(observation.shown, Shown::FileRead { .. })
+            }
+            Self::Failed { .. } => false,
+        }
+    }
+
     /// The files that it tells of: written, read, or made of what was too long.
     pub fn files(&self) -> impl Iterator<Item = &FileName> {
         let done = match self {
@@ -231,6 +279,10 @@ pub enum FailReason {
     TooMany,
     /// The run was stopped before it ended.
     Stopped,
+    /// A person decided that it is not to be made, or nobody decided in time.
+    Skipped,
+    /// A person said something instead; the detail is that.
+    Answered,
 }
 
 impl FailReason {
@@ -248,6 +300,8 @@ impl FailReason {
             Self::Repeated => "repeated",
             Self::TooMany => "too_many",
             Self::Stopped => "stopped",
+            Self::Skipped => "skipped",
+            Self::Answered => "answered",
         }
     }
 }

@@ -219,6 +219,8 @@ impl Connection {
             | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
+            | Event::FeedbackAsked { .. }
+            | Event::FeedbackAnswered(_)
             | Event::RunEnded(_) => {}
         }
         self.closed.entry(entry);
@@ -259,6 +261,8 @@ impl Closed {
             | Event::EmployeesNamed { .. }
             | Event::PlanChanged { .. }
             | Event::StepChanged { .. }
+            | Event::FeedbackAsked { .. }
+            | Event::FeedbackAnswered(_)
             | Event::TaskStarted { .. }
             | Event::TaskEnded { .. }
             | Event::RunEnded(_) => {}

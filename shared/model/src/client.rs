@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use djinn_core::budget::Usage;
 use djinn_core::input::Reply;
@@ -13,21 +12,15 @@ use djinn_runtime::port::model::{
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use djinn_runtime::prompt::Prompts;
 use genai::Client;
-use reqwest::redirect;
 use tokio::sync::Mutex;
 use tracing::Instrument as _;
 
 use crate::attempt::Attempt;
+use crate::http::Http;
 use crate::request::max_tokens;
 use crate::settings::{Key, ModelSettings, Settings};
 use crate::span;
 use crate::tokens::Counter;
-
-/// Longest wait for a connection; the wait for the first byte is longer and includes it.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an unused connection is kept. Short of the idle limits of the load balancers in front
-/// of providers (60 s), which would reset it.
-const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// The configured models, over one pool of connections.
 ///
@@ -39,6 +32,7 @@ pub struct Models<S> {
     stored: BTreeMap<String, Mutex<Option<Secret>>>,
     prompts: Prompts,
     tokens: Counter,
+    http: Http,
     client: OnceLock<Result<Client, String>>,
 }
 
@@ -49,8 +43,15 @@ impl<S: Secrets> Models<S> {
     pub fn new(settings: Settings, secrets: S) -> Self {
         let stored =
             settings.stored_keys().map(|name| (name.to_owned(), Mutex::default())).collect();
-        let (prompts, tokens, client) = (Prompts::default(), Counter::default(), OnceLock::new());
-        Self { settings, secrets, stored, prompts, tokens, client }
+        let (prompts, tokens) = (Prompts::default(), Counter::default());
+        let (http, client) = (Http::default(), OnceLock::new());
+        Self { settings, secrets, stored, prompts, tokens, http, client }
+    }
+
+    /// The pool of connections, for others who call something over HTTP.
+    #[must_use]
+    pub fn http(&self) -> Http {
+        self.http.clone()
     }
 
     /// The settings, for whoever shows them.
@@ -108,7 +109,7 @@ impl<S: Secrets> Models<S> {
 
     fn client(&self) -> Result<&Client, ModelError> {
         self.client
-            .get_or_init(connect)
+            .get_or_init(|| connect(&self.http))
             .as_ref()
             .map_err(|error| failed(ModelErrorKind::Unreachable, error.as_str()))
     }
@@ -158,19 +159,10 @@ impl<S: Secrets> Model for Models<S> {
     }
 }
 
-/// One client for all models: their waits are the attempt's business. Redirects are not followed,
-/// so that a key never goes where the settings do not say.
-fn connect() -> Result<Client, String> {
-    let http = reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
-        .redirect(redirect::Policy::none())
-        .tcp_nodelay(true)
-        .user_agent(concat!("djinn/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| format!("the HTTP client cannot be built: {error}"))?;
+/// One client for all models: their waits are the attempt's business.
+fn connect(http: &Http) -> Result<Client, String> {
     Client::builder()
-        .with_reqwest(http)
+        .with_reqwest(http.client()?.clone())
         .build()
         .map_err(|error| format!("the model client cannot be built: {error}"))
 }

@@ -55,9 +55,9 @@ fn answers_are_classified() {
         (529, json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}).to_string(), Overloaded),
         (599, String::new(), Overloaded),
         // Refused.
-        (402, plain("Insufficient Balance"), Refused),
-        (429, openai("You exceeded your current quota", "insufficient_quota", "insufficient_quota"), Refused),
-        (400, plain("Your credit balance is too low to access the Anthropic API."), Refused),
+        (402, plain("Insufficient Balance"), NoBalance),
+        (429, openai("You exceeded your current quota", "insufficient_quota", "insufficient_quota"), NoBalance),
+        (400, plain("Your credit balance is too low to access the Anthropic API."), NoBalance),
         (400, plain("Unsupported value: 'temperature'"), Refused),
         (413, plain("Payload Too Large"), Refused),
         (422, json!({"detail": "nonsense"}).to_string(), Refused),

@@ -9,6 +9,7 @@ mod client;
 mod draft;
 mod fault;
 mod frames;
+mod http;
 mod listen;
 mod names;
 mod price;
@@ -21,6 +22,7 @@ mod tokens;
 mod wire_id;
 
 pub use client::Models;
+pub use http::Http;
 pub use settings::{
     FunctionCallType, Key, ModelSettings, Provider, Settings, SettingsError, Temperature, Thinking,
 };

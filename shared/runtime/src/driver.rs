@@ -20,7 +20,7 @@ mod writer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use djinn_core::effect::EffectId;
+use djinn_core::effect::{Delivery, EffectId};
 use djinn_core::id::TaskId;
 use djinn_core::input::Input;
 use djinn_core::journal::Journal;
@@ -267,6 +267,10 @@ impl<P: Ports> Driver<P> {
                 // All pieces of a reply were sent before its task ended; they go first.
                 while let Ok(live) = self.written.try_recv() {
                     self.show_written(&live);
+                }
+                if let EffectId::Deliver(Delivery::Answer(_)) = &id {
+                    // A task that was answered is to be worked on at once.
+                    self.postponed.retain(|id| !matches!(id, EffectId::Task(_)));
                 }
                 match inputs.is_empty() {
                     true => self.postpone(id),

@@ -114,6 +114,10 @@ fragments! {
     OUTCOME_TOO_MANY = "outcome/too_many", 1_000;
     /// A call that was stopped with its run.
     OUTCOME_STOPPED = "outcome/stopped", 1_000;
+    /// A call that a person did not want, or did not answer for in time.
+    OUTCOME_SKIPPED = "outcome/skipped", 1_000;
+    /// What a person said instead of a call's result.
+    OUTCOME_ANSWERED = "outcome/answered", 20_000;
     /// The last reply was cut off.
     NOTE_CUT_OFF = "note/cut_off", 1_000;
     /// The last reply was empty.

@@ -1,5 +1,6 @@
 //! What an invocation does with a run: start it, join it, stop it, continue it.
 
+mod feedback;
 mod follow;
 mod forget;
 mod look;
@@ -30,6 +31,7 @@ use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
+pub use feedback::{Given, answer, pending};
 use follow::{Followed, follow};
 pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
@@ -138,7 +140,7 @@ async fn continue_for<P: Ports>(
         // An alarm that was made late would ring for ever, whatever the journal says; but it is what
         // brings the run back while something is owed.
         if key.task.is_none() && !matches!(delivered, Err(StoreError::Unavailable(_))) {
-            lay_to_rest(ports, key).await?;
+            lay_to_rest(ports, key, true).await?;
         }
         return delivered;
     };
@@ -282,7 +284,7 @@ async fn take_over<P: Ports>(
         Ok(read) => read,
         Err(error) => {
             // Left alone, it would be locked until the lease lapses.
-            ports.store().release_lease(key, &lease).await?;
+            ports.store().release_lease(key, &lease, RunStatus::Running).await?;
             return Err(error);
         }
     };
@@ -346,6 +348,7 @@ async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreErro
                 Effect::CallModel(_)
                 | Effect::RunTool(_)
                 | Effect::Wait { .. }
+                | Effect::AskHuman(_)
                 | Effect::Dispatch(_) => {}
             }
         }

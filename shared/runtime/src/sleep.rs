@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use djinn_core::status::RunStatus;
 use tokio::task::JoinSet;
 
 use crate::driver::read_mailbox;
@@ -35,7 +36,7 @@ pub enum Slept {
     Superseded,
 }
 
-/// Releases a lease and makes sure that no message is left unread, but those that were `heard`, whose
+/// Releases a lease, with the run's status, and makes sure that no message is left unread, but those that were `heard`, whose
 /// deletion did not come through yet.
 ///
 /// # Errors
@@ -46,9 +47,10 @@ pub async fn fall_asleep<P: Ports>(
     key: &RunKey,
     session: &SessionKey,
     lease: &Lease,
+    status: RunStatus,
     heard: &BTreeSet<String>,
 ) -> Result<Slept, StoreError> {
-    ports.store().release_lease(key, lease).await?;
+    ports.store().release_lease(key, lease, status).await?;
     let mail = read_mailbox(ports, key, session).await?;
     if mail.iter().all(|mail| heard.contains(&mail.id())) {
         return Ok(Slept::Asleep);
@@ -103,6 +105,10 @@ pub async fn wake<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), 
         return ports.store().delete_mail(key, &[mail.id()]).await;
     }
     let undriven = !meta.is_driven(ports.clock().now_ms());
+    // One that waits for people has no alarm: the kick must not be all that brings it back.
+    if undriven && key.task.is_none() && meta.status == RunStatus::Paused {
+        ports.alarms().set_alarm(key).await?;
+    }
     if undriven && let Err(error) = ports.invoker().kick(key, 0).await {
         // The message waits; the run's alarm brings it a driver.
         tracing::warn!(%error, run_id = %key.run, "run not kicked");
@@ -110,18 +116,21 @@ pub async fn wake<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), 
     Ok(())
 }
 
-/// Takes away what brings a run back that has ended: its alarm, and the mail that nobody reads any
-/// more. Whoever puts a message after this takes it back by itself, see [`wake`].
+/// Takes away what brings a run back that has ended: its alarm, its timer if it may have `asked` people,
+/// and the mail that nobody reads any more. Whoever puts a message after this takes it back by itself, see [`wake`].
 ///
 /// # Errors
 /// [`StoreError`] when the alarm may be left. Mail that is left says nothing and expires.
-pub async fn lay_to_rest<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+pub async fn lay_to_rest<P: Ports>(ports: &P, key: &RunKey, asked: bool) -> Result<(), StoreError> {
     let mail = async {
         let mail: Vec<String> = ports.store().mail(key).await?.iter().map(Mail::id).collect();
         if mail.is_empty() { Ok(()) } else { ports.store().delete_mail(key, &mail).await }
     };
     if let Err(error) = mail.await {
         tracing::info!(%error, run_id = %key.run, "mail of an ended run not deleted");
+    }
+    if asked {
+        ports.alarms().remove_timer(key).await?;
     }
     ports.alarms().remove_alarm(key).await
 }

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use djinn_core::feedback::Interrupt;
 use djinn_core::settings::Language;
-use djinn_core::tool::{EffectClass, Observation, Risk, ToolSpec};
+use djinn_core::tool::{Declared, EffectClass, Observation, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
 use serde_json::{Map, Value, json};
 
@@ -40,6 +41,12 @@ pub struct LedgerTool {
     pub effect: EffectClass,
     /// How long it takes.
     pub takes: Duration,
+    /// What it says of its calls.
+    pub declared: Declared,
+    /// Whether it writes down its arguments too.
+    pub notes_arguments: bool,
+    /// How often it interrupts each call.
+    pub interrupts: u32,
     /// Milliseconds it may take.
     pub timeout_ms: u64,
     /// What it answers.
@@ -58,6 +65,9 @@ impl LedgerTool {
             name,
             effect,
             takes: Duration::ZERO,
+            declared: Declared::default(),
+            notes_arguments: false,
+            interrupts: 0,
             timeout_ms: 60_000,
             answer: format!("{name} is done"),
             ledger: ledger.clone(),
@@ -73,7 +83,7 @@ impl Tool for LedgerTool {
             description: format!("does {}", self.name),
             schema: json!({"type": "object"}),
             effect: self.effect,
-            risk: Risk::Low,
+            declared: self.declared.clone(),
             timeout_ms: self.timeout_ms,
             visible: true,
         }
@@ -82,7 +92,7 @@ impl Tool for LedgerTool {
     fn run<'a>(
         &'a self,
         context: &'a ToolContext,
-        _arguments: &'a Map<String, Value>,
+        arguments: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
         Box::pin(async move {
             let task = context.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
@@ -90,7 +100,17 @@ impl Tool for LedgerTool {
             self.points.pass(format!("before tool {call}")).await;
             tokio::time::sleep(self.takes).await;
             self.points.alive().await;
-            self.ledger.write(format!("{} {call}", self.name));
+            if context.round < self.interrupts {
+                return Err(ToolFailure::Interrupted(Interrupt {
+                    code: "20006".to_owned(),
+                    message: "Out of credits.".to_owned(),
+                }));
+            }
+            let with = match self.notes_arguments {
+                true => format!(" {}", Value::Object(arguments.clone())),
+                false => String::new(),
+            };
+            self.ledger.write(format!("{} {call}{with}", self.name));
             self.points.pass(format!("after tool {call}")).await;
             Ok(Observation::text(self.answer.clone()))
         })

@@ -4,6 +4,7 @@
 mod client;
 mod endure;
 mod host;
+mod person;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::time::Duration;
 pub use client::Frames;
 use client::{Visit, answer};
 use djinn_core::entry::Entry;
+use djinn_core::feedback::{Answer, Ask};
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
 use djinn_core::journal::Journal;
 use djinn_core::settings::{Language, RunSettings};
@@ -38,6 +40,9 @@ use crate::story::StoryModel;
 /// The world of a simulation.
 pub type SimWorld = World<MemoryStore, StoryModel, SimHost, SimHost, PausedClock>;
 
+/// What somebody answers.
+pub type Person = fn(&Ask) -> Answer;
+
 /// How often an alarm fires, as on AWS.
 pub const ALARM_EVERY: Duration = Duration::from_secs(120);
 
@@ -53,6 +58,8 @@ pub struct Sim {
     pub kick_copies: usize,
     /// When somebody stops the run, Unix milliseconds, and how often at that moment.
     pub stop_at: Option<(i64, usize)>,
+    /// What a person answers to what is asked; nobody does without.
+    pub person: Option<Person>,
     /// Whether all processes are on one machine: when one is killed, so are the others.
     pub one_machine: bool,
     /// Whether clients ask without waiting for the answer: no invocation has one attached.
@@ -90,6 +97,7 @@ impl Sim {
             invocation: None,
             kick_copies: 1,
             stop_at: None,
+            person: None,
             one_machine: false,
             posts: false,
             clients: Vec::new(),
@@ -157,6 +165,8 @@ impl Sim {
         let again = Duration::from_secs(if self.posts { 150 } else { 20 });
         let mut again = tokio::time::interval(again);
         again.tick().await;
+        let mut looks = tokio::time::interval(Duration::from_secs(7));
+        looks.tick().await;
         while clock.now_ms() < deadline_ms {
             if let Some((_, copies)) = self.stop_at.take_if(|(at_ms, _)| *at_ms <= clock.now_ms()) {
                 for _ in 0..copies {
@@ -176,6 +186,7 @@ impl Sim {
                     }
                 }
                 _ = alarm.tick() => self.ring(),
+                _ = looks.tick(), if self.person.is_some() => self.answer(&key).await,
                 _ = again.tick() => {
                     if self.has_delivered(&key).await {
                         return self.history(&key).await;
@@ -252,7 +263,7 @@ impl Sim {
     /// Whether nothing brings the run back any more.
     #[must_use]
     pub fn has_alarm(&self) -> bool {
-        !self.host.alarms().is_empty()
+        !self.host.alarms().is_empty() || !self.host.timers().is_empty()
     }
 
     /// Lets the removal of an alarm take this long.
@@ -319,7 +330,10 @@ impl Sim {
 
     /// Every alarm rings.
     pub fn ring(&mut self) {
-        let set: Vec<RunKey> = self.host.alarms().iter().cloned().collect();
+        let now_ms = self.ports.clock.now_ms();
+        let mut set: Vec<RunKey> = self.host.alarms().iter().cloned().collect();
+        let timers = self.host.timers().clone();
+        set.extend(timers.into_iter().filter(|(_, at_ms)| *at_ms <= now_ms).map(|(key, _)| key));
         set.into_iter().for_each(|key| self.invoke(key, 0, Duration::ZERO));
     }
 

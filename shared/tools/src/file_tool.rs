@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use djinn_core::feedback::Estimate;
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
-use djinn_core::tool::{EffectClass, Observation, Risk, Shown, ToolSpec};
+use djinn_core::tool::{Declared, EffectClass, Harmless, Observation, Risk, Shown, ToolSpec};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
@@ -130,7 +131,7 @@ impl<F: Files + Send + Sync> Tool for FileTool<F> {
             description: self.prompts.tool(language, prompt::TOOL_FILE).description,
             schema: parameters(&self.prompts, language),
             effect: EffectClass::Idempotent,
-            risk: Risk::Low,
+            declared: declared(),
             timeout_ms: 30_000,
             visible: false,
         }
@@ -151,6 +152,17 @@ impl<F: Files + Send + Sync> Tool for FileTool<F> {
 
     fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         self.schema.check(arguments)
+    }
+}
+
+/// Others see what is written; reading changes nothing. What is read is tainted by itself.
+fn declared() -> Declared {
+    let values = vec!["get".to_owned()];
+    Declared {
+        risk: Risk::Medium,
+        harmless: Some(Harmless { argument: "command".to_owned(), values }),
+        estimate: Estimate { tokens: 1_000, ms: 500, calls: 1, ..Estimate::default() },
+        ..Declared::default()
     }
 }
 

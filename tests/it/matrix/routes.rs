@@ -196,7 +196,7 @@ const NAME_FORM: &str = "--b0\nContent-Disposition: form-data; name=\"requestId\
      Content-Disposition: form-data; name=\"file\"; filename=\"{id}\"\n\nx\n--b0--\n";
 
 /// The methods and routes that the agent's sources name.
-pub(super) fn of_the_agent() -> BTreeSet<(String, String)> {
+pub(crate) fn of_the_agent() -> BTreeSet<(String, String)> {
     let mut found = Found::default();
     for path in files_below("functions/agent/src") {
         let text = fs::read_to_string(root().join(&path)).unwrap();

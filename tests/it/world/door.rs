@@ -75,7 +75,8 @@ impl Door {
                 tokio::spawn(async move { executor.handle(json!(invocation), None).await });
             }
         });
-        let router = router(Agent { ports: ports.clone(), settings }, aws.secrets());
+        let http = ports.model.http();
+        let router = router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         Self { router, ports, aws, tasks: vec![executing], _stores: stores }
     }
 

@@ -1,7 +1,7 @@
 //! The executor behind nothing but its handler: real stores, a model that tells a story, and a host
 //! that writes down what it is asked to invoke.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
@@ -36,6 +36,7 @@ pub(crate) struct Function {
 pub(crate) struct Host {
     kicks: Arc<Mutex<Vec<Continue>>>,
     alarms: Arc<Mutex<BTreeSet<RunKey>>>,
+    timers: Arc<Mutex<BTreeMap<RunKey, i64>>>,
 }
 
 impl Host {
@@ -63,6 +64,16 @@ impl Invoker for Host {
 impl Alarms for Host {
     async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
         self.alarms.lock().unwrap().insert(key.clone());
+        Ok(())
+    }
+
+    async fn set_timer(&self, key: &RunKey, from_ms: i64) -> Result<(), StoreError> {
+        self.timers.lock().unwrap().insert(key.clone(), from_ms);
+        Ok(())
+    }
+
+    async fn remove_timer(&self, key: &RunKey) -> Result<(), StoreError> {
+        self.timers.lock().unwrap().remove(key);
         Ok(())
     }
 

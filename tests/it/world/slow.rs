@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use djinn_core::settings::Language;
-use djinn_core::tool::{EffectClass, Observation, Risk, Shown, ToolSpec};
+use djinn_core::tool::{Declared, EffectClass, Observation, Shown, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
@@ -28,7 +28,7 @@ impl Tool for Slow {
             description: "Works for long.".to_owned(),
             schema: json!({"type": "object"}),
             effect: EffectClass::Read,
-            risk: Risk::Low,
+            declared: Declared::default(),
             timeout_ms: 60_000,
             visible: true,
         }

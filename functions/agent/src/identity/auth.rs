@@ -3,6 +3,8 @@
 use djinn_core::api_key::KeyHolder;
 use djinn_runtime::settings::BadSetting;
 
+use super::token::TokenSettings;
+
 const AUTH: &str = "DJINN_AUTH";
 const KEYS: &str = "DJINN_API_KEYS";
 
@@ -13,6 +15,8 @@ pub enum Auth {
     Iam,
     /// By keys that were given to them.
     Key(KeyList),
+    /// By tokens that somebody else issues to them.
+    Jwt(TokenSettings),
     /// Not at all: on a laptop everybody is the same user.
     None,
 }
@@ -27,8 +31,8 @@ pub enum KeyList {
 }
 
 impl Auth {
-    /// Reads `DJINN_AUTH`, and `DJINN_API_KEYS` for `key`. Unset it is `iam`, and `none` on a
-    /// laptop, the only place where that may be asked for.
+    /// Reads `DJINN_AUTH`, and `DJINN_API_KEYS` for `key`, `DJINN_JWT_…` for `jwt`. Unset it is
+    /// `iam`, and `none` on a laptop, the only place where that may be asked for.
     pub(crate) fn from_vars(
         var: &dyn Fn(&str) -> Option<String>,
         local: bool,
@@ -38,13 +42,14 @@ impl Auth {
             (Some("none") | None, true) => Ok(Self::None),
             (Some("iam"), _) | (None, false) => Ok(Self::Iam),
             (Some("key"), _) => key_list(&given(KEYS).unwrap_or_default()).map(Self::Key),
-            (Some(other), true) => Err(BadSetting::new(AUTH, "iam, key or none", other)),
+            (Some("jwt"), _) => TokenSettings::from_vars(var, local).map(Self::Jwt),
+            (Some(other), true) => Err(BadSetting::new(AUTH, "iam, key, jwt or none", other)),
             (Some("none"), false) => {
                 let wanted =
-                    "iam or key where DJINN_LOCAL is not 1, or everybody may do everything";
+                    "iam, key or jwt where DJINN_LOCAL is not 1, or everybody may do everything";
                 Err(BadSetting::new(AUTH, wanted, "none"))
             }
-            (Some(other), false) => Err(BadSetting::new(AUTH, "iam or key", other)),
+            (Some(other), false) => Err(BadSetting::new(AUTH, "iam, key or jwt", other)),
         }
     }
 }
@@ -100,6 +105,17 @@ mod tests {
             for local in [true, false] {
                 assert!(set(wrong, local).unwrap_err().starts_with("DJINN_AUTH must be iam"));
             }
+        }
+    }
+
+    #[test]
+    fn tokens_need_to_be_told_apart_from_others() {
+        let jwt = ("DJINN_AUTH", "jwt");
+        let alone = auth(&[jwt], false).unwrap_err();
+        assert!(alone.starts_with("DJINN_JWT_ISSUER must be"), "{alone}");
+        let vars = [jwt, ("DJINN_JWT_ISSUER", "https://issuer"), ("DJINN_JWT_AUDIENCE", "djinn")];
+        for local in [true, false] {
+            assert!(matches!(auth(&vars, local), Ok(Auth::Jwt(_))));
         }
     }
 

@@ -30,6 +30,11 @@ impl Credentials {
         let bearers = self.authorization.iter().filter_map(bearer);
         only_one(bearers.chain(self.api_key.iter().map(text)).collect())
     }
+
+    /// The token, which is always a bearer's.
+    pub(super) fn token(&self) -> Result<Option<Secret>, Failure> {
+        only_one(self.authorization.iter().filter_map(bearer).collect())
+    }
 }
 
 /// Two that differ would leave open who asks.

@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::feedback::FeedbackChange;
 use djinn_core::id::{RequestId, RunId, SessionId};
 use djinn_core::settings::{Mode, OutputStyle};
 use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
@@ -14,7 +15,7 @@ use djinn_runtime::port::Ports;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{Question, accept};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::answer::{Ask, Protocol, stream};
 use crate::fields::Fields;
@@ -37,6 +38,7 @@ struct Names {
     /// Whether its clients name styles of their own, which add nothing.
     own_styles: bool,
     base_prompt: &'static str,
+    feedback: &'static str,
     /// Whether its events have a place for digital employees.
     employees: bool,
 }
@@ -48,6 +50,7 @@ const JOYAGENT: Names = Names {
     style: "outputStyle",
     own_styles: true,
     base_prompt: "basePrompt",
+    feedback: "humanFeedback",
     employees: true,
 };
 
@@ -58,6 +61,7 @@ const NATIVE: Names = Names {
     style: "output_style",
     own_styles: false,
     base_prompt: "base_prompt",
+    feedback: "human_feedback",
     employees: false,
 };
 
@@ -115,7 +119,7 @@ impl Asking {
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
         let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
-        question.settings.mode = agent_type(&fields)?;
+        set_mode(agent, &fields, &mut question, agent_type(&fields)?, JOYAGENT.feedback)?;
         let previews = fields.flag("isStream")?.unwrap_or(false);
         let ask = Ask { question, protocol: Protocol::JoyAgent, previews };
         stream(agent, &parts, ask).await
@@ -128,10 +132,11 @@ impl Asking {
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
         let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
-        question.settings.mode = match fields.number("deepThink")?.unwrap_or_default() {
+        let mode = match fields.number("deepThink")?.unwrap_or_default() {
             0 => Mode::React,
             _ => Mode::PlanSolve,
         };
+        set_mode(agent, &fields, &mut question, mode, JOYAGENT.feedback)?;
         let ask = Ask { question, protocol: Protocol::JoyAgentUi, previews: true };
         stream(agent, &parts, ask).await
     }
@@ -143,7 +148,7 @@ impl Asking {
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
         let mut question = self.question(agent, &fields, caller, &NATIVE)?;
-        question.settings.mode = native_mode(&fields)?;
+        set_mode(agent, &fields, &mut question, native_mode(&fields)?, NATIVE.feedback)?;
         if accepts_stream(&parts.headers) {
             let ask = Ask { question, protocol: Protocol::Native, previews: true };
             return stream(agent, &parts, ask).await;
@@ -237,8 +242,37 @@ impl Asking {
 async fn read(request: Request<Body>) -> Result<(Parts, Fields, Caller), Refusal> {
     let (parts, body) = request.into_parts();
     let caller = Caller::of(&parts.extensions)?;
-    let fields = Fields::read(body).await?;
+    let fields = Fields::read(&parts.headers, body).await?;
     Ok((parts, fields, caller))
+}
+
+/// Decides how the question is worked on, and when people are asked: as the deployment says for that
+/// kind of agent, or more often if the request wants it.
+fn set_mode<P: Ports>(
+    agent: &Agent<P>,
+    fields: &Fields,
+    question: &mut Question,
+    mode: Mode,
+    field: &'static str,
+) -> Result<(), Refusal> {
+    let feedback = agent.settings.feedback(mode);
+    question.settings.mode = mode;
+    question.settings.feedback = match fields.object(field)? {
+        None => feedback,
+        Some(change) => {
+            let wrong = |problem: String| {
+                let sentence = format!("`{field}`: {problem}");
+                Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about(field)
+            };
+            let change: FeedbackChange = serde_json::from_value(Value::Object(change))
+                .map_err(|error| wrong(error.to_string()))?;
+            match change.problem() {
+                Some(problem) => return Err(wrong(problem.to_owned())),
+                None => change.tightened(feedback),
+            }
+        }
+    };
+    Ok(())
 }
 
 /// JoyAgent's number of an agent.

@@ -121,7 +121,7 @@ async fn read<P: Ports<Store = AwsStore>>(
 ) -> Result<(Parts, Fields, SessionKey), Refusal> {
     let (parts, body) = request.into_parts();
     let caller = Caller::of(&parts.extensions)?;
-    let fields = Fields::read(body).await?;
+    let fields = Fields::read(&parts.headers, body).await?;
     let session = session_key(agent, caller, fields.needed_id("requestId")?).await?;
     Ok((parts, fields, session))
 }

@@ -115,7 +115,7 @@ pub(crate) async fn name_session<P: Ports>(
         let (parts, body) = request.into_parts();
         let user = user_of(&parts.extensions)?;
         let session: SessionId = id_of("session", &session)?;
-        let title = title(&Fields::read(body).await?)?;
+        let title = title(&Fields::read(&parts.headers, body).await?)?;
         let store = agent.ports.store();
         match store.name_session(&user, &session, &title).await.map_err(stored)? {
             true => Ok(axum::Json(json!({"session": session, "title": title})).into_response()),

@@ -61,6 +61,7 @@ impl Compacting {
                 attempt: open.attempts.next(),
                 failed: open.attempts.failed,
                 tool_choice: ToolChoice::None,
+                round: 0,
             })
         })
     }

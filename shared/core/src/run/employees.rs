@@ -43,6 +43,7 @@ impl Employees {
                 attempt: attempts.next(),
                 failed: attempts.failed,
                 tool_choice: ToolChoice::None,
+                round: 0,
             })
         })
     }

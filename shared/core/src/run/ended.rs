@@ -32,6 +32,10 @@ impl Ended {
             | Input::FileAdded { .. }
             | Input::StopAsked { .. }
             | Input::TaskEnded(_)
+            | Input::Interrupted { .. }
+            | Input::HumanAnswered(_)
+            | Input::FeedbackExpired { .. }
+            | Input::TaskAsks(_)
             | Input::LimitReached { .. } => None,
         }
     }

@@ -35,6 +35,7 @@ impl Run {
     fn abandon(&mut self) -> Vec<(String, Event)> {
         self.compacting.close();
         self.employees.close();
+        self.asking.close();
         match &mut self.phase {
             Phase::Reacting(agent) => agent.abandon(),
             Phase::PlanSolving(solving) => {

@@ -28,7 +28,8 @@ impl Run {
     pub fn wall_time_ends_at_ms(&self) -> i64 {
         let own = self.started_at_ms.saturating_add(milliseconds(self.budget().wall_ms));
         let run = self.asked.task.as_ref().and_then(|task| task.ends_at_ms);
-        run.map_or(own, |run| own.min(run))
+        // What people take their time for is not the run's.
+        run.map_or(own, |run| own.min(run)).saturating_add(self.asking.paused_ms())
     }
 
     /// When its work ends at the latest, Unix milliseconds: the rest is for the summary.
@@ -44,6 +45,12 @@ impl Run {
     /// The next moment that limits it, Unix milliseconds. `None` for an ended run.
     #[must_use]
     pub fn next_limit(&self) -> Option<(Limit, i64)> {
+        let limit = self.limit()?;
+        // While it waits for people, no time passes.
+        Some(if self.asking.is_paused() { (limit.0, i64::MAX) } else { limit })
+    }
+
+    fn limit(&self) -> Option<(Limit, i64)> {
         match &self.phase {
             Phase::Ended(_) => None,
             Phase::Reacting(_) | Phase::PlanSolving(_) if !self.is_task() => {

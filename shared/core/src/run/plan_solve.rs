@@ -101,7 +101,17 @@ impl PlanSolve {
         }
         let alone = self.tasks.len() == 1;
         let at_work = self.tasks.iter().filter(|task| task.share.is_some());
-        at_work.map(|task| Effect::Dispatch(Dispatch { task: task.id.clone(), alone })).collect()
+        at_work
+            .map(|task| Effect::Dispatch(Dispatch { task: task.id.clone(), alone, waits: false }))
+            .collect()
+    }
+
+    pub(super) fn is_tainted(&self) -> bool {
+        self.planner.is_tainted()
+    }
+
+    pub(super) fn words(&self) -> &str {
+        self.planner.words()
     }
 
     pub(super) fn planner(&mut self) -> Option<&mut AgentLoop> {
@@ -194,7 +204,7 @@ impl PlanSolve {
     pub(super) fn resumed(&mut self) -> Option<Observed> {
         match self.planner() {
             Some(planner) => planner.resumed(),
-            None => Some(Observed { events: Vec::new(), items: Vec::new(), done: false }),
+            None => Some(Observed::default()),
         }
     }
 
@@ -227,7 +237,10 @@ impl PlanSolve {
         let place = self.tasks.iter().position(known)?;
         let task = self.tasks.remove(place);
         let step = task.step;
-        let mut observed = Observed { events: Vec::new(), items: Vec::new(), done: false };
+        let mut observed = Observed::default();
+        if ended.tainted {
+            self.planner.taint();
+        }
         observed.events.push((format!("{}.end", task.id), shown(ended)));
         let attempts = self.attempts.get(&step).copied().unwrap_or(1);
         // A task is only stopped when its run is: that is no failure.

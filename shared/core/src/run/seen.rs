@@ -9,6 +9,7 @@ use super::compacting::{Compacting, tokens_of_history};
 use super::plan_solve::MAX_FURTHER_TEXT;
 use super::task::MAX_ARGUMENT;
 use crate::conversation::{Compacted, Conversation, Exchange, Item, MAX_COMPACTED, Turn};
+use crate::feedback::Answer;
 use crate::file::{FileList, ProductFile};
 use crate::input::{Asked, Finish, Input, MAX_REPORT, Reply, TaskAsked, TaskReport};
 use crate::plan::Plan;
@@ -68,7 +69,15 @@ impl Run {
                 ended.turns.iter().for_each(|turn| learn_short_turn(urls, turn));
                 ended.files.iter().for_each(|file| urls.learn(&file.description, End::Whole));
             }
+            Input::HumanAnswered(answered) => match &answered.answer {
+                Answer::Modify { arguments } => learn_members(urls, arguments, usize::MAX),
+                Answer::Say { words } => urls.learn(words, End::Whole),
+                Answer::Confirm | Answer::Skip | Answer::Stop => {}
+            },
             Input::Asked(_)
+            | Input::Interrupted { .. }
+            | Input::FeedbackExpired { .. }
+            | Input::TaskAsks(_)
             | Input::Resumed { .. }
             | Input::AttemptFailed { .. }
             | Input::ModelFailed { .. }

@@ -34,6 +34,7 @@ impl Summarizing {
             attempt: self.attempts.next(),
             failed: self.attempts.failed,
             tool_choice: ToolChoice::None,
+            round: 0,
         })
     }
 }

@@ -65,6 +65,7 @@ impl Run {
             at_once: solving.at_once(&asked.settings.plan),
             ends_at_ms: Some(self.tasks_end_at_ms()),
             failed_before: failed_before.map(str::to_owned),
+            tainted: self.is_tainted(),
         });
         Some(asked)
     }
@@ -119,6 +120,7 @@ impl Run {
     ) -> Option<Vec<(String, Event)>> {
         let Phase::PlanSolving(solving) = &mut self.phase else { return None };
         let (observed, then) = solving.task_ended(ended, &self.asked.settings.plan)?;
+        self.asking.task_ended(&ended.report.task);
         for file in &ended.files {
             self.files.put(file.clone());
             self.produced.put(file.clone());
@@ -134,7 +136,8 @@ impl Run {
         then: Then,
         at_ms: i64,
     ) -> Vec<(String, Event)> {
-        let Observed { mut events, items, .. } = observed;
+        let Observed { mut events, items, asks, .. } = observed;
+        events.extend(self.ask_about_calls(asks, at_ms));
         self.compacting.add(&self.seen_items(&items));
         self.conversation.items.extend(items);
         events.extend(match then {
@@ -192,6 +195,14 @@ impl Run {
             true => Vec::new(),
             false => joining(&self.conversation),
         };
-        TaskEnded { report, status, failure, files, spent: self.spent, turns }
+        TaskEnded {
+            report,
+            status,
+            failure,
+            files,
+            spent: self.spent,
+            turns,
+            tainted: self.is_tainted(),
+        }
     }
 }

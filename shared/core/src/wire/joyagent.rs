@@ -5,6 +5,8 @@
 //! here an `isFinal: true` may come early with the text so far (empty after a failed attempt), and
 //! deltas go on from there: that is how this protocol can take text back.
 
+mod feedback;
+mod planned;
 mod raw;
 
 use std::collections::BTreeMap;
@@ -15,9 +17,10 @@ use serde_json::{Map, Value, json};
 use super::link::Links;
 use super::{Change, Texts};
 use crate::entry::{Ending, Entry, Event};
+use crate::feedback::Ask;
 use crate::file::ProductFile;
-use crate::id::{CallId, MessageId, RequestId, RunId, TaskId};
-use crate::plan::{Plan, Step, StepId, StepStatus};
+use crate::id::{CallId, FeedbackId, MessageId, RequestId, RunId, TaskId};
+use crate::plan::{Plan, StepStatus};
 use crate::preview::{MessageKey, Preview, TextKind};
 use crate::settings::{Language, Mode};
 use crate::tool::{Outcome, Shown};
@@ -86,6 +89,8 @@ pub struct Translator {
     mode: Mode,
     /// The plan as this client knows it.
     plan: Option<Plan>,
+    /// What was asked and not answered.
+    asks: BTreeMap<FeedbackId, Ask>,
 }
 
 struct RequestedCall {
@@ -99,8 +104,8 @@ impl Translator {
     #[must_use]
     pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
         let (texts, calls, employees) = (Texts::default(), BTreeMap::new(), BTreeMap::new());
-        let (mode, plan) = (Mode::default(), None);
-        Self { run, request, links, language, texts, calls, employees, mode, plan }
+        let (mode, plan, asks) = (Mode::default(), None, BTreeMap::new());
+        Self { run, request, links, language, texts, calls, employees, mode, plan, asks }
     }
 
     /// The run of this connection.
@@ -169,6 +174,13 @@ impl Translator {
             Event::TaskEnded { task, text, files, .. } => {
                 vec![self.task_summary(entry, task, text, files)]
             }
+            Event::FeedbackAsked { reasoning, risk, estimate, asks, .. } => {
+                self.asked(entry, reasoning, *risk, *estimate, asks)
+            }
+            Event::FeedbackAnswered(answered) => {
+                self.asks.remove(&answered.feedback);
+                Vec::new()
+            }
             Event::RunEnded(ending) => vec![self.result(ending, at_ms)],
         };
         for event in &mut events {
@@ -196,12 +208,12 @@ impl Translator {
     /// What is said when the response ends before the run.
     #[must_use]
     pub fn hand_over(&self, at_ms: i64) -> AgentResponse {
-        let sentence = match self.language {
+        let still_working = match self.language {
             Language::En => "Still working; send `continue` to follow.",
             Language::Zh => "仍在处理中；发送“继续”即可跟进。",
         };
         let mut event = self.event("hand_over", "result", at_ms);
-        event.result = Some(sentence.to_owned());
+        event.result = Some(self.question().unwrap_or_else(|| still_working.to_owned()));
         event.finish = true;
         event
     }
@@ -310,56 +322,6 @@ impl Translator {
             }
         };
         event.is_final = is_final;
-        event
-    }
-
-    fn plan(&self, id: &str, plan: &Plan, at_ms: i64) -> AgentResponse {
-        let all = |of: &dyn Fn(&Step) -> Value| plan.steps().iter().map(of).collect::<Value>();
-        let plan = json!({
-            "title": plan.title,
-            "stages": all(&|step| json!(step.stage)),
-            "steps": all(&|step| json!(step.details)),
-            "stepStatus": all(&|step| json!(step.status)),
-            "notes": all(&|step| json!(step.note)),
-        });
-        AgentResponse { plan: Some(plan), ..self.event(id, "plan", at_ms) }
-    }
-
-    /// The plan again, after a step moved on. A long plan is shown as the planner leaves it only: shown
-    /// whole after each of a thousand steps, it would be most of the stream.
-    fn step(
-        &mut self,
-        entry: &Entry,
-        step: StepId,
-        status: StepStatus,
-        note: &str,
-    ) -> Option<AgentResponse> {
-        let plan = self.plan.as_mut()?;
-        if plan.steps().iter().any(|known| known.id == step && known.status == status) {
-            return None;
-        }
-        plan.mark(step, status, note).ok()?;
-        let plan = self.plan.as_ref().filter(|plan| plan.steps().len() <= MAX_SHOWN_STEPS)?;
-        Some(self.plan(&format!("{}.plan", entry.id), plan, entry.at_ms))
-    }
-
-    fn task(&self, entry: &Entry, task: &TaskId, words: &str) -> AgentResponse {
-        let lane = Some(task.clone());
-        let event = self.event(&entry.id, "task", entry.at_ms);
-        AgentResponse { task: Some(words.to_owned()), lane, ..event }
-    }
-
-    fn task_summary(
-        &self,
-        entry: &Entry,
-        task: &TaskId,
-        text: &str,
-        files: &[ProductFile],
-    ) -> AgentResponse {
-        let mut event = self.event(&entry.id, "task_summary", entry.at_ms);
-        event.task_summary = Some(text.to_owned());
-        event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});
-        event.lane = Some(task.clone());
         event
     }
 

@@ -64,11 +64,11 @@ fn link(links: &Links, members: &mut Map<String, Value>) {
 impl Projection for Native {
     fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
         let mut value = json!(entry);
-        // Arguments are the model's own words and stay as they are.
-        let arguments = value.get_mut("arguments").map(Value::take);
+        // Arguments are the model's own words and stay as they are, and so does what is asked of them.
+        let kept = ["arguments", "asks"].map(|name| (name, value.get_mut(name).map(Value::take)));
         self.linked(&mut value);
-        if let (Some(members), Some(arguments)) = (value.as_object_mut(), arguments) {
-            members.insert("arguments".into(), arguments);
+        if let Some(members) = value.as_object_mut() {
+            members.extend(kept.into_iter().filter_map(|(name, kept)| Some((name.into(), kept?))));
         }
         vec![Frame::Data { event: Some(entry.event.name()), data: value.to_string() }]
     }

@@ -105,6 +105,7 @@ fn ended(
         files: Vec::new(),
         spent: Spent { steps, model_calls: steps, usage, ..Spent::default() },
         turns: Vec::new(),
+        tainted: false,
     }))
 }
 

@@ -63,9 +63,10 @@ pub(crate) fn owed(run: &Run) -> Vec<String> {
             1 => effect_name(&EffectId::Tool(run.call.id)),
             attempt => format!("{}#{attempt}", effect_name(&EffectId::Tool(run.call.id))),
         }),
-        Effect::Dispatch(_) | Effect::KeepPlan { .. } | Effect::Deliver(_) => {
-            Some(effect_name(&effect.id()))
-        }
+        Effect::Dispatch(_)
+        | Effect::AskHuman(_)
+        | Effect::KeepPlan { .. }
+        | Effect::Deliver(_) => Some(effect_name(&effect.id())),
     });
     due.collect()
 }

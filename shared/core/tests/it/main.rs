@@ -15,6 +15,7 @@ mod client;
 mod compacting;
 mod early;
 mod employees;
+mod feedback;
 mod golden;
 mod machine;
 mod plan;

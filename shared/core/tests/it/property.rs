@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use djinn_core::conversation::{Conversation, Part, turns_among};
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::entry::Event;
-use djinn_core::id::{MessageId, TaskId};
-use djinn_core::input::{Asked, Input};
+use djinn_core::feedback::Answer;
+use djinn_core::id::{CallId, FeedbackId, MessageId, TaskId};
+use djinn_core::input::{Asked, Input, Interrupted, TaskAsks};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
@@ -15,10 +16,77 @@ use djinn_core::tool::{EffectClass, FailReason};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::story;
+use crate::{feedback, story};
 
 /// Tokens that a model takes; turns are so short that this is full only if a reply says so.
 const WINDOW: u64 = 1_000;
+
+/// What people say, and what makes them be asked.
+fn any_feedback() -> impl Strategy<Value = Input> {
+    let own = prop_oneof![
+        4 => (1u32..6, 1u32..4).prop_map(|(turn, index)| format!("t{turn}.c{index}")),
+        1 => (1u32..6, 1u32..4, 1u32..3).prop_map(|(t, c, n)| format!("t{t}.c{c}.again{n}")),
+        1 => (1u32..6, 1u32..3).prop_map(|(turn, n)| format!("t{turn}.again{n}")),
+        2 => (1u32..6).prop_map(|turn| format!("t{turn}")),
+        1 => Just("summary.again1".to_owned()),
+    ];
+    let feedback = (own, prop_oneof![3 => Just(None), 1 => (1u32..7, 1u32..3).prop_map(Some)])
+        .prop_map(|(own, task)| match task {
+            None => own,
+            Some((step, attempt)) => format!("s{step}.{attempt}.{own}"),
+        });
+    let answer = prop_oneof![
+        4 => Just(Answer::Confirm),
+        2 => Just(Answer::Modify { arguments: feedback::changed() }),
+        2 => Just(Answer::Skip),
+        1 => Just(Answer::Say { words: "Not this.".to_owned() }),
+        1 => Just(Answer::Stop),
+    ];
+    let call = (1u32..6, 1u32..4).prop_map(|(turn, index)| format!("t{turn}.c{index}"));
+    let call = call.prop_map(|call| Interrupted::Call(CallId::new(call).unwrap()));
+    let message = prop_oneof![
+        (1u32..6).prop_map(|turn| format!("t{turn}")),
+        Just("summary".to_owned()),
+        Just("employees".to_owned()),
+    ];
+    let message = message.prop_map(|id| Interrupted::Message(MessageId::new(id).unwrap()));
+    prop_oneof![
+        6 => (feedback.clone(), answer).prop_map(|(feedback, answer)| {
+            Input::HumanAnswered(Box::new(feedback::answered(&feedback, answer)))
+        }),
+        1 => feedback.prop_map(|feedback| {
+            Input::FeedbackExpired { feedback: FeedbackId::new(feedback).unwrap() }
+        }),
+        2 => prop_oneof![call, message]
+            .prop_map(|of| Input::Interrupted { of, interrupt: feedback::interrupt() }),
+        1 => (1u32..7, 1u32..3, 1u32..4, 0u32..3, any::<bool>()).prop_map(
+            |(step, attempt, version, answers, paused)| {
+                task_asks(TaskId::of(step, attempt), version, answers, paused)
+            }
+        ),
+        1 => (1u32..5).prop_map(|version| {
+            Input::Delivered { delivery: Delivery::Asks(version) }
+        }),
+        1 => (1u32..7, 1u32..3, 1u32..4).prop_map(|(step, attempt, version)| {
+            let feedback = FeedbackId::new(format!("s{step}.{attempt}.t{version}.c1")).unwrap();
+            Input::Delivered { delivery: Delivery::Answer(feedback) }
+        }),
+    ]
+}
+
+/// A task that asks about one call of each of its turns.
+fn task_asks(task: TaskId, version: u32, answers: u32, paused: bool) -> Input {
+    let (mut run, _) = Run::start(feedback::asked_with_approval("why?"), 0);
+    let reply = story::replied(&format!("t{version}"), "", &[("send", json!({"of": 1}))]);
+    for turn in 1..version {
+        run.next(&story::replied(&format!("t{turn}"), "", &[("send", json!({"of": turn}))]), 0);
+        run.next(&story::returned(&format!("t{turn}.c1"), "fine"), 0);
+    }
+    run.next(&feedback::with_declared(reply), 0);
+    let asks = run.asks().cloned().collect();
+    let reasoning = String::new();
+    Input::TaskAsks(Box::new(TaskAsks { task, version, asks, reasoning, answers, paused }))
+}
 
 /// Inputs as they might come: right ones, late ones, repeated ones, ones for somebody else.
 fn any_input() -> impl Strategy<Value = Input> {
@@ -51,6 +119,7 @@ fn any_input() -> impl Strategy<Value = Input> {
             file: story::file("late.csv"),
         }),
         1 => Just(story::names(r#"{"read": "Reader"}"#)),
+        4 => any_feedback(),
         1 => Just(story::stop()),
         1 => Just(Input::LimitReached { limit: Limit::WallTime }),
         1 => Just(Input::LimitReached { limit: Limit::WorkTime }),
@@ -119,6 +188,18 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
         Some(Effect::Dispatch(dispatch)) => {
             story::task_ended(dispatch.task.as_str(), RunStatus::Finished, &words)
         }
+        Some(Effect::AskHuman(ask)) => match how % 8 {
+            1 => Input::FeedbackExpired { feedback: ask.feedback.clone() },
+            _ => Input::HumanAnswered(Box::new(feedback::answered(
+                ask.feedback.as_str(),
+                match how % 8 {
+                    2 => Answer::Skip,
+                    3 => Answer::Say { words },
+                    4 => Answer::Modify { arguments: feedback::changed() },
+                    _ => Answer::Confirm,
+                },
+            ))),
+        },
         Some(Effect::KeepPlan { version }) => Input::PlanKept { version: *version },
         Some(Effect::Wait { .. } | Effect::Deliver(_)) | None => story::stop(),
     }
@@ -129,7 +210,18 @@ fn driven(asked: &Asked, dice: &[(u8, u64)]) -> Vec<Input> {
     let (mut run, _) = Run::start(asked.clone(), 0);
     let mut inputs = Vec::new();
     for (how, tokens) in dice {
-        let input = answer(&run.due(), *how, *tokens);
+        let interrupts = how % 32 == 31;
+        let input = match run.due().first() {
+            Some(Effect::RunTool(tool)) if interrupts => {
+                let of = Interrupted::Call(tool.call.id.clone());
+                Input::Interrupted { of, interrupt: feedback::interrupt() }
+            }
+            Some(Effect::CallModel(call)) if interrupts => {
+                let of = Interrupted::Message(call.message.clone());
+                Input::Interrupted { of, interrupt: feedback::interrupt() }
+            }
+            _ => feedback::with_declared(answer(&run.due(), *how, *tokens)),
+        };
         run.next(&input, 0);
         inputs.push(input);
     }
@@ -155,8 +247,10 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
         }),
     ];
     let dice = proptest::collection::vec((any::<u8>(), 0u64..=WINDOW * 3 / 2), 0..60);
-    (runs, long, prop_oneof![Just(None), dice.prop_map(Some)]).prop_map(
-        |((mut asked, inputs), tokens, dice)| {
+    (runs, long, prop_oneof![Just(None), dice.prop_map(Some)], any::<bool>()).prop_map(
+        |((mut asked, inputs), tokens, dice, approval)| {
+            asked.settings.feedback.enabled = approval;
+            let inputs = inputs.into_iter().map(feedback::with_declared).collect();
             story::with_history(&mut asked, tokens, WINDOW);
             asked.settings.context.keep_turns = 2;
             let Some(dice) = dice else { return (asked, inputs) };
@@ -169,18 +263,56 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
 
 /// The effects that an input answers, given what was owed before it.
 fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
-    let deliveries = |effect: &&Effect| matches!(effect, Effect::Deliver(_));
-    let all = || due.iter().filter(|effect| !deliveries(effect)).map(Effect::id).collect();
+    let stays = |effect: &&Effect| match effect {
+        Effect::Deliver(delivery) => !is_about_asks(delivery),
+        _ => false,
+    };
+    let all = || due.iter().filter(|effect| !stays(effect)).map(Effect::id).collect();
+    let first = |wanted: EffectId| {
+        let ids = due.iter().map(Effect::id);
+        ids.filter(|id| *id.first() == wanted).collect::<BTreeSet<_>>()
+    };
+    let asks = |named: &str| {
+        let ids = due.iter().filter_map(|effect| match effect {
+            Effect::AskHuman(ask) => Some(ask.feedback.clone()),
+            _ => None,
+        });
+        let group = format!("{named}.");
+        let ids = ids.filter(|id| id.as_str() == named || id.as_str().starts_with(&group));
+        ids.map(EffectId::Ask).collect::<BTreeSet<_>>()
+    };
     match input {
-        Input::ModelReplied(replied) => BTreeSet::from([EffectId::Model(replied.message.clone())]),
+        Input::Interrupted { of: Interrupted::Call(call), .. } => {
+            first(EffectId::Tool(call.clone()))
+        }
+        Input::Interrupted { of: Interrupted::Message(message), .. } => {
+            first(EffectId::Model(message.clone()))
+        }
+        Input::HumanAnswered(answered) => match answered.answer {
+            Answer::Stop => all(),
+            _ => asks(answered.feedback.as_str()),
+        },
+        Input::FeedbackExpired { feedback } => asks(feedback.as_str()),
+        Input::TaskAsks(_) => BTreeSet::new(),
+        Input::ModelReplied(replied) => first(EffectId::Model(replied.message.clone())),
         Input::ModelFailed { message, .. } => {
             let mut ended: BTreeSet<_> = all();
             ended.insert(EffectId::Model(message.clone()));
             ended
         }
-        Input::ToolReturned { call, .. } => BTreeSet::from([EffectId::Tool(call.clone())]),
+        Input::ToolReturned { call, .. } => first(EffectId::Tool(call.clone())),
         Input::StopAsked { .. } | Input::LimitReached { .. } => all(),
-        Input::TaskEnded(ended) => BTreeSet::from([EffectId::Task(ended.report.task.clone())]),
+        Input::TaskEnded(ended) => {
+            let mut answered = asks(ended.report.task.as_str());
+            answered.insert(EffectId::Task(ended.report.task.clone()));
+            answered.extend(due.iter().map(Effect::id).filter(|id| match id {
+                EffectId::Deliver(Delivery::Answer(feedback)) => {
+                    feedback.as_str().starts_with(&format!("{}.", ended.report.task))
+                }
+                _ => false,
+            }));
+            answered
+        }
         Input::PlanKept { version } => BTreeSet::from([EffectId::Plan(*version)]),
         Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(delivery.clone())]),
         // It is the answer of started `once` calls, and of what has crashed three times.
@@ -196,6 +328,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
                 }
                 Effect::CallModel(call) => call.attempt - call.failed >= 3,
                 Effect::Wait { .. }
+                | Effect::AskHuman(_)
                 | Effect::Dispatch(_)
                 | Effect::KeepPlan { .. }
                 | Effect::Deliver(_) => false,
@@ -207,6 +340,11 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
         | Input::ToolStarted { .. }
         | Input::FileAdded { .. } => BTreeSet::new(),
     }
+}
+
+/// What nobody waits for once the work has ended.
+fn is_about_asks(delivery: &Delivery) -> bool {
+    matches!(delivery, Delivery::Answer(_) | Delivery::Asks(_))
 }
 
 fn ids(due: &[Effect]) -> BTreeSet<EffectId> {
@@ -249,8 +387,11 @@ proptest! {
                 // The last answer of the work also ends all else of it.
                 let sums_up = EffectId::Model(MessageId::summary());
                 if after.contains(&sums_up) && !ids(&before).contains(&sums_up) {
-                    let stays = |id: &EffectId| matches!(id,
-                        EffectId::Wait(Limit::WallTime) | EffectId::Deliver(_));
+                    let stays = |id: &EffectId| match id {
+                        EffectId::Wait(Limit::WallTime) => true,
+                        EffectId::Deliver(delivery) => !is_about_asks(delivery),
+                        _ => false,
+                    };
                     owed.retain(stays);
                 }
                 // The last answer of a run also ends its waiting.

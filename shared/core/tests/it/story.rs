@@ -17,7 +17,7 @@ use djinn_core::preview::{Preview, TextKind};
 use djinn_core::settings::{Mode, Role, RunSettings};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
-    Arguments, EffectClass, FailReason, Observation, OfferedTool, Outcome, Shown,
+    Arguments, Declared, EffectClass, FailReason, Observation, OfferedTool, Outcome, Shown,
 };
 use serde_json::{Value, json};
 
@@ -62,6 +62,7 @@ pub(crate) fn asked_as_a_task(question: &str) -> Asked {
         at_once: 1,
         ends_at_ms: None,
         failed_before: None,
+        tainted: false,
     });
     asked
 }
@@ -96,6 +97,7 @@ pub(crate) fn planned(message: &str, arguments: &Value) -> Input {
         effect: EffectClass::Read,
         timeout_ms: 0,
         visible: false,
+        declared: Declared::default(),
     }];
     Input::ModelReplied(replied)
 }
@@ -116,6 +118,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
         files: vec![file(&format!("{task}.md"))],
         spent: Spent { steps: 2, model_calls: 2, ..Spent::default() },
         turns: Vec::new(),
+        tainted: false,
     }))
 }
 
@@ -149,6 +152,7 @@ pub(crate) fn offered() -> Vec<OfferedTool> {
         effect,
         timeout_ms: 30_000,
         visible: name != "file_tool",
+        declared: Declared::default(),
     })
     .collect()
 }

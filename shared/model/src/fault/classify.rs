@@ -135,19 +135,19 @@ const BAD_REQUEST: &[&str] = &[
 pub(super) fn http(status: u16, said: &Said) -> ModelErrorKind {
     match status {
         401 | 403 => KeyRefused,
-        402 => Refused,
+        402 => NoBalance,
         404 => UnknownModel,
         400 | 413 | 422 => first_of(
             said,
             &[
                 (TOO_LONG, ContextTooLong),
-                (UNPAID, Refused),
+                (UNPAID, NoBalance),
                 (BAD_KEY, KeyRefused),
                 (NO_MODEL, UnknownModel),
             ],
         )
         .unwrap_or(Refused),
-        429 if said.has(UNPAID) => Refused,
+        429 if said.has(UNPAID) => NoBalance,
         // Some local servers say it so.
         500 if said.has(TOO_LONG) => ContextTooLong,
         408 | 409 | 425 | 429 => Overloaded,
@@ -166,7 +166,7 @@ pub(super) fn in_stream(said: &Said) -> ModelErrorKind {
             said,
             &[
                 (TOO_LONG, ContextTooLong),
-                (UNPAID, Refused),
+                (UNPAID, NoBalance),
                 (BAD_KEY, KeyRefused),
                 (NO_MODEL, UnknownModel),
                 (BUSY, Overloaded),

@@ -6,7 +6,7 @@ use djinn_core::effect::ToolChoice;
 use djinn_core::input::Reply;
 use djinn_core::preview::TextKind;
 use djinn_core::settings::{Language, Role};
-use djinn_core::tool::{EffectClass, Risk, ToolSpec};
+use djinn_core::tool::{Declared, EffectClass, ToolSpec};
 use djinn_model::{FunctionCallType, Key, ModelSettings, Models, Provider, Settings};
 use djinn_runtime::port::model::{Message, Model as _, ModelError, ModelRequest};
 use djinn_runtime::port::secret::{NoSecrets, Secret};
@@ -52,7 +52,7 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
         description: format!("Does {name}."),
         schema: json!({"type": "object", "properties": {"url": {"type": "string"}}}),
         effect: EffectClass::Read,
-        risk: Risk::Low,
+        declared: Declared::default(),
         timeout_ms: 60_000,
         visible: true,
     }

@@ -42,6 +42,7 @@ impl<P: Ports> Driver<P> {
         let lost = self.writer.run().due().into_iter().filter_map(|effect| match effect {
             Effect::CallModel(call) => self.model_call(call).estimate(),
             Effect::RunTool(_)
+            | Effect::AskHuman(_)
             | Effect::Wait { .. }
             | Effect::Dispatch(_)
             | Effect::KeepPlan { .. }

@@ -80,7 +80,7 @@ impl InFlight {
 
     /// How many tools are running.
     pub(super) fn tools(&self) -> usize {
-        self.performing.keys().filter(|id| matches!(id, EffectId::Tool(_))).count()
+        self.performing.keys().filter(|id| matches!(id.first(), EffectId::Tool(_))).count()
     }
 
     /// How many tasks are being dispatched, or worked on here.
@@ -137,7 +137,7 @@ impl InFlight {
             return Happening::Nothing;
         }
         tracing::error!(effect = %id, "an effect panicked");
-        let inputs = match &id {
+        let inputs = match id.first() {
             EffectId::Model(message) => vec![Input::ModelFailed {
                 message: message.clone(),
                 failure: Failure::from(ErrorCode::Internal),
@@ -148,7 +148,11 @@ impl InFlight {
                 took_ms: 0,
             }],
             EffectId::Plan(version) => vec![Input::PlanKept { version: *version }],
-            EffectId::Task(_) | EffectId::Wait(_) | EffectId::Deliver(_) => Vec::new(),
+            EffectId::Task(_)
+            | EffectId::Again(..)
+            | EffectId::Ask(_)
+            | EffectId::Wait(_)
+            | EffectId::Deliver(_) => Vec::new(),
         };
         Happening::Performed { id, inputs }
     }

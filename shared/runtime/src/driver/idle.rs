@@ -1,5 +1,7 @@
 //! Waiting for others with a client attached: its response is paid for, so it ends after a while.
 
+use djinn_core::status::RunStatus;
+
 use super::Driver;
 use crate::client::ClientStream;
 use crate::port::Ports;
@@ -10,7 +12,9 @@ impl<P: Ports> Driver<P> {
     /// after tasks is no work; what it performs by itself has it begin anew.
     pub(super) fn idles(&mut self) -> bool {
         let attached = self.client.as_ref().is_some_and(ClientStream::is_open);
-        if !attached || self.is_handing_over() || !self.only_waits() {
+        // People take their time: nobody waits for them with a function.
+        let paused = self.writer.run().status() == RunStatus::Paused;
+        if !attached || paused || self.is_handing_over() || !self.only_waits() {
             return false;
         }
         let now_ms = self.now_ms();

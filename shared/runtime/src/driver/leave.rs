@@ -3,10 +3,11 @@
 use djinn_core::effect::Limit;
 use djinn_core::input::Input;
 use djinn_core::run::MAX_HOPS;
+use djinn_core::status::RunStatus;
 
-use super::{DriveEnd, Driver, Pass};
+use super::{Alarm, DriveEnd, Driver, Pass};
 use crate::port::Ports;
-use crate::port::alarm::Invoker;
+use crate::port::alarm::{Alarms, Invoker};
 use crate::port::lease::Leases;
 use crate::settings::milliseconds;
 use crate::sleep::{Slept, fall_asleep};
@@ -19,12 +20,22 @@ impl<P: Ports> Driver<P> {
             // What could not be delivered now, the alarm brings back.
             return Err(DriveEnd::Ended);
         }
+        // One that was brought back because time ran out is told so before it sleeps again.
+        let reached = self.reached(self.now_ms());
+        if !reached.is_empty() && !self.is_handing_over() {
+            return self.record(reached).await;
+        }
         if self.only_waits() { self.sleep().await } else { self.hand_over().await }
     }
 
     async fn sleep(&mut self) -> Pass {
         let session = self.session();
-        match fall_asleep(&self.ports, &self.key, &session, &self.lease, &self.heard).await {
+        let status = self.writer.run().status();
+        if status == RunStatus::Paused {
+            self.park().await;
+        }
+        let slept = fall_asleep(&self.ports, &self.key, &session, &self.lease, status, &self.heard);
+        match slept.await {
             Ok(Slept::Asleep) => {
                 self.tell_client_how_to_go_on();
                 Err(DriveEnd::Asleep)
@@ -52,6 +63,28 @@ impl<P: Ports> Driver<P> {
         }
     }
 
+    /// The run waits for people, at no cost: its alarm rings from the first time-out on, or not at all.
+    async fn park(&mut self) {
+        if self.key.task.is_some() {
+            return;
+        }
+        let (ports, key) = (&self.ports, &self.key);
+        let expiry = self.writer.run().next_expiry().map(|(_, at_ms)| at_ms);
+        let timed = match expiry {
+            Some(at_ms) => ports.alarms().set_timer(key, at_ms).await,
+            None => ports.alarms().remove_timer(key).await,
+        };
+        // Without a timer the alarm has to stay, or nobody would notice that time ran out.
+        let removed = match timed {
+            Ok(()) => ports.alarms().remove_alarm(key).await,
+            Err(error) => Err(error),
+        };
+        match removed {
+            Ok(()) => self.alarm = Alarm::Unset,
+            Err(error) => tracing::warn!(%error, "the run's alarm rings on while it waits"),
+        }
+    }
+
     /// Gives the run to a fresh invocation, at a record boundary.
     async fn hand_over(&mut self) -> Pass {
         if self.hops >= MAX_HOPS {
@@ -75,7 +108,8 @@ impl<P: Ports> Driver<P> {
     }
 
     async fn release(&mut self) {
-        if let Err(error) = self.ports.store().release_lease(&self.key, &self.lease).await {
+        let (store, status) = (self.ports.store(), RunStatus::Running);
+        if let Err(error) = store.release_lease(&self.key, &self.lease, status).await {
             let lapses_in_ms = milliseconds(self.ports.settings().lease);
             tracing::warn!(%error, lapses_in_ms, "lease not released");
         }

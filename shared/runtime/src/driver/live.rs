@@ -78,6 +78,8 @@ impl LiveWriter {
                 | Event::EmployeesNamed { .. }
                 | Event::PlanChanged { .. }
                 | Event::StepChanged { .. }
+                | Event::FeedbackAsked { .. }
+                | Event::FeedbackAnswered(_)
                 | Event::TaskStarted { .. }
                 | Event::TaskEnded { .. } => {}
             }

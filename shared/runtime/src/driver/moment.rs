@@ -21,7 +21,9 @@ impl<P: Ports> Driver<P> {
             self.client.as_ref().map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
         let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > self.now_ms());
         let tended = (!self.has_ended()).then(|| {
-            let limit = self.writer.run().next_limit().map_or(i64::MAX, |(_, at_ms)| at_ms);
+            let run = self.writer.run();
+            let limit = run.next_limit().map_or(i64::MAX, |(_, at_ms)| at_ms);
+            let limit = run.next_expiry().map_or(limit, |(_, at_ms)| limit.min(at_ms));
             self.mail_look.at_ms().min(self.renew_at_ms).min(limit)
         });
         let tasks = self.waits_for_tasks().then(|| {
@@ -66,8 +68,17 @@ impl<P: Ports> Driver<P> {
         if self.waits_for_tasks() {
             self.look_after_tasks(now_ms);
         }
-        let reached = self.writer.run().next_limit().filter(|(_, at_ms)| *at_ms <= now_ms);
-        reached.map(|(limit, _)| Input::LimitReached { limit }).into_iter().collect()
+        self.reached(now_ms)
+    }
+
+    /// What the run is to be told because of the time.
+    pub(super) fn reached(&self, now_ms: i64) -> Vec<Input> {
+        let run = self.writer.run();
+        let limit = run.next_limit().filter(|(_, at_ms)| *at_ms <= now_ms);
+        let limit = limit.map(|(limit, _)| Input::LimitReached { limit });
+        let expired = run.next_expiry().filter(|(_, at_ms)| *at_ms <= now_ms);
+        let expired = expired.map(|(id, _)| Input::FeedbackExpired { feedback: id.clone() });
+        limit.into_iter().chain(expired).collect()
     }
 
     /// Whether tasks are at work in other invocations.

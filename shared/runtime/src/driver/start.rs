@@ -43,9 +43,11 @@ impl<P: Ports> Driver<P> {
             }
             match effect {
                 // Moments are watched by the loop itself.
-                Effect::Wait { .. } => {}
+                Effect::Wait { .. } | Effect::AskHuman(_) => {}
                 Effect::CallModel(call) => self.start_model_call(call),
                 Effect::RunTool(run) => self.start_tool(run).await?,
+                // A task that waits for a person need not be worked on.
+                Effect::Dispatch(dispatch) if dispatch.waits => {}
                 Effect::Dispatch(dispatch) => self.start_task(dispatch),
                 Effect::KeepPlan { version } => self.start_keeping(version),
                 Effect::Deliver(delivery) => self.start_delivery(delivery),
@@ -64,8 +66,8 @@ impl<P: Ports> Driver<P> {
     /// waits for a message.
     pub(super) fn only_waits(&self) -> bool {
         let waits = |effect: &Effect| match effect {
-            Effect::Wait { .. } => true,
-            Effect::Dispatch(_) => self.postponed.contains(&effect.id()),
+            Effect::Wait { .. } | Effect::AskHuman(_) => true,
+            Effect::Dispatch(dispatch) => dispatch.waits || self.postponed.contains(&effect.id()),
             Effect::CallModel(_)
             | Effect::RunTool(_)
             | Effect::KeepPlan { .. }
@@ -92,7 +94,7 @@ impl<P: Ports> Driver<P> {
         if self.time_for(timeout_ms, EffectClass::Read).is_none() {
             return;
         }
-        let id = EffectId::Model(call.message.clone());
+        let id = EffectId::Model(call.message.clone()).again(call.round);
         let call = self.model_call(call);
         self.perform(id, EffectClass::Read, call.perform());
     }
@@ -119,7 +121,7 @@ impl<P: Ports> Driver<P> {
         if self.in_flight.tools() >= limit as usize || self.is_at_its_bound(&run.call.tool) {
             return Ok(());
         }
-        let (id, class) = (EffectId::Tool(run.call.id.clone()), run.class);
+        let (id, class) = (EffectId::Tool(run.call.id.clone()).again(run.round), run.class);
         if class == EffectClass::Once {
             if run.started {
                 // Somebody else started it, and it must not be repeated.
@@ -151,6 +153,7 @@ impl<P: Ports> Driver<P> {
             Effect::CallModel(_)
             | Effect::Wait { .. }
             | Effect::Dispatch(_)
+            | Effect::AskHuman(_)
             | Effect::KeepPlan { .. }
             | Effect::Deliver(_) => false,
         };

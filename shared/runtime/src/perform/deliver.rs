@@ -21,7 +21,7 @@ pub async fn deliver<P: Ports>(
     delivery: &Delivery,
 ) -> Result<(), StoreError> {
     match delivery {
-        Delivery::AlarmRemoval => lay_to_rest(ports, key).await,
+        Delivery::AlarmRemoval => lay_to_rest(ports, key, run.has_asked()).await,
         Delivery::Outcome => put_outcome(ports, key, run).await,
         Delivery::Stop(task) => {
             let stop = Mail::Stop { by: run.asked().user.clone() };
@@ -30,6 +30,18 @@ pub async fn deliver<P: Ports>(
             let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
             ports.store().put_mail(&task, &stop, expires_at_s).await?;
             close(ports, &task).await.map(|_| ())
+        }
+        Delivery::Asks(_) => {
+            let Some(asks) = run.task_asks().map(Box::new) else { return Ok(()) };
+            wake(ports, &key.without_task(), &Mail::TaskAsks { asks }).await
+        }
+        Delivery::Answer(feedback) => {
+            let Some((task, answered)) = run.answer_for_task(feedback) else { return Ok(()) };
+            let task = key.with_task(task.clone());
+            let mail = Mail::Answered { answered: Box::new(answered) };
+            // The run dispatches it after this.
+            let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
+            ports.store().put_mail(&task, &mail, expires_at_s).await
         }
     }
 }

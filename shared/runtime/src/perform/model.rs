@@ -9,7 +9,7 @@ use djinn_core::budget::{Price, Usage};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
-use djinn_core::input::{Input, ModelReplied, Reply, Window};
+use djinn_core::input::{Input, Interrupted, ModelReplied, Reply, Window};
 use djinn_core::preview::Live;
 use djinn_core::run::Run;
 use expanded::expanded;
@@ -86,7 +86,7 @@ impl<P: Ports> Call<P> {
             let jitter = self.ports.clock().jitter();
             let again = retries.delay_after(failed, error.retry_after, jitter).is_some();
             if !error.kind.is_retryable() || !again {
-                return vec![self.failed(error.failure())];
+                return vec![self.ended_by(&error)];
             }
             if !self.wait(failed, error.retry_after, limits).await {
                 return Vec::new();
@@ -201,9 +201,21 @@ impl<P: Ports> Call<P> {
         }];
         let attempts = self.ports.settings().model_retries.attempts;
         if !error.kind.is_retryable() || failed >= attempts {
-            inputs.push(self.failed(error.failure()));
+            inputs.push(self.ended_by(error));
         }
         inputs
+    }
+
+    /// What ends the call: a person may be able to mend it.
+    fn ended_by(&self, error: &ModelError) -> Input {
+        let language = self.run.asked().settings.language;
+        match error.interrupt(language) {
+            Some(interrupt) => {
+                let of = Interrupted::Message(self.call.message.clone());
+                Input::Interrupted { of, interrupt }
+            }
+            None => self.failed(error.failure()),
+        }
     }
 
     fn failed(&self, failure: Failure) -> Input {

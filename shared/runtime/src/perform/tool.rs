@@ -5,7 +5,7 @@ use std::time::Duration;
 use djinn_core::effect::ToolRun;
 use djinn_core::file::media_type_of;
 use djinn_core::id::{CallId, FileName};
-use djinn_core::input::Input;
+use djinn_core::input::{Input, Interrupted};
 use djinn_core::run::Run;
 use djinn_core::tool::{Arguments, FailReason, Observation, Outcome, Whole};
 use serde_json::Map;
@@ -46,6 +46,7 @@ impl<P: Ports> Call<P> {
             files: state.files().all().iter().map(|file| file.name.clone()).collect(),
             call: run.call.id.clone(),
             attempt: run.attempt,
+            round: run.round,
             language: asked.settings.language,
             max_observe: asked.settings.max_observe,
         };
@@ -67,7 +68,11 @@ impl<P: Ports> Call<P> {
             let started_ms = clock.now_ms();
             let outcome = match self.run_within_time().await {
                 Ok(observation) => Outcome::Done(self.observed(observation).await),
-                Err(ToolFailure { reason, detail }) => Outcome::Failed { reason, detail },
+                Err(ToolFailure::Failed { reason, detail }) => Outcome::Failed { reason, detail },
+                Err(ToolFailure::Interrupted(interrupt)) => {
+                    tracing::warn!(code = interrupt.code, "tool interrupted");
+                    return vec![Input::Interrupted { of: Interrupted::Call(call), interrupt }];
+                }
             };
             let took_ms = elapsed_ms(started_ms, clock.now_ms());
             match &outcome {
@@ -87,7 +92,7 @@ impl<P: Ports> Call<P> {
         let Some(tool) = self.ports.tools().find(name) else {
             // It was offered, and has been taken out of the deployment since.
             let reason = FailReason::UnknownTool;
-            return Err(ToolFailure { reason, detail: String::new() });
+            return Err(ToolFailure::Failed { reason, detail: String::new() });
         };
         let none = Map::new();
         let arguments = match &self.run.call.arguments {
@@ -96,13 +101,13 @@ impl<P: Ports> Call<P> {
         };
         tool.check(arguments).map_err(|detail| {
             let reason = FailReason::BadArguments;
-            ToolFailure { reason, detail }
+            ToolFailure::Failed { reason, detail }
         })?;
         let clock = self.ports.clock();
         tokio::select! {
             biased;
             result = tool.run(&self.context, arguments) => result,
-            () = clock.sleep(self.timeout) => Err(ToolFailure {
+            () = clock.sleep(self.timeout) => Err(ToolFailure::Failed {
                 reason: FailReason::TimedOut,
                 detail: self.timeout.as_secs_f64().ceil().to_string(),
             }),

@@ -9,7 +9,18 @@ pub trait Alarms: Send + Sync {
     /// Makes the run's recurring alarm. No effect if it exists.
     fn set_alarm(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Removes it. No effect if it does not exist.
+    /// Makes the alarm of a run that waits for people: it rings from `from_ms` on, Unix milliseconds,
+    /// and again like the other one. One that exists is moved there.
+    fn set_timer(
+        &self,
+        key: &RunKey,
+        from_ms: i64,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Removes that one. No effect if it does not exist.
+    fn remove_timer(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Removes the run's recurring alarm. No effect if it does not exist.
     fn remove_alarm(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 

@@ -1,5 +1,7 @@
 //! Leases: who drives a run. They keep drivers from working twice; correctness is the journal's.
 
+use djinn_core::status::RunStatus;
+
 use super::journal::Lease;
 use super::{RunKey, StoreError};
 
@@ -50,10 +52,12 @@ pub trait Leases {
         until_ms: i64,
     ) -> impl Future<Output = Result<Renewed, StoreError>> + Send;
 
-    /// Gives a lease back. No effect if it is no longer ours.
+    /// Gives a lease back, with the run's status: `running`, or `paused` if it waits for people. No
+    /// effect if it is no longer ours.
     fn release_lease(
         &self,
         key: &RunKey,
         lease: &Lease,
+        status: RunStatus,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }

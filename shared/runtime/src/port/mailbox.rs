@@ -1,8 +1,9 @@
 //! The mailbox: how anyone who is not the driver speaks to a run.
 
+use djinn_core::feedback::Answered;
 use djinn_core::file::ProductFile;
 use djinn_core::id::UserId;
-use djinn_core::input::{Input, Partial, TaskEnded};
+use djinn_core::input::{Input, Partial, TaskAsks, TaskEnded};
 use serde::{Deserialize, Serialize};
 
 use super::{RunKey, StoreError};
@@ -33,6 +34,16 @@ pub enum Mail {
         /// How.
         ended: Box<TaskEnded>,
     },
+    /// A task of the run's asks, or waits for what it has asked.
+    TaskAsks {
+        /// What.
+        asks: Box<TaskAsks>,
+    },
+    /// A person answered what was asked; or, in a task, its run says so.
+    Answered {
+        /// How.
+        answered: Box<Answered>,
+    },
 }
 
 impl Mail {
@@ -44,6 +55,9 @@ impl Mail {
             Self::FileAdded { id, .. } => format!("file#{id}"),
             Self::FileAnnounced { file } => format!("announced#{}", file.object),
             Self::TaskEnded { ended } => format!("task#{}", ended.report.task),
+            Self::TaskAsks { asks } => format!("asks#{}#{}", asks.task, asks.version),
+            // Several may answer the same.
+            Self::Answered { answered } => format!("answer#{}#{}", answered.feedback, answered.id),
         }
     }
 
@@ -55,6 +69,8 @@ impl Mail {
             Self::FileAdded { id, file } => Input::FileAdded { id, file },
             Self::FileAnnounced { file } => Input::FileAdded { id: file.object.clone(), file },
             Self::TaskEnded { ended } => Input::TaskEnded(ended),
+            Self::TaskAsks { asks } => Input::TaskAsks(asks),
+            Self::Answered { answered } => Input::HumanAnswered(answered),
         }
     }
 }

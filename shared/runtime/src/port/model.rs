@@ -6,6 +6,7 @@ use djinn_core::budget::{Price, Usage};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Reasoning;
 use djinn_core::effect::ToolChoice;
+use djinn_core::feedback::Interrupt;
 use djinn_core::id::CallId;
 use djinn_core::input::Reply;
 use djinn_core::preview::TextKind;
@@ -150,6 +151,8 @@ pub enum ModelErrorKind {
     KeyMissing,
     /// 401 or 403.
     KeyRefused,
+    /// 402, or the provider says that the account's balance or quota is used up.
+    NoBalance,
     /// 404, or the provider says that it does not know the model.
     UnknownModel,
     /// The provider says that the input is too long.
@@ -169,6 +172,7 @@ impl ModelErrorKind {
             Self::NotConfigured
             | Self::KeyMissing
             | Self::KeyRefused
+            | Self::NoBalance
             | Self::UnknownModel
             | Self::ContextTooLong
             | Self::Refused => false,
@@ -184,6 +188,7 @@ impl ModelErrorKind {
             Self::Overloaded => ErrorCode::ModelOverloaded,
             Self::KeyMissing => ErrorCode::ModelKeyMissing,
             Self::KeyRefused => ErrorCode::ModelKeyRefused,
+            Self::NoBalance => ErrorCode::ModelNoBalance,
             Self::UnknownModel => ErrorCode::ModelUnknown,
             Self::ContextTooLong => ErrorCode::ContextTooLong,
             Self::Refused => ErrorCode::ModelRefused,
@@ -193,6 +198,16 @@ impl ModelErrorKind {
 }
 
 impl ModelError {
+    /// What a person has to see to before the call is made again, if that is all that is wrong.
+    #[must_use]
+    pub fn interrupt(&self, language: Language) -> Option<Interrupt> {
+        let code = self.kind.code();
+        (self.kind == ModelErrorKind::NoBalance).then(|| Interrupt {
+            code: code.as_str().to_owned(),
+            message: Failure::new(code, self.detail.clone()).sentence(language),
+        })
+    }
+
     /// The failure of a run that ends by it.
     #[must_use]
     pub fn failure(&self) -> Failure {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use djinn_core::feedback::Interrupt;
 use djinn_core::id::{CallId, FileName, RunId, TaskId};
 use djinn_core::settings::Language;
 use djinn_core::tool::{FailReason, Observation, ToolSpec};
@@ -29,6 +30,8 @@ pub struct ToolContext {
     pub call: CallId,
     /// Which attempt at the call this is, from 1.
     pub attempt: u32,
+    /// How often it was interrupted before.
+    pub round: u32,
     /// The language of what it says to the model.
     pub language: Language,
     /// Characters of its text that the model will see.
@@ -39,27 +42,34 @@ impl ToolContext {
     /// What a receiver tells a repeat of this call by.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
+        let round = if self.round == 0 { String::new() } else { format!(".{}", self.round) };
         match &self.task {
-            None => format!("{}.{}", self.run, self.call),
-            Some(task) => format!("{}.{task}.{}", self.run, self.call),
+            None => format!("{}.{}{round}", self.run, self.call),
+            Some(task) => format!("{}.{task}.{}{round}", self.run, self.call),
         }
     }
 }
 
-/// Why a tool did not do what it was asked. The model sees it, and the run goes on.
+/// Why a tool did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolFailure {
-    /// Which kind.
-    pub reason: FailReason,
-    /// What the model is told; rendered from `prompts/`, or the words of whoever failed.
-    pub detail: String,
+pub enum ToolFailure {
+    /// The model sees it, and the run goes on.
+    Failed {
+        /// Which kind.
+        reason: FailReason,
+        /// What the model is told; rendered from `prompts/`, or the words of whoever failed.
+        detail: String,
+    },
+    /// Nothing was done, and it can be once a person has seen to it: the call waits for that and is
+    /// made again, under another idempotency key.
+    Interrupted(Interrupt),
 }
 
 impl ToolFailure {
     /// The tool ran and reports an error.
     #[must_use]
     pub fn error(detail: impl Into<String>) -> Self {
-        Self { reason: FailReason::Error, detail: detail.into() }
+        Self::Failed { reason: FailReason::Error, detail: detail.into() }
     }
 }
 

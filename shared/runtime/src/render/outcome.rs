@@ -63,5 +63,7 @@ fn fragment_of(reason: FailReason) -> Fragment {
         FailReason::Repeated => prompt::OUTCOME_REPEATED,
         FailReason::TooMany => prompt::OUTCOME_TOO_MANY,
         FailReason::Stopped => prompt::OUTCOME_STOPPED,
+        FailReason::Skipped => prompt::OUTCOME_SKIPPED,
+        FailReason::Answered => prompt::OUTCOME_ANSWERED,
     }
 }

@@ -4,7 +4,7 @@ use djinn_core::context::level;
 use djinn_core::input::{TaskAsked, TaskReport};
 use djinn_core::plan::{PLANNING_TOOL, Plan, Step, StepStatus};
 use djinn_core::settings::Language;
-use djinn_core::tool::{EffectClass, Risk, ToolSpec};
+use djinn_core::tool::{Declared, EffectClass, ToolSpec};
 use djinn_core::urls::without_half;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
         description: words.description,
         schema: json!({"type": "object", "properties": properties, "required": ["command"]}),
         effect: EffectClass::Read,
-        risk: Risk::Low,
+        declared: Declared::default(),
         timeout_ms: 0,
         visible: false,
     }

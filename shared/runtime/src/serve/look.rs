@@ -126,6 +126,8 @@ impl RunNow {
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }
             | Event::ContextCompacted { .. }
+            | Event::FeedbackAsked { .. }
+            | Event::FeedbackAnswered(_)
             | Event::EmployeesNamed { .. } => {}
         }
     }

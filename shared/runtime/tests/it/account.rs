@@ -57,6 +57,7 @@ fn call(turn: u32) -> ModelCall {
         role: Role::Executor,
         attempt: 1,
         failed: 0,
+        round: 0,
         tool_choice: ToolChoice::Auto,
     }
 }

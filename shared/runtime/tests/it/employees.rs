@@ -35,6 +35,8 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         | Event::FileAdded { .. }
         | Event::ContextCompacted { .. }
         | Event::PlanChanged { .. }
+        | Event::FeedbackAsked { .. }
+        | Event::FeedbackAnswered(_)
         | Event::StepChanged { .. }
         | Event::TaskStarted { .. }
         | Event::TaskEnded { .. } => {

@@ -18,6 +18,7 @@ mod crash;
 mod employees;
 mod expiry;
 mod fault;
+mod feedback;
 mod give_up;
 mod hand_over;
 mod mail;

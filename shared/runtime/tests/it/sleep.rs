@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use djinn_core::id::UserId;
 use djinn_core::settings::RunSettings;
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::serve::{Opened, open};
@@ -56,7 +57,8 @@ async fn interleave(schedule: u32) -> (bool, bool) {
 
     let session = SessionKey { tenant: key.tenant.clone(), session };
     let nothing = BTreeSet::new();
-    let mut sleeper = Box::pin(fall_asleep(&ports, &key, &session, &lease, &nothing));
+    let mut sleeper =
+        Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, &nothing));
     let mut waker = Box::pin(wake(&ports, &key, &mail));
     let (mut slept, mut woken) = (None, false);
     let mut bits = (0..).map(|step| schedule >> (step % 32) & 1 == 1);

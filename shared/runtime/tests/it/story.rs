@@ -84,6 +84,11 @@ fn line(event: &Event) -> String {
             let roles = roles.iter().map(|(tool, role)| format!("{tool} {role}"));
             format!("employs: {}", roles.collect::<Vec<_>>().join(", "))
         }
+        Event::FeedbackAsked { feedback, asks, .. } => {
+            let asked = asks.iter().map(|ask| ask.id.as_str());
+            format!("asks {feedback}: {}", asked.collect::<Vec<_>>().join(", "))
+        }
+        Event::FeedbackAnswered(answered) => format!("hears {}", answered.answer.as_str()),
         Event::PlanChanged { plan } => {
             let steps = plan.steps().iter();
             let steps = steps.map(|step| format!("{} {:?}", step.words(), step.status));

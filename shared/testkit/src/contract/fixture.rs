@@ -95,6 +95,7 @@ impl Run {
             at_once: 3,
             ends_at_ms: Some(self.at_ms + 1_000),
             failed_before: None,
+            tainted: false,
         });
         Ok(made)
     }

@@ -43,16 +43,16 @@ pub async fn a_lease_lapses_in_the_millisecond_of_its_end(store: &impl Store) ->
 pub async fn a_released_lease_is_taken_without_a_lapse(store: &impl Store) -> Checked {
     let run = Run::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", Some(lease("a", 1_000, 1)))?).await?;
-    store.release_lease(&run.key, &lease("a", 1_000, 1)).await?;
+    store.release_lease(&run.key, &lease("a", 1_000, 1), RunStatus::Running).await?;
     assert_eq!(store.meta(&run.key).await?.ok_or("no run")?.lease, None);
     let taken = store.take_lease(&run.key, "b", 10, 500).await?;
     assert_eq!(taken, Taken::Ours { lease: lease("b", 500, 2), lapsed: false });
     // A release that comes late, or twice, gives nobody else's lease away.
-    store.release_lease(&run.key, &lease("a", 1_000, 1)).await?;
-    store.release_lease(&run.key, &lease("b", 500, 1)).await?;
+    store.release_lease(&run.key, &lease("a", 1_000, 1), RunStatus::Running).await?;
+    store.release_lease(&run.key, &lease("b", 500, 1), RunStatus::Running).await?;
     assert_eq!(store.take_lease(&run.key, "c", 11, 600).await?, Taken::Held);
-    store.release_lease(&run.key, &lease("b", 500, 2)).await?;
-    store.release_lease(&run.key, &lease("b", 500, 2)).await?;
+    store.release_lease(&run.key, &lease("b", 500, 2), RunStatus::Running).await?;
+    store.release_lease(&run.key, &lease("b", 500, 2), RunStatus::Running).await?;
     let taken = store.take_lease(&run.key, "c", 12, 700).await?;
     assert_eq!(taken, Taken::Ours { lease: lease("c", 700, 3), lapsed: false });
     Ok(())
@@ -100,7 +100,7 @@ pub async fn taking_a_lease_again_gives_the_same_lease(store: &impl Store) -> Ch
         let Taken::Ours { lease, .. } = first else {
             return Err("not taken".into());
         };
-        store.release_lease(&run.key, &lease).await?;
+        store.release_lease(&run.key, &lease, RunStatus::Running).await?;
     }
     // Its own, but lapsed: it may have missed what happened since.
     let first = store.take_lease(&run.key, "c", 0, 10).await?;
@@ -122,11 +122,11 @@ pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Sto
     assert_eq!(store.renew_lease(&run.key, &ours, 5_000).await?, renewed);
     for stranger in [lease("b", 5_000, 1), lease("a", 5_000, 2), lease("a", 5_000, 0)] {
         assert_eq!(store.renew_lease(&run.key, &stranger, 9_000).await?, Renewed::Lost);
-        store.release_lease(&run.key, &stranger).await?;
+        store.release_lease(&run.key, &stranger, RunStatus::Running).await?;
     }
     let meta = store.meta(&run.key).await?.ok_or("no run")?;
     assert_eq!(meta.lease, Some(lease("a", 5_000, 1)));
-    store.release_lease(&run.key, &ours).await?;
+    store.release_lease(&run.key, &ours, RunStatus::Running).await?;
     assert_eq!(store.renew_lease(&run.key, &ours, 9_000).await?, Renewed::Lost);
     Ok(())
 }
@@ -137,14 +137,14 @@ pub async fn an_ended_run_is_not_driven(store: &impl Store) -> Checked {
     let ours = lease("a", 1_000, 1);
     assert_eq!(store.take_lease(&run.key, "a", 0, 1_000).await?, Taken::Held);
     assert_eq!(store.renew_lease(&run.key, &ours, 1_000).await?, Renewed::Lost);
-    store.release_lease(&run.key, &ours).await?;
+    store.release_lease(&run.key, &ours, RunStatus::Running).await?;
     assert_eq!(store.meta(&run.key).await?, None);
 
     store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
     store.end(&run.key, &record(1, "w1", "done")?, &run.end(), EXPIRY).await?;
     assert_eq!(store.take_lease(&run.key, "b", 9_000, 10_000).await?, Taken::Held);
     assert_eq!(store.renew_lease(&run.key, &ours, 10_000).await?, Renewed::Lost);
-    store.release_lease(&run.key, &ours).await?;
+    store.release_lease(&run.key, &ours, RunStatus::Running).await?;
     let meta = store.meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));
     Ok(())

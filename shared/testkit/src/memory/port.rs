@@ -4,6 +4,7 @@ use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, SessionId, TenantId};
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
+use djinn_core::status::RunStatus;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{
     Appended, Created, Journals, Lease, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
@@ -98,9 +99,14 @@ impl Leases for MemoryStore {
         .await
     }
 
-    async fn release_lease(&self, key: &RunKey, lease: &Lease) -> Result<(), StoreError> {
+    async fn release_lease(
+        &self,
+        key: &RunKey,
+        lease: &Lease,
+        status: RunStatus,
+    ) -> Result<(), StoreError> {
         self.perform(OpKind::ReleaseLease, Some(key), None, |state| {
-            state.release_lease(key, lease);
+            state.release_lease(key, lease, status);
             Ok(())
         })
         .await

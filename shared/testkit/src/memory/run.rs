@@ -244,9 +244,11 @@ impl State {
         }
     }
 
-    pub(super) fn release_lease(&mut self, key: &RunKey, lease: &Lease) {
-        if let Some(stored) = self.meta_mut(key) {
-            stored.meta.lease.take_if(|held| is_same(held, lease));
+    pub(super) fn release_lease(&mut self, key: &RunKey, lease: &Lease, status: RunStatus) {
+        if let Some(stored) = self.meta_mut(key)
+            && stored.meta.lease.take_if(|held| is_same(held, lease)).is_some()
+        {
+            stored.meta.status = status;
         }
     }
 

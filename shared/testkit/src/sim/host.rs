@@ -1,6 +1,6 @@
 //! Kicks and alarms, as the simulation's host gets them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::point::Points;
 pub struct SimHost {
     pub(super) kicks: mpsc::UnboundedSender<(RunKey, u32)>,
     pub(super) alarms: Arc<Mutex<BTreeSet<RunKey>>>,
+    pub(super) timers: Arc<Mutex<BTreeMap<RunKey, i64>>>,
     pub(super) removal_takes: Arc<OnceLock<Duration>>,
     pub(super) chaos: Option<Chaos>,
     pub(super) points: Points,
@@ -25,7 +26,8 @@ pub struct SimHost {
 impl SimHost {
     pub(super) fn new(kicks: mpsc::UnboundedSender<(RunKey, u32)>, points: Points) -> Self {
         let (alarms, removal_takes) = (Arc::default(), Arc::default());
-        Self { kicks, alarms, removal_takes, chaos: None, points }
+        let timers = Arc::default();
+        Self { kicks, alarms, timers, removal_takes, chaos: None, points }
     }
 
     /// The same host, as a process sees it.
@@ -35,6 +37,10 @@ impl SimHost {
 
     pub(super) fn alarms(&self) -> MutexGuard<'_, BTreeSet<RunKey>> {
         self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn timers(&self) -> MutexGuard<'_, BTreeMap<RunKey, i64>> {
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something, in whatever weather there is.
@@ -67,6 +73,20 @@ impl Alarms for SimHost {
     async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
         self.act("alarm is set".to_owned(), || {
             self.alarms().insert(key.clone());
+        })
+        .await
+    }
+
+    async fn set_timer(&self, key: &RunKey, from_ms: i64) -> Result<(), StoreError> {
+        self.act("timer is set".to_owned(), || {
+            self.timers().insert(key.clone(), from_ms);
+        })
+        .await
+    }
+
+    async fn remove_timer(&self, key: &RunKey) -> Result<(), StoreError> {
+        self.act("timer is removed".to_owned(), || {
+            self.timers().remove(key);
         })
         .await
     }

@@ -1,5 +1,6 @@
 //! Files that users hand in.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -21,10 +22,10 @@ use djinn_runtime::sleep::wake;
 use serde_json::{Map, Value};
 
 use super::{answered, links, read, session_key, stored};
-use crate::fields::{Fields, bytes, id_of};
+use crate::fields::{Fields, bytes, id_of, unsupported};
 use crate::identity::Caller;
 use crate::refusal::Refusal;
-use crate::{Agent, MAX_BODY, Shared};
+use crate::{Agent, Shared};
 
 /// How long an upload URL is valid.
 const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
@@ -151,7 +152,10 @@ fn place(links: &Links, name: &FileName, size: u64) -> Map<String, Value> {
     ])
 }
 
-/// The parts of an upload form.
+/// The parts of an upload form that are read.
+const PARTS: [&str; 3] = ["requestId", "description", "file"];
+
+/// What they hold.
 #[derive(Default)]
 struct Form {
     label: String,
@@ -162,24 +166,19 @@ struct Form {
 
 impl Form {
     async fn read(parts: &Parts, body: Body) -> Result<Self, Refusal> {
-        let unsupported = |_| {
-            let sentence = "send a multipart form with the parts `requestId` and `file`";
-            Refusal::from(Failure::new(ErrorCode::UnsupportedBody, sentence))
-        };
-        let content = bytes(body).await?;
+        let content = bytes(&parts.headers, body).await?;
         let mut request = Request::new(Body::from(content));
         *request.headers_mut() = parts.headers.clone();
-        let mut multipart = Multipart::from_request(request, &())
-            .await
-            .map_err(|error| unsupported(error.to_string()))?;
+        let mut multipart = Multipart::from_request(request, &()).await.map_err(|_| no_form())?;
         let mut form = Self::default();
-        let mut has_file = false;
-        while let Some(part) =
-            multipart.next_field().await.map_err(|error| unsupported(error.to_string()))?
-        {
+        let mut names = BTreeSet::new();
+        while let Some(part) = multipart.next_field().await.map_err(|_| no_form())? {
             let name = part.name().unwrap_or_default().to_owned();
+            if PARTS.contains(&name.as_str()) && !names.insert(name.clone()) {
+                return Err(unsupported("the form has the same part twice; send one of each"));
+            }
             let file_name = part.file_name().map(str::to_owned);
-            let bytes = part.bytes().await.map_err(|error| unsupported(error.to_string()))?;
+            let bytes = part.bytes().await.map_err(|_| no_form())?;
             let text = || String::from_utf8_lossy(&bytes).into_owned();
             match name.as_str() {
                 "requestId" => form.label = text(),
@@ -187,14 +186,17 @@ impl Form {
                 "file" => {
                     form.name = file_name.unwrap_or_default();
                     form.content = bytes.to_vec();
-                    has_file = true;
                 }
                 _ => {}
             }
         }
-        match has_file {
+        match names.contains("file") {
             true => Ok(form),
-            false => Err(unsupported(format!("no file within {MAX_BODY} bytes")).about("file")),
+            false => Err(no_form().about("file")),
         }
     }
+}
+
+fn no_form() -> Refusal {
+    unsupported("send a multipart form with the parts `requestId` and `file`")
 }

@@ -110,7 +110,7 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let renewed = again!(store.renew_lease(&run, &ours, 4_000));
     assert_eq!(renewed, Renewed::Ours { watched_until_ms: 0 });
     again!(store.watch(&run, 7_000));
-    again!(store.release_lease(&run, &ours));
+    again!(store.release_lease(&run, &ours, RunStatus::Running));
     assert_eq!(again!(store.end(&run, &last, &ending, EXPIRY)), Appended::Done);
 
     assert!(store.read(&run, 0).await.unwrap() == [new.record, long, last]);

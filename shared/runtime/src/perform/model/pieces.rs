@@ -131,7 +131,7 @@ mod tests {
     fn shown(role: Role, urls: &Urls, reply: &Reply, at: usize) -> String {
         let message = MessageId::turn(1);
         let tool_choice = ToolChoice::Auto;
-        let call = ModelCall { message, role, attempt: 1, failed: 0, tool_choice };
+        let call = ModelCall { message, role, attempt: 1, failed: 0, tool_choice, round: 0 };
         let mut pieces = Pieces::new(&call, urls);
         let (first, second) = reply.text.split_at(at);
         let delta = |text| Delta { kind: TextKind::Text, text };

@@ -1,0 +1,274 @@
+//! Tokens (JWT) of one issuer.
+//!
+//! Only RS256 and ES256 count, and only keys that the issuer publishes: whatever a token says of
+//! keys itself is not looked at, but for the id of one.
+
+mod endpoint;
+mod jwk;
+mod key_set;
+mod settings;
+
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::{TenantId, UserId};
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
+use serde_json::{Map, Value};
+
+use super::Caller;
+use endpoint::Endpoint;
+pub(super) use endpoint::HttpEndpoint;
+use key_set::{KeySet, Wanted};
+pub use settings::TokenSettings;
+
+/// Bytes of a token.
+const MAX_TOKEN: usize = 16 * 1024;
+/// How far the issuer's clock and ours may differ.
+const LEEWAY_MS: i64 = 60 * 1000;
+/// What a token may call itself; those of other kinds, such as `logout+jwt`, let nobody in.
+const TYPES: [&str; 4] = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"];
+
+type Claims = Map<String, Value>;
+
+/// Why a token is not accepted. Says nothing of what stands in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum BadToken {
+    #[error("it is longer than {MAX_TOKEN} bytes")]
+    TooLong,
+    #[error("it is no token that is signed with RS256 or ES256")]
+    Malformed,
+    #[error("it is a token of another kind, or asks for extensions (`crit`)")]
+    OtherKind,
+    #[error("none of its issuer's keys for its algorithm is the one that it names")]
+    UnknownKey,
+    #[error("its signature is wrong")]
+    Signature,
+    #[error("its claims cannot be read")]
+    Claims,
+    #[error("it has no usable claim `{0}`")]
+    Claim(String),
+    #[error("it is another issuer's")]
+    Issuer,
+    #[error("it is for another audience")]
+    Audience,
+    #[error("it has expired")]
+    Expired,
+    #[error("it is not valid yet")]
+    NotYet,
+}
+
+impl From<BadToken> for Failure {
+    fn from(bad: BadToken) -> Self {
+        Self::new(ErrorCode::CredentialsRefused, bad.to_string())
+    }
+}
+
+/// What tokens are checked against.
+pub(crate) struct Tokens<E> {
+    settings: TokenSettings,
+    keys: KeySet<E>,
+}
+
+impl<E: Endpoint + 'static> Tokens<E> {
+    pub(super) fn new(settings: TokenSettings, endpoint: E) -> Self {
+        Self { settings, keys: KeySet::new(endpoint) }
+    }
+
+    /// The holder of the token that came with a request. What has not the form of a token that could
+    /// be accepted costs no request for keys.
+    pub(super) async fn caller(&self, token: Option<&str>, now_ms: i64) -> Result<Caller, Failure> {
+        let Some(token) = token else {
+            let how = "send a token of this deployment's issuer as `Authorization: Bearer …`";
+            return Err(Failure::new(ErrorCode::CredentialsMissing, how));
+        };
+        let wanted = wanted(token)?;
+        let algorithm = wanted.algorithm;
+        let key = self.keys.key(wanted, now_ms).await?.ok_or(BadToken::UnknownKey)?;
+        let claims = verified(token, algorithm, &key, &self.settings)?;
+        Ok(holder(&claims, &self.settings, now_ms)?)
+    }
+}
+
+/// The key that a token names.
+fn wanted(token: &str) -> Result<Wanted, BadToken> {
+    if token.len() > MAX_TOKEN {
+        return Err(BadToken::TooLong);
+    }
+    let header = jsonwebtoken::decode_header(token).map_err(|_| BadToken::Malformed)?;
+    let Header { typ, alg, kid, crit, enc, zip, .. } = header;
+    if !matches!(alg, Algorithm::RS256 | Algorithm::ES256) {
+        return Err(BadToken::Malformed);
+    }
+    let known = |kind: String| TYPES.iter().any(|known| known.eq_ignore_ascii_case(&kind));
+    if crit.is_some() || enc.is_some() || zip.is_some() || !typ.is_none_or(known) {
+        return Err(BadToken::OtherKind);
+    }
+    Ok(Wanted { id: kid, algorithm: alg })
+}
+
+/// The claims of a token that this key has signed, with this algorithm.
+fn verified(
+    token: &str,
+    algorithm: Algorithm,
+    key: &DecodingKey,
+    settings: &TokenSettings,
+) -> Result<Claims, BadToken> {
+    let mut validation = Validation::new(algorithm);
+    validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+    validation.set_issuer(&[&settings.issuer]);
+    validation.set_audience(&settings.audiences);
+    // By our own clock, which tests can move; see `holder`.
+    validation.validate_exp = false;
+    let token = jsonwebtoken::decode(token, key, &validation);
+    token.map(|token| token.claims).map_err(|error| refusal(error.kind()))
+}
+
+/// Why the library refuses a token whose header it has read before.
+fn refusal(kind: &ErrorKind) -> BadToken {
+    if let ErrorKind::MissingRequiredClaim(name) = kind {
+        BadToken::Claim(name.clone())
+    } else if matches!(kind, ErrorKind::InvalidIssuer) {
+        BadToken::Issuer
+    } else if matches!(kind, ErrorKind::InvalidAudience) {
+        BadToken::Audience
+    } else if matches!(kind, ErrorKind::Json(_)) {
+        BadToken::Claims
+    } else {
+        BadToken::Signature
+    }
+}
+
+/// Whose token it is, if it is valid now. The library has checked the issuer, but takes lists of them
+/// as well.
+fn holder(claims: &Claims, settings: &TokenSettings, now_ms: i64) -> Result<Caller, BadToken> {
+    let unusable = |name: &str| BadToken::Claim(name.to_owned());
+    let text = |name: &str| claims.get(name).and_then(Value::as_str);
+    let time_ms = |name: &str| match claims.get(name) {
+        None => Ok(None),
+        Some(time) => time.as_f64().map(|seconds| Some(seconds * 1000.0)).ok_or(unusable(name)),
+    };
+    let moment = |ms: i64| ms as f64;
+    if text("iss") != Some(&settings.issuer) {
+        return Err(BadToken::Issuer);
+    }
+    if time_ms("exp")?.ok_or(unusable("exp"))? <= moment(now_ms - LEEWAY_MS) {
+        return Err(BadToken::Expired);
+    }
+    if time_ms("nbf")?.is_some_and(|from| from > moment(now_ms + LEEWAY_MS)) {
+        return Err(BadToken::NotYet);
+    }
+    if text("sub").is_none_or(str::is_empty) {
+        return Err(unusable("sub"));
+    }
+    let (tenant, user) = (&settings.tenant_claim, &settings.user_claim);
+    let named = |name: &str| text(name).ok_or(unusable(name));
+    Ok(Caller {
+        tenant: TenantId::new(named(tenant)?).map_err(|_| unusable(tenant))?,
+        user: UserId::new(named(user)?).map_err(|_| unusable(user))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const NOW_MS: i64 = 1_700_000_000_000;
+
+    fn settings() -> TokenSettings {
+        TokenSettings {
+            issuer: "https://issuer".to_owned(),
+            audiences: vec!["djinn".to_owned()],
+            keys_url: "https://issuer/keys".to_owned(),
+            tenant_claim: "tenant".to_owned(),
+            user_claim: "sub".to_owned(),
+        }
+    }
+
+    /// Whose token with this claim in the place of a valid one it is.
+    fn with(name: &str, value: Value) -> Result<(String, String), BadToken> {
+        let mut claims = json!({"iss": "https://issuer", "aud": "djinn", "sub": "auth0|anna",
+            "tenant": "acme", "exp": 1_700_000_001});
+        claims[name] = value;
+        if claims[name] == json!("ABSENT") {
+            claims.as_object_mut().unwrap().remove(name);
+        }
+        holder(claims.as_object().unwrap(), &settings(), NOW_MS)
+            .map(|caller| (caller.tenant.to_string(), caller.user.to_string()))
+    }
+
+    #[test]
+    fn a_token_counts_from_its_beginning_to_its_end_and_a_minute_more() {
+        let anna = Ok(("acme".to_owned(), "auth0|anna".to_owned()));
+        for (name, value, outcome) in [
+            ("exp", json!(1_700_000_001), anna.clone()),
+            ("exp", json!(1_699_999_941), anna.clone()),
+            ("exp", json!(1_699_999_940.5), anna.clone()),
+            ("exp", json!(1_699_999_940), Err(BadToken::Expired)),
+            ("exp", json!(-1), Err(BadToken::Expired)),
+            ("exp", json!(0), Err(BadToken::Expired)),
+            ("nbf", json!(1_700_000_060), anna),
+            ("nbf", json!(1_700_000_061), Err(BadToken::NotYet)),
+            ("nbf", json!(1e300), Err(BadToken::NotYet)),
+        ] {
+            assert_eq!(with(name, value.clone()), outcome, "{name} {value}");
+        }
+        for (name, wrong) in [
+            ("exp", json!("1700000001")),
+            ("exp", json!(null)),
+            ("exp", json!([1_700_000_001])),
+            ("exp", json!("ABSENT")),
+            ("nbf", json!("1")),
+            ("nbf", json!(null)),
+            ("nbf", json!({})),
+        ] {
+            let outcome = Err(BadToken::Claim(name.to_owned()));
+            assert_eq!(with(name, wrong.clone()), outcome, "{name} {wrong}");
+        }
+    }
+
+    #[test]
+    fn tenant_and_user_are_what_the_claims_say_to_the_letter_or_nobody() {
+        for wrong in [
+            json!("ABSENT"),
+            json!(null),
+            json!(""),
+            json!(7),
+            json!(["acme"]),
+            json!("ac me"),
+            json!("ac#me"),
+            json!("a".repeat(300)),
+        ] {
+            for name in ["tenant", "sub"] {
+                let outcome = Err(BadToken::Claim(name.to_owned()));
+                assert_eq!(with(name, wrong.clone()), outcome, "{name} {wrong}");
+            }
+        }
+        for wrong in [json!(["https://issuer"]), json!("https://issuer/"), json!("ABSENT")] {
+            assert_eq!(with("iss", wrong.clone()), Err(BadToken::Issuer), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_has_not_the_form_of_a_token_is_refused_by_its_form() {
+        // {"alg":"none"}, {"alg":"HS256"}, {"alg":"ES256"}, {"alg":"RS256","crit":["b64"]},
+        // {"alg":"RS256","typ":"logout+jwt"}, {"alg":"RS256","b64":false}
+        let malformed = Some(BadToken::Malformed);
+        for (token, outcome) in [
+            ("", malformed.clone()),
+            ("..", malformed.clone()),
+            ("djinn_1", malformed.clone()),
+            ("eyJhbGciOiJub25lIn0.e30.", malformed.clone()),
+            ("eyJhbGciOiJIUzI1NiJ9.e30.AA", malformed.clone()),
+            ("eyJhbGciOiJFUzI1NiJ9.e30", malformed.clone()),
+            ("eyJhbGciOiJFUzI1NiJ9.e30.AA.AA", malformed.clone()),
+            ("eyJhbGciOiJSUzI1NiIsImI2NCI6ZmFsc2V9.e30.AA", malformed),
+            ("eyJhbGciOiJSUzI1NiIsImNyaXQiOlsiYjY0Il19.e30.AA", Some(BadToken::OtherKind)),
+            ("eyJhbGciOiJSUzI1NiIsInR5cCI6ImxvZ291dCtqd3QifQ.e30.AA", Some(BadToken::OtherKind)),
+            ("eyJhbGciOiJFUzI1NiJ9.e30.AA", None),
+        ] {
+            assert_eq!(wanted(token).err(), outcome, "{token}");
+        }
+        let long = format!("eyJhbGciOiJFUzI1NiJ9.{}.AA", "A".repeat(MAX_TOKEN));
+        assert_eq!(wanted(&long).err(), Some(BadToken::TooLong));
+    }
+}

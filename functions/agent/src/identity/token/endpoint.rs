@@ -1,0 +1,45 @@
+//! Where an issuer publishes its keys.
+
+use djinn_model::Http;
+use reqwest::StatusCode;
+use reqwest::header::ACCEPT;
+
+/// Bytes of a set of keys.
+const MAX_KEYS: usize = 256 * 1024;
+
+/// Tells the keys of an issuer. Whoever asks has a time-out of its own.
+pub(crate) trait Endpoint: Send + Sync {
+    /// The set of keys as it is published now, or why it cannot be read, for the log.
+    fn read(&self) -> impl Future<Output = Result<Vec<u8>, String>> + Send;
+}
+
+/// A set of keys behind a URL.
+pub(crate) struct HttpEndpoint {
+    url: String,
+    http: Http,
+}
+
+impl HttpEndpoint {
+    pub(in crate::identity) fn new(url: String, http: Http) -> Self {
+        Self { url, http }
+    }
+}
+
+impl Endpoint for HttpEndpoint {
+    async fn read(&self) -> Result<Vec<u8>, String> {
+        let failed = |error: reqwest::Error| error.to_string();
+        let request = self.http.client()?.get(&self.url).header(ACCEPT, "application/json");
+        let mut response = request.send().await.map_err(failed)?;
+        if response.status() != StatusCode::OK {
+            return Err(format!("it answered {}", response.status()));
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if bytes.len() + chunk.len() > MAX_KEYS {
+                return Err(format!("it answered more than {MAX_KEYS} bytes"));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
+    }
+}

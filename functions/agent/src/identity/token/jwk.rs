@@ -1,0 +1,120 @@
+//! Keys as issuers publish them (JWK, RFC 7517).
+
+use jsonwebtoken::{Algorithm, DecodingKey};
+use serde_json::Value;
+
+/// A public key, for the one algorithm that its form allows.
+#[derive(Debug, Clone)]
+pub(super) struct Key {
+    pub(super) id: Option<String>,
+    pub(super) algorithm: Algorithm,
+    pub(super) key: DecodingKey,
+}
+
+/// The keys of a set that can be used here: RSA for RS256 and P-256 for ES256, whose `use`, `key_ops`
+/// and `alg` do not say otherwise. Others are passed over, as the standard demands.
+pub(super) fn keys(set: &[u8]) -> Result<Vec<Key>, String> {
+    let set: Value = serde_json::from_slice(set).map_err(|_| "it is no JSON".to_owned())?;
+    match set.get("keys").and_then(Value::as_array) {
+        Some(keys) => Ok(keys.iter().filter_map(key).collect()),
+        None => Err("it has no list `keys`".to_owned()),
+    }
+}
+
+fn key(jwk: &Value) -> Option<Key> {
+    let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+    let (algorithm, name, key) = match (text("kty")?, text("crv")) {
+        ("RSA", _) => {
+            let key = DecodingKey::from_rsa_components(text("n")?, text("e")?);
+            (Algorithm::RS256, "RS256", key.ok()?)
+        }
+        ("EC", Some("P-256")) => {
+            let key = DecodingKey::from_ec_components(text("x")?, text("y")?);
+            (Algorithm::ES256, "ES256", key.ok()?)
+        }
+        _ => return None,
+    };
+    let says = |name: &str, wanted: &str| jwk.get(name).is_none_or(|said| said == wanted);
+    let verifies = jwk.get("key_ops").is_none_or(|operations| {
+        operations.as_array().is_some_and(|known| known.iter().any(|one| one == "verify"))
+    });
+    let id = match jwk.get("kid") {
+        None => None,
+        Some(id) => Some(id.as_str()?.to_owned()),
+    };
+    (says("alg", name) && says("use", "sig") && verifies).then_some(Key { id, algorithm, key })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The public keys of RFC 7517, appendix A.1 (the RSA one cut short: none of these is used).
+    fn rsa() -> Value {
+        json!({"kty": "RSA", "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4", "e": "AQAB",
+            "alg": "RS256", "use": "sig", "kid": "2011-04-29"})
+    }
+
+    fn ec() -> Value {
+        json!({"kty": "EC", "crv": "P-256", "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+            "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM", "kid": "1"})
+    }
+
+    fn usable(keys: &[Value]) -> Vec<(Option<String>, Algorithm)> {
+        let set = json!({"keys": keys}).to_string();
+        let keys = super::keys(set.as_bytes()).unwrap();
+        keys.into_iter().map(|key| (key.id, key.algorithm)).collect()
+    }
+
+    #[test]
+    fn a_key_is_for_the_algorithm_that_its_form_allows() {
+        let (rs, es) = (Algorithm::RS256, Algorithm::ES256);
+        let id = |text: &str| Some(text.to_owned());
+        assert_eq!(usable(&[rsa(), ec()]), [(id("2011-04-29"), rs), (id("1"), es)]);
+        let mut nameless = ec();
+        nameless.as_object_mut().unwrap().remove("kid");
+        nameless["key_ops"] = json!(["verify"]);
+        assert_eq!(usable(&[nameless]), [(None, es)]);
+    }
+
+    #[test]
+    fn a_key_that_is_for_something_else_is_passed_over() {
+        for (name, value) in [
+            ("kty", json!("oct")),
+            ("kty", json!("OKP")),
+            ("kty", json!(null)),
+            ("alg", json!("HS256")),
+            ("alg", json!("PS256")),
+            ("alg", json!(null)),
+            ("use", json!("enc")),
+            ("use", json!(["sig"])),
+            ("key_ops", json!(["encrypt"])),
+            ("key_ops", json!("verify")),
+            ("kid", json!(1)),
+        ] {
+            for mut key in [rsa(), ec()] {
+                key[name] = value.clone();
+                assert_eq!(usable(&[key, ec()]).len(), 1, "{name} {value}");
+            }
+        }
+        for (name, value) in [("crv", json!("P-384")), ("x", json!("+")), ("y", json!(null))] {
+            let mut key = ec();
+            key[name] = value;
+            assert_eq!(usable(&[key]), []);
+        }
+        let mut other = ec();
+        other["alg"] = "RS256".into();
+        let odd =
+            [json!({"kty": "oct", "k": "AAAA", "alg": "HS256"}), json!(null), json!("key"), other];
+        assert_eq!(usable(&odd), []);
+    }
+
+    #[test]
+    fn what_is_no_set_of_keys_is_told_from_an_empty_one() {
+        assert!(keys(br#"{"keys": []}"#).unwrap().is_empty());
+        for wrong in ["", "<html>", "[]", "{}", r#"{"keys": {}}"#] {
+            assert!(keys(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+}

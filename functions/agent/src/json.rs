@@ -1,0 +1,98 @@
+//! JSON in which no object has the same key twice: of two, one reader takes the first and another the
+//! last, and what was checked is not what is done.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Reads a text. It may be nested as deep as `serde_json` allows, 128 levels.
+pub(crate) fn read(text: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(text).map(|Strict(value)| value)
+}
+
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader).map(Self)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut read = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            read.push(item);
+        }
+        Ok(read.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut read = Map::new();
+        while let Some((key, Strict(value))) = members.next_entry()? {
+            if read.insert(key, value).is_some() {
+                return Err(A::Error::custom("an object has the same key twice"));
+            }
+        }
+        Ok(read.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_reads_as_usual_and_a_second_value_for_a_key_is_an_error() {
+        let text = r#"{"a": [1, -1, 1.5, "x\u00e4", true, null, {"a": {}}], "b": 1e3}"#;
+        let usual: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(read(text.as_bytes()).unwrap(), usual);
+        for twice in
+            [r#"{"a": 1, "a": 1}"#, r#"{"a": 1, "\u0061": 2}"#, r#"[{"b": {"a": 1, "a": 2}}]"#]
+        {
+            let error = read(twice.as_bytes()).unwrap_err().to_string();
+            assert!(error.starts_with("an object has the same key twice at line 1"), "{error}");
+        }
+        for wrong in ["", "{", "[1,]", "NaN", "1e400", "{}{}", r#""\ud800""#, "{\"a\": 1,}"] {
+            assert!(read(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+        assert!(read("[".repeat(10_000).as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! What people are asked and what they answer, over the paths of the JoyAgent design.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::Request;
+use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::feedback::{Answer, Answered, Ask};
+use djinn_core::id::{FeedbackId, RequestId, RunId};
+use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::{Ports, RunKey};
+use djinn_runtime::serve::{Given, answer, known, pending, unavailable};
+use serde_json::{Map, Value, json};
+
+use crate::fields::{Fields, id_of};
+use crate::identity::Caller;
+use crate::refusal::{Refusal, name};
+use crate::{Agent, Shared};
+
+/// Bytes of a comment.
+const MAX_COMMENT: usize = 4 * 1024;
+
+/// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
+/// been heard of within a few seconds.
+pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
+    State(agent): State<Shared<P>>,
+    Path(label): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let (parts, body) = request.into_parts();
+        let caller = Caller::of(&parts.extensions)?;
+        let fields = Fields::read(&parts.headers, body).await?;
+        let answered = read(&fields, caller.clone())?;
+        let key = run_of(&agent, &caller, &label).await?;
+        given(&agent, &key, answered).await
+    };
+    told(&agent, answer.await)
+}
+
+/// `DELETE /api/feedback/{request}/{feedback}`: nobody is to answer that; it is as if skipped.
+pub(crate) async fn cancel_feedback<P: Ports<Store = AwsStore>>(
+    State(agent): State<Shared<P>>,
+    Path((label, feedback)): Path<(String, String)>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let caller = Caller::of(&request.into_parts().0.extensions)?;
+        let answered = Answered {
+            feedback: id_of("feedbackId", &feedback)?,
+            id: new_answer_id(),
+            by: Some(caller.user.clone()),
+            answer: Answer::Skip,
+            comment: "cancelled".to_owned(),
+            digest: None,
+        };
+        let key = run_of(&agent, &caller, &label).await?;
+        given(&agent, &key, answered).await
+    };
+    told(&agent, answer.await)
+}
+
+/// `GET /api/feedback/pending/{request}`: what is asked and not answered, by its ids.
+pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
+    State(agent): State<Shared<P>>,
+    Path(label): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let caller = Caller::of(&request.into_parts().0.extensions)?;
+        let key = run_of(&agent, &caller, &label).await?;
+        let asks = pending(&agent.ports, &key).await?;
+        let asks: Map<String, Value> = asks.iter().map(shown).collect();
+        let body = json!({"success": true, "run": key.run, "data": asks});
+        let mut response = axum::Json(body).into_response();
+        name(response.headers_mut(), Some(&key.run), None);
+        Ok(response)
+    };
+    told(&agent, answer.await)
+}
+
+fn shown(ask: &Ask) -> (String, Value) {
+    (ask.id.to_string(), json!(ask))
+}
+
+async fn given<P: Ports<Store = AwsStore>>(
+    agent: &Agent<P>,
+    key: &RunKey,
+    answered: Answered,
+) -> Result<Response, Refusal> {
+    let feedback = answered.feedback.clone();
+    let word = answered.answer.as_str();
+    let given = answer(&agent.ports, key, answered).await?;
+    let (status, state) = match given {
+        Given::Taken => (axum::http::StatusCode::OK, "taken"),
+        Given::Waiting => (axum::http::StatusCode::ACCEPTED, "waiting"),
+    };
+    let body = json!({
+        "success": true,
+        "message": "Feedback received",
+        "data": {"feedbackId": feedback, "answer": word, "state": state, "run": key.run},
+    });
+    let mut response = (status, axum::Json(body)).into_response();
+    name(response.headers_mut(), Some(&key.run), None);
+    Ok(response)
+}
+
+/// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones.
+fn read(fields: &Fields, caller: Caller) -> Result<Answered, Refusal> {
+    let feedback: FeedbackId = fields.needed_id("feedbackId")?;
+    let parameters = fields.object("parameters")?;
+    let words = match &parameters {
+        None => fields.needed("feedback")?,
+        Some(_) => fields.text("feedback")?.unwrap_or("modify"),
+    };
+    let answer = Answer::read(words, parameters)
+        .map_err(|(code, problem)| Refusal::from(Failure::new(code, problem)).about("feedback"))?;
+    let comment = fields.text("comment")?.unwrap_or_default();
+    if comment.len() > MAX_COMMENT {
+        let problem = format!("`comment` has at most {MAX_COMMENT} bytes");
+        let failure = Failure::new(ErrorCode::InvalidField, problem);
+        return Err(Refusal::from(failure).about("comment"));
+    }
+    Ok(Answered {
+        feedback,
+        id: new_answer_id(),
+        by: Some(caller.user),
+        answer,
+        comment: comment.to_owned(),
+        digest: fields.text("digest")?.map(str::to_owned),
+    })
+}
+
+fn new_answer_id() -> String {
+    format!("{:016x}", fastrand::u64(..))
+}
+
+/// The caller's own run of that id, of that request, or the one that a session of that name answers.
+async fn run_of<P: Ports<Store = AwsStore>>(
+    agent: &Agent<P>,
+    caller: &Caller,
+    label: &str,
+) -> Result<RunKey, Refusal> {
+    let request: RequestId = id_of("requestId", label)?;
+    let of = |run| RunKey::new(caller.tenant.clone(), run);
+    let key = match RunId::new(request.as_str()) {
+        Ok(run) => of(run),
+        Err(_) => {
+            let store = agent.ports.store();
+            let session = store.session_of(&caller.tenant, label).await;
+            let session = session.map_err(|error| unavailable(&error))?;
+            let session = session.ok_or(ErrorCode::RunNotFound)?;
+            let named = of(RunId::of(&caller.tenant, &session, &request));
+            match store.meta(&named).await.map_err(|error| unavailable(&error))? {
+                Some(_) => named,
+                None => {
+                    let session = SessionKey { tenant: caller.tenant.clone(), session };
+                    let view =
+                        store.session(&session).await.map_err(|error| unavailable(&error))?;
+                    of(view.active.ok_or(ErrorCode::RunNotFound)?)
+                }
+            }
+        }
+    };
+    own(agent, caller, &key).await?;
+    Ok(key)
+}
+
+/// Another user's run does not exist for this one.
+pub(crate) async fn own<P: Ports>(
+    agent: &Agent<P>,
+    caller: &Caller,
+    key: &RunKey,
+) -> Result<(), Refusal> {
+    let meta = known(&agent.ports, key).await?;
+    if meta.user == caller.user { Ok(()) } else { Err(ErrorCode::RunNotFound.into()) }
+}
+
+fn told<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {
+    answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language))
+}

@@ -1,0 +1,91 @@
+//! `DJINN_HUMAN_FEEDBACK`: when people are asked, everywhere and by kind of agent.
+
+use std::collections::BTreeMap;
+
+use djinn_core::feedback::{FeedbackChange, FeedbackSettings};
+use djinn_core::settings::Mode;
+use djinn_runtime::settings::BadSetting;
+use serde_json::Value;
+
+const NAME: &str = "DJINN_HUMAN_FEEDBACK";
+
+/// Where the changes of single agents stand in it.
+const AGENTS: &str = "agents";
+
+/// Reads a JSON object with the members of [`FeedbackChange`], and under `agents` such an object for
+/// `react` or `plan_solve`.
+pub(super) fn from_vars(
+    var: &dyn Fn(&str) -> Option<String>,
+) -> Result<(FeedbackSettings, BTreeMap<Mode, FeedbackSettings>), BadSetting> {
+    let Some(text) = var(NAME).filter(|text| !text.trim().is_empty()) else {
+        return Ok((FeedbackSettings::default(), BTreeMap::new()));
+    };
+    let bad = |problem: String| BadSetting::new(NAME, "a JSON object as README says", problem);
+    let mut given: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    let agents = given.as_object_mut().and_then(|members| members.remove(AGENTS));
+    let everywhere = change(given).map_err(bad)?.applied(FeedbackSettings::default());
+    let mut own = BTreeMap::new();
+    if let Some(agents) = agents {
+        let agents: BTreeMap<Mode, Value> =
+            serde_json::from_value(agents).map_err(|error| bad(error.to_string()))?;
+        for (mode, given) in agents {
+            own.insert(mode, change(given).map_err(bad)?.applied(everywhere.clone()));
+        }
+    }
+    Ok((everywhere, own))
+}
+
+fn change(given: Value) -> Result<FeedbackChange, String> {
+    let change: FeedbackChange =
+        serde_json::from_value(given).map_err(|error| error.to_string())?;
+    change.problem().map_or(Ok(change), |problem| Err(problem.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::feedback::{Answering, CostThreshold};
+    use djinn_core::tool::Risk;
+
+    fn set(text: &str) -> Result<(FeedbackSettings, BTreeMap<Mode, FeedbackSettings>), BadSetting> {
+        from_vars(&|name| (name == NAME).then(|| text.to_owned()))
+    }
+
+    #[test]
+    fn it_is_off_until_it_is_set_and_agents_may_differ() {
+        assert_eq!(set("").unwrap(), (FeedbackSettings::default(), BTreeMap::new()));
+        let (everywhere, agents) =
+            set(r#"{"enabled": true, "timeout": 60, "on_timeout": "stop", "risk": "high",
+                "require-confirmation-tools": ["send"], "costThreshold": {"token": 5},
+                "agents": {"react": {"enabled": false}}}"#)
+            .unwrap();
+        let cost = CostThreshold { token: 5, ..CostThreshold::default() };
+        let wanted = FeedbackSettings {
+            enabled: true,
+            timeout_s: 60,
+            on_timeout: Answering::Stop,
+            risk: Risk::High,
+            require: ["send".to_owned()].into(),
+            cost,
+            ..FeedbackSettings::default()
+        };
+        assert_eq!(everywhere, wanted);
+        let react = FeedbackSettings { enabled: false, ..wanted };
+        assert_eq!(agents, BTreeMap::from([(Mode::React, react)]));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, part) in [
+            ("true", "invalid type"),
+            ("{", "EOF"),
+            (r#"{"enable": true}"#, "unknown field `enable`"),
+            (r#"{"agents": {"other": {}}}"#, "unknown variant `other`"),
+            (r#"{"timeout": 99999999}"#, "`timeout` is 0 to 31536000 seconds"),
+            (r#"{"risk": "huge"}"#, "unknown variant `huge`"),
+        ] {
+            let error = set(text).unwrap_err().to_string();
+            assert!(error.starts_with(NAME) && error.contains(part), "{text}: {error}");
+        }
+    }
+}

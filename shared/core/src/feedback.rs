@@ -1,0 +1,325 @@
+//! What people are asked, and what they answer: approvals of calls, and calls that were interrupted.
+//!
+//! The run holds a call back until it is answered; no prompt is involved. An answer is bound to what was
+//! asked about by a digest.
+
+mod settings;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use settings::{Answering, CostThreshold, FeedbackChange, FeedbackSettings, MAX_TIMEOUT_S};
+
+use crate::code::ErrorCode;
+use crate::id::{CallId, FeedbackId, MessageId, TaskId, UserId, sha256};
+use crate::tool::{EffectClass, OfferedTool, Risk, canonical};
+
+/// Bytes of what a person says in an answer.
+pub const MAX_WORDS: usize = 16 * 1024;
+
+/// Bytes of what a tool or a provider says of an interrupt.
+pub const MAX_INTERRUPT: usize = 1_000;
+
+/// Something that a person is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Names it within its run: `t3.c1`, `t3.c1.again1`; `s2.1.t3.c1` in a task.
+    pub id: FeedbackId,
+    /// The task that it came up in; the ids in `about` are that task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// What it is about.
+    #[serde(flatten)]
+    pub about: About,
+    /// How much harm it can do.
+    pub risk: Risk,
+    /// Why it is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Why>,
+    /// What it may cost.
+    #[serde(default)]
+    pub estimate: Estimate,
+    /// SHA-256 of what is asked about: see [`digest`]. An answer that carries another is stale.
+    pub digest: String,
+    /// When it is answered by default, Unix milliseconds. `None`: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at_ms: Option<i64>,
+}
+
+/// What a person is asked about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum About {
+    /// Whether a call may be made.
+    Call {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        tool: String,
+        /// Its arguments.
+        arguments: Map<String, Value>,
+    },
+    /// Whether a call that its tool interrupted is to be made again.
+    CallInterrupted {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        tool: String,
+        /// Its arguments.
+        arguments: Map<String, Value>,
+        /// Why.
+        interrupt: Interrupt,
+    },
+    /// Whether a model call that its provider or a budget interrupted is to be made again.
+    ModelInterrupted {
+        /// The message it was to write.
+        message: MessageId,
+        /// Why.
+        interrupt: Interrupt,
+    },
+}
+
+impl About {
+    /// The call it is about, with its tool and arguments.
+    #[must_use]
+    pub fn call(&self) -> Option<(&CallId, &str, &Map<String, Value>)> {
+        match self {
+            Self::Call { call, tool, arguments }
+            | Self::CallInterrupted { call, tool, arguments, .. } => Some((call, tool, arguments)),
+            Self::ModelInterrupted { .. } => None,
+        }
+    }
+
+    /// What stopped the work, if it was stopped.
+    #[must_use]
+    pub fn interrupt(&self) -> Option<&Interrupt> {
+        match self {
+            Self::Call { .. } => None,
+            Self::CallInterrupted { interrupt, .. } | Self::ModelInterrupted { interrupt, .. } => {
+                Some(interrupt)
+            }
+        }
+    }
+}
+
+/// Why something stopped that can go on once a person has seen to it: credits are used up, a login
+/// is needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interrupt {
+    /// The code of whoever stopped, in its own words or numbers: `20006`.
+    pub code: String,
+    /// What it says to the user, at most [`MAX_INTERRUPT`] bytes.
+    pub message: String,
+}
+
+/// Why a call needs a person's consent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// The settings name its tool.
+    Required,
+    /// Its risk is at least what the settings say.
+    Risk,
+    /// The calls of its turn may cost more than the settings allow.
+    Cost,
+    /// It sends data out and cannot be taken back, and the run has read text that anybody may have
+    /// written.
+    Untrusted,
+}
+
+/// What a call, or several, may cost: the usual and, where known, the 95th percentile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Estimate {
+    /// Tokens that the results add to the conversation.
+    pub tokens: u64,
+    /// Milliseconds.
+    pub ms: u64,
+    /// Calls to others.
+    pub calls: u32,
+    /// Millionths of a US dollar.
+    pub micro_usd: u64,
+    /// Milliseconds that 95 of 100 calls stay below; 0 if unknown.
+    pub ms_p95: u64,
+    /// Tokens that 95 of 100 calls stay below; 0 if unknown.
+    pub tokens_p95: u64,
+    /// Calls of this deployment that it is made from; 0 for what the tool declares.
+    pub samples: u32,
+}
+
+impl Estimate {
+    /// Whether nothing is expected.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Both together; calls of one turn may run at once, but need not.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            ms: self.ms.saturating_add(other.ms),
+            calls: self.calls.saturating_add(other.calls),
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+            ms_p95: self.ms_p95.saturating_add(other.ms_p95),
+            tokens_p95: self.tokens_p95.saturating_add(other.tokens_p95),
+            samples: self.samples.min(other.samples),
+        }
+    }
+}
+
+/// What a person answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// Do it; an interrupted call is made again.
+    Confirm,
+    /// Do it with these arguments instead: all of them, not only those that differ.
+    Modify {
+        /// The arguments.
+        arguments: Map<String, Value>,
+    },
+    /// Do not do it; the model is told so.
+    Skip,
+    /// Stop the run.
+    Stop,
+    /// Do not do it; the model is told this instead of a result.
+    Say {
+        /// At most [`MAX_WORDS`] bytes.
+        words: String,
+    },
+}
+
+impl Answer {
+    /// The word used in the API, logs and mail ids.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Confirm => "confirm",
+            Self::Modify { .. } => "modify",
+            Self::Skip => "skip",
+            Self::Stop => "stop",
+            Self::Say { .. } => "say",
+        }
+    }
+
+    /// Reads what a person wrote, as the JoyAgent design has it: a few words are commands, all else is
+    /// told to the model. `arguments` makes it `modify`.
+    ///
+    /// # Errors
+    /// `invalid_field` for `modify` without arguments and for words that are empty or too long.
+    pub fn read(
+        words: &str,
+        arguments: Option<Map<String, Value>>,
+    ) -> Result<Self, (ErrorCode, &'static str)> {
+        let word = words.trim().to_lowercase();
+        Ok(match (word.as_str(), arguments) {
+            ("confirm" | "yes" | "y" | "proceed" | "continue" | "继续" | "确认", None) => {
+                Self::Confirm
+            }
+            ("skip", _) => Self::Skip,
+            ("stop" | "cancel" | "abort", _) => Self::Stop,
+            ("modify", None) => {
+                return Err((ErrorCode::InvalidField, "modify needs `parameters`: the arguments"));
+            }
+            (_, Some(arguments)) => Self::Modify { arguments },
+            ("", None) => return Err((ErrorCode::InvalidField, "`feedback` is empty")),
+            (_, None) if words.len() > MAX_WORDS => {
+                return Err((ErrorCode::InvalidField, "`feedback` is longer than 16384 bytes"));
+            }
+            (_, None) => Self::Say { words: words.to_owned() },
+        })
+    }
+}
+
+/// An answer on its way to the run that waits for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// What it answers: an [`Ask`], or a message, for all that is asked about its calls.
+    pub feedback: FeedbackId,
+    /// Names the answer among all of them; empty for the one that stands for nobody's.
+    #[serde(rename = "answer_id", default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
+    /// Who answered. `None`: nobody did in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<UserId>,
+    /// What.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// What the person added for whoever reads the audit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub comment: String,
+    /// The digest of what the person was shown, if they were told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+/// How something that was asked was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// Who answered. `None`: nobody did in time.
+    pub by: Option<UserId>,
+    /// The word of the answer.
+    pub answer: String,
+    /// Names the answer that was taken.
+    pub id: String,
+}
+
+/// Why an answer changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nothing of that name was asked.
+    Unknown,
+    /// It was answered before.
+    Late(Settled),
+    /// It is about other arguments.
+    Stale,
+}
+
+/// Names what a call would do: SHA-256 of its tool and its arguments, whatever their order.
+#[must_use]
+pub fn digest(tool: &str, arguments: &Map<String, Value>) -> String {
+    sha256(format!("{tool} {}", canonical(&Value::Object(arguments.clone()))).as_bytes())
+}
+
+/// Why a call may not be made before somebody consents, apart from what the whole turn costs; empty if
+/// it may. `tainted` says whether the run has read untrusted text.
+#[must_use]
+pub fn reasons(
+    settings: &FeedbackSettings,
+    tool: &OfferedTool,
+    arguments: &Map<String, Value>,
+    tainted: bool,
+) -> Vec<Why> {
+    let mut why = Vec::new();
+    if tainted && settings.guard && tool.effect == EffectClass::Once && tool.declared.sends_out {
+        why.push(Why::Untrusted);
+    }
+    if settings.enabled && !settings.confirms_itself(&tool.name) {
+        if settings.require.contains(&tool.name) {
+            why.push(Why::Required);
+        }
+        if risk(settings, tool, arguments) >= settings.risk {
+            why.push(Why::Risk);
+        }
+    }
+    why
+}
+
+/// How much harm this call can do.
+#[must_use]
+pub fn risk(
+    settings: &FeedbackSettings,
+    tool: &OfferedTool,
+    arguments: &Map<String, Value>,
+) -> Risk {
+    if settings.high_risk.contains(&tool.name) {
+        return Risk::High;
+    }
+    let harmless = tool.declared.harmless.as_ref().is_some_and(|harmless| {
+        let value = arguments.get(&harmless.argument).and_then(Value::as_str);
+        value.is_some_and(|value| harmless.values.iter().any(|known| known == value))
+    });
+    if harmless { Risk::Low } else { tool.declared.risk }
+}

@@ -1,0 +1,206 @@
+//! When people are asked, and what happens if they do not answer.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Estimate};
+use crate::tool::Risk;
+
+/// When people are asked. The names are those of the JoyAgent design's `human-feedback`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FeedbackSettings {
+    /// Whether risk, cost and the lists below are looked at (default no).
+    pub enabled: bool,
+    /// Seconds until nobody's answer is the default, 1-31 536 000, default 300; 0 waits for ever.
+    pub timeout_s: u64,
+    /// What is answered then, default `skip`.
+    pub on_timeout: Answering,
+    /// Tools that are never asked about, but for what the guard holds back.
+    pub auto_confirm: BTreeSet<String>,
+    /// Tools that are always asked about.
+    pub require: BTreeSet<String>,
+    /// Tools that count as high risk, whatever they declare.
+    pub high_risk: BTreeSet<String>,
+    /// The risk from which a call is asked about, default `medium`.
+    pub risk: Risk,
+    /// What the calls of a turn may cost without being asked about.
+    pub cost: CostThreshold,
+    /// Whether a run that has read untrusted text is held before it sends data out by a call that
+    /// cannot be repeated (default yes, also where `enabled` is not set).
+    pub guard: bool,
+}
+
+impl Default for FeedbackSettings {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            timeout_s: 300,
+            on_timeout: Answering::Skip,
+            auto_confirm: BTreeSet::new(),
+            require: BTreeSet::new(),
+            high_risk: BTreeSet::new(),
+            risk: Risk::Medium,
+            cost: CostThreshold::default(),
+            guard: true,
+        }
+    }
+}
+
+impl FeedbackSettings {
+    /// Whether the settings confirm calls of this tool by themselves.
+    #[must_use]
+    pub fn confirms_itself(&self, tool: &str) -> bool {
+        self.auto_confirm.contains(tool)
+    }
+
+    /// When what is asked now is answered by default, Unix milliseconds.
+    #[must_use]
+    pub fn expires_at_ms(&self, at_ms: i64) -> Option<i64> {
+        let ms = i64::try_from(self.timeout_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        (ms > 0).then(|| at_ms.saturating_add(ms))
+    }
+}
+
+/// What somebody changes of the settings: a deployment, for one of its agents or all, or a request.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FeedbackChange {
+    enabled: Option<bool>,
+    /// Seconds, at most a year; 0 waits for ever.
+    timeout: Option<u64>,
+    #[serde(alias = "onTimeout")]
+    on_timeout: Option<Answering>,
+    #[serde(alias = "autoConfirmTools", alias = "auto-confirm-tools")]
+    auto_confirm_tools: Option<BTreeSet<String>>,
+    #[serde(alias = "requireConfirmationTools", alias = "require-confirmation-tools")]
+    require_confirmation_tools: Option<BTreeSet<String>>,
+    #[serde(alias = "highRiskTools", alias = "high-risk-tools")]
+    high_risk_tools: Option<BTreeSet<String>>,
+    risk: Option<Risk>,
+    #[serde(alias = "costThreshold", alias = "cost-threshold")]
+    cost_threshold: Option<CostThreshold>,
+    guard: Option<bool>,
+}
+
+/// The longest time-out, in seconds: a year.
+pub const MAX_TIMEOUT_S: u64 = 31_536_000;
+
+/// Names in one list of tools.
+const MAX_TOOLS: usize = 100;
+
+impl FeedbackChange {
+    /// What is out of range, if anything is.
+    #[must_use]
+    pub fn problem(&self) -> Option<&'static str> {
+        let lists =
+            [&self.auto_confirm_tools, &self.require_confirmation_tools, &self.high_risk_tools];
+        if self.timeout.is_some_and(|seconds| seconds > MAX_TIMEOUT_S) {
+            Some("`timeout` is 0 to 31536000 seconds")
+        } else if lists.into_iter().flatten().any(|list| list.len() > MAX_TOOLS) {
+            Some("a list of tools has at most 100 names")
+        } else {
+            None
+        }
+    }
+
+    /// The settings with this change, as whoever runs the deployment wants it.
+    #[must_use]
+    pub fn applied(self, to: FeedbackSettings) -> FeedbackSettings {
+        FeedbackSettings {
+            enabled: self.enabled.unwrap_or(to.enabled),
+            timeout_s: self.timeout.unwrap_or(to.timeout_s),
+            on_timeout: self.on_timeout.unwrap_or(to.on_timeout),
+            auto_confirm: self.auto_confirm_tools.unwrap_or(to.auto_confirm),
+            require: self.require_confirmation_tools.unwrap_or(to.require),
+            high_risk: self.high_risk_tools.unwrap_or(to.high_risk),
+            risk: self.risk.unwrap_or(to.risk),
+            cost: self.cost_threshold.unwrap_or(to.cost),
+            guard: self.guard.unwrap_or(to.guard),
+        }
+    }
+
+    /// The settings with this change, as whoever asks a question wants it: where the deployment asks
+    /// people, a request may have them asked about more, and not about less.
+    #[must_use]
+    pub fn tightened(self, of: FeedbackSettings) -> FeedbackSettings {
+        let guard = of.guard || self.guard.unwrap_or_default();
+        if !of.enabled {
+            return FeedbackSettings { guard, ..self.applied(of) };
+        }
+        let with = |known: BTreeSet<String>, more: Option<BTreeSet<String>>| {
+            known.into_iter().chain(more.into_iter().flatten()).collect()
+        };
+        let (cost, own) = (of.cost, self.cost_threshold.unwrap_or(of.cost));
+        let confirms = self.on_timeout == Some(Answering::Confirm);
+        FeedbackSettings {
+            enabled: true,
+            timeout_s: self.timeout.unwrap_or(of.timeout_s),
+            on_timeout: self.on_timeout.filter(|_| !confirms).unwrap_or(of.on_timeout),
+            auto_confirm: of.auto_confirm,
+            require: with(of.require, self.require_confirmation_tools),
+            high_risk: with(of.high_risk, self.high_risk_tools),
+            risk: self.risk.map_or(of.risk, |own| own.min(of.risk)),
+            cost: CostThreshold {
+                token: cost.token.min(own.token),
+                time: cost.time.min(own.time),
+                api: cost.api.min(own.api),
+            },
+            guard,
+        }
+    }
+}
+
+/// What is answered when nobody answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answering {
+    /// The call is not made.
+    #[default]
+    Skip,
+    /// It is made.
+    Confirm,
+    /// The run is stopped.
+    Stop,
+}
+
+impl Answering {
+    /// The answer.
+    #[must_use]
+    pub fn answer(self) -> Answer {
+        match self {
+            Self::Skip => Answer::Skip,
+            Self::Confirm => Answer::Confirm,
+            Self::Stop => Answer::Stop,
+        }
+    }
+}
+
+/// Estimates above which the calls of a turn are asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CostThreshold {
+    /// Tokens, default 10 000.
+    pub token: u64,
+    /// Seconds, default 60.
+    pub time: u64,
+    /// Calls to others, default 10.
+    pub api: u32,
+}
+
+impl Default for CostThreshold {
+    fn default() -> Self {
+        Self { token: 10_000, time: 60, api: 10 }
+    }
+}
+
+impl CostThreshold {
+    /// Whether so much is more than may go unasked.
+    #[must_use]
+    pub fn is_exceeded_by(&self, estimate: &Estimate) -> bool {
+        estimate.tokens > self.token
+            || estimate.ms > self.time.saturating_mul(1_000)
+            || estimate.calls > self.api
+    }
+}

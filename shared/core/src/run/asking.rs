@@ -1,0 +1,384 @@
+//! What people are asked: what is held back until they answer, and the pause that this is.
+//!
+//! A run is asked about its tasks' calls too: a task tells its run what it asks, and the run tells the
+//! task what was answered. So all that people decide stands in one journal, and one moment decides
+//! between an answer, another one and no answer in time.
+
+mod tasks;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tasks::TaskWaiting;
+
+use super::{Phase, Run};
+use crate::agent_loop::AgentLoop;
+use crate::code::{ErrorCode, Failure};
+use crate::effect::{AskHuman, Delivery, Effect};
+use crate::entry::Event;
+use crate::feedback::{
+    About, Answer, Answered, Ask, Estimate, Interrupt, MAX_INTERRUPT, Refusal, Settled,
+};
+use crate::id::{FeedbackId, MessageId, TaskId, sha256};
+use crate::input::Interrupted;
+use crate::status::RunStatus;
+use crate::tool::Risk;
+
+/// What is asked, and what was.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Asking {
+    pending: BTreeMap<FeedbackId, Ask>,
+    settled: BTreeMap<FeedbackId, Settled>,
+    /// The message whose model call was interrupted and is not to be made again yet.
+    held: Option<MessageId>,
+    /// How often the model call of a message was interrupted.
+    rounds: BTreeMap<MessageId, u32>,
+    tasks: BTreeMap<TaskId, TaskWaiting>,
+    /// Answers for tasks that have not been delivered.
+    undelivered: BTreeMap<FeedbackId, (TaskId, Answered)>,
+    /// In a task: the versions of what it asks that its run has not been told of.
+    untold: BTreeSet<u32>,
+    version: u32,
+    answers: u32,
+    paused_since_ms: Option<i64>,
+    paused_ms: i64,
+    has_asked: bool,
+}
+
+impl Asking {
+    /// Nobody waits for an answer any more.
+    pub(super) fn close(&mut self) {
+        self.pending.clear();
+        self.undelivered.clear();
+        self.untold.clear();
+        self.held = None;
+    }
+
+    /// Milliseconds that the run has waited for people, but for the pause that it is in.
+    pub(super) fn paused_ms(&self) -> i64 {
+        self.paused_ms
+    }
+
+    /// Whether all that is owed is a person's answer.
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused_since_ms.is_some()
+    }
+
+    /// Whether the call that writes this message waits for a person.
+    pub(super) fn holds(&self, message: &MessageId) -> bool {
+        self.held.as_ref() == Some(message)
+    }
+
+    /// What is owed because of it.
+    pub(super) fn due(&self) -> Vec<Effect> {
+        let asks = self.pending.values().map(|ask| {
+            let (feedback, until_ms) = (ask.id.clone(), ask.expires_at_ms);
+            Effect::AskHuman(AskHuman { feedback, until_ms })
+        });
+        asks.chain(self.deliveries().map(Effect::Deliver)).collect()
+    }
+
+    /// The effect as it is owed while people are asked; `None` if it is not.
+    pub(super) fn held_back(&self, effect: Effect) -> Option<Effect> {
+        Some(match effect {
+            Effect::CallModel(call) if self.holds(&call.message) => return None,
+            Effect::CallModel(mut call) => {
+                call.round = self.rounds.get(&call.message).copied().unwrap_or_default();
+                Effect::CallModel(call)
+            }
+            Effect::Dispatch(mut dispatch) => {
+                dispatch.waits = self.task_waits(&dispatch.task);
+                Effect::Dispatch(dispatch)
+            }
+            Effect::RunTool(_)
+            | Effect::AskHuman(_)
+            | Effect::Wait { .. }
+            | Effect::KeepPlan { .. }
+            | Effect::Deliver(_) => effect,
+        })
+    }
+
+    /// What an answer is about, or why it changes nothing.
+    fn about(&self, answered: &Answered) -> Result<Vec<Ask>, Refusal> {
+        if let Some(ask) = self.pending.get(&answered.feedback) {
+            let stale = answered.digest.as_ref().is_some_and(|digest| *digest != ask.digest);
+            return if stale { Err(Refusal::Stale) } else { Ok(vec![ask.clone()]) };
+        }
+        if let Some(settled) = self.settled.get(&answered.feedback) {
+            return Err(Refusal::Late(settled.clone()));
+        }
+        // The arguments of one call are none of another's.
+        let group = format!("{}.", answered.feedback);
+        let asks = self.pending.values().filter(|ask| ask.id.as_str().starts_with(&group));
+        let asks: Vec<Ask> = match answered.answer {
+            Answer::Modify { .. } => Vec::new(),
+            _ => asks.cloned().collect(),
+        };
+        if !asks.is_empty() {
+            return Ok(asks);
+        }
+        let settled = self.settled.iter().find(|(id, _)| id.as_str().starts_with(&group));
+        Err(settled.map_or(Refusal::Unknown, |(_, settled)| Refusal::Late(settled.clone())))
+    }
+}
+
+impl Run {
+    /// What people are asked and have not answered.
+    pub fn asks(&self) -> impl Iterator<Item = &Ask> {
+        self.asking.pending.values()
+    }
+
+    /// Whether it has ever asked people.
+    #[must_use]
+    pub fn has_asked(&self) -> bool {
+        self.asking.has_asked
+    }
+
+    /// What an answer would change: what it is about, or why it changes nothing.
+    ///
+    /// # Errors
+    /// [`Refusal`] when nothing like it is asked, or was answered before.
+    pub fn about(&self, answered: &Answered) -> Result<Vec<Ask>, Refusal> {
+        self.asking.about(answered)
+    }
+
+    /// When the first of what is asked is answered by default, Unix milliseconds.
+    #[must_use]
+    pub fn next_expiry(&self) -> Option<(&FeedbackId, i64)> {
+        let expiring = |ask: &'_ Ask| ask.expires_at_ms.is_some();
+        let first = self.asks().filter(|ask| expiring(ask)).min_by_key(|ask| ask.expires_at_ms)?;
+        Some((&first.id, first.expires_at_ms?))
+    }
+
+    /// Asks people; viewers of a task see it in its run.
+    pub(super) fn ask(
+        &mut self,
+        mut asks: Vec<Ask>,
+        reasoning: &str,
+        at_ms: i64,
+    ) -> Option<(String, Event)> {
+        let first = asks.first()?.clone();
+        self.asking.has_asked = true;
+        let expires_at_ms = self.asked.settings.feedback.expires_at_ms(at_ms);
+        for ask in &mut asks {
+            // What stopped by itself has no time-out, and that of a task runs in its run.
+            let expires = !self.is_task() && ask.about.interrupt().is_none();
+            ask.expires_at_ms = expires_at_ms.filter(|_| expires);
+            self.asking.pending.insert(ask.id.clone(), ask.clone());
+        }
+        if self.is_task() {
+            self.asking.changed();
+            return None;
+        }
+        let group =
+            first.id.as_str().rsplit_once('.').map_or(first.id.as_str(), |(group, _)| group);
+        let event = Event::FeedbackAsked {
+            feedback: FeedbackId::new(group).unwrap_or_else(|_| first.id.clone()),
+            reasoning: reasoning.to_owned(),
+            risk: asks.iter().map(|ask| ask.risk).max().unwrap_or_default(),
+            estimate: asks.iter().map(|ask| ask.estimate).reduce(Estimate::and).unwrap_or_default(),
+            asks,
+        };
+        Some((format!("{}.asked", first.id), event))
+    }
+
+    /// Something stopped that can go on once a person has seen to it. `None` if nobody waits for it.
+    pub(super) fn interrupted(
+        &mut self,
+        of: &Interrupted,
+        interrupt: &Interrupt,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        let message = interrupt.message.floor_char_boundary(MAX_INTERRUPT);
+        let message = interrupt.message.get(..message).unwrap_or_default().to_owned();
+        let interrupt = Interrupt { code: interrupt.code.clone(), message };
+        let ask = match of {
+            Interrupted::Call(call) => self.agent()?.interrupted(call, &interrupt)?,
+            // It can be done without.
+            Interrupted::Message(message) if message.is_employees() => {
+                return self.employees.close().then(Vec::new);
+            }
+            Interrupted::Message(message) => self.model_interrupted(message, interrupt)?,
+        };
+        Some(self.ask(vec![ask], "", at_ms).into_iter().collect())
+    }
+
+    fn model_interrupted(&mut self, message: &MessageId, interrupt: Interrupt) -> Option<Ask> {
+        if self.asking.holds(message) {
+            return None;
+        }
+        self.attempts_at(message)?;
+        let rounds = self.asking.rounds.entry(message.clone()).or_default();
+        *rounds += 1;
+        let id = FeedbackId::new(format!("{message}.again{rounds}")).ok()?;
+        self.asking.held = Some(message.clone());
+        let digest = sha256(id.as_str().as_bytes());
+        let about = About::ModelInterrupted { message: message.clone(), interrupt };
+        let (risk, estimate) = (Risk::Low, Estimate::default());
+        Some(Ask {
+            id,
+            task: None,
+            about,
+            risk,
+            why: Vec::new(),
+            estimate,
+            digest,
+            expires_at_ms: None,
+        })
+    }
+
+    /// Takes an answer. `None` if it changes nothing.
+    pub(super) fn human_answered(
+        &mut self,
+        answered: &Answered,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        let asks = self.asking.about(answered).ok()?;
+        let mut events = Vec::new();
+        for ask in asks {
+            let own = Answered { feedback: ask.id.clone(), ..answered.clone() };
+            events.extend(self.settle(&ask, own, at_ms));
+            if self.status().has_ended() {
+                break;
+            }
+        }
+        Some(events)
+    }
+
+    /// Nobody answered in time. `None` if somebody did.
+    pub(super) fn feedback_expired(
+        &mut self,
+        feedback: &FeedbackId,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        let ask = self.asking.pending.get(feedback)?.clone();
+        ask.expires_at_ms?;
+        let answered = Answered {
+            feedback: feedback.clone(),
+            id: String::new(),
+            by: None,
+            answer: self.asked.settings.feedback.on_timeout.answer(),
+            comment: String::new(),
+            digest: None,
+        };
+        Some(self.settle(&ask, answered, at_ms))
+    }
+
+    fn settle(&mut self, ask: &Ask, answered: Answered, at_ms: i64) -> Vec<(String, Event)> {
+        let settled = Settled {
+            by: answered.by.clone(),
+            answer: answered.answer.as_str().to_owned(),
+            id: answered.id.clone(),
+        };
+        self.asking.pending.remove(&ask.id);
+        self.asking.settled.insert(ask.id.clone(), settled);
+        self.asking.answers += 1;
+        let mut events = Vec::new();
+        if !self.is_task() {
+            let event = Event::FeedbackAnswered(Box::new(answered.clone()));
+            events.push((format!("{}.answered", ask.id), event));
+        }
+        match (&ask.task, &answered.answer) {
+            (_, Answer::Stop) => events.extend(self.stopped(None, at_ms)),
+            (Some(task), _) => self.asking.deliver(task, ask.id.clone(), answered),
+            (None, answer) => events.extend(self.go_on_after(ask, answer, at_ms)),
+        }
+        events
+    }
+
+    fn go_on_after(&mut self, ask: &Ask, answer: &Answer, at_ms: i64) -> Vec<(String, Event)> {
+        match &ask.about {
+            About::Call { .. } | About::CallInterrupted { .. } => {
+                let answered = self.agent().and_then(|agent| agent.answered(&ask.id, answer));
+                answered.map(|observed| self.observe(observed, at_ms)).unwrap_or_default()
+            }
+            About::ModelInterrupted { interrupt, .. } => {
+                self.asking.held = None;
+                match answer {
+                    // Without the model there is nothing to go on with.
+                    Answer::Skip | Answer::Stop => {
+                        let detail = interrupt.message.clone();
+                        self.fail(Failure::new(ErrorCode::Interrupted, detail), at_ms)
+                    }
+                    Answer::Confirm | Answer::Modify { .. } | Answer::Say { .. } => Vec::new(),
+                }
+            }
+        }
+    }
+
+    /// Asks people about the calls of the turn that begins.
+    pub(super) fn ask_about_calls(
+        &mut self,
+        asks: Vec<Ask>,
+        at_ms: i64,
+    ) -> Option<(String, Event)> {
+        let words = self.words().to_owned();
+        self.ask(asks, &words, at_ms)
+    }
+
+    /// What the model said before it asked for the calls that are open.
+    fn words(&self) -> &str {
+        match &self.phase {
+            Phase::Reacting(agent) => agent.words(),
+            Phase::PlanSolving(solving) => solving.words(),
+            Phase::Summarizing(_) | Phase::Ended(_) => "",
+        }
+    }
+
+    /// Whether it has read text that anybody may have written.
+    pub(super) fn is_tainted(&self) -> bool {
+        match &self.phase {
+            Phase::Reacting(agent) => agent.is_tainted(),
+            Phase::PlanSolving(solving) => solving.is_tainted(),
+            Phase::Summarizing(_) | Phase::Ended(_) => false,
+        }
+    }
+
+    /// It begins with what others have read.
+    pub(super) fn taint_from_start(&mut self) {
+        if self.asked.task.as_ref().is_some_and(|task| task.tainted)
+            && let Some(agent) = self.agent()
+        {
+            agent.taint();
+        }
+    }
+
+    /// The loop whose turn it is.
+    pub(super) fn agent(&mut self) -> Option<&mut AgentLoop> {
+        match &mut self.phase {
+            Phase::Reacting(agent) => Some(agent),
+            Phase::PlanSolving(solving) => solving.planner(),
+            Phase::Summarizing(_) | Phase::Ended(_) => None,
+        }
+    }
+
+    /// Notes whether the run waits for people alone, since when and how long it did.
+    pub(super) fn note_pause(&mut self, at_ms: i64) {
+        let paused = self.waits_for_people();
+        match (paused, self.asking.paused_since_ms) {
+            (true, None) => {
+                self.asking.paused_since_ms = Some(at_ms);
+                if self.is_task() {
+                    self.asking.changed();
+                }
+            }
+            (false, Some(since_ms)) => {
+                self.asking.paused_since_ms = None;
+                self.asking.paused_ms += at_ms.saturating_sub(since_ms).max(0);
+            }
+            (true, Some(_)) | (false, None) => {}
+        }
+    }
+
+    fn waits_for_people(&self) -> bool {
+        if self.asking.pending.is_empty() || self.status() == RunStatus::Failed {
+            return false;
+        }
+        self.due().iter().all(|effect| match effect {
+            Effect::AskHuman(_) | Effect::Wait { .. } => true,
+            Effect::Dispatch(dispatch) => dispatch.waits,
+            // A task tells its run that it waits: that is no work.
+            Effect::Deliver(delivery) => matches!(delivery, Delivery::Asks(_)),
+            Effect::CallModel(_) | Effect::RunTool(_) | Effect::KeepPlan { .. } => false,
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Model calls: their replies, attempts that failed and drivers that died.
+
+use super::{Phase, Run};
+use crate::agent_loop::{Attempts, MAX_CRASHES, Observed};
+use crate::budget::Usage;
+use crate::code::{ErrorCode, Failure};
+use crate::entry::Event;
+use crate::id::MessageId;
+use crate::input::ModelReplied;
+
+impl Run {
+    /// The attempts at the model call that is owed, if it writes this message.
+    pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
+        if let Some(attempts) = self.compacting.attempts_at(message) {
+            return attempts;
+        }
+        match &mut self.phase {
+            Phase::Reacting(agent) => agent.attempts_at(message),
+            Phase::PlanSolving(solving) => solving.planner()?.attempts_at(message),
+            Phase::Summarizing(summarizing) if message.is_summary() => {
+                Some(&mut summarizing.attempts)
+            }
+            Phase::Summarizing(_) | Phase::Ended(_) => None,
+        }
+    }
+
+    pub(super) fn resumed(&mut self, epoch: u64, at_ms: i64) -> Vec<(String, Event)> {
+        let mut events = vec![(format!("resumed.{epoch}"), Event::RunResumed { epoch })];
+        self.employees.resumed();
+        if self.compacting.resumed() {
+            return events;
+        }
+        let observed = match &mut self.phase {
+            Phase::Reacting(agent) => agent.resumed(),
+            Phase::PlanSolving(solving) => solving.resumed(),
+            Phase::Summarizing(summarizing) => {
+                summarizing.attempts.crashes += 1;
+                (summarizing.attempts.crashes < MAX_CRASHES).then(|| Observed::default())
+            }
+            Phase::Ended(_) => None,
+        };
+        events.extend(match observed {
+            Some(observed) => self.observe(observed, at_ms),
+            None => self.fail(ErrorCode::Crashed.into(), at_ms),
+        });
+        events
+    }
+
+    pub(super) fn attempt_failed(
+        &mut self,
+        message: &MessageId,
+        attempt: u32,
+        failure: &Failure,
+        usage: &Usage,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        if message.is_employees() {
+            self.employees.attempt_failed(attempt).then_some(())?;
+            self.spent.add_model_call(usage);
+            return Some(Vec::new());
+        }
+        let attempts = self.attempts_at(message).filter(|attempts| attempts.next() == attempt)?;
+        attempts.failed += 1;
+        let id = format!("{message}.reset{}", attempts.failed);
+        self.spent.add_model_call(usage);
+        let reset =
+            Event::ItemReset { message: message.clone(), attempt, failure: failure.clone() };
+        let mut events = vec![(id, reset)];
+        // Another attempt would be another call. The summary's are allowed whatever is left.
+        if !matches!(self.phase, Phase::Summarizing(_))
+            && let Some(failure) = self.used_up()
+        {
+            events.extend(self.break_off(failure, at_ms));
+        }
+        Some(events)
+    }
+
+    pub(super) fn replied(
+        &mut self,
+        replied: &ModelReplied,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        if replied.message.is_employees() {
+            return self.employees_named(replied);
+        }
+        if self.asking.holds(&replied.message) {
+            return None;
+        }
+        self.attempts_at(&replied.message)?;
+        self.spent.add_model_call(&replied.reply.usage);
+        if self.compacting().is_some() {
+            return Some(self.compacted(replied, at_ms));
+        }
+        self.compacting.measured(replied.window);
+        match &mut self.phase {
+            Phase::Reacting(agent) => {
+                self.spent.steps += 1;
+                let observed = agent.replied(replied, &self.asked.settings, |_| None);
+                Some(self.observe(observed, at_ms))
+            }
+            Phase::PlanSolving(solving) => {
+                self.spent.steps += 1;
+                let (observed, then) = solving.replied(replied, &self.asked.settings);
+                if let Some(plan) = solving.plan() {
+                    self.plan_file.is_now(plan);
+                }
+                Some(self.go_on(observed, then, at_ms))
+            }
+            Phase::Summarizing(summarizing) => {
+                let because = summarizing.because.clone();
+                Some(self.summarized(replied, because, at_ms))
+            }
+            Phase::Ended(_) => None,
+        }
+    }
+}

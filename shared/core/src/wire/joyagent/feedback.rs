@@ -1,0 +1,182 @@
+//! What people are asked, with the fields of the JoyAgent design's `HumanFeedbackRequest` and
+//! `ParameterModificationRequest`.
+
+use serde_json::{Map, Value, json};
+
+use super::{AgentResponse, Translator};
+use crate::entry::Entry;
+use crate::feedback::{About, Ask, Estimate};
+use crate::settings::Language;
+use crate::tool::Risk;
+
+/// Characters of a call's arguments in the question that a chat shows.
+const MAX_SHOWN: usize = 300;
+
+impl Translator {
+    /// A request for each thing asked, so that each can be answered; for a call also what of it can
+    /// be changed.
+    pub(super) fn asked(
+        &mut self,
+        entry: &Entry,
+        reasoning: &str,
+        risk: Risk,
+        estimate: Estimate,
+        asks: &[Ask],
+    ) -> Vec<AgentResponse> {
+        let mut events = Vec::with_capacity(asks.len() * 2);
+        for ask in asks {
+            self.asks.insert(ask.id.clone(), ask.clone());
+            let request = json!({
+                "type": "human_feedback_required",
+                "feedbackId": ask.id,
+                "requestId": self.request,
+                "agentName": agent_name(ask),
+                "currentStep": current_step(ask),
+                "requestType": request_type(&ask.about),
+                "requestData": {
+                    "plannedActions": asks.iter().filter_map(action).collect::<Vec<_>>(),
+                    "reasoning": reasoning,
+                    "riskLevel": risk,
+                    "estimatedCost": cost(estimate),
+                    "interrupt": ask.about.interrupt(),
+                    "digest": ask.digest,
+                },
+                "options": self.options(&ask.about),
+                "timestamp": entry.at_ms,
+                "timeout": ask.expires_at_ms.map_or(0, |until_ms| until_ms - entry.at_ms),
+                "agentType": self.agent_type(),
+            });
+            let id = format!("{}.ask", ask.id);
+            let lane = ask.task.clone();
+            let event = self.event(&id, "human_feedback_request", entry.at_ms);
+            events.push(AgentResponse { result_map: request, lane: lane.clone(), ..event });
+            if let About::Call { arguments, .. } = &ask.about {
+                let id = format!("{}.parameters", ask.id);
+                let event = self.event(&id, "parameter_modification_request", entry.at_ms);
+                let result_map = self.modification(ask, arguments);
+                events.push(AgentResponse { result_map, lane, ..event });
+            }
+        }
+        events
+    }
+
+    fn modification(&self, ask: &Ask, arguments: &Map<String, Value>) -> Value {
+        let fields = arguments.iter().map(|(name, value)| {
+            json!({
+                "name": name, "type": type_of(value), "currentValue": value, "description": "",
+            })
+        });
+        json!({
+            "type": "parameter_modification",
+            "feedbackId": ask.id,
+            "requestId": self.request,
+            "currentParameters": arguments,
+            "modifiableFields": fields.collect::<Vec<_>>(),
+            "agentType": self.agent_type(),
+        })
+    }
+
+    fn options(&self, about: &About) -> Value {
+        let (confirm, modify, skip, stop) = match self.language {
+            Language::En => ("Go ahead", "Change the parameters", "Skip it", "Stop the run"),
+            Language::Zh => ("确认执行", "修改参数", "跳过此步骤", "停止执行"),
+        };
+        match about {
+            About::Call { .. } => {
+                json!({"confirm": confirm, "modify": modify, "skip": skip, "stop": stop})
+            }
+            About::CallInterrupted { .. } | About::ModelInterrupted { .. } => {
+                json!({"confirm": confirm, "skip": skip, "stop": stop})
+            }
+        }
+    }
+
+    /// What is asked, for a client that can only chat. `None` if nothing is.
+    pub(super) fn question(&self) -> Option<String> {
+        let asked: Vec<String> = self.asks.values().map(|ask| self.line(ask)).collect();
+        let answers = match self.language {
+            Language::En => {
+                "Waiting for you. Answer with `confirm`, `skip` or `stop`, or say what to do instead."
+            }
+            Language::Zh => {
+                "正在等待您的答复：请回复“confirm”“skip”或“stop”，或直接说明应如何处理。"
+            }
+        };
+        (!asked.is_empty()).then(|| format!("{}\n\n{answers}", asked.join("\n")))
+    }
+
+    fn line(&self, ask: &Ask) -> String {
+        let risk = match (ask.risk, self.language) {
+            (Risk::Low, Language::En) => "low risk",
+            (Risk::Medium, Language::En) => "medium risk",
+            (Risk::High, Language::En) => "high risk",
+            (Risk::Low, Language::Zh) => "低风险",
+            (Risk::Medium, Language::Zh) => "中风险",
+            (Risk::High, Language::Zh) => "高风险",
+        };
+        match &ask.about {
+            About::Call { tool, arguments, .. } => {
+                let arguments = Value::Object(arguments.clone()).to_string();
+                let shown: String = arguments.chars().take(MAX_SHOWN).collect();
+                format!("- `{tool}` ({risk}): {shown}")
+            }
+            About::CallInterrupted { tool, interrupt, .. } => {
+                format!("- `{tool}`: {} ({})", interrupt.message, interrupt.code)
+            }
+            About::ModelInterrupted { interrupt, .. } => {
+                format!("- {} ({})", interrupt.message, interrupt.code)
+            }
+        }
+    }
+}
+
+fn action(ask: &Ask) -> Option<Value> {
+    let (_, tool, arguments) = ask.about.call()?;
+    Some(json!({
+        "toolName": tool, "parameters": arguments, "risk": ask.risk, "feedbackId": ask.id,
+        "estimatedCost": cost(ask.estimate), "why": ask.why,
+    }))
+}
+
+/// The design's three figures, and ours.
+fn cost(estimate: Estimate) -> Value {
+    json!({
+        "tokenCost": estimate.tokens,
+        "timeCost": estimate.ms.div_ceil(1_000),
+        "apiCost": estimate.calls,
+        "moneyCost": estimate.micro_usd,
+        "tokenCostP95": estimate.tokens_p95,
+        "timeCostP95": estimate.ms_p95.div_ceil(1_000),
+        "samples": estimate.samples,
+    })
+}
+
+fn agent_name(ask: &Ask) -> &'static str {
+    if ask.task.is_some() { "executor" } else { "react" }
+}
+
+/// The turn that it came up in.
+fn current_step(ask: &Ask) -> u32 {
+    let call = ask.about.call().map(|(call, ..)| call.as_str());
+    let turn = call.and_then(|call| call.split('.').next()?.strip_prefix('t'));
+    turn.and_then(|turn| turn.parse().ok()).unwrap_or_default()
+}
+
+fn request_type(about: &About) -> &'static str {
+    match about {
+        About::Call { .. } => "tool_execution_confirmation",
+        About::CallInterrupted { .. } => "tool_interrupted",
+        About::ModelInterrupted { .. } => "model_interrupted",
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}

@@ -1,0 +1,61 @@
+//! The events of a plan and its tasks.
+
+use serde_json::{Value, json};
+
+use super::{AgentResponse, MAX_SHOWN_STEPS, Translator};
+use crate::entry::Entry;
+use crate::file::ProductFile;
+use crate::id::TaskId;
+use crate::plan::{Plan, Step, StepId, StepStatus};
+
+impl Translator {
+    pub(super) fn plan(&self, id: &str, plan: &Plan, at_ms: i64) -> AgentResponse {
+        let all = |of: &dyn Fn(&Step) -> Value| plan.steps().iter().map(of).collect::<Value>();
+        let plan = json!({
+            "title": plan.title,
+            "stages": all(&|step| json!(step.stage)),
+            "steps": all(&|step| json!(step.details)),
+            "stepStatus": all(&|step| json!(step.status)),
+            "notes": all(&|step| json!(step.note)),
+        });
+        AgentResponse { plan: Some(plan), ..self.event(id, "plan", at_ms) }
+    }
+
+    /// The plan again, after a step moved on. A long plan is shown as the planner leaves it only: shown
+    /// whole after each of a thousand steps, it would be most of the stream.
+    pub(super) fn step(
+        &mut self,
+        entry: &Entry,
+        step: StepId,
+        status: StepStatus,
+        note: &str,
+    ) -> Option<AgentResponse> {
+        let plan = self.plan.as_mut()?;
+        if plan.steps().iter().any(|known| known.id == step && known.status == status) {
+            return None;
+        }
+        plan.mark(step, status, note).ok()?;
+        let plan = self.plan.as_ref().filter(|plan| plan.steps().len() <= MAX_SHOWN_STEPS)?;
+        Some(self.plan(&format!("{}.plan", entry.id), plan, entry.at_ms))
+    }
+
+    pub(super) fn task(&self, entry: &Entry, task: &TaskId, words: &str) -> AgentResponse {
+        let lane = Some(task.clone());
+        let event = self.event(&entry.id, "task", entry.at_ms);
+        AgentResponse { task: Some(words.to_owned()), lane, ..event }
+    }
+
+    pub(super) fn task_summary(
+        &self,
+        entry: &Entry,
+        task: &TaskId,
+        text: &str,
+        files: &[ProductFile],
+    ) -> AgentResponse {
+        let mut event = self.event(&entry.id, "task_summary", entry.at_ms);
+        event.task_summary = Some(text.to_owned());
+        event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});
+        event.lane = Some(task.clone());
+        event
+    }
+}

@@ -1,0 +1,136 @@
+//! What people are asked about a run, and what they answer.
+
+use std::time::Duration;
+
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
+use djinn_core::run::Run;
+use djinn_core::settings::Language;
+
+use super::{known, read_journal, unavailable};
+use crate::port::clock::Clock;
+use crate::port::mailbox::Mail;
+use crate::port::{Ports, RunKey};
+use crate::sleep::wake;
+
+/// How long an answer is waited for to be taken up. It is taken up later all the same.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The first look whether it was.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+
+/// The longest pause between two looks.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// What became of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    /// It is what the run goes on with.
+    Taken,
+    /// It waits for the run, which has not been heard of within a few seconds.
+    Waiting,
+}
+
+/// What people are asked about a run, its tasks included; nothing for one that has ended.
+///
+/// # Errors
+/// `run_not_found`, `internal` for a journal that cannot be read, or `store_unavailable`.
+pub async fn pending<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Ask>, Failure> {
+    if known(ports, key).await?.status.has_ended() {
+        return Ok(Vec::new());
+    }
+    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    Ok(journal.run().asks().cloned().collect())
+}
+
+/// Answers what was asked. `answered.id` must be another for each answer.
+///
+/// # Errors
+/// `run_not_found`, `feedback_not_found` with what is asked, `feedback_answered` with who was first,
+/// `feedback_stale`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`.
+pub async fn answer<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    answered: Answered,
+) -> Result<Given, Failure> {
+    let meta = known(ports, key).await?;
+    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    let asks = about(journal.run(), &answered)?;
+    if meta.status.has_ended() {
+        return Err(late(meta.status.as_str()));
+    }
+    check(ports, journal.run().asked().settings.language, &asks, &answered.answer)?;
+    let mail = Mail::Answered { answered: Box::new(answered.clone()) };
+    wake(ports, key, &mail).await.map_err(|error| unavailable(&error))?;
+    wait(ports, key, &answered).await
+}
+
+/// Waits for the run to take an answer up.
+async fn wait<P: Ports>(ports: &P, key: &RunKey, answered: &Answered) -> Result<Given, Failure> {
+    let gives_up_ms = ports.clock().now_ms() + crate::settings::milliseconds(PATIENCE);
+    let mut pause = FIRST_LOOK;
+    while ports.clock().now_ms() < gives_up_ms {
+        ports.clock().sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        let Ok((journal, _)) = read_journal(ports, key).await else { continue };
+        let run = journal.run();
+        match run.about(answered) {
+            Ok(_) if run.status().has_ended() => return Err(late(run.status().as_str())),
+            Ok(_) => {}
+            Err(Refusal::Late(settled)) if settled.id == answered.id => return Ok(Given::Taken),
+            Err(Refusal::Unknown) if run.status().has_ended() => {
+                return Err(late(run.status().as_str()));
+            }
+            Err(refusal) => return Err(refused(run, refusal)),
+        }
+    }
+    Ok(Given::Waiting)
+}
+
+fn about(run: &Run, answered: &Answered) -> Result<Vec<Ask>, Failure> {
+    run.about(answered).map_err(|refusal| refused(run, refusal))
+}
+
+fn refused(run: &Run, refusal: Refusal) -> Failure {
+    match refusal {
+        Refusal::Unknown => {
+            let asked: Vec<&str> = run.asks().map(|ask| ask.id.as_str()).collect();
+            let asked = if asked.is_empty() { "nothing".to_owned() } else { asked.join(", ") };
+            Failure::new(ErrorCode::FeedbackNotFound, asked)
+        }
+        Refusal::Late(Settled { by, answer, .. }) => {
+            let by = by.map_or_else(|| "nobody in time".to_owned(), |by| by.to_string());
+            late(&format!("{answer} ({by})"))
+        }
+        Refusal::Stale => ErrorCode::FeedbackStale.into(),
+    }
+}
+
+fn late(how: &str) -> Failure {
+    Failure::new(ErrorCode::FeedbackAnswered, how)
+}
+
+/// Changed arguments must be such as the model could have written.
+fn check<P: Ports>(
+    ports: &P,
+    language: Language,
+    asks: &[Ask],
+    answer: &Answer,
+) -> Result<(), Failure> {
+    let Answer::Modify { arguments } = answer else { return Ok(()) };
+    let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
+    for ask in asks {
+        let Some((_, tool, _)) = ask.about.call() else {
+            return Err(bad("`parameters` are those of a call; this is none".to_owned()));
+        };
+        let found = ports.tools().find(tool).map(|found| found.check(arguments));
+        if let Some(Err(problem)) = found {
+            let of = match language {
+                Language::En => "`parameters` do not fit",
+                Language::Zh => "`parameters` 不符合",
+            };
+            return Err(bad(format!("{of} `{tool}`: {problem}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,371 @@
+//! Runs that wait for people: whatever dies, nothing happens unasked, nothing is asked twice, and what
+//! was decided happens once.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use djinn_core::code::ErrorCode;
+use djinn_core::entry::Entry;
+use djinn_core::feedback::{Answer, Answered, Answering, Ask, FeedbackSettings};
+use djinn_core::id::{FeedbackId, TaskId, UserId};
+use djinn_core::settings::RunSettings;
+use djinn_core::status::RunStatus;
+use djinn_core::tool::EffectClass;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::serve::{Given, answer, pending, stop};
+use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::point::Points;
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::{Line, StoryModel};
+use serde_json::{Map, json};
+
+use crate::crash::sorted;
+use crate::story::{sim, visible};
+use crate::{market, story};
+
+/// People are asked before anything is sent, and have this long.
+fn asking(timeout_s: u64) -> FeedbackSettings {
+    let require = ["send"].map(str::to_owned).into();
+    FeedbackSettings { enabled: true, require, timeout_s, ..FeedbackSettings::default() }
+}
+
+fn settings(timeout_s: u64) -> RunSettings {
+    RunSettings { feedback: asking(timeout_s), ..RunSettings::default() }
+}
+
+fn confirms(_: &Ask) -> Answer {
+    Answer::Confirm
+}
+
+async fn told(sim: &mut Sim, settings: RunSettings) -> Vec<Entry> {
+    sim.run_to_end(&sim.question(settings)).await.unwrap()
+}
+
+/// What is seen where somebody confirms that it is sent.
+const CONFIRMED: [&str; 14] = [
+    "start started: What is to be done?",
+    "t1 says: I look it up and write it down.",
+    r#"t1.c1 calls look {"up":"it"}"#,
+    r#"t1.c2 calls write {"down":"it"}"#,
+    "t1.c2.result gets: write is done",
+    "t1.c1.result gets: look is done",
+    "t2 says: Now I send it.",
+    r#"t2.c1 calls send {"to":"all"}"#,
+    "t2.c1.asked asks t2: t2.c1",
+    "t2.c1.answered hears confirm",
+    "t2.c1.result gets: send is done",
+    "t3 says: It is sent to all.",
+    "summary says: It was looked up and sent.",
+    "end finished: It was looked up and sent. (3 steps, 4 model calls, 3 tool calls)",
+];
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_survives_a_crash_at_every_point() {
+    let points = Points::new();
+    let mut undisturbed = sim(points.clone(), &Ledger::default());
+    undisturbed.person = Some(confirms);
+    assert_eq!(visible(&told(&mut undisturbed, settings(0)).await), CONFIRMED);
+    let names = points.names();
+    let started = |name: &str| names.iter().position(|known| known == name).unwrap();
+    let sends = started("before tool t2.c1");
+    for (at, name) in names.iter().enumerate() {
+        let ledger = Ledger::default();
+        let mut sim = sim(Points::killing_at(at), &ledger);
+        sim.person = Some(confirms);
+        let seen = visible(&told(&mut sim, settings(0)).await);
+        let uncertain = seen.iter().any(|line| line == "t2.c1.result fails: uncertain");
+        assert!(!uncertain || at + 1 >= sends, "killed at {at}, {name}: {seen:#?}");
+        let not_the_result =
+            |line: &&str| !line.starts_with("t2.c1.result") && !line.starts_with("end");
+        let expected: Vec<&str> = CONFIRMED.into_iter().filter(not_the_result).collect();
+        let seen: Vec<&str> = seen.iter().map(String::as_str).filter(not_the_result).collect();
+        assert_eq!(sorted(&seen), sorted(&expected), "killed at {at}, {name}");
+        assert!(ledger.count("send t2.c1") <= 1, "sent twice when killed at {at}, {name}");
+        assert!(uncertain || ledger.count("send t2.c1") == 1, "not sent: {at}, {name}");
+        assert!(!sim.has_alarm(), "an alarm is left when killed at {at}, {name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_whose_tasks_wait_survives_a_crash_of_any_process_at_every_point() {
+    let settings = || RunSettings { feedback: asking(0), ..market::settings() };
+    let points = Points::new();
+    let mut undisturbed = market::sim(points.clone(), &Ledger::default());
+    undisturbed.person = Some(confirms);
+    let expected = visible(&told(&mut undisturbed, settings()).await);
+    let about = |line: &&String| line.contains(" asks ") || line.contains(" hears ");
+    let asked: Vec<&String> = expected.iter().filter(about).collect();
+    assert_eq!(
+        asked,
+        [
+            "s3.1.t1.c1.asked asks s3.1.t1: s3.1.t1.c1",
+            "s3.1.t1.c1.answered hears confirm",
+            "s4.1.t1.c2.asked asks s4.1.t1: s4.1.t1.c2",
+            "s4.1.t1.c2.answered hears confirm",
+        ]
+    );
+    let passed = points.passed();
+    assert!(passed.len() > 150, "{} points", passed.len());
+    for (at, point) in passed.iter().enumerate() {
+        let ledger = Ledger::default();
+        let mut sim = market::sim(Points::killing_at(at), &ledger);
+        sim.person = Some(confirms);
+        let seen = visible(&told(&mut sim, settings()).await);
+        let name = format!("killed at {at}, {}", point.name);
+        let asked_now: Vec<&String> = seen.iter().filter(about).collect();
+        assert_eq!(sorted(&asked_now), sorted(&asked), "{name}");
+        for call in market::ONCE {
+            let sent = ledger.count(&format!("send {call}"));
+            let uncertain = format!("{call}.result fails: uncertain");
+            let uncertain = seen.contains(&uncertain);
+            assert!(sent == 1 || (sent == 0 && uncertain), "{name}: {call} {sent} {seen:#?}");
+        }
+        let ids = |lines: &[String]| {
+            let ids = lines.iter().filter_map(|line| line.split(' ').next());
+            ids.map(str::to_owned).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(ids(&seen), ids(&expected), "{name}");
+        assert!(!sim.has_alarm(), "an alarm is left when {name}");
+    }
+}
+
+/// A run that waits for somebody's answer about `t2.c1`.
+async fn waiting(ledger: &Ledger, settings: RunSettings) -> (Sim, RunKey) {
+    let mut sim = sim(Points::new(), ledger);
+    let question = sim.question(settings);
+    let key = question.run_key();
+    sim.post(question);
+    sim.pass_time(Duration::from_secs(30)).await;
+    let meta = sim.ports.store.meta(&key).await.unwrap().unwrap();
+    assert_eq!((meta.status, meta.lease, sim.alive()), (RunStatus::Paused, None, 0));
+    (sim, key)
+}
+
+fn answered(id: &str, answer: Answer) -> Answered {
+    Answered {
+        feedback: FeedbackId::new("t2.c1").unwrap(),
+        id: id.to_owned(),
+        by: UserId::new(id).ok(),
+        answer,
+        comment: String::new(),
+        digest: None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_month_goes_by_without_an_invocation_or_a_write() {
+    let ledger = Ledger::default();
+    let points = Points::new();
+    let note = |tool: LedgerTool| LedgerTool { notes_arguments: true, ..tool };
+    let tools = Toolbox::default()
+        .with(LedgerTool::new("look", EffectClass::Read, &ledger, &points))
+        .with(LedgerTool::new("write", EffectClass::Idempotent, &ledger, &points))
+        .with(note(LedgerTool::new("send", EffectClass::Once, &ledger, &points)));
+    let model = StoryModel::new(story::lines(), points.clone());
+    let mut sim = Sim::new(model, tools, points.clone());
+    let question = sim.question(settings(0));
+    let key = question.run_key();
+    sim.post(question);
+    sim.pass_time(Duration::from_secs(30)).await;
+    assert!(!sim.has_alarm(), "nothing brings it back but an answer");
+    let before = points.names().len();
+    for _ in 0..30 * 24 * 30 {
+        sim.pass_time(Duration::from_secs(120)).await;
+        sim.ring();
+    }
+    assert_eq!(points.names().len(), before, "something happened in that month");
+    let arguments = Map::from_iter([("to".to_owned(), json!("boss"))]);
+    sim.says(&key, &pending(&sim.ports, &key).await.unwrap()[0], Answer::Modify { arguments });
+    sim.pass_time(Duration::from_secs(60)).await;
+    assert_eq!(ledger.count(r#"send t2.c1 {"to":"boss"}"#), 1);
+    let end = visible(&sim.history(&key).await.unwrap()).pop().unwrap();
+    assert!(end.starts_with("end finished"), "{end}");
+    assert_eq!(ledger.lines().iter().filter(|line| line.starts_with("send")).count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_an_answer_in_time_the_default_holds_with_nobody_there() {
+    for (on_timeout, sent, last) in [
+        (Answering::Skip, 0, "end finished"),
+        (Answering::Confirm, 1, "end finished"),
+        (Answering::Stop, 0, "end stopped"),
+    ] {
+        let ledger = Ledger::default();
+        let feedback = FeedbackSettings { on_timeout, ..asking(300) };
+        let (mut sim, key) = waiting(&ledger, RunSettings { feedback, ..settings(300) }).await;
+        assert!(sim.has_alarm());
+        sim.pass_time(Duration::from_secs(200)).await;
+        sim.ring();
+        assert_eq!(sim.alive(), 0, "too early");
+        sim.pass_time(Duration::from_secs(100)).await;
+        sim.ring();
+        sim.pass_time(Duration::from_secs(30)).await;
+        let seen = visible(&sim.history(&key).await.unwrap());
+        assert!(seen.last().unwrap().starts_with(last), "{on_timeout:?}: {seen:#?}");
+        assert_eq!(ledger.count("send t2.c1"), sent, "{on_timeout:?}");
+        assert!(!sim.has_alarm(), "{on_timeout:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_twenty_answers_at_once_one_is_taken_and_the_others_learn_which() {
+    let ledger = Ledger::default();
+    let (mut sim, key) = waiting(&ledger, settings(0)).await;
+    let given = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let mut answering = tokio::task::JoinSet::new();
+    for nth in 0..20 {
+        let (ports, key, given) = (sim.ports.clone(), key.clone(), Arc::clone(&given));
+        answering.spawn(async move {
+            let said = if nth % 2 == 0 { Answer::Confirm } else { Answer::Skip };
+            let id = format!("user{nth}");
+            let came = answer(&ports, &key, answered(&id, said)).await;
+            given.lock().unwrap().push((id, came));
+        });
+    }
+    sim.pass_time(Duration::from_secs(60)).await;
+    assert!(answering.join_all().await.len() == 20);
+    let given = given.lock().unwrap().clone();
+    let taken: Vec<_> = given.iter().filter(|(_, came)| *came == Ok(Given::Taken)).collect();
+    assert_eq!(taken.len(), 1, "{given:?}");
+    let winner = &taken[0].0;
+    for (id, came) in given.iter().filter(|(id, _)| id != winner) {
+        let failure = came.as_ref().unwrap_err();
+        assert_eq!(failure.code, ErrorCode::FeedbackAnswered, "{id}");
+        assert!(failure.detail.contains(&format!("({winner})")), "{id}: {failure:?}");
+    }
+    let sent = ledger.count("send t2.c1");
+    let heard = visible(&sim.history(&key).await.unwrap());
+    let confirmed = heard.iter().any(|line| line == "t2.c1.answered hears confirm");
+    assert_eq!(sent, usize::from(confirmed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn between_an_answer_and_a_stop_or_the_end_of_time_one_decides() {
+    for how in ["stop", "expiry"] {
+        let ledger = Ledger::default();
+        let (mut sim, key) = waiting(&ledger, settings(300)).await;
+        let (ports, run) = (sim.ports.clone(), key.clone());
+        let came = tokio::spawn(async move {
+            if how == "expiry" {
+                tokio::time::sleep(Duration::from_secs(270)).await;
+            }
+            answer(&ports, &run, answered("anna", Answer::Confirm)).await
+        });
+        if how == "stop" {
+            stop(&sim.ports, &key, UserId::new("bob").unwrap()).await.unwrap();
+        } else {
+            sim.pass_time(Duration::from_secs(270)).await;
+            sim.ring();
+        }
+        sim.pass_time(Duration::from_secs(60)).await;
+        let came = came.await.unwrap();
+        let seen = visible(&sim.history(&key).await.unwrap());
+        let confirmed = seen.iter().any(|line| line == "t2.c1.answered hears confirm");
+        match came {
+            Ok(given) => assert!(given == Given::Taken && confirmed, "{how}: {seen:#?}"),
+            Err(failure) => {
+                assert_eq!(failure.code, ErrorCode::FeedbackAnswered, "{how}");
+                assert!(!confirmed, "{how}: {seen:#?}");
+            }
+        }
+        assert_eq!(seen.iter().filter(|line| line.contains(" hears ")).count() <= 1, true);
+        assert_eq!(seen.iter().filter(|line| line.starts_with("end ")).count(), 1);
+        assert!(ledger.count("send t2.c1") <= usize::from(confirmed));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_and_not_can_be_told_apart() {
+    let (sim, key) = waiting(&Ledger::default(), settings(0)).await;
+    let code = |answered: Answered| {
+        let (ports, key) = (sim.ports.clone(), key.clone());
+        async move { answer(&ports, &key, answered).await.unwrap_err().code }
+    };
+    let feedback = |id: &str| FeedbackId::new(id).unwrap();
+    let unknown = Answered { feedback: feedback("t9.c1"), ..answered("anna", Answer::Skip) };
+    assert_eq!(code(unknown).await, ErrorCode::FeedbackNotFound);
+    let stale = Answered { digest: Some("0".repeat(64)), ..answered("anna", Answer::Confirm) };
+    assert_eq!(code(stale).await, ErrorCode::FeedbackStale);
+    let other = RunKey { run: key.run.clone(), task: Some(TaskId::of(1, 1)), ..key.clone() };
+    assert_eq!(pending(&sim.ports, &other).await.unwrap_err().code, ErrorCode::RunNotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_interrupted_is_made_again_and_nothing_else() {
+    let ledger = Ledger::default();
+    let points = Points::new();
+    let tools = Toolbox::default()
+        .with(LedgerTool::new("look", EffectClass::Read, &ledger, &points))
+        .with(LedgerTool {
+            interrupts: 2,
+            ..LedgerTool::new("write", EffectClass::Idempotent, &ledger, &points)
+        })
+        .with(LedgerTool {
+            interrupts: 1,
+            ..LedgerTool::new("send", EffectClass::Once, &ledger, &points)
+        });
+    let model = StoryModel::new(story::lines(), points.clone());
+    let mut sim = Sim::new(model, tools, points);
+    sim.person = Some(confirms);
+    let seen = visible(&told(&mut sim, RunSettings::default()).await);
+    let heard: Vec<_> = seen.iter().filter(|line| line.contains(" asks ")).collect();
+    assert_eq!(
+        heard,
+        [
+            "t1.c2.again1.asked asks t1.c2: t1.c2.again1",
+            "t1.c2.again2.asked asks t1.c2: t1.c2.again2",
+            "t2.c1.again1.asked asks t2.c1: t2.c1.again1",
+        ]
+    );
+    assert_eq!(ledger.lines(), ["look t1.c1", "write t1.c2", "send t2.c1"]);
+    assert!(seen.last().unwrap().contains("(3 steps, 4 model calls, 3 tool calls)"), "{seen:#?}");
+    assert!(!sim.has_alarm());
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_one_task_waits_the_others_go_on() {
+    let settings = || RunSettings { feedback: asking(0), ..market::settings() };
+    let mut sim = market::sim(Points::new(), &Ledger::default());
+    let question = sim.question(settings());
+    let key = question.run_key();
+    sim.post(question);
+    sim.pass_time(Duration::from_secs(60)).await;
+    let seen = visible(&sim.history(&key).await.unwrap());
+    for ended in ["s1.1.end", "s2.1.end"] {
+        assert!(seen.iter().any(|line| line.starts_with(ended)), "{seen:#?}");
+    }
+    let meta = sim.ports.store.meta(&key).await.unwrap().unwrap();
+    let task = sim.ports.store.meta(&key.with_task(TaskId::of(3, 1))).await.unwrap().unwrap();
+    assert_eq!((meta.status, task.status), (RunStatus::Paused, RunStatus::Paused));
+    assert!(sim.alive() == 0 && !sim.has_alarm(), "it waits for nothing but an answer");
+    let now_ms = sim.ports.clock.now_ms();
+    sim.says(&key, &pending(&sim.ports, &key).await.unwrap()[0], Answer::Skip);
+    sim.pass_time(Duration::from_secs(5)).await;
+    let seen = visible(&sim.history(&key).await.unwrap());
+    assert!(seen.iter().any(|line| line == "s3.1.t1.c1.result fails: skipped"), "{seen:#?}");
+    assert!(sim.ports.clock.now_ms() - now_ms < 6_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_tells_of_no_balance_is_asked_again_when_somebody_says_so() {
+    use djinn_runtime::port::model::ModelErrorKind;
+    let points = Points::new();
+    let lines = story::lines().into_iter().map(|(message, line): (&'static str, Line)| {
+        let line = match message {
+            "t2" => line.failing_after(0, ModelErrorKind::NoBalance),
+            _ => line,
+        };
+        (message, line)
+    });
+    let model = StoryModel::new(lines, points.clone());
+    let mut sim = Sim::new(model, story::tools(&Ledger::default(), &points), points);
+    sim.person = Some(confirms);
+    let seen = visible(&told(&mut sim, RunSettings::default()).await);
+    assert!(seen.iter().any(|line| line == "t2.again1.asked asks t2: t2.again1"), "{seen:#?}");
+    let end = "end finished: It was looked up and sent. (3 steps, 4 model calls, 3 tool calls)";
+    assert_eq!(seen.last().unwrap(), end);
+}

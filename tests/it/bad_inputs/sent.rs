@@ -1,0 +1,59 @@
+//! Requests byte by byte: no client library would send most of these.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// Longest wait for the end of a connection.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An answer.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) text: String,
+}
+
+/// What an answer says of the refusal.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) code: Option<String>,
+    pub(super) field: Option<String>,
+}
+
+/// Sends a request that asks for the connection to be closed, and reads until it is.
+pub(super) async fn send(url: &str, request: &[u8]) -> Reply {
+    let address = url.strip_prefix("http://").unwrap();
+    let (mut answers, mut requests) = TcpStream::connect(address).await.unwrap().into_split();
+    let sending = async {
+        // A server may answer and close before it has read all of it.
+        let _ = requests.write_all(request).await;
+    };
+    let mut bytes = Vec::new();
+    let reading = async {
+        let _ = answers.read_to_end(&mut bytes).await;
+    };
+    let both = async { tokio::join!(sending, reading) };
+    // Else the server keeps the connection.
+    tokio::time::timeout(PATIENCE, both).await.unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = status.unwrap_or_else(|| panic!("no answer: {text:?}"));
+    Reply { status, text: body.to_owned() }
+}
+
+impl Reply {
+    /// The refusal in an answer: JSON, or for JoyAgent's UI an event, which names no field.
+    pub(super) fn told(&self, is_for_the_ui: bool) -> Told {
+        let event = self.text.strip_prefix("data:").filter(|_| is_for_the_ui);
+        let json: Value = serde_json::from_str(event.unwrap_or(&self.text)).unwrap_or_default();
+        let text = |name: &str| json[name].as_str().map(str::to_owned);
+        match event {
+            Some(_) if json["finished"] == true => Told { code: text("errorMsg"), field: None },
+            Some(_) => Told::default(),
+            None => Told { code: text("code"), field: text("field") },
+        }
+    }
+}
