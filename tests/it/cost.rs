@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::tool::EffectClass;
-use djinn_runtime::settings::Settings;
+use djinn_runtime::settings::{Settings, UserLimits};
 use djinn_scripted::Scripted;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
@@ -21,6 +21,18 @@ fn undisturbed() -> Settings {
 
 /// The requests of a run with so many turns that call this tool once each.
 async fn requests(turns: usize, effect: EffectClass) -> BTreeMap<String, u64> {
+    let mut counts = all_requests(turns, effect, undisturbed()).await;
+    // The alarm's removal is recorded after the last frame, perhaps by now.
+    counts.remove("UpdateItem");
+    counts
+}
+
+/// The same, whatever they are.
+async fn all_requests(
+    turns: usize,
+    effect: EffectClass,
+    settings: Settings,
+) -> BTreeMap<String, u64> {
     let model = Scripted::start().await.unwrap();
     let tool = LedgerTool::new("work", effect, &Ledger::default(), &Points::new());
     let mut door = Door::open(
@@ -28,7 +40,7 @@ async fn requests(turns: usize, effect: EffectClass) -> BTreeMap<String, u64> {
         |_| {},
         |parts| {
             parts.ports.tools = parts.ports.tools.clone().with(tool);
-            parts.ports.settings = Arc::new(undisturbed());
+            parts.ports.settings = Arc::new(settings);
         },
     );
     let client = door.listen().await;
@@ -40,15 +52,16 @@ async fn requests(turns: usize, effect: EffectClass) -> BTreeMap<String, u64> {
     let frames = client.told(&Question::of("Work.", "s1")).await;
     assert_eq!(frames.last().unwrap().json()["spent"]["steps"], turns + 1);
     model.assert_done();
-    let mut counts = door.aws.requests().take();
-    // The alarm's removal is recorded after the last frame, perhaps by now.
-    counts.remove("UpdateItem");
-    counts
+    door.aws.requests().take()
 }
 
 /// What one turn more costs.
 async fn one_turn(effect: EffectClass) -> BTreeMap<String, u64> {
-    let (few, many) = (requests(2, effect).await, requests(12, effect).await);
+    more(&requests(2, effect).await, requests(12, effect).await)
+}
+
+/// What there is more of.
+fn more(few: &BTreeMap<String, u64>, many: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let cost = |(operation, count): (String, u64)| {
         let difference = count - few.get(&operation).copied().unwrap_or_default();
         (operation, difference)
@@ -66,4 +79,27 @@ async fn a_turn_with_one_call_costs_two_puts_and_no_read() {
 async fn a_turn_with_one_call_that_must_not_be_repeated_costs_three_puts_and_no_read() {
     let ten_turns = one_turn(EffectClass::Once).await;
     assert_eq!(ten_turns, BTreeMap::from([("PutItem".to_owned(), 30)]));
+}
+
+#[tokio::test]
+async fn budgets_and_throttles_add_one_update_to_a_turn_and_nothing_to_start_and_end() {
+    let bounded = UserLimits {
+        runs_per_minute: Some(1_000),
+        runs_at_once: Some(1_000),
+        day_tokens: Some(1_000_000_000),
+        day_micro_usd: None,
+    };
+    let effect = EffectClass::Idempotent;
+    let count = async |turns, user| {
+        let settings = Settings { user, hand_over_after_record: false, ..undisturbed() };
+        let mut counts = all_requests(turns, effect, settings).await;
+        // The alarm's removal is recorded after the last frame, perhaps by now.
+        counts.remove("PutItem");
+        counts
+    };
+    let free = count(10, UserLimits::default()).await;
+    // Ten turns, the answer and its summary: each call is one update, and the last settlement travels
+    // with the end.
+    let added = more(&free, count(10, bounded).await);
+    assert_eq!(added, BTreeMap::from([("UpdateItem".to_owned(), 12)]));
 }

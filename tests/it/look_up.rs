@@ -50,7 +50,7 @@ async fn a_run_is_shown_at_work_and_when_it_has_ended() {
     assert_eq!((&at_work["ended_at_ms"], at_work.get("answer")), (&Value::Null, None));
     let usage = json!({
         "model_calls": 1, "tool_calls": 1, "input_tokens": 100, "output_tokens": 10,
-        "cached_tokens": 50, "lost_calls": 0,
+        "cached_tokens": 50, "lost_calls": 0, "micro_usd": 0,
     });
     assert_eq!(at_work["usage"], usage);
 

@@ -30,6 +30,7 @@ mod idle;
 mod join;
 mod keys;
 mod layout;
+mod limits;
 mod look_up;
 mod matrix;
 mod people;

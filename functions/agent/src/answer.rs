@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
@@ -28,6 +29,7 @@ use djinn_runtime::serve::{
 };
 
 use crate::refusal::{Refusal, name};
+use crate::slots::{Slot, Slots};
 use crate::{Agent, Shared, origin};
 
 /// The protocol a client speaks.
@@ -56,6 +58,7 @@ pub(crate) async fn stream<P: Ports>(
     ask: Ask,
 ) -> Result<Response, Refusal> {
     let Ask { question, protocol, previews } = ask;
+    let slot = slot(agent, parts).await?;
     let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
     let (session, request) = (question.session.clone(), question.request.clone());
@@ -65,7 +68,7 @@ pub(crate) async fn stream<P: Ports>(
         Opened::Existing { key, .. } => (key, None, cursor),
     };
     let shown = Shown { key, session, request, protocol, previews };
-    send(agent, parts, shown, holder, driving, cursor).await
+    send(agent, parts, shown, holder, Opening { slot, driving, cursor }).await
 }
 
 /// Streams a run that exists, to a client that comes back to it.
@@ -75,8 +78,16 @@ pub(crate) async fn follow<P: Ports>(
     shown: Shown,
     cursor: Option<Cursor>,
 ) -> Result<Response, Refusal> {
-    let holder = holder(agent);
-    send(agent, parts, shown, holder, None, cursor).await
+    let (slot, driving) = (slot(agent, parts).await?, None);
+    send(agent, parts, shown, holder(agent), Opening { slot, driving, cursor }).await
+}
+
+/// A place among the streams of this process.
+async fn slot<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Option<Slot>, Refusal> {
+    match parts.extensions.get::<Arc<Slots>>() {
+        Some(slots) => Ok(Some(slots.take(agent.ports.clock()).await?)),
+        None => Ok(None),
+    }
 }
 
 /// A run, and how a client is shown it.
@@ -89,16 +100,23 @@ pub(crate) struct Shown {
     pub(crate) previews: bool,
 }
 
-/// Sends what the client has not had, and serves it from there on. `driving` is a run of this
-/// invocation's own, with its first record.
+/// What a response begins with.
+struct Opening {
+    slot: Option<Slot>,
+    /// A run of this invocation's own, with its first record.
+    driving: Option<(Box<Driving>, Record)>,
+    cursor: Option<Cursor>,
+}
+
+/// Sends what the client has not had, and serves it from there on.
 async fn send<P: Ports>(
     agent: &Shared<P>,
     parts: &Parts,
     shown: Shown,
     holder: String,
-    driving: Option<(Box<Driving>, Record)>,
-    cursor: Option<Cursor>,
+    opening: Opening,
 ) -> Result<Response, Refusal> {
+    let Opening { slot, driving, cursor } = opening;
     let Shown { key, session, request, protocol, previews } = shown;
     let language = agent.settings.run.language;
     let links = Links::new(origin::of(parts, &agent.settings), session);
@@ -123,7 +141,7 @@ async fn send<P: Ports>(
     let ports = agent.ports.clone();
     // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
     tokio::spawn(async move { serve(&ports, serving, client, driving).await });
-    let mut response = event_stream(body);
+    let mut response = event_stream(Frames { body, _slot: slot });
     name(response.headers_mut(), Some(&run), Some(&request));
     Ok(response)
 }
@@ -198,24 +216,28 @@ pub(crate) fn last_event_id(headers: &HeaderMap) -> Option<String> {
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-fn event_stream(body: ClientBody) -> Response {
+fn event_stream(frames: Frames) -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8")),
         (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
-    (headers, Body::from_stream(Frames(body))).into_response()
+    (headers, Body::from_stream(frames)).into_response()
 }
 
 /// The body's frames as the bytes of a response. It cannot fail: an error in the middle of a
-/// Lambda stream would be written into it as text.
-struct Frames(ClientBody);
+/// Lambda stream would be written into it as text. The slot is free when the response has ended, or
+/// its client has gone.
+struct Frames {
+    body: ClientBody,
+    _slot: Option<Slot>,
+}
 
 impl futures::Stream for Frames {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let frame = std::task::ready!(Pin::new(&mut self.get_mut().0).poll_frame(cx));
+        let frame = std::task::ready!(Pin::new(&mut self.get_mut().body).poll_frame(cx));
         Poll::Ready(frame.map(|frame| Ok(Bytes::from(frame))))
     }
 }

@@ -14,22 +14,25 @@ mod query;
 mod refusal;
 mod route;
 mod settings;
+mod slots;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{delete, get, patch, post};
+use axum::{Extension, Router};
 use djinn_aws::AwsStore;
 use djinn_model::Http;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::secret::Secrets;
 
 use identity::{Gate, admitted};
+use slots::Slots;
 
 pub use identity::{Auth, KeyList, TokenSettings};
 pub use settings::Settings;
+pub use slots::StreamLimits;
 
 /// The most bytes of a request body: a function URL carries binary bodies as base64, and 6 MB in
 /// all.
@@ -55,11 +58,13 @@ where
 {
     let local = agent.settings.local;
     let gate = Arc::new(Gate::new(&agent.settings.auth, secrets, http));
+    let slots = Arc::new(Slots::new(agent.settings.streams));
     let agent = Arc::new(agent);
     let open = Router::new()
         .route("/web/health", get(route::health))
         .method_not_allowed_fallback(route::method_not_allowed::<P>);
     let router = closed()
+        .layer(Extension(slots))
         .layer(from_fn_with_state(Arc::clone(&agent), route::readable::<P>))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), admitted::<P, S>))
         .merge(open)

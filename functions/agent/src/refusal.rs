@@ -1,6 +1,6 @@
 //! The answer to a request that gets no stream: a code, a sentence and the field it is about.
 
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
@@ -78,6 +78,8 @@ impl Refusal {
         };
         let challenge = challenge.map(|words| (WWW_AUTHENTICATE, HeaderValue::from_static(words)));
         response.headers_mut().extend(challenge);
+        let wait = self.failure.retry_after_s().map(|s| (RETRY_AFTER, HeaderValue::from(s)));
+        response.headers_mut().extend(wait);
         response
     }
 }

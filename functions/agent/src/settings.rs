@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use djinn_core::budget::Budget;
 use djinn_core::feedback::FeedbackSettings;
 use djinn_core::settings::{ContextSettings, Language, Mode, PlanSettings, Role, RunSettings};
-use djinn_runtime::settings::{BadSetting, number};
+use djinn_runtime::settings::{BadSetting, MAX_USD, micro_usd, number};
 
 use crate::identity::Auth;
+use crate::slots::StreamLimits;
 
 /// What a deployment decides about its agent.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,17 +28,18 @@ pub struct Settings {
     /// Whether plans that are asked for in JoyAgent's protocols have digital employees, even if
     /// those of `run` have none: their events have a place for them.
     pub joyagent_employees: bool,
+    /// How many responses one process streams.
+    pub streams: StreamLimits,
     /// The origin (and path) that clients reach us at, where it cannot be told from a request.
     pub public_url: Option<String>,
 }
 
 impl Settings {
-    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_SECONDS`,
-    /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
-    /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`,
-    /// `DJINN_LOCAL`, `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`) and
-    /// how callers are told apart (see
-    /// [`Auth`]).
+    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
+    /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
+    /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
+    /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
+    /// (see [`Auth`]) and how many are streamed to (see [`StreamLimits`]).
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -50,6 +52,7 @@ impl Settings {
             steps: small("DJINN_MAX_STEPS", 1..=1_000)?.unwrap_or(defaults.budget.steps),
             tokens: number(var, "DJINN_MAX_TOKENS", 1_000..=1_000_000_000_000)?
                 .unwrap_or(defaults.budget.tokens),
+            micro_usd: micro_usd(var, MAX_USD)?,
             wall_ms: number(var, "DJINN_MAX_SECONDS", 1..=7 * 24 * 60 * 60)?
                 .map_or(defaults.budget.wall_ms, |seconds| seconds * 1000),
         };
@@ -69,6 +72,7 @@ impl Settings {
             mask_pii: switch(var, "DJINN_MASK_PII")?.unwrap_or(false),
             max_parallel_tool_calls: small("DJINN_MAX_PARALLEL_TOOL_CALLS", 1..=64)?
                 .unwrap_or(defaults.max_parallel_tool_calls),
+            max_parallel_per_tool: per_tool(var)?,
             max_observe: small("DJINN_MAX_OBSERVE", 1_000..=1_000_000)?
                 .unwrap_or(defaults.max_observe),
             ..defaults
@@ -82,6 +86,7 @@ impl Settings {
             joyagent_employees: employees(var)? != Employees::Never,
             local,
             auth: Auth::from_vars(var, local)?,
+            streams: StreamLimits::from_vars(var)?,
             public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
         })
     }
@@ -122,6 +127,23 @@ fn plan(var: &dyn Fn(&str) -> Option<String>) -> Result<PlanSettings, BadSetting
             .unwrap_or(defaults.clear_tool_context),
         employees: employees(var)? == Employees::Always,
     })
+}
+
+/// Reads `DJINN_MAX_PARALLEL_PER_TOOL`: `file_tool=2, web_fetch=4`.
+fn per_tool(var: &dyn Fn(&str) -> Option<String>) -> Result<BTreeMap<String, u32>, BadSetting> {
+    const NAME: &str = "DJINN_MAX_PARALLEL_PER_TOOL";
+    let Some(text) = var(NAME).filter(|text| !text.trim().is_empty()) else {
+        return Ok(BTreeMap::new());
+    };
+    let bound = |pair: &str| {
+        let (tool, bound) = pair.split_once('=')?;
+        let bound = bound.trim().parse().ok().filter(|bound| (1..=64).contains(bound))?;
+        Some((tool.trim().to_owned(), bound)).filter(|(tool, _)| !tool.is_empty())
+    };
+    let bounds: Option<_> = text.split(',').map(bound).collect();
+    let wanted =
+        "tools with the calls that may run at once, 1-64, such as `file_tool=2,web_fetch=4`";
+    bounds.ok_or_else(|| BadSetting::new(NAME, wanted, text))
 }
 
 /// Whose tasks have digital employees.
@@ -190,6 +212,7 @@ mod tests {
             assert!(set(name, value).unwrap_err().to_string().starts_with(name));
         }
         assert_eq!(set("DJINN_MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
+        assert_eq!(set("DJINN_MAX_USD", "2.5").unwrap().run.budget.micro_usd, Some(2_500_000));
         assert_eq!(set("DJINN_MAX_PLAN_STEPS", "1000").unwrap().run.plan.max_steps, 1_000);
         assert_eq!(set("DJINN_MAX_PARALLEL_TASKS", "3").unwrap().run.plan.max_tasks, 3);
         assert!(set("DJINN_CLOSE_UPDATE", "1").unwrap().run.plan.close_update);
@@ -216,6 +239,13 @@ mod tests {
             set("DJINN_DIGITAL_EMPLOYEES", "yes").unwrap_err().to_string(),
             "DJINN_DIGITAL_EMPLOYEES must be 1, 0 or joyagent, got `yes`"
         );
+        let per_tool = set("DJINN_MAX_PARALLEL_PER_TOOL", "file_tool=2, web=64").unwrap().run;
+        let per_tool: Vec<_> = per_tool.max_parallel_per_tool.into_iter().collect();
+        assert_eq!(per_tool, [("file_tool".to_owned(), 2), ("web".to_owned(), 64)]);
+        for bad in ["file_tool", "file_tool=0", "=2", "file_tool=65", "file_tool=2,"] {
+            let error = set("DJINN_MAX_PARALLEL_PER_TOOL", bad).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("got `{bad}`")), "{error}");
+        }
         let url = set("DJINN_PUBLIC_URL", "http://h/x/").unwrap().public_url;
         assert_eq!(url.as_deref(), Some("http://h/x"));
     }

@@ -10,7 +10,7 @@ use djinn_core::tool::EffectClass;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::settings::Settings;
+use djinn_runtime::settings::{Settings, UserLimits};
 use djinn_scripted::{Bench, Script};
 
 use crate::backend::Backend;
@@ -32,12 +32,23 @@ const LOADS: usize = 30;
 /// Longer than any of this takes: nothing is done because time has passed.
 const NEVER: Duration = Duration::from_secs(60 * 60);
 
+/// Bounds that nobody reaches.
+const BOUNDED: UserLimits = UserLimits {
+    runs_per_minute: Some(100_000),
+    runs_at_once: Some(1_000),
+    day_tokens: Some(1_000_000_000_000),
+    day_micro_usd: None,
+};
+
 /// The requests of a turn, and how long a run of 1 000 records takes to load.
 pub(crate) async fn figures() -> Result<(Vec<Figure>, Figure)> {
-    let few = Costs::of(FEW, EffectClass::Idempotent).await?;
-    let long = Costs::of(TURNS, EffectClass::Idempotent).await?;
-    let once = Costs::of(4 * FEW, EffectClass::Once).await?;
-    let few_once = Costs::of(FEW, EffectClass::Once).await?;
+    let free = UserLimits::default();
+    let few = Costs::of(FEW, EffectClass::Idempotent, free).await?;
+    let long = Costs::of(TURNS, EffectClass::Idempotent, free).await?;
+    let once = Costs::of(4 * FEW, EffectClass::Once, free).await?;
+    let few_once = Costs::of(FEW, EffectClass::Once, free).await?;
+    let bounded = Costs::of(TURNS, EffectClass::Idempotent, BOUNDED).await?;
+    let few_bounded = Costs::of(FEW, EffectClass::Idempotent, BOUNDED).await?;
     let turn = |name, most, measured, about| {
         let reach = Reach::AtMost(most);
         Figure { name, reach, unit: "", measured, about }
@@ -57,6 +68,12 @@ pub(crate) async fn figures() -> Result<(Vec<Figure>, Figure)> {
             long.reads_a_turn(&few),
             "reads of any kind, mailbox and lease set aside".to_owned(),
         ),
+        turn(
+            "store operations that budgets and throttles add to a ReAct turn",
+            1.0,
+            bounded.operations_a_turn(&few_bounded) - long.operations_a_turn(&few),
+            "an update before each model call; starts and ends carry the rest".to_owned(),
+        ),
     ];
     Ok((turns, long.loading()?))
 }
@@ -70,7 +87,7 @@ struct Costs {
 }
 
 impl Costs {
-    async fn of(turns: usize, class: EffectClass) -> Result<Self> {
+    async fn of(turns: usize, class: EffectClass, user: UserLimits) -> Result<Self> {
         let bench = Bench {
             model_calls: turns + 2,
             tool_calls: turns,
@@ -85,6 +102,7 @@ impl Costs {
             lease: 2 * NEVER,
             renew_every: NEVER,
             mailbox_every: NEVER,
+            user,
             ..Settings::default()
         };
         let changes = Changes { tools, settings: Some(settings), ..Changes::default() };
@@ -106,6 +124,10 @@ impl Costs {
 
     fn reads_a_turn(&self, fewer: &Self) -> f64 {
         self.a_turn(fewer, &["BatchGetItem", "GetItem", "Query", "Scan"])
+    }
+
+    fn operations_a_turn(&self, fewer: &Self) -> f64 {
+        self.writes_a_turn(fewer) + self.reads_a_turn(fewer)
     }
 
     /// The requests that a run of more turns makes beyond those of fewer, by turn.

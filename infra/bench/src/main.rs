@@ -1,7 +1,7 @@
 //! Measures how fast and how small the product is: what `cargo bench-run` starts.
 //!
 //! `djinn-bench --agent PATH [--json]` prints every figure beside what it has to reach; PATH is the
-//! agent function as it ships. With `--speed`, `--memory`, `--join` or `--plans` it is for a profiler.
+//! agent function as it ships. With `--speed`, `--memory`, `--join`, `--turns` or `--plans` it is for a profiler.
 //! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
 //! processes that [`memory`] measures apart.
 
@@ -30,8 +30,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::Report;
 
-const USAGE: &str =
-    "djinn-bench --agent PATH [--json], or djinn-bench --speed | --memory | --join | --plans";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --memory | --join | --turns | --plans";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -68,6 +67,9 @@ async fn command(words: &[&str]) -> Result<()> {
         }
         ["--memory"] => {
             terminal::say(&Report::new(vec![memory::figure().await?], String::new()).table());
+        }
+        ["--turns"] => {
+            terminal::say(&Report::new(journal::figures().await?.0, String::new()).table());
         }
         ["--join"] => {
             terminal::say(&Report::new(vec![join::figure().await?], String::new()).table());

@@ -1,10 +1,13 @@
 //! One file per stored item: its key, how it is written and how it is read.
 
+pub(crate) mod active;
+pub(crate) mod day;
 pub(crate) mod exchange;
 pub(crate) mod expected_file;
 pub(crate) mod file;
 pub(crate) mod live;
 pub(crate) mod mail;
+pub(crate) mod minute;
 pub(crate) mod record;
 pub(crate) mod request;
 pub(crate) mod run;

@@ -3,8 +3,10 @@
 //! Only this crate knows table names, keys and AWS types. [`Aws`] holds the clients and hands out
 //! one object per capability; [`table`] shows the whole table on one screen.
 
+mod admission;
 mod alarm;
 mod body;
+mod budget;
 mod catalog;
 mod change;
 mod clients;

@@ -109,6 +109,15 @@ impl AwsStore {
 
     /// Changes one item.
     pub(crate) async fn change(&self, change: Change<'_>) -> Result<Changed, StoreError> {
+        self.change_within(Patience::NONE, change).await
+    }
+
+    /// Changes one item when there is room for that.
+    pub(crate) async fn change_within(
+        &self,
+        patience: Patience,
+        change: Change<'_>,
+    ) -> Result<Changed, StoreError> {
         let request = self
             .dynamodb()
             .await
@@ -121,7 +130,7 @@ impl AwsStore {
             .set_key(Some(change.key.attributes()))
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let error = match past_conflicts(|| request.clone().send()).await {
+        let error = match patiently(patience, || request.clone().send()).await {
             Ok(changed) => return Ok(Changed::Done(changed.attributes.unwrap_or_default())),
             Err(error) => error,
         };

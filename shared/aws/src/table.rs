@@ -8,11 +8,14 @@ use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{RunKey, StoreError};
 
+use crate::item::active::ActiveItem;
+use crate::item::day::DayItem;
 use crate::item::exchange::ExchangeItem;
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
 use crate::item::live::LiveItem;
 use crate::item::mail::MailItem;
+use crate::item::minute::MinuteItem;
 use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
@@ -59,6 +62,18 @@ pub(crate) enum Item {
     /// `USER#<user>` / `RUN#<started ms, 13 digits>#<run>`
     /// one of a user's runs: its status as of its start, then of its end.
     UserRun(UserRunItem),
+    /// `USER#<user>` / `DAY#<yyyy-mm-dd>`
+    /// what a user's model calls used up in a day, and what is held for those at work. Changed by each
+    /// call, under a condition; there is none where days have no budget.
+    Day(DayItem),
+    /// `USER#<user>` / `MINUTE#<minute since 1970>`
+    /// how many runs a user started in a minute. Changed by each, under a condition; expires within
+    /// hours. There is none where minutes have no bound.
+    Minute(MinuteItem),
+    /// `USER#<user>` / `ACTIVE`
+    /// the user's runs at work. Changed by each one's start, under a condition, and end; there is none
+    /// where their number has no bound.
+    Active(ActiveItem),
 }
 
 /// An item as DynamoDB has it.
@@ -157,6 +172,9 @@ pub(crate) const RUN: &str = "RUN#";
 pub(crate) const FILE: &str = "FILE#";
 pub(crate) const EXPECTED: &str = "EXPECTED#";
 pub(crate) const SESSION: &str = "SESSION";
+pub(crate) const DAY: &str = "DAY";
+pub(crate) const MINUTE: &str = "MINUTE";
+pub(crate) const ACTIVE: &str = "ACTIVE";
 
 /// Sort before and behind every sort key.
 pub(crate) const FIRST_SORT: &str = "!";
@@ -211,6 +229,9 @@ impl Item {
             ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
             ("REQUEST", SESSION) => Self::Request(RequestItem::from_item(item)?),
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
+            ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
+            ("USER", MINUTE) => Self::Minute(MinuteItem::from_item(item)?),
+            ("USER", ACTIVE) => Self::Active(ActiveItem::from_item(&item)?),
             ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),
             _ => return Ok(None),
         };

@@ -11,6 +11,10 @@ pub struct Budget {
     /// Tokens read and written, those of its tasks included, default 50 million.
     #[serde(default = "default_tokens")]
     pub tokens: u64,
+    /// Money that its model calls may cost, those of its tasks included, in millionths of a US
+    /// dollar. `None`, the default, and in records of before there was one: as much as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_usd: Option<u64>,
     /// Milliseconds from the question to the end, default 24 h, at most 7 days. Also how long the
     /// records of a run are kept at least, beside their retention.
     pub wall_ms: u64,
@@ -18,7 +22,8 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { steps: 40, tokens: default_tokens(), wall_ms: 24 * 60 * 60 * 1000 }
+        let (tokens, wall_ms) = (default_tokens(), 24 * 60 * 60 * 1000);
+        Self { steps: 40, tokens, micro_usd: None, wall_ms }
     }
 }
 
@@ -45,20 +50,26 @@ pub struct Share {
     pub steps: u32,
     /// Tokens.
     pub tokens: u64,
+    /// Money, in millionths of a US dollar; `None` has no end.
+    pub micro_usd: Option<u64>,
 }
 
 impl Share {
     /// Whether nothing can be done with it.
     #[must_use]
     pub fn is_used_up(self) -> bool {
-        self.steps == 0 || self.tokens == 0
+        self.steps == 0 || self.tokens == 0 || self.micro_usd == Some(0)
     }
 
     /// What is left of it besides `other`.
     #[must_use]
     pub fn less(self, other: Self) -> Self {
-        let steps = self.steps.saturating_sub(other.steps);
-        Self { steps, tokens: self.tokens.saturating_sub(other.tokens) }
+        let money = other.micro_usd.unwrap_or_default();
+        Self {
+            steps: self.steps.saturating_sub(other.steps),
+            tokens: self.tokens.saturating_sub(other.tokens),
+            micro_usd: self.micro_usd.map(|own| own.saturating_sub(money)),
+        }
     }
 
     /// One of so many equal parts of it, of at most `steps` turns. Something of what there is, even
@@ -69,11 +80,37 @@ impl Share {
         Self {
             steps: (self.steps / parts).min(steps).max(1).min(self.steps),
             tokens: (self.tokens / u64::from(parts)).max(1).min(self.tokens),
+            micro_usd: self.micro_usd.map(|own| (own / u64::from(parts)).max(1).min(own)),
         }
     }
 }
 
-/// Tokens and time of one model call, as the provider counted them.
+/// What a model's tokens cost, in millionths of a US dollar per million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Tokens read.
+    pub input: u64,
+    /// Tokens read from the provider's prompt cache.
+    pub cached_input: u64,
+    /// Tokens written.
+    pub output: u64,
+}
+
+impl Price {
+    /// What a call costs, rounded up to a millionth of a dollar.
+    #[must_use]
+    pub fn of(&self, usage: &Usage) -> u64 {
+        let cached = usage.cached_tokens.min(usage.input_tokens);
+        let times = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
+        let sum = times(usage.input_tokens - cached, self.input)
+            + times(cached, self.cached_input)
+            + times(usage.output_tokens, self.output);
+        u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    }
+}
+
+/// Tokens, money and time of one model call, as the provider counted them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read, cached ones included.
@@ -84,9 +121,25 @@ pub struct Usage {
     pub cached_tokens: u64,
     /// Milliseconds from the request to the last byte.
     pub took_ms: u64,
+    /// What that cost, in millionths of a US dollar, at the price of its time. 0 for a model without
+    /// a price, and in records of before there were prices.
+    #[serde(default, skip_serializing_if = "costs_nothing")]
+    pub micro_usd: u64,
 }
 
 impl Usage {
+    /// The same, at this price.
+    #[must_use]
+    pub fn at(self, price: Option<Price>) -> Self {
+        Self { micro_usd: price.map_or(0, |price| price.of(&self)), ..self }
+    }
+
+    /// Tokens read and written.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
     /// What two calls cost together.
     #[must_use]
     pub fn plus(mut self, other: Self) -> Self {
@@ -99,6 +152,7 @@ impl Usage {
         self.output_tokens += other.output_tokens;
         self.cached_tokens += other.cached_tokens;
         self.took_ms += other.took_ms;
+        self.micro_usd = self.micro_usd.saturating_add(other.micro_usd);
     }
 }
 
@@ -116,6 +170,11 @@ pub struct Spent {
     /// Model calls that died with their driver: their usage is an estimate.
     #[serde(default, skip_serializing_if = "is_none")]
     pub lost_calls: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn costs_nothing(micro_usd: &u64) -> bool {
+    *micro_usd == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -148,6 +207,54 @@ impl Spent {
     /// Tokens read and written.
     #[must_use]
     pub fn tokens(&self) -> u64 {
-        self.usage.input_tokens + self.usage.output_tokens
+        self.usage.tokens()
+    }
+}
+
+/// An amount as a person reads it: `0.25`, with as many decimals as it takes, at least two.
+#[must_use]
+pub fn dollars(micro_usd: u64) -> String {
+    let text = format!("{}.{:06}", micro_usd / 1_000_000, micro_usd % 1_000_000);
+    let cut = text.trim_end_matches('0');
+    let least = text.len() - 4;
+    text.get(..cut.len().max(least)).unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_costs_what_its_tokens_cost_rounded_up() {
+        let price = Price { input: 2_000_000, cached_input: 500_000, output: 8_000_000 };
+        let cost = |input_tokens, cached_tokens, output_tokens| {
+            let usage = Usage { input_tokens, cached_tokens, output_tokens, ..Usage::default() };
+            usage.at(Some(price)).micro_usd
+        };
+        assert_eq!(cost(0, 0, 0), 0);
+        assert_eq!(cost(1_000_000, 0, 0), 2_000_000);
+        assert_eq!(cost(1_000, 400, 100), 1_200 + 200 + 800);
+        // Cached tokens are among those read; a provider that says otherwise gains nothing by it.
+        assert_eq!(cost(10, 20, 0), 5);
+        assert_eq!(cost(1, 1, 0), 1, "half a millionth is a whole one");
+        assert_eq!(cost(u64::MAX, 0, u64::MAX), u64::MAX);
+        assert_eq!(Usage { output_tokens: 9, ..Usage::default() }.at(None).micro_usd, 0);
+    }
+
+    #[test]
+    fn amounts_read_as_dollars() {
+        let told = [0, 1, 10_000, 250_000, 1_234_567, 3_000_000].map(dollars);
+        assert_eq!(told, ["0.00", "0.000001", "0.01", "0.25", "1.234567", "3.00"]);
+    }
+
+    #[test]
+    fn a_share_of_money_is_split_and_never_lost() {
+        let whole = Share { steps: 9, tokens: 9, micro_usd: Some(10) };
+        let part = whole.part(3, 40);
+        assert_eq!(part.micro_usd, Some(3));
+        assert_eq!(whole.less(part).less(part).micro_usd, Some(4));
+        assert!(whole.less(Share { micro_usd: Some(11), ..part }).is_used_up());
+        let free = Share { micro_usd: None, ..whole };
+        assert_eq!((free.part(3, 40).micro_usd, free.less(part).micro_usd), (None, None));
     }
 }

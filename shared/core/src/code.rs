@@ -128,6 +128,18 @@ codes! {
     /// The run's journal has been deleted.
     RunExpired = "run_expired", 410,
         "This run's journal has expired.", "该运行的记录已过期。";
+    /// The user's runs of this minute are started.
+    RateLimited = "rate_limited", 429,
+        "You have started as many questions as one minute allows; nothing was started. Ask again in {} seconds.",
+        "本分钟内可提的问题数已达上限，未启动任何任务。请在 {} 秒后重试。";
+    /// The user's places are taken.
+    TooManyRuns = "too_many_runs", 429,
+        "{} of your questions are being worked on, the most at a time; nothing was started. Wait until one is answered, or stop one.",
+        "您已有 {} 个问题正在处理，达到同时处理的上限，未启动任何任务。请等待其中一个完成，或先停止一个。";
+    /// This process streams all that it may.
+    TooManyStreams = "too_many_streams", 429,
+        "All {} streams of this server are in use; nothing was started. Ask again in some seconds.",
+        "该服务器的 {} 个流均在使用中，未启动任何任务。请稍后重试。";
     /// A body over 4 MB.
     BodyTooLarge = "body_too_large", 413,
         "The body is larger than {} bytes; upload large files with /v1/file_tool/upload_url.",
@@ -211,6 +223,14 @@ codes! {
     TokensUsedUp = "tokens_used_up", 500,
         "The token budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
         "令牌预算（{}）已用完。以上是目前的结果；可继续追问。";
+    /// The money budget is used up.
+    MoneyUsedUp = "money_used_up", 500,
+        "The budget of {} US dollars is used up. What was found so far is above; ask a follow-up question to go on.",
+        "费用预算（{} 美元）已用完。以上是目前的结果；可继续追问。";
+    /// What a user's runs may use up in a day is used up.
+    BudgetUsedUp = "budget_used_up", 429,
+        "What your questions may use up in a day is used up: {}. Nothing is lost: say `continue` tomorrow (UTC), or once the budget is raised.",
+        "您今天的用量预算已用完：{}。没有内容丢失：请明天（UTC）或在提高预算后回复“继续”。";
     /// The rounds of a plan are used up.
     RoundsUsedUp = "rounds_used_up", 500,
         "The plan was worked on in {} rounds without coming to an end. What was found so far is above; ask a follow-up question to go on.",
@@ -246,6 +266,9 @@ impl ErrorCode {
             Self::IdentityUnavailable
                 | Self::StoreUnavailable
                 | Self::SessionBusy
+                | Self::RateLimited
+                | Self::TooManyRuns
+                | Self::TooManyStreams
                 | Self::ModelUnreachable
                 | Self::ModelOverloaded
                 | Self::ModelUnreadable
@@ -278,6 +301,20 @@ impl Failure {
     #[must_use]
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self { code, detail: detail.into() }
+    }
+
+    /// Seconds after which to try again, if it is known that it is too early now.
+    #[must_use]
+    pub fn retry_after_s(&self) -> Option<u32> {
+        const RUN_MAY_END_S: u32 = 10;
+        const STREAM_MAY_END_S: u32 = 5;
+        if self.code == ErrorCode::RateLimited {
+            self.detail.parse().ok()
+        } else if self.code == ErrorCode::TooManyRuns {
+            Some(RUN_MAY_END_S)
+        } else {
+            (self.code == ErrorCode::TooManyStreams).then_some(STREAM_MAY_END_S)
+        }
     }
 
     /// The whole sentence for a user.

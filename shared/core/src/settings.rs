@@ -190,6 +190,10 @@ pub struct RunSettings {
     pub budget: Budget,
     /// Calls of one turn that run at once, 1-64, default 4.
     pub max_parallel_tool_calls: u32,
+    /// Calls of the tools named here that run at once, each at least 1; others have no bound of their
+    /// own (default none, as in old records).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub max_parallel_per_tool: BTreeMap<String, u32>,
     /// Calls of one turn that run at all, default 32; the rest is answered `too_many`.
     pub max_tool_calls_per_turn: u32,
     /// Characters of a tool's result that the model sees, default 10 000.
@@ -223,6 +227,7 @@ impl Default for RunSettings {
             language: Language::default(),
             budget: Budget::default(),
             max_parallel_tool_calls: 4,
+            max_parallel_per_tool: BTreeMap::new(),
             max_tool_calls_per_turn: 32,
             max_observe: 10_000,
             plan: PlanSettings::default(),

@@ -17,6 +17,7 @@ use tracing::Instrument as _;
 
 use crate::attempt::Attempt;
 use crate::http::Http;
+use crate::request::max_tokens;
 use crate::settings::{Key, ModelSettings, Settings};
 use crate::span;
 use crate::tokens::Counter;
@@ -134,6 +135,8 @@ impl<S: Secrets> Model for Models<S> {
     fn limits(&self, role: Role) -> Result<ModelLimits, ModelError> {
         self.model(role).map(|(_, model)| ModelLimits {
             max_input_tokens: model.max_input_tokens,
+            max_output_tokens: max_tokens(model, model.thinking).into(),
+            price: self.settings.price(role),
             call_timeout: model.call_timeout,
         })
     }

@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::names::Names;
 use crate::settings::{FunctionCallType, ModelSettings, Shape};
 use crate::struct_parse;
+pub(crate) use options::max_tokens;
 
 /// A request ready to be sent.
 pub(crate) struct Outgoing {

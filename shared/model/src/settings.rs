@@ -6,13 +6,15 @@ mod fields;
 mod provider;
 mod read;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use djinn_core::budget::Price;
 use djinn_core::settings::Role;
 use djinn_runtime::port::secret::Secret;
 use serde_json::{Map, Value};
 
+use crate::price::Prices;
 pub use provider::Provider;
 pub(crate) use provider::{Shape, ThinkingStyle};
 
@@ -22,6 +24,7 @@ pub struct Settings {
     models: BTreeMap<String, ModelSettings>,
     default: Option<String>,
     roles: BTreeMap<String, String>,
+    prices: Prices,
 }
 
 /// One model.
@@ -139,13 +142,14 @@ impl ModelSettings {
 
 impl Settings {
     /// Reads `DJINN_MODELS`, or without it `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; with none of
-    /// them no model is configured, and calls say so.
+    /// them no model is configured, and calls say so. `DJINN_PRICES` has prices besides ours.
     ///
     /// # Errors
     /// [`SettingsError`] for anything unknown, of the wrong type or out of range, and for an
     /// `env:NAME` key whose variable is not set.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
-        read::settings(&var)
+        let prices = Prices::from_vars(&var)?;
+        Ok(Self { prices, ..read::settings(&var)? })
     }
 
     /// One model for every role.
@@ -155,6 +159,7 @@ impl Settings {
             models: BTreeMap::from([(name.to_owned(), model)]),
             default: Some(name.to_owned()),
             roles: BTreeMap::new(),
+            prices: Prices::default(),
         }
     }
 
@@ -166,6 +171,19 @@ impl Settings {
         let own = of_role(role).or_else(|| of_role(served(role)?));
         let name = own.or(self.default.as_ref())?;
         self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model))
+    }
+
+    /// What the model of a role costs, as far as that is known.
+    #[must_use]
+    pub fn price(&self, role: Role) -> Option<Price> {
+        self.prices.of(&self.model(role)?.1.model)
+    }
+
+    /// The configured models without a price, by their providers' names.
+    #[must_use]
+    pub fn unpriced(&self) -> BTreeSet<&str> {
+        let models = self.models.values().map(|model| model.model.as_str());
+        models.filter(|model| self.prices.of(model).is_none()).collect()
     }
 
     /// The name of each role's model, for the record of a run.

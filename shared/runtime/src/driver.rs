@@ -18,6 +18,7 @@ mod start;
 mod writer;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use djinn_core::effect::{Delivery, EffectId};
 use djinn_core::id::TaskId;
@@ -27,6 +28,7 @@ use djinn_core::preview::Live;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
+use crate::account::Account;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::live::LiveReader;
@@ -117,6 +119,7 @@ struct Driver<P: Ports> {
     ports: P,
     key: RunKey,
     writer: JournalWriter<P>,
+    account: Arc<Account>,
     lease: Lease,
     lapsed: bool,
     fresh: bool,
@@ -167,6 +170,10 @@ impl<P: Ports> Driver<P> {
         let settings = ports.settings();
         let now_ms = ports.clock().now_ms();
         let (live_sender, written) = mpsc::unbounded_channel();
+        let asked = journal.run().asked();
+        let account = Account::new(settings.user, key.clone(), asked, lease.epoch);
+        let account = Arc::new(account);
+        let paying = Arc::clone(&account);
         Self {
             mail_look: Look::for_mail(settings.mailbox_every, now_ms),
             renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
@@ -177,7 +184,8 @@ impl<P: Ports> Driver<P> {
             dispatch_at_ms: now_ms.saturating_add(milliseconds(settings.dispatch_every)),
             // Its run's alarm brings a task back.
             alarm: if key.task.is_some() { Alarm::Set } else { Alarm::Unset },
-            writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone()),
+            writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone(), paying),
+            account,
             mail_to_delete: Vec::new(),
             heard: BTreeSet::new(),
             deleting: BTreeSet::new(),
@@ -201,14 +209,16 @@ impl<P: Ports> Driver<P> {
     }
 
     async fn run(mut self) -> DriveEnd {
-        match self.begin().await {
+        let end = match self.begin().await {
             Err(end) => end,
             Ok(()) => loop {
                 if let Err(end) = self.pass().await {
-                    return end;
+                    break end;
                 }
             },
-        }
+        };
+        self.account.leave(&self.ports).await;
+        end
     }
 
     async fn pass(&mut self) -> Pass {

@@ -2,6 +2,7 @@
 //!
 //! Knows no vendor: no AWS, no model provider, no HTTP.
 
+pub mod account;
 pub mod client;
 pub mod content;
 pub mod deadline;

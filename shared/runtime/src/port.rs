@@ -3,7 +3,9 @@
 //! A trait's doc line names the AWS actions its implementation needs; `template.yaml` grants those
 //! and no others.
 
+pub mod admission;
 pub mod alarm;
+pub mod budget;
 pub mod catalog;
 pub mod checker;
 pub mod clock;
@@ -25,6 +27,7 @@ use crate::content::Content;
 use crate::prompt::Prompts;
 use crate::settings::Settings;
 use alarm::{Alarms, Invoker};
+use budget::Budgets;
 use catalog::Catalog;
 use clock::Clock;
 use file::Files;
@@ -91,9 +94,15 @@ pub enum StoreError {
 }
 
 /// Everything that is kept between invocations.
-pub trait Store: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Send + Sync {}
+pub trait Store:
+    Journals + Leases + Mailbox + LiveLog + Files + Catalog + Budgets + Send + Sync
+{
+}
 
-impl<T: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Send + Sync> Store for T {}
+impl<T> Store for T where
+    T: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Budgets + Send + Sync
+{
+}
 
 /// A world put together of its parts: what a function's `main` wires, and what tests do.
 pub struct World<S, M, A, I, C> {

@@ -47,6 +47,22 @@ pub struct Rendered {
     pub tokens: u64,
 }
 
+/// Bytes of text that are one token at least, in the languages that we know.
+const BYTES_OF_A_TOKEN: u64 = 3;
+
+/// Tokens that a provider adds around each text, rounded up.
+const OVERHEAD: u64 = 16;
+
+impl Rendered {
+    /// More tokens than the request has, without counting them.
+    #[must_use]
+    pub fn most_tokens(&self) -> u64 {
+        let texts = self.request.texts();
+        let most = |text: &String| (text.len() as u64).div_ceil(BYTES_OF_A_TOKEN) + OVERHEAD;
+        texts.iter().map(most).sum::<u64>().max(self.tokens)
+    }
+}
+
 /// What a request says, apart from its tools.
 struct Said {
     system: String,

@@ -1,11 +1,14 @@
 //! How long a driver waits for what, and how often it tries.
 
 mod of_tests;
+mod user;
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use djinn_core::run::Run;
+
+pub use user::UserLimits;
 
 /// The driver's periods and bounds. Tests shorten them; a deployment changes the margin and the
 /// retention.
@@ -45,6 +48,8 @@ pub struct Settings {
     pub retention: Duration,
     /// The most that a tool call may take, whatever its tool declares.
     pub tool_timeout: Duration,
+    /// What one user may do.
+    pub user: UserLimits,
     /// For tests only: a driver that has appended a record starts nothing more, and hands over when
     /// what it has started is done.
     pub hand_over_after_record: bool,
@@ -85,9 +90,34 @@ pub fn number(
     number.map(Some).ok_or_else(|| BadSetting::new(name, wanted(), text))
 }
 
+/// What a run may cost, in US dollars; the agent reads it, and whoever wires prices looks whether it
+/// is set.
+pub const MAX_USD: &str = "DJINN_MAX_USD";
+
+/// The amount of US dollars of a variable, in millionths: `2`, `0.25`, at most a million. `None` if it
+/// is not set or empty.
+///
+/// # Errors
+/// [`BadSetting`] for anything else.
+pub fn micro_usd(
+    var: &dyn Fn(&str) -> Option<String>,
+    name: &'static str,
+) -> Result<Option<u64>, BadSetting> {
+    let Some(text) = var(name).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+    let wanted = "an amount of US dollars from 0.000001 to 1000000 with at most 6 decimals";
+    let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let amount = (digits(whole) && digits(part) && part.len() <= 6).then(|| {
+        let whole: u64 = whole.parse().ok()?;
+        whole.checked_mul(1_000_000)?.checked_add(format!("{part:0<6}").parse().ok()?)
+    });
+    let amount = amount.flatten().filter(|amount| (1..=1_000_000_000_000).contains(amount));
+    amount.map(Some).ok_or_else(|| BadSetting::new(name, wanted, text))
+}
+
 impl Settings {
     /// The settings of a deployment: `DJINN_HAND_OVER_MARGIN_SECONDS` (1-300, default 30) and
-    /// `DJINN_RETENTION_DAYS` (1-365, default 30). On a laptop, where `DJINN_LOCAL` is 1, tests change
+    /// `DJINN_RETENTION_DAYS` (1-365, default 30), and those of [`UserLimits`]. On a laptop, where `DJINN_LOCAL` is 1, tests change
     /// others through `DJINN_TEST_SETTINGS`; anywhere else that is refused.
     ///
     /// # Errors
@@ -100,6 +130,7 @@ impl Settings {
         if let Some(days) = number(var, "DJINN_RETENTION_DAYS", 1..=365)? {
             settings.retention = Duration::from_secs(days * 24 * 60 * 60);
         }
+        settings.user = UserLimits::from_vars(var)?;
         of_tests::change(&mut settings, var)?;
         Ok(settings)
     }
@@ -123,6 +154,7 @@ impl Default for Settings {
             store_retries: RetryPolicy::STORE,
             retention: Duration::from_secs(30 * 24 * 60 * 60),
             tool_timeout: Duration::MAX,
+            user: UserLimits::default(),
             hand_over_after_record: false,
         }
     }
@@ -230,6 +262,20 @@ mod tests {
         let sentence = "DJINN_RETENTION_DAYS must be a whole number from 1 to 365, got `many`";
         assert_eq!(error.unwrap_err().to_string(), sentence);
         assert_eq!(Settings::from_vars(&|_| None), Ok(Settings::default()));
+    }
+
+    #[test]
+    fn amounts_are_read_to_the_millionth() {
+        let read = |text: &'static str| micro_usd(&|_| Some(text.to_owned()), MAX_USD);
+        for (text, amount) in [("2", 2_000_000), (" 0.25 ", 250_000), ("0.000001", 1)] {
+            assert_eq!(read(text), Ok(Some(amount)), "{text}");
+        }
+        assert_eq!((read(""), read("1000000")), (Ok(None), Ok(Some(1_000_000_000_000))));
+        for bad in ["0", "7.", ".5", "-1", "1,5", "$2", "1e3", "0.0000001", "1000000.01", ".", "+1"]
+        {
+            let error = read(bad).unwrap_err().to_string();
+            assert!(error.starts_with("DJINN_MAX_USD must be an amount of US dollars"), "{error}");
+        }
     }
 
     #[test]

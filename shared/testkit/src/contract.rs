@@ -3,6 +3,8 @@
 //! Each test wants an empty store. A broken promise is a failed assertion; an error is one of the
 //! store's.
 
+pub mod admission;
+pub mod budget;
 pub mod catalog;
 pub mod file;
 mod fixture;
@@ -57,6 +59,21 @@ macro_rules! contract_tests {
                 a_lease_is_renewed_and_released_only_by_its_holder,
                 an_ended_run_is_not_driven,
                 a_watcher_is_seen_at_the_next_renewal,
+            ]
+            admission: [
+                a_user_starts_so_many_runs_a_minute,
+                a_user_has_so_many_runs_at_work,
+                a_place_that_was_not_given_back_is_found,
+                of_concurrent_starts_no_more_are_taken_than_there_is_room_for,
+            ]
+            budget: [
+                what_is_reserved_counts_until_it_is_settled,
+                a_change_of_a_day_is_made_once,
+                a_change_names_what_is_held,
+                a_day_takes_calls_until_a_bound_is_reached,
+                of_concurrent_reservations_one_passes_the_bound,
+                the_end_of_a_run_settles_its_last_call,
+                old_holds_count_as_spent_when_there_are_too_many,
             ]
             mailbox: [
                 a_message_is_there_until_it_is_deleted,

@@ -1,6 +1,7 @@
 //! A store in memory, with the promises of the real one, and with faults on demand.
 
 mod catalog;
+mod day;
 mod port;
 mod run;
 mod session;
@@ -11,7 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use catalog::StoredUser;
+use day::StoredDay;
 use djinn_core::id::{SessionId, TenantId};
+use djinn_runtime::port::budget::DayKey;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::tool::BoxFuture;
@@ -36,6 +39,9 @@ struct State {
     sessions: BTreeMap<SessionKey, StoredSession>,
     requests: BTreeMap<(TenantId, String), SessionId>,
     users: BTreeMap<UserKey, StoredUser>,
+    days: BTreeMap<DayKey, StoredDay>,
+    /// Runs that were started in a minute, where that is bounded.
+    started: BTreeMap<(UserKey, i64), u32>,
     /// Counts the files written, for their order.
     files_written: u64,
     /// What decides where a store is free to answer in one way or another.
@@ -81,8 +87,12 @@ impl fmt::Display for Op {
 pub enum OpKind {
     /// `Journals::append`
     Append,
+    /// `Budgets::change_day`
+    ChangeDay,
     /// `Journals::create`
     Create,
+    /// `Budgets::day`
+    Day,
     /// `Mailbox::delete_mail`
     DeleteMail,
     /// `Journals::end`
@@ -141,6 +151,7 @@ impl OpKind {
     pub fn is_write(self) -> bool {
         match self {
             Self::Append
+            | Self::ChangeDay
             | Self::Create
             | Self::DeleteMail
             | Self::End
@@ -154,7 +165,8 @@ impl OpKind {
             | Self::Watch
             | Self::WriteFile
             | Self::WriteLive => true,
-            Self::FindFile
+            Self::Day
+            | Self::FindFile
             | Self::FindSession
             | Self::ListFiles
             | Self::ListRuns

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use djinn_core::budget::Usage;
+use djinn_core::budget::{Price, Usage};
 use djinn_core::input::{AskedCall, Reply};
 use djinn_core::preview::TextKind;
 use djinn_core::settings::Role;
@@ -75,6 +75,7 @@ impl Line {
 pub struct StoryModel {
     lines: Arc<BTreeMap<String, Line>>,
     window: u64,
+    price: Option<Price>,
     asked: Arc<Mutex<Vec<ModelRequest>>>,
     points: Points,
 }
@@ -84,13 +85,21 @@ impl StoryModel {
     #[must_use]
     pub fn new<'a>(lines: impl IntoIterator<Item = (&'a str, Line)>, points: Points) -> Self {
         let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
-        Self { lines: Arc::new(lines), window: 100_000, asked: Arc::default(), points }
+        let lines = Arc::new(lines);
+        Self { lines, window: 100_000, price: None, asked: Arc::default(), points }
     }
 
     /// Takes so many tokens of input, and refuses more as providers do.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
         self.window = tokens;
+        self
+    }
+
+    /// Costs so much.
+    #[must_use]
+    pub fn with_price(mut self, price: Price) -> Self {
+        self.price = Some(price);
         self
     }
 
@@ -118,7 +127,12 @@ impl StoryModel {
 impl Model for StoryModel {
     fn limits(&self, _role: Role) -> Result<ModelLimits, ModelError> {
         let call_timeout = Duration::from_secs(300);
-        Ok(ModelLimits { max_input_tokens: self.window, call_timeout })
+        Ok(ModelLimits {
+            max_input_tokens: self.window,
+            max_output_tokens: 1_000,
+            price: self.price,
+            call_timeout,
+        })
     }
 
     fn count_tokens(&self, _role: Role, text: &str) -> u64 {

@@ -11,7 +11,7 @@ use djinn_runtime::port::World;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::prompt::Prompts;
-use djinn_runtime::settings::{BadSetting, Settings};
+use djinn_runtime::settings::{BadSetting, MAX_USD, Settings, micro_usd};
 
 /// A world whose runs are kept by AWS, or by what stands in for it on a laptop.
 pub type Wired<A, I> = World<AwsStore, Models<Secrets>, A, I, SystemClock>;
@@ -31,6 +31,9 @@ pub enum WiringError {
     /// How long things may take.
     #[error(transparent)]
     Settings(#[from] BadSetting),
+    /// There is a budget in money, and models whose calls cost nobody knows what.
+    #[error("there is a budget in US dollars, but DJINN_PRICES has no price of {0}")]
+    Unpriced(String),
 }
 
 /// The world of a function on Lambda. `var` looks an environment variable up.
@@ -55,11 +58,14 @@ pub fn world<A: Alarms, I: Invoker>(
 ) -> Result<Wired<A, I>, WiringError> {
     let prompts = Arc::new(Prompts::default());
     let store = Arc::new(aws.store());
-    let models = Models::new(djinn_model::Settings::from_vars(var)?, aws.secrets());
+    let models = djinn_model::Settings::from_vars(var)?;
+    let settings = Settings::from_vars(var)?;
+    priced(&models, micro_usd(var, MAX_USD)?.is_some() || settings.user.day_micro_usd.is_some())?;
+    let models = Models::new(models, aws.secrets());
     Ok(World {
         tools: djinn_tools::toolbox(Arc::clone(&store), Arc::clone(&prompts)),
         content: Arc::new(djinn_tools::content_checker::content(var, aws.secrets())?),
-        settings: Arc::new(Settings::from_vars(var)?),
+        settings: Arc::new(settings),
         model: Arc::new(models),
         alarms: Arc::new(alarms),
         invoker: Arc::new(invoker),
@@ -67,4 +73,39 @@ pub fn world<A: Alarms, I: Invoker>(
         store,
         prompts,
     })
+}
+
+/// Says which models have no price: they cost nothing as far as we know, unless there is money to be
+/// counted.
+fn priced(models: &djinn_model::Settings, money: bool) -> Result<(), WiringError> {
+    let unpriced: Vec<&str> = models.unpriced().into_iter().collect();
+    match unpriced.join(", ") {
+        none if none.is_empty() => Ok(()),
+        names if money => Err(WiringError::Unpriced(names)),
+        names => {
+            tracing::info!(models = names, "no price is known: their calls count as free");
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_only_counted_with_the_price_of_every_model() {
+        let models = |name: &'static str| {
+            djinn_model::Settings::from_vars(move |var| match var {
+                "OPENAI_API_KEY" => Some("key".to_owned()),
+                "OPENAI_MODEL" => Some(name.to_owned()),
+                _ => None,
+            })
+        };
+        let (listed, own) = (models("gpt-4.1").unwrap(), models("mine").unwrap());
+        assert!(priced(&listed, true).is_ok() && priced(&own, false).is_ok());
+        let refused = priced(&own, true).unwrap_err().to_string();
+        let sentence = "there is a budget in US dollars, but DJINN_PRICES has no price of mine";
+        assert_eq!(refused, sentence);
+    }
 }

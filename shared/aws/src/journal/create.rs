@@ -5,7 +5,8 @@ use djinn_core::id::RunId;
 use djinn_core::input::{Asked, Input};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::catalog::title_of;
+use djinn_runtime::port::admission::{Admission, TooMany};
+use djinn_runtime::port::catalog::{UserKey, title_of};
 use djinn_runtime::port::journal::{Created, Journals, NewRun, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
@@ -28,6 +29,8 @@ const STALE_RETRIES: usize = 3;
 const META: usize = 0;
 const RECORD: usize = 1;
 const ACTIVE: usize = 2;
+/// How many items there are before those that count the run.
+const UNCOUNTED: usize = 6;
 
 /// A run that is being created.
 struct Creation<'a> {
@@ -58,6 +61,7 @@ impl AwsStore {
             match self.why_refused(&creation, &refusals).await? {
                 Refused::As(created) => return Ok(created),
                 Refused::ByEndedRun(run) => stale = Some(run),
+                Refused::ForLackOfRoomThatIsThere => {}
             }
         }
         Err(StoreError::Unavailable(format!("{} keeps changing its active run", asked.session)))
@@ -79,7 +83,9 @@ impl AwsStore {
         let (tenant, user) = (&key.tenant, &asked.user);
         let expires = creation.expires();
         let request = RequestItem { session: asked.session.clone(), expires };
-        Ok(vec![
+        let counted =
+            self.counted(&creation.user(), &key.run, &creation.run.admission, record.at_ms)?;
+        let uncounted = [
             self.put_new(creation.run_item().to_item(key)?)?,
             self.put_new(record.to_item(key)?)?,
             self.update(Change {
@@ -107,7 +113,8 @@ impl AwsStore {
                     (":expires", number(&expires)),
                 ]),
             })?,
-        ])
+        ];
+        Ok(uncounted.into_iter().chain(counted.minute).chain(counted.active).collect())
     }
 
     async fn why_refused(
@@ -131,6 +138,20 @@ impl AwsStore {
                 false => Refused::As(Created::SessionBusy(key.run)),
             });
         }
+        if let Some((too_many, full)) = creation.too_many(refusals) {
+            // Its own repeat is refused for nothing else, whatever else is full.
+            if let Some(stored) = self.get(RunItem::key(creation.key)).await? {
+                return creation.existing(&stored).map(Refused::As);
+            }
+            let room = match full {
+                Some(stored) => self.room_among(&creation.user(), stored).await?,
+                None => false,
+            };
+            return Ok(match room {
+                true => Refused::ForLackOfRoomThatIsThere,
+                false => Refused::As(Created::TooMany(too_many)),
+            });
+        }
         let what = if refusals.of(RECORD).is_some() { "a journal without a run" } else { "a run" };
         Err(StoreError::Unreadable(format!("{} meets {what}", creation.key)))
     }
@@ -142,11 +163,29 @@ enum Refused {
     As(Created),
     /// The session says that it answers this run, which has ended or does not exist.
     ByEndedRun(RunId),
+    /// The user's runs at work were too many, and some of them are over.
+    ForLackOfRoomThatIsThere,
 }
 
 impl Creation<'_> {
     fn expires(&self) -> i64 {
         meta_expiry(self.run.expires_at_s)
+    }
+
+    fn user(&self) -> UserKey {
+        UserKey { tenant: self.key.tenant.clone(), user: self.asked.user.clone() }
+    }
+
+    /// What there is too much of, and what is stored of the runs at work if it is these.
+    fn too_many<'r>(&self, refusals: &'r Refusals) -> Option<(TooMany, Option<&'r Attributes>)> {
+        let Admission { runs_per_minute, runs_at_once } = self.run.admission;
+        let minute = runs_per_minute.and_then(|_| refusals.of(UNCOUNTED));
+        let place = UNCOUNTED + usize::from(runs_per_minute.is_some());
+        match (minute, runs_at_once, refusals.of(place)) {
+            (Some(_), _, _) => Some((TooMany::started(self.record.at_ms), None)),
+            (None, Some(most), Some(stored)) => Some((TooMany::AtWork(most), Some(stored))),
+            (None, _, _) => None,
+        }
     }
 
     fn status(&self) -> RunStatus {

@@ -3,11 +3,14 @@
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{Appended, RunEnd, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::meta_expiry;
 use super::record::appended;
+use crate::admission::leaves;
+use crate::budget::DayUpdate;
 use crate::change::{Change, number, text, values};
 use crate::item::exchange::ExchangeItem;
 use crate::item::run::RunItem;
@@ -64,10 +67,12 @@ impl AwsStore {
         let session = SessionKey { tenant: key.tenant.clone(), session: run.session };
         let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
         let turn = ExchangeItem::key(&session, run.started_at_ms, &key.run);
+        let user = UserKey { tenant: key.tenant.clone(), user: run.user.clone() };
         let failed = text(RunStatus::Failed.as_str());
         let failed = || values([(":status", failed.clone()), (":ended", number(&at_ms))]);
         let changes = [
             free(key, &session),
+            leaves(&user, &key.run),
             Change {
                 key: listed,
                 expression: "SET #status = :status, #ended_at_ms = :ended",
@@ -148,8 +153,8 @@ impl AwsStore {
         self.put_any(exchange.to_item(exchange_key)?)
     }
 
-    /// What is left out when it is refused: the session answers another run by now, or the user's
-    /// list does not know the run.
+    /// What is left out when it is refused: the session answers another run by now, the user's list
+    /// does not know the run, or its last call is settled.
     fn other_items(
         &self,
         key: &RunKey,
@@ -157,7 +162,7 @@ impl AwsStore {
         end: &RunEnd,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
-        Ok(vec![
+        let mut others = vec![
             self.update(free(key, &session))?,
             self.update(Change {
                 key: UserRunItem::key(&key.tenant, &end.user, end.started_at_ms, &key.run),
@@ -168,7 +173,15 @@ impl AwsStore {
                     (":ended", number(&record.at_ms)),
                 ]),
             })?,
-        ])
+        ];
+        let user = UserKey { tenant: key.tenant.clone(), user: end.user.clone() };
+        if end.counted {
+            others.push(self.freed(&user, &key.run)?);
+        }
+        for (day, settled) in &end.settled {
+            others.push(self.update(DayUpdate::of(day, settled).change())?);
+        }
+        Ok(others)
     }
 }
 

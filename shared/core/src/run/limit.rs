@@ -4,7 +4,7 @@
 //! a task may use up is its share of what its run has left: see [`PlanSolve::hand_out`].
 
 use super::{MAX_HOPS, Phase, PlanSolve, Run, Summarizing};
-use crate::budget::{Budget, Share, Usage};
+use crate::budget::{Budget, Share, Usage, dollars};
 use crate::code::{ErrorCode, Failure};
 use crate::effect::{Effect, Limit};
 use crate::entry::Event;
@@ -70,7 +70,8 @@ impl Run {
         } else if self.spent.tokens() >= budget.tokens {
             Some(Failure::new(ErrorCode::TokensUsedUp, budget.tokens.to_string()))
         } else {
-            None
+            let money = budget.micro_usd.filter(|money| self.spent.usage.micro_usd >= *money)?;
+            Some(Failure::new(ErrorCode::MoneyUsedUp, dollars(money)))
         }
     }
 
@@ -82,9 +83,13 @@ impl Run {
 
     /// Gives every task that can begin its share of what is left.
     pub(super) fn hand_out(&mut self) {
-        let budget = self.budget();
-        let whole = Share { steps: budget.steps, tokens: budget.tokens };
-        let left = whole.less(Share { steps: self.spent.steps, tokens: self.spent.tokens() });
+        let Budget { steps, tokens, micro_usd, .. } = self.budget();
+        let spent = Share {
+            steps: self.spent.steps,
+            tokens: self.spent.tokens(),
+            micro_usd: Some(self.spent.usage.micro_usd),
+        };
+        let left = Share { steps, tokens, micro_usd }.less(spent);
         if let Phase::PlanSolving(solving) = &mut self.phase {
             solving.hand_out(left, &self.asked.settings.plan);
         }

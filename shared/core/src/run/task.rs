@@ -56,6 +56,7 @@ impl Run {
         asked.files = self.files_for_tasks();
         asked.settings.budget.steps = share.steps;
         asked.settings.budget.tokens = share.tokens;
+        asked.settings.budget.micro_usd = share.micro_usd;
         asked.task = Some(TaskAsked {
             task: task.clone(),
             words: words.to_owned(),

@@ -155,7 +155,13 @@ fn a_task_has_no_more_turns_than_its_own_budget_and_ends_before_its_run_sums_up(
 
 #[test]
 fn a_task_that_used_up_its_share_is_not_tried_again_and_the_planner_hears_why() {
-    for code in [ErrorCode::StepsUsedUp, ErrorCode::TokensUsedUp, ErrorCode::TimeUsedUp] {
+    for code in [
+        ErrorCode::StepsUsedUp,
+        ErrorCode::TokensUsedUp,
+        ErrorCode::MoneyUsedUp,
+        ErrorCode::BudgetUsedUp,
+        ErrorCode::TimeUsedUp,
+    ] {
         let mut told = Told::of(planned(100, 10_000, 10));
         told.plans(1, &create(&["a"]), 10);
         let failure = Some(Failure::new(code, "3"));
@@ -213,6 +219,38 @@ fn tokens_end_a_react_run_after_the_turn_that_passes_them() {
     assert!(matches!(&told.run().due()[0], Effect::CallModel(call) if call.message.is_summary()));
     told.tell(story::replied("summary", "So far.", &[]));
     assert_eq!(told.ending().failure, Some(Failure::new(ErrorCode::TokensUsedUp, "200")));
+}
+
+#[test]
+fn money_ends_a_run_after_the_turn_that_passes_it_and_the_end_says_what_was_spent() {
+    let mut asked = story::asked("why?");
+    asked.settings.budget.micro_usd = Some(250_000);
+    let mut told = Told::of(asked);
+    let turn = |turn: &str, of: &str| {
+        let mut replied = story::replied(turn, "I look.", &[("read", json!({"of": of}))]);
+        if let Input::ModelReplied(replied) = &mut replied {
+            replied.reply.usage.micro_usd = 125_000;
+        }
+        replied
+    };
+    told.tell(turn("t1", "a"));
+    told.tell(story::returned("t1.c1", "fine"));
+    assert!(matches!(&told.run().due()[0], Effect::CallModel(call) if !call.message.is_summary()));
+    told.tell(turn("t2", "b"));
+    told.tell(story::returned("t2.c1", "fine"));
+    told.tell(story::replied("summary", "So far.", &[]));
+    assert_eq!(told.ending().failure, Some(Failure::new(ErrorCode::MoneyUsedUp, "0.25")));
+    assert_eq!(told.ending().spent.usage.micro_usd, 250_000);
+}
+
+#[test]
+fn tasks_share_the_money_that_is_left() {
+    let mut asked = planned(100, 1_000_000, 10);
+    asked.settings.budget.micro_usd = Some(900);
+    let mut told = Told::of(asked);
+    told.plans(1, &create(&["a", "b"]), 10);
+    let share = |told: &Told, n| told.run().task(&task(n, 1)).unwrap().settings.budget.micro_usd;
+    assert_eq!((share(&told, 1), share(&told, 2)), (Some(300), Some(300)));
 }
 
 #[test]

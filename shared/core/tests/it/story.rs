@@ -36,7 +36,7 @@ pub(crate) fn asked(question: &str) -> Asked {
         earlier: None,
         files: vec![file("sales.csv")],
         settings: RunSettings {
-            budget: Budget { steps: 4, tokens: 1_000_000, wall_ms: 60_000 },
+            budget: Budget { steps: 4, tokens: 1_000_000, wall_ms: 60_000, micro_usd: None },
             ..RunSettings::default()
         },
         task: None,
@@ -252,7 +252,7 @@ pub(crate) fn stop() -> Input {
 }
 
 pub(crate) fn usage() -> Usage {
-    Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 40, took_ms: 250 }
+    Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 40, took_ms: 250, micro_usd: 0 }
 }
 
 pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> Preview {

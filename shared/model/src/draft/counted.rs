@@ -19,6 +19,7 @@ impl Counted {
             output_tokens: self.output,
             cached_tokens: self.cached,
             took_ms,
+            micro_usd: 0,
         }
     }
 

@@ -84,7 +84,7 @@ fn is_on(thinking: Option<Thinking>) -> bool {
 
 /// The output limit. Where thinking has a budget of tokens the provider counts it in, so it is
 /// added: the setting is what remains for the answer.
-fn max_tokens(model: &ModelSettings, thinking: Option<Thinking>) -> u32 {
+pub(crate) fn max_tokens(model: &ModelSettings, thinking: Option<Thinking>) -> u32 {
     let budget = match (model.provider.thinking_style(&model.model), thinking) {
         (ThinkingStyle::Budget, Some(Thinking::Low)) => 1_024,
         (ThinkingStyle::Budget, Some(Thinking::Medium)) => 8_000,

@@ -12,7 +12,7 @@ pub(super) struct Fields {
 }
 
 impl SettingsError {
-    pub(super) fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub(crate) fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { path: path.into(), problem: problem.into() }
     }
 

@@ -113,7 +113,7 @@ fn from_json(json: &str, var: Vars<'_>) -> Result<Settings, SettingsError> {
             ));
         }
     }
-    Ok(Settings { models, default, roles })
+    Ok(Settings { models, default, roles, ..Settings::default() })
 }
 
 fn read_role(

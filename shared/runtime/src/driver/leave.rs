@@ -15,6 +15,7 @@ use crate::sleep::{Slept, fall_asleep};
 impl<P: Ports> Driver<P> {
     /// Nothing is in flight and nothing can start.
     pub(super) async fn leave(&mut self) -> Pass {
+        self.account.leave(&self.ports).await;
         if self.has_ended() {
             // What could not be delivered now, the alarm brings back.
             return Err(DriveEnd::Ended);

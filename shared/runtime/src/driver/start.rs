@@ -1,5 +1,6 @@
 //! Starting what is due.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::effect::{Delivery, Dispatch, Effect, EffectId, ModelCall, ToolRun};
@@ -105,6 +106,7 @@ impl<P: Ports> Driver<P> {
             run: self.writer.journal().shared_run(),
             call,
             deadline: self.deadline,
+            account: Arc::clone(&self.account),
             previews: self.live_sender.clone(),
         }
     }
@@ -116,7 +118,7 @@ impl<P: Ports> Driver<P> {
         let Some(timeout) = self.time_for(timeout_ms, run.class) else {
             return Ok(());
         };
-        if self.in_flight.tools() >= limit as usize {
+        if self.in_flight.tools() >= limit as usize || self.is_at_its_bound(&run.call.tool) {
             return Ok(());
         }
         let (id, class) = (EffectId::Tool(run.call.id.clone()).again(run.round), run.class);
@@ -142,6 +144,23 @@ impl<P: Ports> Driver<P> {
         Ok(())
     }
 
+    /// Whether as many calls of a tool are running as may.
+    fn is_at_its_bound(&self, tool: &str) -> bool {
+        let bounds = &self.writer.run().asked().settings.max_parallel_per_tool;
+        let Some(bound) = bounds.get(tool) else { return false };
+        let is_running = |effect: &Effect| match effect {
+            Effect::RunTool(run) => run.call.tool == tool && self.in_flight.contains(&effect.id()),
+            Effect::CallModel(_)
+            | Effect::Wait { .. }
+            | Effect::Dispatch(_)
+            | Effect::AskHuman(_)
+            | Effect::KeepPlan { .. }
+            | Effect::Deliver(_) => false,
+        };
+        let running = self.writer.run().due().iter().filter(|effect| is_running(effect)).count();
+        running >= *bound as usize
+    }
+
     /// Has a task worked on: the only one here, several by invocations of their own.
     fn start_task(&mut self, dispatch: Dispatch) {
         // From here on the run must be found again, whatever happens to this process.
@@ -150,6 +169,7 @@ impl<P: Ports> Driver<P> {
             return;
         }
         let Some(asked) = self.writer.run().task(&dispatch.task) else { return };
+        self.settle_beside();
         let known = !self.dispatched.insert(dispatch.task.clone());
         let id = EffectId::Task(dispatch.task.clone());
         let task = perform::task::Task {
@@ -163,6 +183,17 @@ impl<P: Ports> Driver<P> {
             live: self.live_sender.clone(),
         };
         self.perform(id, EffectClass::Idempotent, task.perform());
+    }
+
+    /// The planner's next call may be far away, and its tasks may need what its last one did not.
+    fn settle_beside(&mut self) {
+        if self.account.may_be_left() {
+            let (ports, account) = (self.ports.clone(), Arc::clone(&self.account));
+            self.in_flight.beside(async move {
+                account.leave(&ports).await;
+                Happening::Nothing
+            });
+        }
     }
 
     fn start_keeping(&mut self, version: u32) {

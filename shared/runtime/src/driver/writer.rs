@@ -1,11 +1,14 @@
 //! Appending to the journal: decide, write, and when the race was lost, reload and decide again.
 
+use std::sync::Arc;
+
 use djinn_core::conversation::Exchange;
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 
+use crate::account::Account;
 use crate::port::clock::Clock;
 use crate::port::journal::{Appended, Journals, Lease, RunEnd};
 use crate::port::{Ports, RunKey, StoreError};
@@ -18,6 +21,7 @@ pub(super) struct JournalWriter<P: Ports> {
     journal: Journal,
     lease: Lease,
     writes: u64,
+    account: Arc<Account>,
 }
 
 /// What came of recording inputs.
@@ -39,8 +43,14 @@ pub(super) enum Refused {
 }
 
 impl<P: Ports> JournalWriter<P> {
-    pub(super) fn new(ports: P, key: RunKey, journal: Journal, lease: Lease) -> Self {
-        Self { ports, key, journal, lease, writes: 0 }
+    pub(super) fn new(
+        ports: P,
+        key: RunKey,
+        journal: Journal,
+        lease: Lease,
+        account: Arc<Account>,
+    ) -> Self {
+        Self { ports, key, journal, lease, writes: 0, account }
     }
 
     /// The run as its journal has it.
@@ -101,7 +111,11 @@ impl<P: Ports> JournalWriter<P> {
         let run = after.run();
         let expires_at_s = journal_expiry_s(self.ports.settings(), run);
         let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
-        let end = ends.then(|| run_end(run, record));
+        // A task's are many, and end together: what each held is settled when its driver leaves.
+        let settles = self.key.task.is_none();
+        let settled = || if settles { self.account.settlement() } else { Vec::new() };
+        let counted = self.ports.settings().user.runs_at_once.is_some();
+        let end = ends.then(|| RunEnd { settled: settled(), counted, ..run_end(run, record) });
         let store = self.ports.store();
         let retries = self.ports.settings().store_retries;
         let mut failed = 0;
@@ -111,7 +125,12 @@ impl<P: Ports> JournalWriter<P> {
                 Some(end) => store.end(&self.key, record, end, expires_at_s).await,
             };
             let error = match appended {
-                Ok(appended) => return Ok(appended),
+                Ok(appended) => {
+                    if settles && end.is_some() && appended == Appended::Done {
+                        self.account.is_settled();
+                    }
+                    return Ok(appended);
+                }
                 Err(error) => error,
             };
             failed += 1;
@@ -165,6 +184,8 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         user: asked.user.clone(),
         request: asked.request.clone(),
         started_at_ms: run.started_at_ms(),
+        counted: false,
+        settled: Vec::new(),
         exchange: Exchange { question: asked.question.clone(), answer: answer.join("\n\n") },
     }
 }

@@ -5,9 +5,10 @@ mod pieces;
 
 use std::sync::Arc;
 
-use djinn_core::budget::Usage;
+use djinn_core::budget::{Price, Usage};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
+use djinn_core::feedback::Interrupt;
 use djinn_core::id::MessageId;
 use djinn_core::input::{Input, Interrupted, ModelReplied, Reply, Window};
 use djinn_core::preview::Live;
@@ -17,6 +18,7 @@ use expanded::expanded;
 use pieces::Pieces;
 use tokio::sync::mpsc;
 
+use crate::account::{Account, Most, NotReserved};
 use crate::deadline::Deadline;
 use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
@@ -36,6 +38,8 @@ pub struct Call<P: Ports> {
     pub call: ModelCall,
     /// Until when.
     pub deadline: Deadline,
+    /// What pays for it.
+    pub account: Arc<Account>,
     /// Where pieces of the reply go as they arrive.
     pub previews: mpsc::UnboundedSender<Live>,
 }
@@ -56,12 +60,17 @@ impl<P: Ports> Call<P> {
         }
         let mut failed = self.call.failed;
         let mut limit = limits.max_input_tokens;
+        let mut reserved = false;
         loop {
             let rendered = match self.render(limit) {
                 Ok(rendered) => rendered,
                 Err(failure) => return vec![self.failed(failure)],
             };
-            let (sent_text, error) = match self.attempt(&rendered).await {
+            if !reserved && let Err(refused) = self.reserve(&rendered, limits).await {
+                return self.not_reserved(refused);
+            }
+            reserved = true;
+            let (sent_text, error) = match self.attempt(&rendered, limits.price).await {
                 Ok(reply) => {
                     let usage = reply.usage;
                     return match self.let_out(reply).await {
@@ -94,6 +103,34 @@ impl<P: Ports> Call<P> {
         }
     }
 
+    /// Reserves the most that the call may use up, all its attempts together: those that fail before
+    /// they say anything cost little or nothing.
+    async fn reserve(&self, rendered: &Rendered, limits: ModelLimits) -> Result<(), NotReserved> {
+        let ModelLimits { max_output_tokens: output, price, .. } = limits;
+        let most = Most { input: rendered.most_tokens(), output, price };
+        self.account.reserve(&self.ports, &self.call, most).await
+    }
+
+    /// The one place that decides what becomes of a call that its user's day has nothing left for.
+    fn not_reserved(&self, refused: NotReserved) -> Vec<Input> {
+        match refused {
+            NotReserved::UsedUp(failure) => {
+                tracing::info!(call = %self.call.message, bound = failure.detail, "budget used up");
+                // It is made when somebody says so: after a top-up, or the next day.
+                let language = self.run.asked().settings.language;
+                let (code, message) = (failure.code.as_str(), failure.sentence(language));
+                let interrupt = Interrupt { code: code.to_owned(), message };
+                let of = Interrupted::Message(self.call.message.clone());
+                vec![Input::Interrupted { of, interrupt }]
+            }
+            // It stays owed, to whoever reaches the store.
+            NotReserved::Unavailable(error) => {
+                tracing::warn!(%error, call = %self.call.message, "nothing reserved");
+                Vec::new()
+            }
+        }
+    }
+
     /// What the call is taken to cost where nobody knows what it did: all that its request says, and
     /// as much output as the run's calls had on average. `None` if it cannot be made at all.
     #[must_use]
@@ -105,25 +142,38 @@ impl<P: Ports> Call<P> {
         let spent = self.run.spent();
         let calls = u64::from(spent.model_calls.max(1));
         let output_tokens = spent.usage.output_tokens.div_ceil(calls);
-        Some(Usage { input_tokens, output_tokens, ..Usage::default() })
+        Some(Usage { input_tokens, output_tokens, ..Usage::default() }.at(limits.price))
     }
 
-    /// One attempt. An error comes with whether the attempt had sent text.
-    async fn attempt(&self, rendered: &Rendered) -> Result<Reply, (bool, ModelError)> {
+    /// One attempt. An error comes with whether the attempt had sent text. What it cost is decided
+    /// here, and stands in the record from then on.
+    async fn attempt(
+        &self,
+        rendered: &Rendered,
+        price: Option<Price>,
+    ) -> Result<Reply, (bool, ModelError)> {
         let urls = self.run.urls();
         let mut pieces = Pieces::new(&self.call, urls, &self.ports.content().deny);
         let clock = self.ports.clock();
         // Nobody listens any more when the driver has gone; the reply still counts.
         let send = |preview| drop(self.previews.send(Live::Piece(preview)));
         let mut on_delta = |delta: Delta<'_>| {
+            self.account.wrote(&self.call, delta.text.len());
             pieces.take(delta, clock.now_ms()).into_iter().for_each(send);
         };
+        self.account.begins(&self.call);
         match self.ports.model().call(&rendered.request, &mut on_delta).await {
-            Ok(reply) => {
+            Ok(mut reply) => {
+                reply.usage = reply.usage.at(price);
+                self.account.cost(&self.call, &reply.usage);
                 pieces.finish(&reply, clock.now_ms()).into_iter().for_each(send);
                 Ok(expanded(reply, urls))
             }
-            Err(error) => Err((pieces.sent_any(), error)),
+            Err(mut error) => {
+                error.usage = error.usage.at(price);
+                self.account.cost(&self.call, &error.usage);
+                Err((pieces.sent_any(), error))
+            }
         }
     }
 

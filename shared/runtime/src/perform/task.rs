@@ -10,6 +10,7 @@ use djinn_core::status::RunStatus;
 use tokio::sync::mpsc;
 
 use crate::deadline::Deadline;
+use crate::port::admission::Admission;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, NewRun, RunMeta};
@@ -84,7 +85,7 @@ impl<P: Ports> Task<P> {
             Some(meta) => Ok(Some(meta)),
             None => match self.create().await? {
                 Created::Exists(meta) => Ok(Some(*meta)),
-                Created::New | Created::SessionBusy(_) => Ok(None),
+                Created::New | Created::SessionBusy(_) | Created::TooMany(_) => Ok(None),
             },
         }
     }
@@ -97,7 +98,8 @@ impl<P: Ports> Task<P> {
             .map_err(|error| StoreError::Unreadable(error.to_string()))?;
         let (journal, record) = Journal::open(self.asked.clone(), 0, write, now_ms);
         let expires_at_s = journal_expiry_s(self.ports.settings(), journal.run());
-        self.ports.store().create(&self.key, &NewRun { record, lease: None, expires_at_s }).await
+        let new = NewRun { record, lease: None, expires_at_s, admission: Admission::default() };
+        self.ports.store().create(&self.key, &new).await
     }
 
     /// Drives the task until it has ended or its time here is up.

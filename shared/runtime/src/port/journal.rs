@@ -7,6 +7,8 @@ use djinn_core::journal::Record;
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 
+use super::admission::{Admission, TooMany};
+use super::budget::{DayChange, DayKey};
 use super::{RunKey, StoreError};
 
 /// A session of a tenant.
@@ -82,6 +84,8 @@ pub struct NewRun {
     pub lease: Option<Lease>,
     /// When its records may be deleted, Unix seconds.
     pub expires_at_s: i64,
+    /// What its user may have; of no interest for a task.
+    pub admission: Admission,
 }
 
 /// What came of creating a run.
@@ -93,6 +97,8 @@ pub enum Created {
     Exists(Box<RunMeta>),
     /// The session is still answering this run.
     SessionBusy(RunId),
+    /// Its user has started too many, or has too many at work.
+    TooMany(TooMany),
 }
 
 /// What came of appending a record.
@@ -119,6 +125,10 @@ pub struct RunEnd {
     pub started_at_ms: i64,
     /// What later runs of the session see of it.
     pub exchange: Exchange,
+    /// Whether it was counted among its user's runs at work.
+    pub counted: bool,
+    /// What its last calls came to; one that is settled already is left out.
+    pub settled: Vec<(DayKey, DayChange)>,
 }
 
 /// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
@@ -128,7 +138,8 @@ pub struct RunEnd {
 /// Every write may be made again when its reply was lost: it recognises itself.
 pub trait Journals {
     /// Writes record 0, the run's metadata and the session's active run in one transaction, on the
-    /// condition that neither the run nor another active run of the session exists. A run that has
+    /// condition that neither the run nor another active run of the session exists, and that its user
+    /// is within the bounds of its admission, for which it counts from then on. A run that has
     /// ended, or is gone, is not active, even if the session still names it. A task belongs to no
     /// session: only record 0 and its metadata are written.
     fn create(
@@ -146,8 +157,8 @@ pub trait Journals {
     ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
 
     /// Appends the record that ends the run, and with it, in one transaction, its final status, its
-    /// released lease, its exchange, and the session free again, if this run is its active one. Of a
-    /// task only the status and the lease.
+    /// released lease, its exchange, the session free again, if this run is its active one, the
+    /// place among its user's runs, and what its last calls came to. Of a task only the status and the lease.
     fn end(
         &self,
         key: &RunKey,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use djinn_core::budget::Usage;
+use djinn_core::budget::{Price, Usage};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Reasoning;
 use djinn_core::effect::ToolChoice;
@@ -100,11 +100,15 @@ pub struct ToolResult {
     pub text: String,
 }
 
-/// What limits a request to a role's model.
+/// What limits a request to a role's model, and what it costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelLimits {
     /// Tokens of input it takes.
     pub max_input_tokens: u64,
+    /// Tokens that a reply has at most, thoughts included.
+    pub max_output_tokens: u64,
+    /// What its tokens cost, if that is known.
+    pub price: Option<Price>,
     /// Longest a call may take, from the request to the last byte.
     pub call_timeout: Duration,
 }

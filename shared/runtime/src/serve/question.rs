@@ -13,12 +13,13 @@ use serde_json::json;
 
 use super::feedback::answer_in_chat;
 use super::{Driving, unavailable};
+use crate::port::admission::{Admission, TooMany};
 use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, Lease, NewRun, SessionKey, SessionView};
 use crate::port::model::Model;
 use crate::port::{Ports, RunKey};
-use crate::settings::{journal_expiry_s, milliseconds};
+use crate::settings::{UserLimits, journal_expiry_s, milliseconds};
 
 /// A question, as a verified caller asked it.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,8 +70,8 @@ const CONTINUE: [&str; 2] = ["continue", "继续"];
 /// `holder` names the driver; see [`super::Serving`].
 ///
 /// # Errors
-/// `request_id_reused`, `session_busy` with the run that is active, `store_unavailable`, or what
-/// [`crate::content::Content::pass`] says.
+/// `request_id_reused`, `session_busy` with the run that is active, `rate_limited`, `too_many_runs`,
+/// `store_unavailable`, or what [`crate::content::Content::pass`] says.
 pub async fn open<P: Ports>(
     ports: &P,
     question: Question,
@@ -178,7 +179,9 @@ async fn create<P: Ports>(
     let (journal, first) =
         Journal::open(asked, u64::from(lease.is_some()), first_write(holder, ports)?, now_ms);
     let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
-    let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s };
+    let UserLimits { runs_per_minute, runs_at_once, .. } = ports.settings().user;
+    let admission = Admission { runs_per_minute, runs_at_once };
+    let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s, admission };
     let existing = |run, continued| {
         Ok(Made::Existing { key: RunKey::new(key.tenant.clone(), run), continued })
     };
@@ -189,6 +192,12 @@ async fn create<P: Ports>(
         Created::SessionBusy(active) if is_continue => existing(active, true),
         Created::SessionBusy(active) => {
             Err(Failure::new(ErrorCode::SessionBusy, active.to_string()))
+        }
+        Created::TooMany(TooMany::Started { again_in_s }) => {
+            Err(Failure::new(ErrorCode::RateLimited, again_in_s.to_string()))
+        }
+        Created::TooMany(TooMany::AtWork(most)) => {
+            Err(Failure::new(ErrorCode::TooManyRuns, most.to_string()))
         }
     }
 }

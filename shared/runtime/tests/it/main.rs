@@ -11,6 +11,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod account;
 mod asleep;
 mod compacting;
 mod crash;

@@ -1,5 +1,6 @@
 //! What takes how long: tools at the same time, silence, time-outs, retries.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use djinn_core::settings::RunSettings;
@@ -51,6 +52,18 @@ async fn two_tools_of_three_seconds_take_three_seconds() {
 async fn three_tools_of_two_seconds_at_a_limit_of_two_take_four() {
     let mut sim = calling(3, Duration::from_secs(2), 60_000);
     assert_eq!(tools_take_ms(&mut sim, 2).await, 4_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_calls_of_a_tool_that_takes_one_at_a_time_take_one_after_the_other() {
+    for (bound, tool, takes_ms) in [(1, "work", 6_000), (2, "work", 4_000), (1, "other", 2_000)] {
+        let mut sim = calling(3, Duration::from_secs(2), 60_000);
+        let max_parallel_per_tool = BTreeMap::from([(tool.to_owned(), bound)]);
+        let settings = RunSettings { max_parallel_per_tool, ..RunSettings::default() };
+        let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+        let at_ms = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
+        assert_eq!(at_ms("t2") - at_ms("t1"), takes_ms, "{bound} of {tool}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{Observation, Outcome};
 use djinn_runtime::port::RunKey;
+use djinn_runtime::port::admission::Admission;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{Lease, NewRun, RunEnd, SessionKey};
@@ -113,7 +114,7 @@ impl Run {
         let epoch = lease.as_ref().map_or(0, |lease| lease.epoch);
         let (_, record) =
             Journal::open(self.asked.clone(), epoch, WriteId::new(write)?, self.at_ms);
-        Ok(NewRun { record, lease, expires_at_s: EXPIRY })
+        Ok(NewRun { record, lease, expires_at_s: EXPIRY, admission: Admission::default() })
     }
 
     /// What its end changes.
@@ -128,6 +129,8 @@ impl Run {
                 question: self.asked.question.clone(),
                 answer: format!("The answer to {}", self.asked.request),
             },
+            counted: false,
+            settled: Vec::new(),
         }
     }
 }

@@ -8,7 +8,8 @@ use djinn_core::input::{Asked, Input};
 use djinn_core::journal::{FORMAT, Record};
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::catalog::RunPlace;
+use djinn_runtime::port::admission::{Admission, TooMany, minute_of};
+use djinn_runtime::port::catalog::{RunPlace, UserKey};
 use djinn_runtime::port::journal::{Appended, Created, Lease, NewRun, RunEnd, RunMeta, SessionKey};
 use djinn_runtime::port::lease::{Renewed, Taken};
 use djinn_runtime::port::live::LiveFrom;
@@ -63,12 +64,44 @@ impl State {
                 return Ok(Created::SessionBusy(active));
             }
         }
+        if let Some(too_many) = self.refuses(key, new, asked) {
+            return Ok(Created::TooMany(too_many));
+        }
         self.session_mut(&session).start(key.run.clone());
         let label = (key.tenant.clone(), asked.request.as_str().to_owned());
         self.requests.insert(label, asked.session.clone());
         self.insert(key, new, asked, record);
         self.list(key, new, asked);
         Ok(Created::New)
+    }
+
+    /// Why its user may not start a run, if that is so; one that may is counted.
+    fn refuses(&mut self, key: &RunKey, new: &NewRun, asked: &Asked) -> Option<TooMany> {
+        let at_ms = new.record.at_ms;
+        let user = UserKey { tenant: key.tenant.clone(), user: asked.user.clone() };
+        let started = (user, minute_of(at_ms));
+        let Admission { runs_per_minute, runs_at_once } = new.admission;
+        let count = self.started.get(&started).copied().unwrap_or_default();
+        if runs_per_minute.is_some_and(|most| count >= most) {
+            return Some(TooMany::started(at_ms));
+        }
+        let is_at_work = |(other, run): &(&RunKey, &StoredRun)| {
+            let meta = run.meta.as_ref().map(|stored| &stored.meta);
+            other.task.is_none()
+                && other.tenant == key.tenant
+                && meta.is_some_and(|meta| {
+                    let works = matches!(meta.status, RunStatus::Queued | RunStatus::Running);
+                    meta.user == asked.user && works
+                })
+        };
+        let at_work = self.runs.iter().filter(is_at_work).count();
+        if let Some(most) = runs_at_once.filter(|most| at_work >= *most as usize) {
+            return Some(TooMany::AtWork(most));
+        }
+        if runs_per_minute.is_some() {
+            self.started.insert(started, count + 1);
+        }
+        None
     }
 
     fn insert(&mut self, key: &RunKey, new: &NewRun, asked: &Asked, record: String) {
@@ -112,6 +145,9 @@ impl State {
             }
             if key.task.is_some() {
                 return Ok(appended);
+            }
+            for (day, settled) in &end.settled {
+                self.change_day(day, settled);
             }
             let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
             let place = RunPlace { started_at_ms: end.started_at_ms, run: key.run.clone() };

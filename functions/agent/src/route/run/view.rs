@@ -74,6 +74,7 @@ fn add(
             "output_tokens": spent.usage.output_tokens,
             "cached_tokens": spent.usage.cached_tokens,
             "lost_calls": spent.lost_calls,
+            "micro_usd": spent.usage.micro_usd,
         }),
     );
     if let Some(ending) = ending {
@@ -113,6 +114,7 @@ fn budgeted(budget: &Budget, spent: &Spent, took_ms: u64) -> Value {
     json!({
         "steps": {"limit": budget.steps, "spent": spent.steps},
         "tokens": {"limit": budget.tokens, "spent": spent.tokens()},
+        "micro_usd": {"limit": budget.micro_usd, "spent": spent.usage.micro_usd},
         "wall_ms": {"limit": budget.wall_ms, "spent": took_ms},
     })
 }

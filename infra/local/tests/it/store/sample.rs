@@ -9,6 +9,7 @@ use djinn_core::journal::{FORMAT, Journal, Record};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::RunKey;
+use djinn_runtime::port::admission::Admission;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{Lease, NewRun, RunEnd, SessionKey};
 
@@ -33,7 +34,7 @@ pub(crate) fn key(session: &str, request: &str) -> RunKey {
 
 pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
     let (_, record) = opened(asked(session, request), at_ms);
-    NewRun { record, lease: Some(lease()), expires_at_s: EXPIRY }
+    NewRun { lease: Some(lease()), ..undriven(record) }
 }
 
 /// A task of the run `r` in the session `s`, whose round begins after these words.
@@ -51,7 +52,11 @@ pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
         tainted: false,
     });
     let (_, record) = opened(asked, 5);
-    NewRun { record, lease: None, expires_at_s: EXPIRY }
+    undriven(record)
+}
+
+fn undriven(record: Record) -> NewRun {
+    NewRun { record, lease: None, expires_at_s: EXPIRY, admission: Admission::default() }
 }
 
 fn opened(asked: Asked, at_ms: i64) -> (Journal, Record) {
@@ -109,6 +114,8 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         request: RequestId::new("r").unwrap(),
         started_at_ms,
         exchange: Exchange { question: "q".into(), answer: "a".into() },
+        counted: false,
+        settled: Vec::new(),
     }
 }
 

@@ -44,7 +44,11 @@ impl TaskEnded {
         self.failure.as_ref().is_some_and(|failure| {
             matches!(
                 failure.code,
-                ErrorCode::StepsUsedUp | ErrorCode::TokensUsedUp | ErrorCode::TimeUsedUp
+                ErrorCode::StepsUsedUp
+                    | ErrorCode::TokensUsedUp
+                    | ErrorCode::MoneyUsedUp
+                    | ErrorCode::BudgetUsedUp
+                    | ErrorCode::TimeUsedUp
             )
         })
     }

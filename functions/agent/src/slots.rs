@@ -1,0 +1,184 @@
+//! How many responses one process streams at once.
+//!
+//! On Lambda an environment has one request at a time, so that its one slot is free; the bound is for
+//! processes that serve many.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::settings::{BadSetting, number};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Longest that a request waits for a slot.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// What bounds the streams of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// Responses that are streamed at once, 1-100 000, default 1 024.
+    pub slots: u32,
+    /// Requests that wait for a slot, 0-100 000, default 16; more are refused at once.
+    pub queue: u32,
+}
+
+impl Default for StreamLimits {
+    fn default() -> Self {
+        Self { slots: 1_024, queue: 16 }
+    }
+}
+
+impl StreamLimits {
+    /// Reads `DJINN_STREAM_SLOTS` and `DJINN_STREAM_QUEUE`.
+    ///
+    /// # Errors
+    /// [`BadSetting`] names the variable.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
+        let small = |name, range, default| -> Result<u32, BadSetting> {
+            let given = number(var, name, range)?.and_then(|number| u32::try_from(number).ok());
+            Ok(given.unwrap_or(default))
+        };
+        let Self { slots, queue } = Self::default();
+        Ok(Self {
+            slots: small("DJINN_STREAM_SLOTS", 1..=100_000, slots)?,
+            queue: small("DJINN_STREAM_QUEUE", 0..=100_000, queue)?,
+        })
+    }
+}
+
+/// The slots of a process.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    limits: StreamLimits,
+    free: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+/// A slot; whoever drops it frees it.
+#[derive(Debug)]
+pub(crate) struct Slot(
+    #[allow(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit,
+);
+
+impl Slots {
+    pub(crate) fn new(limits: StreamLimits) -> Self {
+        let free = Arc::new(Semaphore::new(limits.slots as usize));
+        Self { limits, free, waiting: AtomicUsize::new(0) }
+    }
+
+    /// Takes a slot, waiting for one if there is room among those who wait. They are served in the order
+    /// they came, and hear nothing until then.
+    ///
+    /// # Errors
+    /// `too_many_streams` after five seconds, or at once if too many wait already.
+    pub(crate) async fn take(&self, clock: &impl Clock) -> Result<Slot, Failure> {
+        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+            return Ok(Slot(permit));
+        }
+        let Some(_place) = self.queue() else { return Err(self.full()) };
+        let wait = async {
+            match Arc::clone(&self.free).acquire_owned().await {
+                Ok(permit) => Slot(permit),
+                // Nobody closes it.
+                Err(_) => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            slot = wait => Ok(slot),
+            () = clock.sleep(WAIT) => Err(self.full()),
+        }
+    }
+
+    fn queue(&self) -> Option<Place<'_>> {
+        let most = self.limits.queue as usize;
+        let one_more = |waiting| (waiting < most).then_some(waiting + 1);
+        let joined = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        joined.is_ok().then(|| Place(&self.waiting))
+    }
+
+    fn full(&self) -> Failure {
+        Failure::new(ErrorCode::TooManyStreams, self.limits.slots.to_string())
+    }
+}
+
+/// A place among those who wait.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_testkit::clock::ManualClock;
+    use futures::FutureExt as _;
+
+    fn slots(slots: u32, queue: u32) -> Slots {
+        Slots::new(StreamLimits { slots, queue })
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_gets_the_slot_that_becomes_free_in_turn() {
+        let (slots, clock) = (slots(1, 2), ManualClock::new());
+        let first = slots.take(&clock).await.unwrap();
+        let mut second = Box::pin(slots.take(&clock));
+        let mut third = Box::pin(slots.take(&clock));
+        assert!((&mut second).now_or_never().is_none() && (&mut third).now_or_never().is_none());
+        drop(first);
+        assert!((&mut third).now_or_never().is_none(), "it jumped the queue");
+        let second = second.now_or_never().unwrap().unwrap();
+        drop(second);
+        assert!(third.now_or_never().unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn five_seconds_are_waited_and_no_more_than_the_queue_wait() {
+        let (slots, clock) = (slots(2, 1), ManualClock::new());
+        let taken = [slots.take(&clock).await.unwrap(), slots.take(&clock).await.unwrap()];
+        let mut waiting = Box::pin(slots.take(&clock));
+        assert!((&mut waiting).now_or_never().is_none());
+        let refused = slots.take(&clock).now_or_never().unwrap().unwrap_err();
+        assert_eq!(refused, Failure::new(ErrorCode::TooManyStreams, "2"));
+        assert_eq!(refused.retry_after_s(), Some(5));
+        clock.advance(WAIT - Duration::from_millis(1));
+        assert!((&mut waiting).now_or_never().is_none());
+        clock.advance(Duration::from_millis(1));
+        assert_eq!(waiting.now_or_never().unwrap().unwrap_err(), refused);
+        // Its place among those who wait is free, and so is a slot whose response has ended.
+        assert!(slots.take(&clock).now_or_never().is_none());
+        drop(taken);
+        assert!(slots.take(&clock).now_or_never().unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn whoever_goes_away_leaves_the_queue_to_others() {
+        let (slots, clock) = (slots(1, 1), ManualClock::new());
+        let taken = slots.take(&clock).await.unwrap();
+        let mut gone = Box::pin(slots.take(&clock));
+        assert!((&mut gone).now_or_never().is_none());
+        drop(gone);
+        let mut waiting = Box::pin(slots.take(&clock));
+        assert!((&mut waiting).now_or_never().is_none());
+        drop(taken);
+        assert!(waiting.now_or_never().unwrap().is_ok());
+    }
+
+    #[test]
+    fn slots_and_queue_are_settings() {
+        let set = |name: &'static str, value: &'static str| {
+            StreamLimits::from_vars(&move |asked| (asked == name).then(|| value.to_owned()))
+        };
+        assert_eq!(set("", ""), Ok(StreamLimits { slots: 1_024, queue: 16 }));
+        assert_eq!(set("DJINN_STREAM_SLOTS", "16").map(|limits| limits.slots), Ok(16));
+        assert_eq!(set("DJINN_STREAM_QUEUE", "0").map(|limits| limits.queue), Ok(0));
+        let error = set("DJINN_STREAM_SLOTS", "0").unwrap_err().to_string();
+        assert_eq!(error, "DJINN_STREAM_SLOTS must be a whole number from 1 to 100000, got `0`");
+    }
+}

@@ -1,0 +1,53 @@
+//! `USER#<user>` / `MINUTE#<minute>`: how many runs a user started in a minute.
+
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::catalog::UserKey;
+use serde::{Deserialize, Serialize};
+
+use super::read;
+use crate::table::{Attributes, Key, MINUTE, user_partition};
+
+/// A minute. It is made and changed by updates within the transactions of runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MinuteItem {
+    pub(crate) runs: u32,
+    pub(crate) expires: i64,
+}
+
+impl MinuteItem {
+    /// `minute` counts from the beginning of 1970.
+    pub(crate) fn key(user: &UserKey, minute: i64) -> Key {
+        Key::new(user_partition(&user.tenant, &user.user), format!("{MINUTE}#{minute}"))
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::{sample, write};
+    use crate::table::Item;
+    use proptest::prelude::*;
+
+    fn key() -> Key {
+        let user = UserKey { tenant: sample::tenant(), user: sample::user() };
+        MinuteItem::key(&user, 29_920_320)
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(runs in any::<u32>(), expires in any::<i64>()) {
+            let item = MinuteItem { runs, expires };
+            let stored = write(key(), &item).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Minute(item))));
+        }
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        assert!(MinuteItem::from_item(key().attributes()).is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! What models cost: `prices.json`, and what a deployment says instead in `DJINN_PRICES`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use djinn_core::budget::Price;
+
+use crate::settings::SettingsError;
+
+type Table = BTreeMap<String, Price>;
+
+/// List prices of well-known models, by the names their providers give them. A test reads the file,
+/// so it can be read.
+static LISTED: LazyLock<Table> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../prices.json")).unwrap_or_default());
+
+/// The prices of a deployment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Prices(Table);
+
+impl Prices {
+    /// Reads `DJINN_PRICES`: a JSON object of the form of `prices.json`, whose entries come before
+    /// ours.
+    pub(crate) fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
+        const NAME: &str = "DJINN_PRICES";
+        let Some(json) = var(NAME).filter(|json| !json.trim().is_empty()) else {
+            return Ok(Self::default());
+        };
+        let wanted = "must be an object of models, each with `input`, `cached_input` and `output` \
+            in whole millionths of a dollar per million tokens";
+        serde_json::from_str(&json)
+            .map(Self)
+            .map_err(|error| SettingsError::new(NAME, format!("{wanted}: {error}")))
+    }
+
+    /// The price of a model by its provider's name; one with a date at its end has the price of the
+    /// one without, unless it has a price of its own.
+    pub(crate) fn of(&self, model: &str) -> Option<Price> {
+        let listed = |name: &str| self.0.get(name).or_else(|| LISTED.get(name)).copied();
+        listed(model).or_else(|| listed(undated(model)?))
+    }
+}
+
+/// A name without the date at its end: `-20250929` or `-2025-04-14`.
+fn undated(model: &str) -> Option<&str> {
+    let is_date = |end: &&str| end.chars().all(|c| c.is_ascii_digit() || c == '-');
+    let without = |length: usize| {
+        let (name, end) = model.split_at_checked(model.len().checked_sub(length)?)?;
+        let digits = end.chars().filter(char::is_ascii_digit).count();
+        (end.starts_with('-') && is_date(&end) && digits == 8).then_some(name)
+    };
+    without(11).or_else(|| without(9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prices(json: &str) -> Result<Prices, SettingsError> {
+        let json = json.to_owned();
+        Prices::from_vars(&move |name| (name == "DJINN_PRICES").then(|| json.clone()))
+    }
+
+    #[test]
+    fn the_list_can_be_read_and_cached_tokens_never_cost_more() {
+        let listed: Table = serde_json::from_str(include_str!("../prices.json")).unwrap();
+        assert!(listed.contains_key("gpt-4.1") && listed.contains_key("claude-sonnet-5"));
+        for (model, price) in listed {
+            assert!(price.cached_input <= price.input && price.input < price.output, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_found_by_its_name_with_or_without_a_date() {
+        let listed = Prices::default();
+        let price = |model: &str| listed.of(model).map(|price| price.input);
+        assert_eq!(price("gpt-4.1"), Some(2_000_000));
+        assert_eq!(price("gpt-4.1-2025-04-14"), Some(2_000_000));
+        assert_eq!(price("claude-haiku-4-5-20251001"), Some(1_000_000));
+        for unknown in ["gpt-4.1-turbo", "scripted", "", "-20250929", "gpt-4.1-2025-04-1é"] {
+            assert_eq!(price(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_deployments_own_prices_come_first_and_are_checked() {
+        let own = r#"{"gpt-4.1": {"input": 7, "cached_input": 1, "output": 9}}"#;
+        let own = prices(own).unwrap();
+        assert_eq!(own.of("gpt-4.1").map(|price| price.input), Some(7));
+        assert_eq!(own.of("gpt-4.1-2025-04-14").map(|price| price.input), Some(7));
+        assert_eq!(own.of("gpt-4o").map(|price| price.input), Some(2_500_000));
+        assert_eq!(prices(" "), Ok(Prices::default()));
+        for bad in [
+            "[]",
+            r#"{"m": {"input": 0.5, "cached_input": 0, "output": 1}}"#,
+            r#"{"m": {"input": -1, "cached_input": 0, "output": 1}}"#,
+            r#"{"m": {"input": 1, "output": 1}}"#,
+            r#"{"m": {"input": 1, "cached_input": 0, "output": 1, "per": 1000}}"#,
+        ] {
+            let error = prices(bad).unwrap_err().to_string();
+            assert!(error.starts_with("DJINN_PRICES must be an object"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What a user's model calls use up in a day: reserved before each call, settled after it.
+//!
+//! A day has two sums, tokens and money. They hold what calls have cost and what is reserved for those
+//! that are being made, so a call may be made while its user's sums are below their bounds: whoever
+//! passes a bound is the last, and what calls cost in the end passes it by no more than that one call.
+//!
+//! A *payer* (a run or a task) has at most one *hold* for each line of its calls. What a hold comes to is
+//! known when the next call of that line is reserved, and travels with that. A hold that nobody
+//! settles, since its driver died or its run was given up, stays in the sums of its day as if it had
+//! been spent: nobody knows what that call did cost, and less would let crashes overspend. It goes with
+//! its day.
+
+use std::fmt;
+
+use djinn_core::budget::{Price, Usage};
+use djinn_core::id::sha256;
+
+use super::catalog::UserKey;
+use super::{RunKey, StoreError};
+
+/// A user's day.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DayKey {
+    /// Whose.
+    pub user: UserKey,
+    /// Which, in UTC: `2026-11-21`.
+    pub day: String,
+}
+
+impl DayKey {
+    /// The day that a moment is in, Unix milliseconds.
+    #[must_use]
+    pub fn at(user: UserKey, at_ms: i64) -> Self {
+        let date = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1000));
+        let date = date.unwrap_or(time::OffsetDateTime::UNIX_EPOCH).date();
+        let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
+        Self { user, day: format!("{year:04}-{month:02}-{day:02}") }
+    }
+}
+
+/// Tokens, and what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Tokens read and written.
+    pub tokens: u64,
+    /// Millionths of a US dollar.
+    pub micro_usd: u64,
+}
+
+impl Amount {
+    /// What both are together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+        }
+    }
+
+    /// What a call used up, at this price.
+    #[must_use]
+    pub fn of(usage: &Usage, price: Option<Price>) -> Self {
+        Self { tokens: usage.tokens(), micro_usd: usage.at(price).micro_usd }
+    }
+}
+
+/// Who reserves: a line of model calls of a run or a task, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Payer(String);
+
+impl Payer {
+    /// The calls of a run or a task, or those beside them.
+    #[must_use]
+    pub fn of(key: &RunKey, beside: bool) -> Self {
+        let task = key.task.as_ref().map_or("", |task| task.as_str());
+        let hash = sha256(format!("{} {task} {beside}", key.run).as_bytes());
+        Self(hash.chars().take(16).collect())
+    }
+
+    /// 16 hexadecimal digits: more than a day has payers.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Payer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What is reserved for a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// Names the call, and the driver that makes it: no two calls ever have the same name.
+    pub call: String,
+    /// How much.
+    pub amount: Amount,
+    /// When it was reserved, Unix seconds.
+    pub at_s: i64,
+}
+
+/// A change of a user's day: what a payer held is settled, something is reserved, or both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DayChange {
+    /// Who.
+    pub payer: Payer,
+    /// What it holds now.
+    pub held: Option<Hold>,
+    /// What that came to.
+    pub settled: Amount,
+    /// What it is to hold.
+    pub next: Option<Hold>,
+    /// What the day's sums have to be below for that, once the settlement counts.
+    pub bound: Bound,
+}
+
+/// What the sums of a day are bounded by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bound {
+    /// Tokens.
+    pub tokens: Option<u64>,
+    /// Millionths of a US dollar.
+    pub micro_usd: Option<u64>,
+}
+
+impl Bound {
+    /// Whether these sums are below it.
+    #[must_use]
+    pub fn has_room(&self, sums: Amount) -> bool {
+        let below = |sum: u64, bound: Option<u64>| bound.is_none_or(|bound| sum < bound);
+        below(sums.tokens, self.tokens) && below(sums.micro_usd, self.micro_usd)
+    }
+}
+
+/// What came of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DayChanged {
+    /// It is made, by this write or by an earlier one whose reply was lost.
+    Done,
+    /// Nothing is changed: the payer holds something else.
+    Holds(Option<Hold>),
+    /// Nothing is changed: the day's sums are too high.
+    UsedUp {
+        /// What is spent or held.
+        used: Amount,
+        /// What of that is held, and may come to less.
+        held: Amount,
+    },
+}
+
+/// How many holds a day keeps apart at least. Beyond that, those older than [`OLD_HOLD_S`] count as
+/// spent.
+pub const MAX_HOLDS: usize = 200;
+
+/// Seconds after which nobody can be making a call any more.
+pub const OLD_HOLD_S: i64 = 60 * 60;
+
+/// Days of users. Needs `dynamodb:UpdateItem` on the table.
+pub trait Budgets {
+    /// Changes a day, in one step.
+    fn change_day(
+        &self,
+        day: &DayKey,
+        change: &DayChange,
+    ) -> impl Future<Output = Result<DayChanged, StoreError>> + Send;
+
+    /// The sums of a day: what was spent, and what is held. Strongly consistent.
+    fn day(&self, day: &DayKey) -> impl Future<Output = Result<Amount, StoreError>> + Send;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::id::{RunId, TaskId, TenantId, UserId};
+
+    #[test]
+    fn a_day_begins_at_midnight_in_utc() {
+        let user =
+            || UserKey { tenant: TenantId::new("t").unwrap(), user: UserId::new("u").unwrap() };
+        let day = |at_ms| DayKey::at(user(), at_ms).day;
+        assert_eq!(day(1_795_219_199_999), "2026-11-20");
+        assert_eq!(day(1_795_219_200_000), "2026-11-21");
+    }
+
+    #[test]
+    fn every_line_of_calls_pays_for_itself() {
+        let run = RunId::new(format!("run_{}", "0".repeat(32))).unwrap();
+        let key = RunKey::new(TenantId::new("t").unwrap(), run);
+        let task = key.with_task(TaskId::of(1, 1));
+        let payers = [(&key, false), (&key, true), (&task, false), (&task, true)];
+        let mut payers: Vec<_> = payers.map(|(key, beside)| Payer::of(key, beside)).into();
+        payers.dedup();
+        assert_eq!(payers.len(), 4);
+        assert!(payers.iter().all(|payer| payer.as_str().len() == 16));
+    }
+}

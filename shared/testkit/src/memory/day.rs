@@ -1,0 +1,83 @@
+//! Days of users.
+
+use std::collections::BTreeMap;
+
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::budget::{
+    Amount, Bound, Budgets, DayChange, DayChanged, DayKey, Hold, MAX_HOLDS, OLD_HOLD_S, Payer,
+};
+
+use super::{MemoryStore, OpKind, State};
+
+/// What a user's calls used up in a day, and what is reserved.
+#[derive(Default)]
+pub(super) struct StoredDay {
+    tokens: i128,
+    micro_usd: i128,
+    holds: BTreeMap<Payer, Hold>,
+}
+
+impl State {
+    pub(super) fn change_day(&mut self, key: &DayKey, change: &DayChange) -> DayChanged {
+        let day = self.days.entry(key.clone()).or_default();
+        let stored = day.holds.get(&change.payer);
+        if stored == change.next.as_ref() && stored != change.held.as_ref() {
+            return DayChanged::Done;
+        }
+        if stored != change.held.as_ref() {
+            return DayChanged::Holds(stored.cloned());
+        }
+        let of = |hold: &Option<Hold>| hold.as_ref().map(|hold| hold.amount).unwrap_or_default();
+        let (held, next) = (of(&change.held), of(&change.next));
+        let sum = |sum: i128, part: fn(Amount) -> u64| {
+            sum - i128::from(part(held)) + i128::from(part(change.settled))
+        };
+        let tokens = sum(day.tokens, |amount| amount.tokens);
+        let micro_usd = sum(day.micro_usd, |amount| amount.micro_usd);
+        let Bound { tokens: most_tokens, micro_usd: most_micro_usd } = change.bound;
+        let passes = |sum: i128, most: Option<u64>| most.is_some_and(|most| sum >= most.into());
+        if change.next.is_some()
+            && (passes(tokens, most_tokens) || passes(micro_usd, most_micro_usd))
+        {
+            let held = |sum: Amount, hold: &Hold| sum.plus(hold.amount);
+            let held = day.holds.values().fold(Amount::default(), held);
+            return DayChanged::UsedUp { used: day.amount(), held };
+        }
+        day.tokens = tokens + i128::from(next.tokens);
+        day.micro_usd = micro_usd + i128::from(next.micro_usd);
+        match &change.next {
+            Some(hold) => {
+                day.holds.insert(change.payer.clone(), hold.clone());
+                day.forget_old(hold.at_s);
+            }
+            None => drop(day.holds.remove(&change.payer)),
+        }
+        DayChanged::Done
+    }
+}
+
+impl StoredDay {
+    fn amount(&self) -> Amount {
+        let whole = |sum: i128| u64::try_from(sum).unwrap_or_default();
+        Amount { tokens: whole(self.tokens), micro_usd: whole(self.micro_usd) }
+    }
+
+    fn forget_old(&mut self, now_s: i64) {
+        if self.holds.len() > MAX_HOLDS {
+            self.holds.retain(|_, hold| hold.at_s > now_s - OLD_HOLD_S);
+        }
+    }
+}
+
+impl Budgets for MemoryStore {
+    async fn change_day(&self, day: &DayKey, change: &DayChange) -> Result<DayChanged, StoreError> {
+        let act = |state: &mut State| Ok(state.change_day(day, change));
+        self.perform(OpKind::ChangeDay, None, None, act).await
+    }
+
+    async fn day(&self, day: &DayKey) -> Result<Amount, StoreError> {
+        let act =
+            |state: &mut State| Ok(state.days.get(day).map(StoredDay::amount).unwrap_or_default());
+        self.perform(OpKind::Day, None, None, act).await
+    }
+}
