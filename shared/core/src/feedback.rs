@@ -12,10 +12,14 @@ pub use settings::{Answering, CostThreshold, FeedbackChange, FeedbackSettings, M
 
 use crate::code::ErrorCode;
 use crate::id::{CallId, FeedbackId, MessageId, TaskId, UserId, sha256};
+use crate::plan::PLANNING_TOOL;
 use crate::tool::{EffectClass, OfferedTool, Risk, canonical};
 
 /// Bytes of what a person says in an answer.
 pub const MAX_WORDS: usize = 16 * 1024;
+
+/// The tool by which a model asks for what is missing. It is answered by a person and by nobody else.
+pub const ASK_USER: &str = "ask_user";
 
 /// Bytes of what a tool or a provider says of an interrupt.
 pub const MAX_INTERRUPT: usize = 1_000;
@@ -122,6 +126,10 @@ pub enum Why {
     Risk,
     /// The calls of its turn may cost more than the settings allow.
     Cost,
+    /// The settings have plans shown before they begin.
+    Plan,
+    /// The model asks for what is missing.
+    Clarification,
     /// It sends data out and cannot be taken back, and the run has read text that anybody may have
     /// written.
     Untrusted,
@@ -292,6 +300,12 @@ pub fn reasons(
     arguments: &Map<String, Value>,
     tainted: bool,
 ) -> Vec<Why> {
+    match tool.name.as_str() {
+        ASK_USER => return vec![Why::Clarification],
+        // One that is carried out at once never comes here.
+        PLANNING_TOOL => return vec![Why::Plan],
+        _ => {}
+    }
     let mut why = Vec::new();
     if tainted && settings.guard && tool.effect == EffectClass::Once && tool.declared.sends_out {
         why.push(Why::Untrusted);

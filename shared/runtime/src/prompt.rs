@@ -78,6 +78,8 @@ fragments! {
     TOOL_FILE = "tool/file_tool", 3_000;
     /// What the planner is told about `planning`.
     TOOL_PLANNING = "tool/planning", 3_000;
+    /// What a model is told about `ask_user`.
+    TOOL_ASK_USER = "tool/ask_user", 2_000;
     /// A file was written.
     FILE_WRITTEN = "tool/file_written", 1_000;
     /// A part of a file.

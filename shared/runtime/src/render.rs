@@ -10,7 +10,9 @@ mod record;
 mod summary;
 
 use djinn_core::context::TooLong;
+use djinn_core::conversation::Item;
 use djinn_core::effect::{ModelCall, ToolChoice};
+use djinn_core::feedback::ASK_USER;
 use djinn_core::file::ProductFile;
 use djinn_core::input::Dropped;
 use djinn_core::run::Run;
@@ -49,6 +51,8 @@ pub struct Rendered {
 
 /// Bytes of text that are one token at least, in the languages that we know.
 const BYTES_OF_A_TOKEN: u64 = 3;
+/// How often a model may ask the user for what is missing.
+const MAX_QUESTIONS: usize = 3;
 
 /// Tokens that a provider adds around each text, rounded up.
 const OVERHEAD: u64 = 16;
@@ -87,9 +91,11 @@ pub fn request(
 ) -> Result<Rendered, TooLong> {
     let run = &*run.seen();
     let language = run.asked().settings.language;
+    let asks = || may_ask(run).then(|| plan::ask_user_tool(prompts, language));
     let own = match call.role {
-        Role::Planner => vec![planning_tool(prompts, language)],
-        Role::React | Role::Executor | Role::Employees => tools.to_vec(),
+        Role::Planner => [planning_tool(prompts, language)].into_iter().chain(asks()).collect(),
+        Role::React => tools.iter().cloned().chain(asks()).collect(),
+        Role::Executor | Role::Employees => tools.to_vec(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
     let offered = own.iter().map(ToolSpec::offered).collect();
@@ -115,6 +121,17 @@ pub fn request(
         tool_choice,
     };
     Ok(Rendered { request, offered, dropped, tokens })
+}
+
+/// Whether the model may ask the user: before anything else was done.
+fn may_ask(run: &Run) -> bool {
+    let is_first = |item: &Item| match item {
+        Item::Turn(turn) => turn.calls.iter().all(|(call, _)| call.tool == ASK_USER),
+        Item::Note(_) | Item::Said(_) => true,
+        Item::Round { .. } => false,
+    };
+    let items = &run.conversation().items;
+    run.asked().settings.feedback.clarify && items.len() < MAX_QUESTIONS && items.iter().all(is_first)
 }
 
 /// What an agent in its loop is told besides its conversation.

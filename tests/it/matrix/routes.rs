@@ -51,6 +51,42 @@ pub(super) const ROUTES: &[Route] = &[
             case(&["run"], "/runs/{own}/events?after={id}:0", Sent::Nothing, 400),
         ],
     ),
+    ("GET", "/runs/{run}/audit", &[case(LABELS, "/runs/{id}/audit", Sent::Nothing, 404)]),
+    (
+        "POST",
+        "/runs/{run}/messages",
+        &[case(LABELS, "/runs/{id}/messages", Sent::Json(r#"{"text": "Mine"}"#), 404)],
+    ),
+    (
+        "PATCH",
+        "/runs/{run}/plan",
+        &[case(
+            LABELS,
+            "/runs/{id}/plan",
+            Sent::Json(r#"{"version": 1, "steps": [{"details": "Mine"}]}"#),
+            404,
+        )],
+    ),
+    (
+        "POST",
+        "/api/feedback/{request}",
+        &[case(
+            LABELS,
+            "/api/feedback/{id}",
+            Sent::Json(r#"{"feedbackId": "t1.c1", "feedback": "confirm"}"#),
+            404,
+        )],
+    ),
+    (
+        "GET",
+        "/api/feedback/pending/{request}",
+        &[case(LABELS, "/api/feedback/pending/{id}", Sent::Nothing, 404)],
+    ),
+    (
+        "DELETE",
+        "/api/feedback/{request}/{feedback}",
+        &[case(LABELS, "/api/feedback/{id}/t1.c1", Sent::Nothing, 404)],
+    ),
     ("POST", "/runs/{run}/stop", &[case(LABELS, "/runs/{id}/stop", Sent::Nothing, 404)]),
     ("GET", "/sessions/{session}", &[case(LABELS, "/sessions/{id}", Sent::Nothing, 404)]),
     ("DELETE", "/sessions/{session}", &[case(LABELS, "/sessions/{id}", Sent::Nothing, 404)]),

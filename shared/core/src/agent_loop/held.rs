@@ -2,7 +2,9 @@
 
 use super::open::completed;
 use super::{AgentLoop, Observed, Stage};
-use crate::feedback::{About, Answer, Ask, Estimate, Interrupt, Why, digest, reasons, risk};
+use crate::feedback::{
+    ASK_USER, About, Answer, Ask, Estimate, Interrupt, Why, digest, reasons, risk,
+};
 use crate::id::{CallId, FeedbackId};
 use crate::input::Finish;
 use crate::settings::RunSettings;
@@ -70,6 +72,14 @@ impl AgentLoop {
         asks
     }
 
+    /// A call of the open turn that has no outcome.
+    #[must_use]
+    pub fn open(&self, call: &CallId) -> Option<&Call> {
+        let Stage::Acting(turn) = &self.stage else { return None };
+        let open = turn.calls.iter().find(|open| open.call.id == *call && open.is_due())?;
+        Some(&open.call)
+    }
+
     /// A tool stopped in the middle of a call: what a person is asked, or nothing if nobody waits for
     /// that call.
     pub fn interrupted(&mut self, call: &CallId, interrupt: &Interrupt) -> Option<Ask> {
@@ -103,7 +113,12 @@ impl AgentLoop {
         let open = turn.calls.iter_mut().find(|open| open.held.as_ref() == Some(feedback))?;
         open.held = None;
         let mut observed = Observed::default();
+        let asks_user = open.call.tool == ASK_USER;
         let outcome = match answer {
+            // To a question, consent is an answer.
+            Answer::Confirm | Answer::Modify { .. } if asks_user => {
+                Outcome::Failed { reason: FailReason::Answered, detail: "yes".to_owned() }
+            }
             Answer::Confirm => return Some(observed),
             Answer::Modify { arguments } => {
                 open.call.arguments = Arguments::Parsed(arguments.clone());

@@ -30,6 +30,11 @@ pub struct FeedbackSettings {
     /// Whether a run that has read untrusted text is held before it sends data out by a call that
     /// cannot be repeated (default yes, also where `enabled` is not set).
     pub guard: bool,
+    /// Whether a plan is shown before its first step begins: to be accepted, changed or rejected
+    /// (default no).
+    pub confirm_plan: bool,
+    /// Whether a model may ask for what is missing before it plans or works (default no).
+    pub clarify: bool,
 }
 
 impl Default for FeedbackSettings {
@@ -44,6 +49,8 @@ impl Default for FeedbackSettings {
             risk: Risk::Medium,
             cost: CostThreshold::default(),
             guard: true,
+            confirm_plan: false,
+            clarify: false,
         }
     }
 }
@@ -82,6 +89,9 @@ pub struct FeedbackChange {
     #[serde(alias = "costThreshold", alias = "cost-threshold")]
     cost_threshold: Option<CostThreshold>,
     guard: Option<bool>,
+    #[serde(alias = "confirmPlan", alias = "confirm-plan")]
+    confirm_plan: Option<bool>,
+    clarify: Option<bool>,
 }
 
 /// The longest time-out, in seconds: a year.
@@ -118,6 +128,8 @@ impl FeedbackChange {
             risk: self.risk.unwrap_or(to.risk),
             cost: self.cost_threshold.unwrap_or(to.cost),
             guard: self.guard.unwrap_or(to.guard),
+            confirm_plan: self.confirm_plan.unwrap_or(to.confirm_plan),
+            clarify: self.clarify.unwrap_or(to.clarify),
         }
     }
 
@@ -126,8 +138,10 @@ impl FeedbackChange {
     #[must_use]
     pub fn tightened(self, of: FeedbackSettings) -> FeedbackSettings {
         let guard = of.guard || self.guard.unwrap_or_default();
+        let confirm_plan = of.confirm_plan || self.confirm_plan.unwrap_or_default();
+        let clarify = self.clarify.unwrap_or(of.clarify);
         if !of.enabled {
-            return FeedbackSettings { guard, ..self.applied(of) };
+            return FeedbackSettings { guard, confirm_plan, ..self.applied(of) };
         }
         let with = |known: BTreeSet<String>, more: Option<BTreeSet<String>>| {
             known.into_iter().chain(more.into_iter().flatten()).collect()
@@ -148,6 +162,8 @@ impl FeedbackChange {
                 api: cost.api.min(own.api),
             },
             guard,
+            confirm_plan,
+            clarify,
         }
     }
 }

@@ -68,6 +68,11 @@ impl Asking {
         self.held.as_ref() == Some(message)
     }
 
+    /// Whether the model call that is next waits for a person.
+    pub(super) fn holds_any(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// What is owed because of it.
     pub(super) fn due(&self) -> Vec<Effect> {
         let asks = self.pending.values().map(|ask| {
@@ -111,7 +116,9 @@ impl Asking {
         let asks = self.pending.values().filter(|ask| ask.id.as_str().starts_with(&group));
         let asks: Vec<Ask> = match answered.answer {
             Answer::Modify { .. } => Vec::new(),
-            _ => asks.cloned().collect(),
+            Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => {
+                asks.cloned().collect()
+            }
         };
         if !asks.is_empty() {
             return Ok(asks);
@@ -288,6 +295,15 @@ impl Run {
     fn go_on_after(&mut self, ask: &Ask, answer: &Answer, at_ms: i64) -> Vec<(String, Event)> {
         match &ask.about {
             About::Call { .. } | About::CallInterrupted { .. } => {
+                if let Phase::PlanSolving(solving) = &mut self.phase {
+                    let answered = solving.answered(ask, answer, &self.asked.settings);
+                    if let Some(plan) = solving.plan() {
+                        self.plan_file.is_now(plan);
+                    }
+                    return answered
+                        .map(|(observed, then)| self.go_on(observed, then, at_ms))
+                        .unwrap_or_default();
+                }
                 let answered = self.agent().and_then(|agent| agent.answered(&ask.id, answer));
                 answered.map(|observed| self.observe(observed, at_ms)).unwrap_or_default()
             }

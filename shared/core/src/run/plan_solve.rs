@@ -9,6 +9,7 @@ use crate::code::ErrorCode;
 use crate::conversation::{Item, Note, Turn};
 use crate::effect::{Dispatch, Effect};
 use crate::entry::Event;
+use crate::feedback::{Answer, Ask};
 use crate::id::TaskId;
 use crate::input::{ModelReplied, TaskEnded, TaskReport};
 use crate::plan::{PLANNING_TOOL, Plan, PlanCommand, StepId, StepStatus};
@@ -167,11 +168,47 @@ impl PlanSolve {
     ) -> (Observed, Then) {
         let max_steps = settings.plan.max_steps as usize;
         self.turns += 1;
+        let shown_first = settings.feedback.confirm_plan && self.plan.is_none();
         let mut plan = self.plan.clone();
         let mut finished = false;
-        let mut observed = self
-            .planner
-            .replied(replied, settings, |call| planned(call, &mut plan, max_steps, &mut finished));
+        let observed = self.planner.replied(replied, settings, |call| {
+            // A plan that people are shown first is carried out when they have answered.
+            let first = shown_first && call.tool == PLANNING_TOOL;
+            if first { None } else { planned(call, &mut plan, max_steps, &mut finished) }
+        });
+        self.went_on(observed, plan, finished, replied.message.as_str())
+    }
+
+    /// Takes a person's answer about a plan that they were shown, or another call of the planner's.
+    pub(super) fn answered(
+        &mut self,
+        ask: &Ask,
+        answer: &Answer,
+        settings: &RunSettings,
+    ) -> Option<(Observed, Then)> {
+        let mut observed = self.planner.answered(&ask.id, answer)?;
+        let mut plan = self.plan.clone();
+        let mut finished = false;
+        let (call, tool, _) = ask.about.call()?;
+        if tool == PLANNING_TOOL
+            && let Some(open) = self.planner.open(call).cloned()
+        {
+            let max_steps = settings.plan.max_steps as usize;
+            let outcome = planned(&open, &mut plan, max_steps, &mut finished)?;
+            observed = self.planner.returned(call, &outcome)?;
+        }
+        let name = format!("{call}.answered");
+        Some(self.went_on(observed, plan, finished, &name))
+    }
+
+    /// What follows from a turn of the planner's, complete or not: `name` names it in entries.
+    fn went_on(
+        &mut self,
+        mut observed: Observed,
+        plan: Option<Plan>,
+        finished: bool,
+        name: &str,
+    ) -> (Observed, Then) {
         let changed = plan != self.plan;
         self.plan = plan;
         if observed.items.is_empty() {
@@ -193,7 +230,7 @@ impl PlanSolve {
         let tasks = if then == Then::GoOn { self.start_ready() } else { Vec::new() };
         if let Some(plan) = self.plan.as_ref().filter(|_| changed || !tasks.is_empty()) {
             let event = Event::PlanChanged { plan: plan.clone() };
-            observed.events.push((format!("{}.plan", replied.message), event));
+            observed.events.push((format!("{name}.plan"), event));
         }
         observed.events.extend(tasks);
         (observed, then)

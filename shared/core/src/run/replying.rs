@@ -27,7 +27,8 @@ impl Run {
     pub(super) fn resumed(&mut self, epoch: u64, at_ms: i64) -> Vec<(String, Event)> {
         let mut events = vec![(format!("resumed.{epoch}"), Event::RunResumed { epoch })];
         self.employees.resumed();
-        if self.compacting.resumed() {
+        // One that waits for a person took nobody down.
+        if self.asking.holds_any() || self.compacting.resumed() {
             return events;
         }
         let observed = match &mut self.phase {
@@ -35,7 +36,7 @@ impl Run {
             Phase::PlanSolving(solving) => solving.resumed(),
             Phase::Summarizing(summarizing) => {
                 summarizing.attempts.crashes += 1;
-                (summarizing.attempts.crashes < MAX_CRASHES).then(|| Observed::default())
+                (summarizing.attempts.crashes < MAX_CRASHES).then(Observed::default)
             }
             Phase::Ended(_) => None,
         };

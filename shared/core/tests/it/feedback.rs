@@ -5,14 +5,16 @@ use djinn_core::conversation::Item;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
 use djinn_core::feedback::{
-    Answer, Answered, Estimate, FeedbackSettings, Interrupt, Why, digest, reasons, risk,
+    ASK_USER, Answer, Answered, Estimate, FeedbackSettings, Interrupt, Why, digest, reasons, risk,
 };
 use djinn_core::id::{CallId, FeedbackId, MessageId, UserId, sha256};
 use djinn_core::input::{Asked, Input, Interrupted, PlanEdited, Said};
 use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{Declared, EffectClass, Harmless, OfferedTool, Risk, canonical};
+use djinn_core::tool::{
+    Declared, EffectClass, FailReason, Harmless, OfferedTool, Outcome, Risk, canonical,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{machine, story};
@@ -346,6 +348,68 @@ fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
     let ids: Vec<_> = events.iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(ids, ["edit.e1", "s4.1.start"], "what is ready begins");
     assert_eq!(run.running_tasks().len(), 2);
+}
+
+/// A plan that people are shown before it begins.
+fn shown() -> Run {
+    let mut asked = story::asked_to_plan("why?");
+    asked.settings.feedback.confirm_plan = true;
+    let (mut run, _) = Run::start(asked, 0);
+    let plan = json!({"command": "create", "steps": ["a", "b"], "depends_on": [[], []]});
+    run.next(&story::planned("t1", &plan), 0).unwrap();
+    assert_eq!(run.status(), RunStatus::Paused);
+    assert_eq!(run.asks().next().unwrap().why, [Why::Plan]);
+    assert!(run.plan().is_none() && run.running_tasks().is_empty(), "nothing has begun");
+    run
+}
+
+fn says(run: &mut Run, answer: Answer) -> Vec<String> {
+    let entries = run.next(&Input::HumanAnswered(Box::new(answered("t1.c1", answer))), 0).unwrap();
+    entries.into_iter().map(|entry| entry.id).collect()
+}
+
+#[test]
+fn a_plan_is_accepted_changed_or_rejected_before_it_begins() {
+    let mut accepted = shown();
+    let ids = says(&mut accepted, Answer::Confirm);
+    let begun = ["s1.1.start", "s2.1.start"];
+    assert_eq!(ids, ["t1.c1.answered", "t1.c1.result", "t1.c1.answered.plan", begun[0], begun[1]]);
+    assert_eq!(accepted.running_tasks().len(), 2);
+
+    let mut changed = shown();
+    let plan = json!({"command": "create", "steps": ["c"]});
+    says(&mut changed, Answer::Modify { arguments: plan.as_object().unwrap().clone() });
+    assert_eq!(changed.plan().unwrap().steps()[0].details, "c");
+
+    for answer in [Answer::Skip, Answer::Say { words: "Only gold.".to_owned() }] {
+        let mut rejected = shown();
+        assert_eq!(says(&mut rejected, answer), ["t1.c1.answered", "t1.c1.result"]);
+        assert_eq!(owed(&rejected), ["model:t2"], "the planner makes another");
+    }
+}
+
+#[test]
+fn a_question_of_the_models_is_answered_by_a_person_alone() {
+    let question = |mut replied: Input| {
+        if let Input::ModelReplied(replied) = &mut replied {
+            replied.offered.push(OfferedTool { name: ASK_USER.to_owned(), ..tool(Declared::default()) });
+        }
+        replied
+    };
+    for (answer, detail) in [
+        (Answer::Say { words: "The blue one.".to_owned() }, "The blue one."),
+        (Answer::Confirm, "yes"),
+    ] {
+        let (mut run, _) = Run::start(story::asked("why?"), 0);
+        let asks = json!({"questions": ["Which one?"]});
+        run.next(&question(story::replied("t1", "", &[(ASK_USER, asks)])), 0).unwrap();
+        assert_eq!((run.status(), owed(&run)), (RunStatus::Paused, vec!["ask:t1.c1".into(), "| paused".into()]));
+        says(&mut run, answer);
+        assert_eq!(owed(&run), ["model:t2"]);
+        let Item::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
+        let told = Outcome::Failed { reason: FailReason::Answered, detail: detail.to_owned() };
+        assert_eq!(turn.calls[0].1, told);
+    }
 }
 
 #[test]

@@ -263,6 +263,7 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
     (runs, long, prop_oneof![Just(None), dice.prop_map(Some)], any::<bool>()).prop_map(
         |((mut asked, inputs), tokens, dice, approval)| {
             asked.settings.feedback.enabled = approval;
+            asked.settings.feedback.confirm_plan = approval;
             let inputs = inputs.into_iter().map(feedback::with_declared).collect();
             story::with_history(&mut asked, tokens, WINDOW);
             asked.settings.context.keep_turns = 2;

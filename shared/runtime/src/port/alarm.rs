@@ -3,7 +3,7 @@
 use super::{RunKey, StoreError};
 
 /// Recurring alarms: they invoke the executor, which does nothing while a lease is live. Needs
-/// `scheduler:CreateSchedule`, `DeleteSchedule` on the schedule group, and `iam:PassRole` on its
+/// `scheduler:CreateSchedule`, `UpdateSchedule`, `DeleteSchedule` on the schedule group, and `iam:PassRole` on its
 /// role.
 pub trait Alarms: Send + Sync {
     /// Makes the run's recurring alarm. No effect if it exists.

@@ -1,6 +1,7 @@
 //! Plans and tasks as models read them, and the planner's tool.
 
 use djinn_core::context::level;
+use djinn_core::feedback::ASK_USER;
 use djinn_core::input::{TaskAsked, TaskReport};
 use djinn_core::plan::{PLANNING_TOOL, Plan, Step, StepStatus};
 use djinn_core::settings::Language;
@@ -46,6 +47,27 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
         name: PLANNING_TOOL.to_owned(),
         description: words.description,
         schema: json!({"type": "object", "properties": properties, "required": ["command"]}),
+        effect: EffectClass::Read,
+        declared: Declared::default(),
+        timeout_ms: 0,
+        visible: false,
+    }
+}
+
+/// The tool by which a model asks for what is missing. A person answers it.
+pub(crate) fn ask_user_tool(prompts: &Prompts, language: Language) -> ToolSpec {
+    let mut words = prompts.tool(language, prompt::TOOL_ASK_USER);
+    let about = words.parameters.remove("questions").unwrap_or_default();
+    let questions = json!({
+        "type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 5,
+        "description": about,
+    });
+    ToolSpec {
+        name: ASK_USER.to_owned(),
+        description: words.description,
+        schema: json!({
+            "type": "object", "properties": {"questions": questions}, "required": ["questions"],
+        }),
         effect: EffectClass::Read,
         declared: Declared::default(),
         timeout_ms: 0,

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use djinn_core::audit::{AuditLine, audit};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
+use djinn_core::feedback::{ASK_USER, Answer, Answered, Ask, Refusal, Settled};
 use djinn_core::id::UserId;
+use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::Language;
 
@@ -18,6 +19,9 @@ use crate::sleep::wake;
 
 /// How long an answer is waited for to be taken up. It is taken up later all the same.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Steps that a changed plan may have.
+const MAX_SHOWN_STEPS: usize = 1_000;
 
 /// The first look whether it was.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
@@ -73,12 +77,20 @@ pub(super) async fn answer_in_chat<P: Ports>(
         false => Answer::read(words, None).map_err(|(code, problem)| Failure::new(code, problem))?,
     };
     for ask in &asks {
+        // To a question every word but `stop` is an answer.
+        let is_question = ask.about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
+        let said = match &said {
+            Answer::Confirm | Answer::Say { .. } if is_question => {
+                Answer::Say { words: words.to_owned() }
+            }
+            said => said.clone(),
+        };
         let chance = ports.clock().jitter().to_bits();
         let answered = Answered {
             feedback: ask.id.clone(),
             id: format!("chat.{chance:x}"),
             by: Some(by.clone()),
-            answer: said.clone(),
+            answer: said,
             comment: String::new(),
             digest: Some(ask.digest.clone()),
         };
@@ -171,6 +183,11 @@ fn check<P: Ports>(
         let Some((_, tool, _)) = ask.about.call() else {
             return Err(bad("`parameters` are those of a call; this is none".to_owned()));
         };
+        if tool == PLANNING_TOOL {
+            let command = PlanCommand::read(arguments);
+            let plan = command.and_then(|command| command.apply(None, MAX_SHOWN_STEPS));
+            plan.map_err(|problem| bad(format!("`parameters` make no plan: {problem}")))?;
+        }
         let found = ports.tools().find(tool).map(|found| found.check(arguments));
         if let Some(Err(problem)) = found {
             let of = match language {

@@ -68,6 +68,7 @@ pub async fn say<P: Ports>(ports: &P, key: &RunKey, said: Said) -> Result<Heard,
     if meta.status.has_ended() {
         return Err(ended(meta.status));
     }
+    ports.content().allow(&said.text)?;
     let (id, mail) = (said.id.clone(), Mail::Said { said: Box::new(said) });
     wake(ports, key, &mail).await.map_err(|error| unavailable(&error))?;
     let heard = heard(ports, key, |run| {
@@ -96,6 +97,8 @@ pub async fn edit<P: Ports>(
     if meta.status.has_ended() {
         return Err(ended(meta.status));
     }
+    let texts = edited.steps.iter().flat_map(|step| [&step.stage, &step.details]);
+    texts.chain([&edited.title]).try_for_each(|text| ports.content().allow(text))?;
     let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     let run = journal.run();
     match run.edited(&edited) {

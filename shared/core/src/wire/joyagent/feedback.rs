@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
-use crate::feedback::{About, Ask, Estimate};
+use crate::feedback::{ASK_USER, About, Ask, Estimate};
 use crate::settings::Language;
 use crate::tool::Risk;
 
@@ -115,6 +115,11 @@ impl Translator {
             (Risk::High, Language::Zh) => "高风险",
         };
         match &ask.about {
+            About::Call { tool, arguments, .. } if tool == ASK_USER => {
+                let questions = arguments.get("questions").and_then(Value::as_array);
+                let questions = questions.into_iter().flatten().filter_map(Value::as_str);
+                questions.map(|question| format!("- {question}")).collect::<Vec<_>>().join("\n")
+            }
             About::Call { tool, arguments, .. } => {
                 let arguments = Value::Object(arguments.clone()).to_string();
                 let shown: String = arguments.chars().take(MAX_SHOWN).collect();
