@@ -33,6 +33,7 @@ DRIVER_ACTIONS = {
     "s3:PutObject",
     "scheduler:CreateSchedule",
     "scheduler:DeleteSchedule",
+    "scheduler:UpdateSchedule",
     "secretsmanager:GetSecretValue",
     "sqs:SendMessage",
     "xray:PutTelemetryRecords",

@@ -53,6 +53,53 @@ async fn held(client: &Client, slow: &Slow, model: &Scripted) -> (String, crate:
 }
 
 #[tokio::test]
+async fn a_planner_asks_for_what_is_missing_in_the_chat_and_shows_its_plan_first() {
+    let feedback = r#"{"clarify": true, "confirm_plan": true, "timeout": 0}"#;
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+    })
+    .await;
+    let plan = |step: &str| json!({"command": "create", "steps": [step]});
+    planner(&world.model)
+        .say("I need to know more.")
+        .call("ask_user", json!({"questions": ["Which metal?"]}))
+        .then()
+        .say("Then so.")
+        .call("planning", plan("look at gold"))
+        .then()
+        .say("Better so.")
+        .call("planning", plan("look at silver"))
+        .then()
+        .call("planning", json!({"command": "finish"}));
+    task(&world.model, "look at silver").reply("It is cheap.");
+    summary(&world.model).reply("Silver is cheap.");
+    let question = Question::of("What of the metal?", "s1").deep();
+    let frames = world.ask(Protocol::Ui, &question).await.rest().await;
+    let last = frames.last().unwrap().json();
+    assert_eq!(last["finished"], true);
+    assert!(last["response"].as_str().unwrap().contains("Which metal?"), "{last}");
+
+    let says = async |words: &str, request: &str| {
+        let said = Question::new(words).session("s1").request(request).deep();
+        let frames = world.ask(Protocol::Ui, &said).await.rest().await;
+        frames.last().unwrap().json()["response"].as_str().unwrap().to_owned()
+    };
+    let shown = says("The shiny one.", "r2").await;
+    let shown = if shown.contains("planning") { shown } else { says("continue", "r3").await };
+    assert!(shown.contains("look at gold"), "{shown}");
+    assert!(world.model.request(2).await.text().contains("The shiny one."));
+    let again = says("Look at silver instead.", "r4").await;
+    let again = if again.contains("planning") { again } else { says("continue", "r5").await };
+    assert!(again.contains("look at silver"), "{again}");
+    let mut end = says("yes", "r6").await;
+    if !end.contains("Silver is cheap") {
+        end = says("continue", "r7").await;
+    }
+    assert!(end.contains("Silver is cheap."), "{end}");
+    world.model.assert_done();
+}
+
+#[tokio::test]
 async fn what_has_not_begun_of_a_plan_is_changed_and_a_stale_change_is_shown_the_plan() {
     let model = Scripted::start().await.unwrap();
     let slow = Slow::new();

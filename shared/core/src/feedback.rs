@@ -213,10 +213,10 @@ impl Answer {
     }
 
     /// Reads what a person wrote, as the JoyAgent design has it: a few words are commands, all else is
-    /// told to the model. `arguments` makes it `modify`.
+    /// told to the model. Only `modify` takes `arguments`.
     ///
     /// # Errors
-    /// `invalid_field` for `modify` without arguments and for words that are empty or too long.
+    /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are empty or too long.
     pub fn read(
         words: &str,
         arguments: Option<Map<String, Value>>,
@@ -226,12 +226,15 @@ impl Answer {
             ("confirm" | "yes" | "y" | "proceed" | "continue" | "继续" | "确认", None) => {
                 Self::Confirm
             }
-            ("skip", _) => Self::Skip,
-            ("stop" | "cancel" | "abort", _) => Self::Stop,
+            ("skip", None) => Self::Skip,
+            ("stop" | "cancel" | "abort", None) => Self::Stop,
             ("modify", None) => {
                 return Err((ErrorCode::InvalidField, "modify needs `parameters`: the arguments"));
             }
-            (_, Some(arguments)) => Self::Modify { arguments },
+            ("modify", Some(arguments)) => Self::Modify { arguments },
+            (_, Some(_)) => {
+                return Err((ErrorCode::InvalidField, "only modify takes `parameters`"));
+            }
             ("", None) => return Err((ErrorCode::InvalidField, "`feedback` is empty")),
             (_, None) if words.len() > MAX_WORDS => {
                 return Err((ErrorCode::InvalidField, "`feedback` is longer than 16384 bytes"));

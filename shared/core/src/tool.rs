@@ -181,6 +181,7 @@ impl Outcome {
             Self::Done(observation) => {
                 tool_is || matches!(observation.shown, Shown::FileRead { .. })
             }
+            Self::Failed { reason: FailReason::Error, detail } => tool_is && !detail.is_empty(),
             Self::Failed { .. } => false,
         }
     }

@@ -86,7 +86,7 @@ fn errors_in_a_stream_are_classified() {
         (json!({"code": "model_not_found", "message": "x"}), UnknownModel),
         (json!({"code": "context_length_exceeded"}), ContextTooLong),
         (json!({"code": 400, "message": "prompt is too long"}), ContextTooLong),
-        (json!({"code": "insufficient_quota"}), Refused),
+        (json!({"code": "insufficient_quota"}), NoBalance),
         (json!({"type": "invalid_request_error", "message": "bad"}), Refused),
         (json!({"code": "data_inspection_failed", "message": "x"}), Refused),
         (json!({"message": "odd"}), BrokenOff),

@@ -1,5 +1,6 @@
 //! What an invocation does with a run: start it, join it, stop it, continue it.
 
+mod chat;
 mod feedback;
 mod follow;
 mod forget;

@@ -76,6 +76,12 @@ impl Server {
         Ok(answer.bytes().await?.to_vec())
     }
 
+    /// Reads JSON.
+    pub(super) async fn get(&self, path: &str) -> Result<Value> {
+        let request = self.http.get(format!("{}{path}", self.url));
+        Ok(refused(request.send().await?).await?.json().await?)
+    }
+
     /// Posts JSON.
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         let request = self.http.post(format!("{}{path}", self.url)).json(body);

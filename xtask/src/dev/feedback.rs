@@ -29,6 +29,16 @@ impl Asked {
             "feedback.answered" => {
                 self.0.remove(text(&event.data, "/feedback"));
             }
+            "call.completed" => {
+                let (within, call) = (text(&event.data, "/within"), text(&event.data, "/call"));
+                self.0.retain(|_, ask| {
+                    text(ask, "/task") != within || text(ask, "/call") != call
+                });
+            }
+            "task.ended" => {
+                let task = text(&event.data, "/task");
+                self.0.retain(|_, ask| text(ask, "/task") != task);
+            }
             "run.ended" => self.0.clear(),
             _ => {}
         }
@@ -52,6 +62,11 @@ impl Asked {
         // One who was late is told so, and the run goes on as it was decided.
         if let Err(refused) = server.post(&format!("/api/feedback/{run}"), &body).await {
             screen.line(&format!("({refused})"));
+            // What was mistyped is asked again.
+            let waiting = server.get(&format!("/api/feedback/pending/{run}")).await?;
+            if waiting.pointer("/data").and_then(|asks| asks.get(&id)).is_some() {
+                self.0.insert(id, ask);
+            }
         }
         Ok(true)
     }

@@ -140,18 +140,25 @@ impl FeedbackChange {
         let guard = of.guard || self.guard.unwrap_or_default();
         let confirm_plan = of.confirm_plan || self.confirm_plan.unwrap_or_default();
         let clarify = self.clarify.unwrap_or(of.clarify);
+        // Nobody's silence is made consent by a request.
+        let on_timeout = self.on_timeout.filter(|own| *own != Answering::Confirm);
+        let on_timeout = on_timeout.unwrap_or(of.on_timeout);
+        let timeout_s = match on_timeout {
+            Answering::Confirm => of.timeout_s,
+            Answering::Skip | Answering::Stop => self.timeout.unwrap_or(of.timeout_s),
+        };
         if !of.enabled {
-            return FeedbackSettings { guard, confirm_plan, ..self.applied(of) };
+            let own = self.applied(of);
+            return FeedbackSettings { guard, confirm_plan, on_timeout, timeout_s, ..own };
         }
         let with = |known: BTreeSet<String>, more: Option<BTreeSet<String>>| {
             known.into_iter().chain(more.into_iter().flatten()).collect()
         };
         let (cost, own) = (of.cost, self.cost_threshold.unwrap_or(of.cost));
-        let confirms = self.on_timeout == Some(Answering::Confirm);
         FeedbackSettings {
             enabled: true,
-            timeout_s: self.timeout.unwrap_or(of.timeout_s),
-            on_timeout: self.on_timeout.filter(|_| !confirms).unwrap_or(of.on_timeout),
+            timeout_s,
+            on_timeout,
             auto_confirm: of.auto_confirm,
             require: with(of.require, self.require_confirmation_tools),
             high_risk: with(of.high_risk, self.high_risk_tools),

@@ -53,6 +53,11 @@ impl Plan {
             if edit.details.trim().is_empty() {
                 return Err(PlanError::BadCommand { argument: "details" });
             }
+            let unknown = |on: &&usize| !(1..=edits.len()).contains(*on);
+            if let Some(on) = edit.depends_on.iter().find(unknown) {
+                let (number, steps) = (place - kept, edits.len());
+                return Err(PlanError::UnknownDependency { number, on: *on, steps });
+            }
             let depends_on = edit.depends_on.iter().map(|on| on + kept).collect();
             let (stage, details) = (edit.stage.clone(), edit.details.clone());
             let draft = StepDraft { line: place, stage, details, depends_on };

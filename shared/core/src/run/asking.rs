@@ -16,7 +16,8 @@ use crate::code::{ErrorCode, Failure};
 use crate::effect::{AskHuman, Delivery, Effect};
 use crate::entry::Event;
 use crate::feedback::{
-    About, Answer, Answered, Ask, Estimate, Interrupt, MAX_INTERRUPT, Refusal, Settled,
+    About, Answer, Answered, Answering, Ask, Estimate, Interrupt, MAX_INTERRUPT, Refusal, Settled,
+    Why,
 };
 use crate::id::{FeedbackId, MessageId, TaskId, sha256};
 use crate::input::Interrupted;
@@ -112,20 +113,29 @@ impl Asking {
             return Err(Refusal::Late(settled.clone()));
         }
         // The arguments of one call are none of another's.
-        let group = format!("{}.", answered.feedback);
-        let asks = self.pending.values().filter(|ask| ask.id.as_str().starts_with(&group));
+        let group = answered.feedback.as_str();
+        let asks = self.pending.values().filter(|ask| group_of(&ask.id) == group);
         let asks: Vec<Ask> = match answered.answer {
             Answer::Modify { .. } => Vec::new(),
             Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => {
                 asks.cloned().collect()
             }
         };
+        let stale = |ask: &Ask| answered.digest.as_ref().is_some_and(|digest| *digest != ask.digest);
+        if asks.iter().any(stale) {
+            return Err(Refusal::Stale);
+        }
         if !asks.is_empty() {
             return Ok(asks);
         }
-        let settled = self.settled.iter().find(|(id, _)| id.as_str().starts_with(&group));
+        let settled = self.settled.iter().find(|(id, _)| group_of(id) == group);
         Err(settled.map_or(Refusal::Unknown, |(_, settled)| Refusal::Late(settled.clone())))
     }
+}
+
+/// What names all that is asked about the calls of one turn: the message, after its task.
+fn group_of(id: &FeedbackId) -> &str {
+    id.as_str().rsplit_once('.').map_or(id.as_str(), |(group, _)| group)
 }
 
 impl Run {
@@ -146,6 +156,12 @@ impl Run {
     /// [`Refusal`] when nothing like it is asked, or was answered before.
     pub fn about(&self, answered: &Answered) -> Result<Vec<Ask>, Refusal> {
         self.asking.about(answered)
+    }
+
+    /// Whether this answer decided anything.
+    #[must_use]
+    pub fn is_settled_by(&self, answer_id: &str) -> bool {
+        self.asking.settled.values().any(|settled| settled.id == answer_id)
     }
 
     /// When the first of what is asked is answered by default, Unix milliseconds.
@@ -176,8 +192,7 @@ impl Run {
             self.asking.changed();
             return None;
         }
-        let group =
-            first.id.as_str().rsplit_once('.').map_or(first.id.as_str(), |(group, _)| group);
+        let group = group_of(&first.id);
         let event = Event::FeedbackAsked {
             feedback: FeedbackId::new(group).unwrap_or_else(|_| first.id.clone()),
             reasoning: reasoning.to_owned(),
@@ -242,7 +257,8 @@ impl Run {
         let asks = self.asking.about(answered).ok()?;
         let mut events = Vec::new();
         for ask in asks {
-            let own = Answered { feedback: ask.id.clone(), ..answered.clone() };
+            let (feedback, digest) = (ask.id.clone(), Some(ask.digest.clone()));
+            let own = Answered { feedback, digest, ..answered.clone() };
             events.extend(self.settle(&ask, own, at_ms));
             if self.status().has_ended() {
                 break;
@@ -263,7 +279,11 @@ impl Run {
             feedback: feedback.clone(),
             id: String::new(),
             by: None,
-            answer: self.asked.settings.feedback.on_timeout.answer(),
+            answer: match self.asked.settings.feedback.on_timeout {
+                // What others may have written is never let out unasked.
+                Answering::Confirm if ask.why.contains(&Why::Untrusted) => Answer::Skip,
+                default => default.answer(),
+            },
             comment: String::new(),
             digest: None,
         };

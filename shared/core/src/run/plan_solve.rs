@@ -1,15 +1,16 @@
 //! Plan-Solve: the planner plans, ready steps run as tasks, the planner sees what came of them.
 
+mod turn;
+
 use std::collections::BTreeMap;
 
 use super::task::cut;
 use crate::agent_loop::{AgentLoop, Observed};
 use crate::budget::{Share, Spent};
 use crate::code::ErrorCode;
-use crate::conversation::{Item, Note, Turn};
+use crate::conversation::{Item, Turn};
 use crate::effect::{Dispatch, Effect};
 use crate::entry::Event;
-use crate::feedback::{Answer, Ask};
 use crate::id::TaskId;
 use crate::input::{ModelReplied, TaskEnded, TaskReport};
 use crate::plan::{PLANNING_TOOL, Plan, PlanCommand, StepId, StepStatus};
@@ -177,63 +178,6 @@ impl PlanSolve {
             if first { None } else { planned(call, &mut plan, max_steps, &mut finished) }
         });
         self.went_on(observed, plan, finished, replied.message.as_str())
-    }
-
-    /// Takes a person's answer about a plan that they were shown, or another call of the planner's.
-    pub(super) fn answered(
-        &mut self,
-        ask: &Ask,
-        answer: &Answer,
-        settings: &RunSettings,
-    ) -> Option<(Observed, Then)> {
-        let mut observed = self.planner.answered(&ask.id, answer)?;
-        let mut plan = self.plan.clone();
-        let mut finished = false;
-        let (call, tool, _) = ask.about.call()?;
-        if tool == PLANNING_TOOL
-            && let Some(open) = self.planner.open(call).cloned()
-        {
-            let max_steps = settings.plan.max_steps as usize;
-            let outcome = planned(&open, &mut plan, max_steps, &mut finished)?;
-            observed = self.planner.returned(call, &outcome)?;
-        }
-        let name = format!("{call}.answered");
-        Some(self.went_on(observed, plan, finished, &name))
-    }
-
-    /// What follows from a turn of the planner's, complete or not: `name` names it in entries.
-    fn went_on(
-        &mut self,
-        mut observed: Observed,
-        plan: Option<Plan>,
-        finished: bool,
-        name: &str,
-    ) -> (Observed, Then) {
-        let changed = plan != self.plan;
-        self.plan = plan;
-        if observed.items.is_empty() {
-            return (observed, Then::GoOn);
-        }
-        let then = match &self.plan {
-            // Without a command, the planner has no use for what is left of its plan.
-            Some(_) if finished || observed.done => Then::Done,
-            Some(_) => Then::GoOn,
-            None if !observed.done => Then::GoOn,
-            None if self.nudges < MAX_PLAN_NUDGES => {
-                self.nudges += 1;
-                observed.items.push(Item::Note(Note::NoPlan));
-                Then::GoOn
-            }
-            None => Then::Answered,
-        };
-        observed.done = false;
-        let tasks = if then == Then::GoOn { self.start_ready() } else { Vec::new() };
-        if let Some(plan) = self.plan.as_ref().filter(|_| changed || !tasks.is_empty()) {
-            let event = Event::PlanChanged { plan: plan.clone() };
-            observed.events.push((format!("{name}.plan"), event));
-        }
-        observed.events.extend(tasks);
-        (observed, then)
     }
 
     /// The driver died. A task has a journal of its own to be continued from; the planner's call is

@@ -25,25 +25,42 @@ impl Run {
         self.plan_file.version()
     }
 
+    /// The plan as it stands, with what became of its steps.
+    #[must_use]
+    pub fn plan_now(&self) -> Option<&Plan> {
+        match &self.phase {
+            Phase::PlanSolving(solving) => solving.plan(),
+            Phase::Reacting(_) | Phase::Summarizing(_) | Phase::Ended(_) => self.plan(),
+        }
+    }
+
+    /// Whether it has a further turn, and room, for a person's words.
+    #[must_use]
+    pub fn can_hear(&self) -> bool {
+        let at_work = matches!(self.phase, Phase::Reacting(_) | Phase::PlanSolving(_));
+        at_work && !self.is_task() && self.said.words.len() < MAX_UNREAD
+    }
+
     /// Whether this message or change has reached the run.
     #[must_use]
     pub fn has_heard(&self, id: &str) -> bool {
         self.said.heard_of.contains(id)
     }
 
-    /// The plan as it would be after a change; `None` if there is no plan that can be changed now.
+    /// The plan as it would be after a change; `None` if there is none that can be changed now: while the
+    /// planner has the word, it is the planner's.
     #[must_use]
     pub fn edited(&self, edited: &PlanEdited) -> Option<Result<Plan, PlanError>> {
         let Phase::PlanSolving(solving) = &self.phase else { return None };
+        // A word of the planner's that is on its way does not know of it, and could undo it.
+        solving.tasks().next()?;
         let max_steps = self.asked.settings.plan.max_steps as usize;
         Some(solving.plan()?.edited(&edited.title, &edited.steps, max_steps))
     }
 
     /// A person says something. `None` if there is no further turn to read it.
     pub(super) fn user_said(&mut self, said: &Said) -> Option<Vec<(String, Event)>> {
-        let at_work = matches!(self.phase, Phase::Reacting(_) | Phase::PlanSolving(_));
-        let room = self.said.words.len() < MAX_UNREAD;
-        let taken = at_work && room && !self.is_task() && self.said.heard_of.insert(said.id.clone());
+        let taken = self.can_hear() && self.said.heard_of.insert(said.id.clone());
         taken.then(|| {
             self.said.words.push(said.text.clone());
             let event = Event::UserSaid { by: said.by.clone(), text: said.text.clone() };
@@ -61,13 +78,7 @@ impl Run {
         let (plan, started) = solving.edit(plan);
         self.plan_file.is_now(&plan);
         let id = format!("edit.{}", edited.id);
-        let mut events = vec![(id, Event::PlanChanged { plan: plan.clone() })];
-        if solving.tasks().next().is_none() && started.is_empty() {
-            // The planner has the word: it is shown what was changed.
-            let changed = Item::Round { reports: Vec::new(), plan };
-            self.compacting.add(&self.seen_items(std::slice::from_ref(&changed)));
-            self.conversation.items.push(changed);
-        }
+        let mut events = vec![(id, Event::PlanChanged { plan })];
         events.extend(started);
         self.hand_out();
         Some(events)

@@ -159,6 +159,7 @@ impl Translator {
                 Vec::new()
             }
             Event::CallCompleted { call, outcome } => {
+                self.forget_asks(entry.within.as_ref(), Some(call));
                 self.completed(entry, call, outcome).into_iter().collect()
             }
             Event::PlanChanged { plan } => {
@@ -174,6 +175,7 @@ impl Translator {
                 plan.into_iter().chain([self.task(entry, task, words)]).collect()
             }
             Event::TaskEnded { task, text, files, .. } => {
+                self.forget_asks(Some(task), None);
                 vec![self.task_summary(entry, task, text, files)]
             }
             Event::FeedbackAsked { reasoning, risk, estimate, asks, .. } => {

@@ -5,9 +5,10 @@ use djinn_core::input::Input;
 use djinn_core::run::MAX_HOPS;
 use djinn_core::status::RunStatus;
 
-use super::{Alarm, DriveEnd, Driver, Pass};
+use super::{DriveEnd, Driver, Pass, read_mailbox};
 use crate::port::Ports;
 use crate::port::alarm::{Alarms, Invoker};
+use crate::port::journal::Journals;
 use crate::port::lease::Leases;
 use crate::settings::milliseconds;
 use crate::sleep::{Slept, fall_asleep};
@@ -31,12 +32,14 @@ impl<P: Ports> Driver<P> {
     async fn sleep(&mut self) -> Pass {
         let session = self.session();
         let status = self.writer.run().status();
-        if status == RunStatus::Paused {
-            self.park().await;
-        }
+        let parks = status == RunStatus::Paused && self.key.task.is_none();
+        let timed = parks && self.set_timer().await;
         let slept = fall_asleep(&self.ports, &self.key, &session, &self.lease, status, &self.heard);
         match slept.await {
             Ok(Slept::Asleep) => {
+                if timed {
+                    self.park().await;
+                }
                 self.tell_client_how_to_go_on();
                 Err(DriveEnd::Asleep)
             }
@@ -63,25 +66,39 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// The run waits for people, at no cost: its alarm rings from the first time-out on, or not at all.
-    async fn park(&mut self) {
-        if self.key.task.is_some() {
-            return;
-        }
-        let (ports, key) = (&self.ports, &self.key);
+    /// Has the run brought back when the first of what it asks times out, if anything does.
+    async fn set_timer(&mut self) -> bool {
+        let (ports, key) = (self.ports.clone(), self.key.clone());
         let expiry = self.writer.run().next_expiry().map(|(_, at_ms)| at_ms);
         let timed = match expiry {
-            Some(at_ms) => ports.alarms().set_timer(key, at_ms).await,
-            None => ports.alarms().remove_timer(key).await,
+            Some(at_ms) => ports.alarms().set_timer(&key, at_ms).await,
+            None => ports.alarms().remove_timer(&key).await,
         };
-        // Without a timer the alarm has to stay, or nobody would notice that time ran out.
-        let removed = match timed {
-            Ok(()) => ports.alarms().remove_alarm(key).await,
-            Err(error) => Err(error),
+        // Without a timer the alarm stays, or nobody would notice that time ran out.
+        if let Err(error) = &timed {
+            tracing::warn!(%error, "the run's alarm rings on while it waits");
+        }
+        timed.is_ok()
+    }
+
+    /// The run waits for people, at no cost: its recurring alarm goes. It is nobody's now, so whoever
+    /// has been woken meanwhile may have counted on that alarm: then it is made again.
+    async fn park(&mut self) {
+        let (ports, key, session) = (self.ports.clone(), self.key.clone(), self.session());
+        let heard = self.heard.clone();
+        let parked = async move {
+            ports.alarms().remove_alarm(&key).await?;
+            let meta = ports.store().meta(&key).await?;
+            let waits = meta.is_some_and(|meta| meta.status == RunStatus::Paused);
+            let mail = read_mailbox(&ports, &key, &session).await?;
+            if waits && mail.iter().all(|mail| heard.contains(&mail.id())) {
+                return Ok(());
+            }
+            ports.alarms().set_alarm(&key).await?;
+            ports.invoker().kick(&key, 0).await
         };
-        match removed {
-            Ok(()) => self.alarm = Alarm::Unset,
-            Err(error) => tracing::warn!(%error, "the run's alarm rings on while it waits"),
+        if let Err(error) = parked.await {
+            tracing::warn!(%error, "the run may be without its alarm until it is answered");
         }
     }
 

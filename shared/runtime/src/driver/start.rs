@@ -121,6 +121,8 @@ impl<P: Ports> Driver<P> {
         if self.in_flight.tools() >= limit as usize || self.is_at_its_bound(&run.call.tool) {
             return Ok(());
         }
+        // One that was approved may be the first thing that this driver does.
+        self.set_alarm();
         let (id, class) = (EffectId::Tool(run.call.id.clone()).again(run.round), run.class);
         if class == EffectClass::Once {
             if run.started {
@@ -128,7 +130,6 @@ impl<P: Ports> Driver<P> {
                 return Ok(());
             }
             // From here on the run must be found again, whatever happens to this process.
-            self.set_alarm();
             if self.alarm != Alarm::Set {
                 return Ok(());
             }

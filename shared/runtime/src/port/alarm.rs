@@ -3,8 +3,8 @@
 use super::{RunKey, StoreError};
 
 /// Recurring alarms: they invoke the executor, which does nothing while a lease is live. Needs
-/// `scheduler:CreateSchedule`, `UpdateSchedule`, `DeleteSchedule` on the schedule group, and `iam:PassRole` on its
-/// role.
+/// `scheduler:CreateSchedule`, `UpdateSchedule`, `DeleteSchedule` on the schedule group, and
+/// `iam:PassRole` on its role.
 pub trait Alarms: Send + Sync {
     /// Makes the run's recurring alarm. No effect if it exists.
     fn set_alarm(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;

@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use djinn_core::audit::{AuditLine, audit};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::{ASK_USER, Answer, Answered, Ask, Refusal, Settled};
-use djinn_core::id::UserId;
+use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
 use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::Language;
 
-use super::question::is_continue;
 use super::{known, read_journal, unavailable, whole_journal};
 use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
@@ -58,50 +56,6 @@ pub async fn audited<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<AuditLine>
     Ok(audit(&key.run, &whole_journal(ports, key).await?))
 }
 
-/// Answers all that a run asks with one word of a chat. Returns whether there was anything to answer:
-/// `continue` goes on with what was interrupted, and decides nothing else.
-///
-/// # Errors
-/// Those of [`answer`], but that somebody else was first.
-pub(super) async fn answer_in_chat<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    by: &UserId,
-    words: &str,
-) -> Result<bool, Failure> {
-    let goes_on = is_continue(words);
-    let asks = pending(ports, key).await?.into_iter();
-    let asks: Vec<Ask> = asks.filter(|ask| !goes_on || ask.about.interrupt().is_some()).collect();
-    let said = match goes_on {
-        true => Answer::Confirm,
-        false => Answer::read(words, None).map_err(|(code, problem)| Failure::new(code, problem))?,
-    };
-    for ask in &asks {
-        // To a question every word but `stop` is an answer.
-        let is_question = ask.about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
-        let said = match &said {
-            Answer::Confirm | Answer::Say { .. } if is_question => {
-                Answer::Say { words: words.to_owned() }
-            }
-            said => said.clone(),
-        };
-        let chance = ports.clock().jitter().to_bits();
-        let answered = Answered {
-            feedback: ask.id.clone(),
-            id: format!("chat.{chance:x}"),
-            by: Some(by.clone()),
-            answer: said,
-            comment: String::new(),
-            digest: Some(ask.digest.clone()),
-        };
-        match answer(ports, key, answered).await {
-            Err(failure) if failure.code != ErrorCode::FeedbackAnswered => return Err(failure),
-            Ok(_) | Err(_) => {}
-        }
-    }
-    Ok(!asks.is_empty())
-}
-
 /// Answers what was asked. `answered.id` must be another for each answer.
 ///
 /// # Errors
@@ -133,10 +87,12 @@ async fn wait<P: Ports>(ports: &P, key: &RunKey, answered: &Answered) -> Result<
         pause = (pause * 2).min(LONGEST_PAUSE);
         let Ok((journal, _)) = read_journal(ports, key).await else { continue };
         let run = journal.run();
+        if run.is_settled_by(&answered.id) {
+            return Ok(Given::Taken);
+        }
         match run.about(answered) {
             Ok(_) if run.status().has_ended() => return Err(late(run.status().as_str())),
             Ok(_) => {}
-            Err(Refusal::Late(settled)) if settled.id == answered.id => return Ok(Given::Taken),
             Err(Refusal::Unknown) if run.status().has_ended() => {
                 return Err(late(run.status().as_str()));
             }

@@ -8,11 +8,10 @@ use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{Mode, OutputStyle, Role, RunSettings};
-use djinn_core::status::RunStatus;
 use serde_json::json;
 
-use super::feedback::answer_in_chat;
-use super::{Driving, unavailable};
+use super::chat::{Words, answer_in_chat};
+use super::{Driving, known, unavailable};
 use crate::port::admission::{Admission, TooMany};
 use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
@@ -80,14 +79,8 @@ pub async fn open<P: Ports>(
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    if let Some(active) = &view.active
-        && *active != key.run
-    {
-        let active = RunKey::new(key.tenant.clone(), active.clone());
-        let answers = answers_in_chat(ports, &question, &active).await?;
-        if answers || question.is_continue() {
-            return Ok(Opened::Existing { key: active, continued: true });
-        }
+    if let Some(active) = in_chat(ports, &question, &view).await? {
+        return Ok(Opened::Existing { key: active, continued: true });
     }
     let replaced = let_in(ports, &question, &key).await?;
     match create(ports, question, replaced, &key, view, Some(holder)).await? {
@@ -102,21 +95,26 @@ pub async fn open<P: Ports>(
     }
 }
 
-/// Whether what is said answers what the session's run waits for, and not a question of its own. Then
-/// that has been told what it is.
-async fn answers_in_chat<P: Ports>(
+/// The session's run, if what is said is no question of its own: it answers what that run asks, and the
+/// run has been told so; or it follows the run. A repeat of a request belongs to the run it began.
+async fn in_chat<P: Ports>(
     ports: &P,
     question: &Question,
-    active: &RunKey,
-) -> Result<bool, Failure> {
-    let meta = ports.store().meta(active).await.map_err(|error| unavailable(&error))?;
-    let waits = meta.is_some_and(|meta| {
-        meta.status == RunStatus::Paused && meta.user == question.user
-    });
-    if !waits {
-        return Ok(false);
+    view: &SessionView,
+) -> Result<Option<RunKey>, Failure> {
+    let own = question.run_key();
+    let Some(active) = view.active.as_ref().filter(|active| **active != own.run) else {
+        return Ok(None);
+    };
+    let active = RunKey::new(own.tenant.clone(), active.clone());
+    let began = ports.store().meta(&own).await.map_err(|error| unavailable(&error))?;
+    if began.is_some() || known(ports, &active).await?.user != question.user {
+        return Ok(None);
     }
-    answer_in_chat(ports, active, &question.user, &question.text).await
+    let (by, id) = (&question.user, question.request.as_str());
+    let words = Words { by, id, text: &question.text };
+    let answers = answer_in_chat(ports, &active, words).await?;
+    Ok((answers || question.is_continue()).then_some(active))
 }
 
 /// Accepts a question for whoever drives runs without a client: creates its run undriven, or finds
@@ -128,6 +126,9 @@ pub async fn accept<P: Ports>(ports: &P, question: Question) -> Result<RunKey, F
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
+    if let Some(active) = in_chat(ports, &question, &view).await? {
+        return Ok(active);
+    }
     let replaced = let_in(ports, &question, &key).await?;
     match create(ports, question, replaced, &key, view, None).await? {
         Made::New(..) => Ok(key),
@@ -171,7 +172,7 @@ async fn create<P: Ports>(
 ) -> Result<Made, Failure> {
     let now_ms = ports.clock().now_ms();
     let body_hash = question.body_hash();
-    let is_continue = question.is_continue();
+    let (is_continue, user) = (question.is_continue(), question.user.clone());
     question.text = replaced.unwrap_or(question.text);
     let asked = question.into_asked(ports, view, body_hash.clone());
     let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
@@ -187,9 +188,17 @@ async fn create<P: Ports>(
     };
     match ports.store().create(key, &run).await.map_err(|error| unavailable(&error))? {
         Created::New => Ok(Made::New(Box::new((journal, first, lease)))),
-        Created::Exists(meta) if meta.body_hash == body_hash => existing(key.run.clone(), false),
+        Created::Exists(meta) if meta.body_hash == body_hash && meta.user == user => {
+            existing(key.run.clone(), false)
+        }
         Created::Exists(_) => Err(ErrorCode::RequestIdReused.into()),
-        Created::SessionBusy(active) if is_continue => existing(active, true),
+        Created::SessionBusy(active)
+            if is_continue
+                && known(ports, &RunKey::new(key.tenant.clone(), active.clone())).await?.user
+                    == user =>
+        {
+            existing(active, true)
+        }
         Created::SessionBusy(active) => {
             Err(Failure::new(ErrorCode::SessionBusy, active.to_string()))
         }

@@ -8,7 +8,7 @@ use djinn_core::plan::Plan;
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 
-use super::feedback::answer_in_chat;
+use super::chat::{Words, answer_in_chat};
 use super::question::is_continue;
 use super::{known, read_journal, unavailable};
 use crate::port::clock::Clock;
@@ -61,11 +61,14 @@ pub enum Edited {
 /// `run_not_found`, `run_ended` for one that has no further turn to read it, or `store_unavailable`.
 pub async fn say<P: Ports>(ports: &P, key: &RunKey, said: Said) -> Result<Heard, Failure> {
     let meta = known(ports, key).await?;
-    let interrupted = is_continue(&said.text) && meta.status == RunStatus::Paused;
-    if interrupted && answer_in_chat(ports, key, &said.by, &said.text).await? {
-        return Ok(Heard::GoesOn);
+    if is_continue(&said.text) {
+        let words = Words { by: &said.by, id: &said.id, text: &said.text };
+        if answer_in_chat(ports, key, words).await? {
+            return Ok(Heard::GoesOn);
+        }
     }
-    if meta.status.has_ended() {
+    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    if !journal.run().can_hear() {
         return Err(ended(meta.status));
     }
     ports.content().allow(&said.text)?;
@@ -112,7 +115,7 @@ pub async fn edit<P: Ports>(
     let (id, mail) = (edited.id.clone(), Mail::PlanEdited { edited: Box::new(edited.clone()) });
     wake(ports, key, &mail).await.map_err(|error| unavailable(&error))?;
     let heard = heard(ports, key, |run| {
-        let plan = run.plan()?.clone();
+        let plan = run.plan_now()?.clone();
         if run.has_heard(&id) {
             Some(Ok(Edited::Taken { version: run.plan_version(), plan }))
         } else if run.status().has_ended() {
@@ -126,7 +129,7 @@ pub async fn edit<P: Ports>(
 
 fn conflict(run: &Run) -> Edited {
     let version = run.plan_version();
-    run.plan().map_or(Edited::Waiting, |plan| Edited::Conflict { version, plan: plan.clone() })
+    run.plan_now().map_or(Edited::Waiting, |plan| Edited::Conflict { version, plan: plan.clone() })
 }
 
 fn ended(status: RunStatus) -> Failure {

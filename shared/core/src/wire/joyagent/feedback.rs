@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
 use crate::feedback::{ASK_USER, About, Ask, Estimate};
+use crate::id::{CallId, TaskId};
 use crate::settings::Language;
 use crate::tool::Risk;
 
@@ -58,6 +59,14 @@ impl Translator {
             }
         }
         events
+    }
+
+    /// What is over is asked no longer: a call, or all that a task asked.
+    pub(super) fn forget_asks(&mut self, task: Option<&TaskId>, call: Option<&CallId>) {
+        self.asks.retain(|_, ask| {
+            let about = ask.about.call().map(|(about, ..)| about);
+            ask.task.as_ref() != task || (call.is_some() && about != call)
+        });
     }
 
     fn modification(&self, ask: &Ask, arguments: &Map<String, Value>) -> Value {

@@ -1,0 +1,68 @@
+//! What a turn of the planner's leads to.
+
+use super::{MAX_PLAN_NUDGES, PlanSolve, Then, planned};
+use crate::agent_loop::Observed;
+use crate::conversation::{Item, Note};
+use crate::entry::Event;
+use crate::feedback::{Answer, Ask};
+use crate::plan::{PLANNING_TOOL, Plan};
+use crate::settings::RunSettings;
+
+impl PlanSolve {
+    /// Takes a person's answer about a plan that they were shown, or another call of the planner's.
+    pub(in crate::run) fn answered(
+        &mut self,
+        ask: &Ask,
+        answer: &Answer,
+        settings: &RunSettings,
+    ) -> Option<(Observed, Then)> {
+        let mut observed = self.planner.answered(&ask.id, answer)?;
+        let mut plan = self.plan.clone();
+        let mut finished = false;
+        let (call, tool, _) = ask.about.call()?;
+        if tool == PLANNING_TOOL
+            && let Some(open) = self.planner.open(call).cloned()
+        {
+            let max_steps = settings.plan.max_steps as usize;
+            let outcome = planned(&open, &mut plan, max_steps, &mut finished)?;
+            observed = self.planner.returned(call, &outcome)?;
+        }
+        let name = format!("{call}.answered");
+        Some(self.went_on(observed, plan, finished, &name))
+    }
+
+    /// What follows from a turn of the planner's, complete or not: `name` names it in entries.
+    pub(super) fn went_on(
+        &mut self,
+        mut observed: Observed,
+        plan: Option<Plan>,
+        finished: bool,
+        name: &str,
+    ) -> (Observed, Then) {
+        let changed = plan != self.plan;
+        self.plan = plan;
+        if observed.items.is_empty() {
+            return (observed, Then::GoOn);
+        }
+        let then = match &self.plan {
+            // Without a command, the planner has no use for what is left of its plan.
+            Some(_) if finished || observed.done => Then::Done,
+            Some(_) => Then::GoOn,
+            None if !observed.done => Then::GoOn,
+            None if self.nudges < MAX_PLAN_NUDGES => {
+                self.nudges += 1;
+                observed.items.push(Item::Note(Note::NoPlan));
+                Then::GoOn
+            }
+            None => Then::Answered,
+        };
+        observed.done = false;
+        let tasks = if then == Then::GoOn { self.start_ready() } else { Vec::new() };
+        if let Some(plan) = self.plan.as_ref().filter(|_| changed || !tasks.is_empty()) {
+            let event = Event::PlanChanged { plan: plan.clone() };
+            observed.events.push((format!("{name}.plan"), event));
+        }
+        observed.events.extend(tasks);
+        (observed, then)
+    }
+}
