@@ -182,7 +182,8 @@ async fn a_request_has_people_asked_about_more_and_never_about_less() {
             "question": QUESTION, "session_id": "s1", "request_id": request,
             "human_feedback": feedback,
         });
-        let stream = world.ask_with(world.request(reqwest::Method::POST, "/runs").json(&body)).await;
+        let stream =
+            world.ask_with(world.request(reqwest::Method::POST, "/runs").json(&body)).await;
         let (run, frames) = (stream.run(), stream.rest().await);
         (run, frames.last().unwrap().event().to_owned())
     };

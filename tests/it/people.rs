@@ -3,7 +3,9 @@
 use djinn_scripted::Scripted;
 use serde_json::{Value, json};
 
-use crate::world::{Client, Door, Frame, Protocol, Question, Slow, World, planner, summary, task};
+use crate::world::{
+    Client, Door, Frame, Protocol, Question, Slow, World, employees, planner, summary, task,
+};
 
 #[tokio::test]
 async fn a_message_is_read_at_the_next_turn_and_the_run_does_not_end_without_it() {
@@ -71,6 +73,7 @@ async fn a_planner_asks_for_what_is_missing_in_the_chat_and_shows_its_plan_first
         .call("planning", plan("look at silver"))
         .then()
         .call("planning", json!({"command": "finish"}));
+    employees(&world.model).reply("{}").always();
     task(&world.model, "look at silver").reply("It is cheap.");
     summary(&world.model).reply("Silver is cheap.");
     let question = Question::of("What of the metal?", "s1").deep();

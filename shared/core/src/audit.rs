@@ -46,7 +46,16 @@ pub fn audit(run: &RunId, records: &[Record]) -> Vec<AuditLine> {
             });
             let hash = sha256(canonical(&text).as_bytes());
             let (run, record) = (run.clone(), record.n);
-            lines.push(AuditLine { line: number, run, record, at_ms, what, detail, previous, hash });
+            lines.push(AuditLine {
+                line: number,
+                run,
+                record,
+                at_ms,
+                what,
+                detail,
+                previous,
+                hash,
+            });
         }
     }
     lines
@@ -56,14 +65,15 @@ fn of_input(input: &Input) -> Option<(&'static str, Value)> {
     match input {
         Input::Asked(asked) => {
             let feedback = &asked.settings.feedback;
-            Some(("asked", json!({
-                "by": asked.user, "question": asked.question, "human_feedback": feedback,
-            })))
+            Some((
+                "asked",
+                json!({
+                    "by": asked.user, "question": asked.question, "human_feedback": feedback,
+                }),
+            ))
         }
         Input::StopAsked { by, .. } => Some(("stop.asked", json!({"by": by}))),
-        Input::UserSaid(said) => {
-            Some(("user.said", json!({"by": said.by, "text": said.text})))
-        }
+        Input::UserSaid(said) => Some(("user.said", json!({"by": said.by, "text": said.text}))),
         Input::PlanEdited(edited) => Some(("plan.edited", json!(edited))),
         // What came of these stands in entries.
         Input::HumanAnswered(_)

@@ -131,7 +131,9 @@ fn may_ask(run: &Run) -> bool {
         Item::Round { .. } => false,
     };
     let items = &run.conversation().items;
-    run.asked().settings.feedback.clarify && items.len() < MAX_QUESTIONS && items.iter().all(is_first)
+    run.asked().settings.feedback.clarify
+        && items.len() < MAX_QUESTIONS
+        && items.iter().all(is_first)
 }
 
 /// What an agent in its loop is told besides its conversation.

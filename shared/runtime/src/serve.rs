@@ -37,8 +37,8 @@ pub use feedback::{Given, answer, audited, pending};
 use follow::{Followed, follow};
 pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
-pub use word::{Edited, Heard, edit, say};
 pub use question::{Opened, Question, accept, open};
+pub use word::{Edited, Heard, edit, say};
 
 /// A run as an invocation serves it.
 pub struct Serving {

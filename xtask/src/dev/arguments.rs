@@ -115,8 +115,16 @@ mod tests {
             approve: true,
         };
         let options = [
-            "--file", "a.csv", "--deep", "--approve", "--session", "s", "--request-id", "r",
-            "--file", "b.csv",
+            "--file",
+            "a.csv",
+            "--deep",
+            "--approve",
+            "--session",
+            "s",
+            "--request-id",
+            "r",
+            "--file",
+            "b.csv",
         ];
         let before = [&["ask", "why?"], options.as_slice()].concat();
         let after = [&["ask"], options.as_slice(), &["why?"]].concat();

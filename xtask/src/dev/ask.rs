@@ -51,7 +51,13 @@ async fn answer(server: &Server, ask: &Ask, screen: &mut Screen, stays: bool) ->
     for file in &ask.files {
         server.upload(session, file).await?;
     }
-    let question = Question { text: &ask.question, session, request: &request, deep: ask.deep, approve: ask.approve };
+    let question = Question {
+        text: &ask.question,
+        session,
+        request: &request,
+        deep: ask.deep,
+        approve: ask.approve,
+    };
     let (run, ending) = follow(server, &question, screen).await?;
     screen.answer(match text(&ending, "/answer") {
         "" => "(no answer)",

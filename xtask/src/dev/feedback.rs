@@ -31,9 +31,7 @@ impl Asked {
             }
             "call.completed" => {
                 let (within, call) = (text(&event.data, "/within"), text(&event.data, "/call"));
-                self.0.retain(|_, ask| {
-                    text(ask, "/task") != within || text(ask, "/call") != call
-                });
+                self.0.retain(|_, ask| text(ask, "/task") != within || text(ask, "/call") != call);
             }
             "task.ended" => {
                 let task = text(&event.data, "/task");

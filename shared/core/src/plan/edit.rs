@@ -85,7 +85,8 @@ impl Plan {
 
     fn known(&self, id: StepId) -> Result<&Step, PlanError> {
         let known = || self.steps.iter().map(|step| step.id).collect();
-        self.step(id).ok_or_else(|| PlanError::UnknownStep { asked: id.to_string(), known: known() })
+        self.step(id)
+            .ok_or_else(|| PlanError::UnknownStep { asked: id.to_string(), known: known() })
     }
 }
 

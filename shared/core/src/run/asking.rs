@@ -4,6 +4,7 @@
 //! task what was answered. So all that people decide stands in one journal, and one moment decides
 //! between an answer, another one and no answer in time.
 
+mod pause;
 mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use tasks::TaskWaiting;
 use super::{Phase, Run};
 use crate::agent_loop::AgentLoop;
 use crate::code::{ErrorCode, Failure};
-use crate::effect::{AskHuman, Delivery, Effect};
+use crate::effect::{AskHuman, Effect};
 use crate::entry::Event;
 use crate::feedback::{
     About, Answer, Answered, Answering, Ask, Estimate, Interrupt, MAX_INTERRUPT, Refusal, Settled,
@@ -21,7 +22,6 @@ use crate::feedback::{
 };
 use crate::id::{FeedbackId, MessageId, TaskId, sha256};
 use crate::input::Interrupted;
-use crate::status::RunStatus;
 use crate::tool::Risk;
 
 /// What is asked, and what was.
@@ -121,7 +121,8 @@ impl Asking {
                 asks.cloned().collect()
             }
         };
-        let stale = |ask: &Ask| answered.digest.as_ref().is_some_and(|digest| *digest != ask.digest);
+        let stale =
+            |ask: &Ask| answered.digest.as_ref().is_some_and(|digest| *digest != ask.digest);
         if asks.iter().any(stale) {
             return Err(Refusal::Stale);
         }
@@ -275,15 +276,14 @@ impl Run {
     ) -> Option<Vec<(String, Event)>> {
         let ask = self.asking.pending.get(feedback)?.clone();
         ask.expires_at_ms?;
+        let on_timeout = self.asked.settings.feedback.on_timeout;
+        // What others may have written is never let out unasked.
+        let lets_out = on_timeout == Answering::Confirm && ask.why.contains(&Why::Untrusted);
         let answered = Answered {
             feedback: feedback.clone(),
             id: String::new(),
             by: None,
-            answer: match self.asked.settings.feedback.on_timeout {
-                // What others may have written is never let out unasked.
-                Answering::Confirm if ask.why.contains(&Why::Untrusted) => Answer::Skip,
-                default => default.answer(),
-            },
+            answer: if lets_out { Answer::Skip } else { on_timeout.answer() },
             comment: String::new(),
             digest: None,
         };
@@ -385,36 +385,5 @@ impl Run {
             Phase::PlanSolving(solving) => solving.planner(),
             Phase::Summarizing(_) | Phase::Ended(_) => None,
         }
-    }
-
-    /// Notes whether the run waits for people alone, since when and how long it did.
-    pub(super) fn note_pause(&mut self, at_ms: i64) {
-        let paused = self.waits_for_people();
-        match (paused, self.asking.paused_since_ms) {
-            (true, None) => {
-                self.asking.paused_since_ms = Some(at_ms);
-                if self.is_task() {
-                    self.asking.changed();
-                }
-            }
-            (false, Some(since_ms)) => {
-                self.asking.paused_since_ms = None;
-                self.asking.paused_ms += at_ms.saturating_sub(since_ms).max(0);
-            }
-            (true, Some(_)) | (false, None) => {}
-        }
-    }
-
-    fn waits_for_people(&self) -> bool {
-        if self.asking.pending.is_empty() || self.status() == RunStatus::Failed {
-            return false;
-        }
-        self.due().iter().all(|effect| match effect {
-            Effect::AskHuman(_) | Effect::Wait { .. } => true,
-            Effect::Dispatch(dispatch) => dispatch.waits,
-            // A task tells its run that it waits: that is no work.
-            Effect::Deliver(delivery) => matches!(delivery, Delivery::Asks(_)),
-            Effect::CallModel(_) | Effect::RunTool(_) | Effect::KeepPlan { .. } => false,
-        })
     }
 }

@@ -191,7 +191,10 @@ fn older(conversation: &Conversation, keep: usize, room: u64) -> Part {
     while start > 0 {
         // A note belongs to the turn before it.
         let earlier = items.get(..start).unwrap_or_default();
-        let turn = earlier.iter().rposition(|item| !matches!(item, Item::Note(_) | Item::Said(_))).unwrap_or(0);
+        let turn = earlier
+            .iter()
+            .rposition(|item| !matches!(item, Item::Note(_) | Item::Said(_)))
+            .unwrap_or(0);
         used += earlier.iter().skip(turn).map(tokens_of).sum::<u64>();
         if kept > 0 && !has_room(kept, used) {
             return Part { exchanges: conversation.history.len(), items: start };

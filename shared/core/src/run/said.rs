@@ -93,7 +93,8 @@ impl Run {
         if !complete || self.said.words.is_empty() {
             return false;
         }
-        let said: Vec<Item> = std::mem::take(&mut self.said.words).into_iter().map(Item::Said).collect();
+        let said: Vec<Item> =
+            std::mem::take(&mut self.said.words).into_iter().map(Item::Said).collect();
         self.compacting.add(&self.seen_items(&said));
         self.conversation.items.extend(said);
         true

@@ -20,7 +20,7 @@ use crate::entry::{Ending, Entry, Event};
 use crate::feedback::Ask;
 use crate::file::ProductFile;
 use crate::id::{CallId, FeedbackId, MessageId, RequestId, RunId, TaskId};
-use crate::plan::{Plan, StepStatus};
+use crate::plan::Plan;
 use crate::preview::{MessageKey, Preview, TextKind};
 use crate::settings::{Language, Mode};
 use crate::tool::{Outcome, Shown};
@@ -169,11 +169,7 @@ impl Translator {
             Event::StepChanged { step, status, note } => {
                 self.step(entry, *step, *status, note).into_iter().collect()
             }
-            Event::TaskStarted { task, words } => {
-                let plan =
-                    task.step().and_then(|step| self.step(entry, step, StepStatus::InProgress, ""));
-                plan.into_iter().chain([self.task(entry, task, words)]).collect()
-            }
+            Event::TaskStarted { task, words } => self.task_started(entry, task, words),
             Event::TaskEnded { task, text, files, .. } => {
                 self.forget_asks(Some(task), None);
                 vec![self.task_summary(entry, task, text, files)]

@@ -299,7 +299,7 @@ fn an_audit_vouches_for_what_was_decided() {
         assert_eq!(sha256(canonical(&text).as_bytes()), line.hash);
         previous.clone_from(&line.hash);
     }
-    let mut changed = records.clone();
+    let mut changed = records;
     let Input::HumanAnswered(_) = &changed[2].inputs[0] else { panic!("{changed:?}") };
     let Event::FeedbackAnswered(answered) = &mut changed[2].entries[0].event else {
         panic!("{changed:?}")
@@ -340,7 +340,8 @@ fn step(id: Option<u32>, details: &str, on: &[usize]) -> StepEdit {
 fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
     let mut run = planned();
     assert_eq!((run.plan_version(), run.running_tasks().len()), (1, 1));
-    let steps = vec![step(Some(1), "other words", &[]), step(Some(3), "c!", &[1]), step(None, "d", &[])];
+    let steps =
+        vec![step(Some(1), "other words", &[]), step(Some(3), "c!", &[1]), step(None, "d", &[])];
     assert!(run.next(&edited("e0", 2, steps.clone()), 0).is_none(), "another version");
     let events = run.next(&edited("e1", 1, steps), 0).unwrap();
     let words: Vec<_> = run.plan().unwrap().steps().iter().map(|step| step.words()).collect();
@@ -392,7 +393,9 @@ fn a_plan_is_accepted_changed_or_rejected_before_it_begins() {
 fn a_question_of_the_models_is_answered_by_a_person_alone() {
     let question = |mut replied: Input| {
         if let Input::ModelReplied(replied) = &mut replied {
-            replied.offered.push(OfferedTool { name: ASK_USER.to_owned(), ..tool(Declared::default()) });
+            replied
+                .offered
+                .push(OfferedTool { name: ASK_USER.to_owned(), ..tool(Declared::default()) });
         }
         replied
     };
@@ -403,7 +406,10 @@ fn a_question_of_the_models_is_answered_by_a_person_alone() {
         let (mut run, _) = Run::start(story::asked("why?"), 0);
         let asks = json!({"questions": ["Which one?"]});
         run.next(&question(story::replied("t1", "", &[(ASK_USER, asks)])), 0).unwrap();
-        assert_eq!((run.status(), owed(&run)), (RunStatus::Paused, vec!["ask:t1.c1".into(), "| paused".into()]));
+        assert_eq!(
+            (run.status(), owed(&run)),
+            (RunStatus::Paused, vec!["ask:t1.c1".into(), "| paused".into()])
+        );
         says(&mut run, answer);
         assert_eq!(owed(&run), ["model:t2"]);
         let Item::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };

@@ -147,7 +147,8 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
         1 => Just(json!({"command": "finish"})),
     ];
     let kept = (1u32..5).prop_map(|version| Input::PlanKept { version });
-    let step = (prop_oneof![Just(None), (1u32..5).prop_map(Some)], "[a-d]", 1usize..4, any::<bool>());
+    let step =
+        (prop_oneof![Just(None), (1u32..5).prop_map(Some)], "[a-d]", 1usize..4, any::<bool>());
     let step = step.prop_map(|(id, details, on, depends)| StepEdit {
         id: id.map(StepId),
         details,

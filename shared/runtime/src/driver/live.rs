@@ -79,7 +79,7 @@ impl LiveWriter {
                 | Event::PlanChanged { .. }
                 | Event::StepChanged { .. }
                 | Event::UserSaid { .. }
-            | Event::FeedbackAsked { .. }
+                | Event::FeedbackAsked { .. }
                 | Event::FeedbackAnswered(_)
                 | Event::TaskStarted { .. }
                 | Event::TaskEnded { .. } => {}

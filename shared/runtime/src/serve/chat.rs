@@ -49,8 +49,9 @@ pub(super) async fn answer_in_chat<P: Ports>(
     let asks: Vec<Ask> = asks.cloned().collect();
     let said = match goes_on {
         true => Answer::Confirm,
-        false => Answer::read(words.text, None)
-            .map_err(|(code, problem)| Failure::new(code, problem))?,
+        false => {
+            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))?
+        }
     };
     for ask in &asks {
         let answered = Answered {
@@ -74,11 +75,10 @@ pub(super) async fn answer_in_chat<P: Ports>(
 /// To a question of the model's, every word but `stop` and `skip` is an answer.
 fn to(ask: &Ask, said: &Answer, words: &str) -> Answer {
     let is_question = ask.about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
-    match said {
-        Answer::Confirm | Answer::Say { .. } if is_question => {
-            Answer::Say { words: words.to_owned() }
-        }
-        said => said.clone(),
+    let is_answer = matches!(said, Answer::Confirm | Answer::Say { .. });
+    match is_question && is_answer {
+        true => Answer::Say { words: words.to_owned() },
+        false => said.clone(),
     }
 }
 

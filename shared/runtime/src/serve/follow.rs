@@ -9,10 +9,10 @@ use crate::client::ClientStream;
 use crate::driver::read_mailbox;
 use crate::history::show;
 use crate::live::LiveReader;
-use crate::port::{Ports, RunKey, StoreError};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta, SessionKey};
 use crate::port::live::LiveLog;
+use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::milliseconds;
 
 /// Why a viewer stopped following.

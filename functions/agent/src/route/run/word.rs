@@ -74,9 +74,12 @@ pub(crate) async fn edit_plan<P: Ports>(
             Edited::Taken { version, plan } => (StatusCode::OK, shown(version, &plan)),
             Edited::Conflict { version, plan } => {
                 let failure = Failure::from(ErrorCode::PlanChanged);
-                let mut body = shown(version, &plan);
-                body["code"] = json!(failure.code.as_str());
-                body["message"] = json!(failure.sentence(agent.settings.run.language));
+                let body = json!({
+                    "code": failure.code.as_str(),
+                    "message": failure.sentence(agent.settings.run.language),
+                    "version": version,
+                    "plan": plan,
+                });
                 (StatusCode::CONFLICT, body)
             }
             Edited::Waiting => (StatusCode::ACCEPTED, json!({"state": "waiting"})),
@@ -96,9 +99,8 @@ fn steps(fields: &Fields) -> Result<Vec<StepEdit>, Refusal> {
     let Some(given) = fields.list("steps")? else {
         return Err(wrong("steps", "must be a list of steps"));
     };
-    serde_json::from_value(Value::Array(given)).map_err(|error| {
-        wrong("steps", &format!("must be a list of steps: {error}"))
-    })
+    serde_json::from_value(Value::Array(given))
+        .map_err(|error| wrong("steps", &format!("must be a list of steps: {error}")))
 }
 
 fn new_id() -> String {

@@ -39,6 +39,18 @@ impl Translator {
         Some(self.plan(&format!("{}.plan", entry.id), plan, entry.at_ms))
     }
 
+    /// A task begins, and its step is in progress.
+    pub(super) fn task_started(
+        &mut self,
+        entry: &Entry,
+        task: &TaskId,
+        words: &str,
+    ) -> Vec<AgentResponse> {
+        let step = task.step();
+        let plan = step.and_then(|step| self.step(entry, step, StepStatus::InProgress, ""));
+        plan.into_iter().chain([self.task(entry, task, words)]).collect()
+    }
+
     pub(super) fn task(&self, entry: &Entry, task: &TaskId, words: &str) -> AgentResponse {
         let lane = Some(task.clone());
         let event = self.event(&entry.id, "task", entry.at_ms);
