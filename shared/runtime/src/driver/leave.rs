@@ -89,9 +89,11 @@ impl<P: Ports> Driver<P> {
         let parked = async move {
             ports.alarms().remove_alarm(&key).await?;
             let meta = ports.store().meta(&key).await?;
-            let waits = meta.is_some_and(|meta| meta.status == RunStatus::Paused);
+            let status = meta.map_or(RunStatus::Failed, |meta| meta.status);
             let mail = read_mailbox(&ports, &key, &session).await?;
-            if waits && mail.iter().all(|mail| heard.contains(&mail.id())) {
+            let waits = status == RunStatus::Paused;
+            let nothing_new = mail.iter().all(|mail| heard.contains(&mail.id()));
+            if status.has_ended() || (waits && nothing_new) {
                 return Ok(());
             }
             ports.alarms().set_alarm(&key).await?;
