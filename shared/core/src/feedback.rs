@@ -156,12 +156,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether nothing is expected.
-    #[must_use]
-    pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Both together; calls of one turn may run at once, but need not.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

@@ -1,7 +1,5 @@
 //! What people are asked about a run, and what they answer.
 
-use std::time::Duration;
-
 use djinn_core::audit::{AuditLine, audit};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
@@ -9,23 +7,14 @@ use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::Language;
 
+use super::word::heard;
 use super::{known, read_journal, unavailable, whole_journal};
-use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey};
 use crate::sleep::wake;
 
-/// How long an answer is waited for to be taken up. It is taken up later all the same.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// Steps that a changed plan may have.
 const MAX_SHOWN_STEPS: usize = 1_000;
-
-/// The first look whether it was.
-const FIRST_LOOK: Duration = Duration::from_millis(5);
-
-/// The longest pause between two looks.
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// What became of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,26 +69,18 @@ pub async fn answer<P: Ports>(
 
 /// Waits for the run to take an answer up.
 async fn wait<P: Ports>(ports: &P, key: &RunKey, answered: &Answered) -> Result<Given, Failure> {
-    let gives_up_ms = ports.clock().now_ms() + crate::settings::milliseconds(PATIENCE);
-    let mut pause = FIRST_LOOK;
-    while ports.clock().now_ms() < gives_up_ms {
-        ports.clock().sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
-        let Ok((journal, _)) = read_journal(ports, key).await else { continue };
-        let run = journal.run();
+    let taken = heard(ports, key, |run| {
+        let has_ended = run.status().has_ended();
         if run.is_settled_by(&answered.id) {
-            return Ok(Given::Taken);
+            return Some(Ok(Given::Taken));
         }
         match run.about(answered) {
-            Ok(_) if run.status().has_ended() => return Err(late(run.status().as_str())),
-            Ok(_) => {}
-            Err(Refusal::Unknown) if run.status().has_ended() => {
-                return Err(late(run.status().as_str()));
-            }
-            Err(refusal) => return Err(refused(run, refusal)),
+            Ok(_) | Err(Refusal::Unknown) if has_ended => Some(Err(late(run.status().as_str()))),
+            Ok(_) => None,
+            Err(refusal) => Some(Err(refused(run, refusal))),
         }
-    }
-    Ok(Given::Waiting)
+    });
+    taken.await.unwrap_or(Ok(Given::Waiting))
 }
 
 fn about(run: &Run, answered: &Answered) -> Result<Vec<Ask>, Failure> {

@@ -137,7 +137,7 @@ fn ended(status: RunStatus) -> Failure {
 }
 
 /// Looks at a run until `tell` tells something of it, or for some seconds.
-async fn heard<P: Ports, T>(
+pub(super) async fn heard<P: Ports, T>(
     ports: &P,
     key: &RunKey,
     tell: impl Fn(&Run) -> Option<T>,
