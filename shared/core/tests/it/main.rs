@@ -13,6 +13,7 @@
 mod budget;
 mod client;
 mod compacting;
+mod confirm;
 mod deny;
 mod early;
 mod employees;
