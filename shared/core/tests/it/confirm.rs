@@ -17,14 +17,14 @@ fn steps_and_results_wait_for_people_as_the_table_says() {
     machine::check(include_str!("confirm.txt"), asked, input, plan_solve::owed);
 }
 
-fn asked(question: &str) -> Asked {
+pub(crate) fn asked(question: &str) -> Asked {
     let mut asked = story::asked_to_plan(question);
     asked.settings.feedback.confirm_steps = ["Publish".to_owned()].into();
     asked.settings.feedback.confirm_results = true;
     asked
 }
 
-fn input(line: &str) -> Input {
+pub(crate) fn input(line: &str) -> Input {
     let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
     match verb {
         "plans" | "task_done" | "task_failed" => plan_solve::input(line),

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod asks;
 mod budget;
 mod client;
 mod compacting;

@@ -90,10 +90,15 @@ impl Translator {
             Language::En => ("Go ahead", "Change the parameters", "Skip it", "Stop the run"),
             Language::Zh => ("确认执行", "修改参数", "跳过此步骤", "停止执行"),
         };
+        let (keep, reword) = match self.language {
+            Language::En => ("Yes, go on with it", "Change the text"),
+            Language::Zh => ("是的，继续", "修改内容"),
+        };
         match about {
-            About::Call { .. } | About::Step { .. } | About::Result { .. } => {
+            About::Call { .. } | About::Step { .. } => {
                 json!({"confirm": confirm, "modify": modify, "skip": skip, "stop": stop})
             }
+            About::Result { .. } => json!({"confirm": keep, "modify": reword, "stop": stop}),
             About::CallInterrupted { .. } | About::ModelInterrupted { .. } => {
                 json!({"confirm": confirm, "skip": skip, "stop": stop})
             }
