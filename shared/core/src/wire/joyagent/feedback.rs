@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{AgentResponse, Translator};
 use crate::budget::dollars;
 use crate::entry::Entry;
-use crate::feedback::{ASK_USER, About, Ask, Estimate};
+use crate::feedback::{ASK_USER, About, Ask, Estimate, TopUp};
 use crate::id::{CallId, FileName, TaskId};
 use crate::settings::Language;
 use crate::tool::Risk;
@@ -153,21 +153,7 @@ impl Translator {
             About::ModelInterrupted { interrupt, .. } => {
                 format!("- {} ({})", interrupt.message, interrupt.code)
             }
-            About::Budget { used_up, more } => {
-                let (spent, tokens) = (&used_up.detail, more.tokens);
-                let dollars = dollars(more.micro_usd);
-                match self.language {
-                    Language::En => format!(
-                        "- The budget of {spent} is used up. Go on with {tokens} more tokens and \
-                         {dollars} more dollars?"
-                    ),
-                    Language::Zh => {
-                        format!(
-                            "- 预算（{spent}）已用完。是否追加 {tokens} 个令牌和 {dollars} 美元？"
-                        )
-                    }
-                }
-            }
+            About::Budget { used_up, more } => self.budget_line(&used_up.detail, *more),
             About::Step { step, details } => {
                 let question = match self.language {
                     Language::En => "may this step begin?",
@@ -187,6 +173,19 @@ impl Translator {
                     format!("\n\n{}", files.join(", "))
                 };
                 format!("- {step} {details}\n\n{text}{files}\n\n{question}")
+            }
+        }
+    }
+
+    fn budget_line(&self, spent: &str, more: TopUp) -> String {
+        let (tokens, dollars) = (more.tokens, dollars(more.micro_usd));
+        match self.language {
+            Language::En => format!(
+                "- The budget of {spent} is used up. Go on with {tokens} more tokens and {dollars} \
+                 more dollars?"
+            ),
+            Language::Zh => {
+                format!("- 预算（{spent}）已用完。是否追加 {tokens} 个令牌和 {dollars} 美元？")
             }
         }
     }
