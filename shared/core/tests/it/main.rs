@@ -26,4 +26,5 @@ mod projection;
 mod property;
 mod seen;
 mod story;
+mod taint;
 mod urls;
