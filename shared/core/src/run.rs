@@ -34,7 +34,7 @@ use crate::conversation::{Conversation, Item};
 use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
-use crate::id::TaskId;
+use crate::id::{CallId, TaskId};
 use crate::input::{Asked, Input};
 use crate::settings::{Mode, Role};
 use crate::status::RunStatus;
@@ -178,6 +178,15 @@ impl Run {
         due
     }
 
+    /// The tool of a call that is owed.
+    #[must_use]
+    pub fn owed_tool(&self, call: &CallId) -> Option<String> {
+        self.due().into_iter().find_map(|effect| {
+            let Effect::RunTool(run) = effect else { return None };
+            (run.call.id == *call).then_some(run.call.tool)
+        })
+    }
+
     /// Where the run stands.
     #[must_use]
     pub fn status(&self) -> RunStatus {
@@ -277,7 +286,7 @@ impl Run {
             Input::FeedbackExpired { feedback } => self.feedback_expired(feedback, at_ms),
             Input::TaskAsks(asks) => self.task_asked(asks, at_ms),
             Input::UserSaid(said) => self.user_said(said),
-            Input::PlanEdited(edited) => self.plan_edited(edited),
+            Input::PlanEdited(edited) => self.plan_edited(edited, at_ms),
         }
     }
 

@@ -88,7 +88,7 @@ fn endured(seed: u64) -> Outcome {
         let ledger = Ledger::default();
         match Asking::of(seed) {
             None => endured_alone(&mut sim(points, &ledger), &chaos, &ledger).await,
-            Some(asking) => endured_with_people(&asking, points, &chaos, &ledger).await,
+            Some(asking) => endured_with_people(&asking, &points, &chaos, &ledger).await,
         }
     })
 }
@@ -101,7 +101,7 @@ async fn endured_alone(sim: &mut Sim, chaos: &Chaos, ledger: &Ledger) -> Outcome
 
 async fn endured_with_people(
     asking: &Asking,
-    points: Points,
+    points: &Points,
     chaos: &Chaos,
     ledger: &Ledger,
 ) -> Outcome {

@@ -177,11 +177,13 @@ impl State {
 fn chosen(rng: &mut Rng, ask: &Ask, id: &str) -> Answer {
     let words = || Answer::Say { words: format!("Not so, says {id}.") };
     match &ask.about {
-        About::ModelInterrupted { .. } => match rng.u32(0..10) {
-            0 => Answer::Skip,
-            1 => words(),
-            _ => Answer::Confirm,
-        },
+        About::ModelInterrupted { .. } | About::Step { .. } | About::Result { .. } => {
+            match rng.u32(0..10) {
+                0 => Answer::Skip,
+                1 => words(),
+                _ => Answer::Confirm,
+            }
+        }
         About::Call { .. } | About::CallInterrupted { .. } => match rng.u32(0..20) {
             0 => Answer::Stop,
             1..4 => Answer::Skip,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::feedback::{Answer, Answered, Answering, Ask, FeedbackSettings};
+use djinn_core::feedback::{Answer, Answered, Answering, Ask, FeedbackSettings, Why};
 use djinn_core::id::FeedbackId;
 use djinn_core::settings::{Language, Mode, RunSettings};
 use djinn_core::tool::{EffectClass, Observation, ToolSpec};
@@ -55,6 +55,12 @@ impl Asking {
             timeout_s: timeouts[rng.usize(0..timeouts.len())],
             on_timeout: defaults[rng.usize(0..defaults.len())],
             confirm_plan: rng.bool(),
+            confirm_steps: ["s3", "*"]
+                .into_iter()
+                .filter(|_| rng.u32(0..5) == 0)
+                .map(str::to_owned)
+                .collect(),
+            confirm_results: rng.u32(0..5) == 0,
             ..FeedbackSettings::default()
         };
         let messages = match mode {
@@ -75,7 +81,7 @@ impl Asking {
     }
 
     /// A simulation of it, and what was done unasked in it.
-    pub(super) fn sim(&self, points: Points, ledger: &Ledger) -> (Sim, Unasked) {
+    pub(super) fn sim(&self, points: &Points, ledger: &Ledger) -> (Sim, Unasked) {
         let lines = if self.is_plan() { market::lines() } else { story::lines() };
         let unpaid = |(message, line): (&'static str, Line)| match self.unpaid {
             Some(unpaid) if unpaid == message => {
@@ -93,7 +99,7 @@ impl Asking {
                 timeout_ms: 600_000,
                 notes_arguments: true,
                 interrupts,
-                ..LedgerTool::new(name, effect, ledger, &points)
+                ..LedgerTool::new(name, effect, ledger, points)
             },
             store: MemoryStore::clone(&sim.ports.store),
             run: run.clone(),
@@ -116,7 +122,7 @@ impl Asking {
         };
         let mut same = Self { unpaid: self.unpaid.filter(was_asked), ..self.clone() };
         same.settings.feedback.timeout_s = 0;
-        let (mut sim, _) = same.sim(Points::new(), &Ledger::default());
+        let (mut sim, _) = same.sim(&Points::new(), &Ledger::default());
         let question = sim.question(same.settings());
         let key = question.run_key();
         sim.post(question);
@@ -228,6 +234,8 @@ pub(super) struct Decided {
     pub(super) went_on: usize,
     pub(super) interrupts: usize,
     pub(super) plans: usize,
+    pub(super) steps: usize,
+    pub(super) results: usize,
     pub(super) in_tasks: usize,
     pub(super) quiet: usize,
 }
@@ -249,6 +257,8 @@ impl Decided {
         for ask in asks(history) {
             decided.interrupts += usize::from(ask.about.interrupt().is_some());
             decided.in_tasks += usize::from(ask.task.is_some());
+            decided.steps += usize::from(ask.why.contains(&Why::Step));
+            decided.results += usize::from(ask.why.contains(&Why::Result));
             let tool = ask.about.call().map(|(_, tool, _)| tool);
             decided.plans += usize::from(tool == Some("planning"));
         }
@@ -268,6 +278,8 @@ impl Decided {
             went_on: self.went_on + other.went_on,
             interrupts: self.interrupts + other.interrupts,
             plans: self.plans + other.plans,
+            steps: self.steps + other.steps,
+            results: self.results + other.results,
             in_tasks: self.in_tasks + other.in_tasks,
             quiet: self.quiet + other.quiet,
         }
@@ -277,7 +289,15 @@ impl Decided {
     pub(super) fn is_telling(&self) {
         let each = [self.modified, self.skipped, self.said, self.expired, self.late, self.plans];
         assert!(each.iter().all(|count| *count > self.runs / 20), "{self:?}");
-        let rarer = [self.stopped, self.went_on, self.interrupts, self.in_tasks, self.quiet];
+        let rarer = [
+            self.stopped,
+            self.went_on,
+            self.interrupts,
+            self.in_tasks,
+            self.steps,
+            self.results,
+            self.quiet,
+        ];
         assert!(rarer.iter().all(|count| *count > 0), "{self:?}");
         assert!(self.confirmed > self.runs / 2, "{self:?}");
     }
