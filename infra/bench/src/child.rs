@@ -6,6 +6,9 @@ use anyhow::{Context as _, Result, ensure};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdout, Command};
 
+/// The unit of times in `/proc`, on every Linux of today.
+const TICKS_A_SECOND: f64 = 100.0;
+
 /// A process. It is killed when this is dropped.
 pub(crate) struct Child {
     process: tokio::process::Child,
@@ -60,6 +63,18 @@ impl Child {
             Ok(kib.parse::<f64>()? * 1_024.0 / 1_000_000.0)
         };
         Ok((field("VmRSS:")?, field("VmHWM:")?))
+    }
+
+    /// Seconds of processor time that it has had.
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
+        let process = self.process.id().context("a process has gone")?;
+        let path = format!("/proc/{process}/stat");
+        let stat = std::fs::read_to_string(&path)
+            .with_context(|| format!("{path}: processor time is measured on Linux only"))?;
+        // Behind the name, which may hold anything: the fields 3 and on, of which 14 and 15 are times.
+        let (_, fields) = stat.rsplit_once(')').context("no fields")?;
+        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+        Ok(ticks.sum::<Result<f64, _>>()? / TICKS_A_SECOND)
     }
 
     /// Ends its input, and waits until it is done.

@@ -78,7 +78,12 @@ async fn command(words: &[&str]) -> Result<()> {
             terminal::say(&Report::new(people::figures().await?, String::new()).table());
         }
         ["--streams"] => {
-            terminal::say(&Report::new(vec![streams::figure().await?], String::new()).table());
+            let figure = streams::figure(streams::STREAMS).await?;
+            terminal::say(&Report::new(vec![figure], String::new()).table());
+        }
+        ["--streams", number] => {
+            let figure = streams::figure(number.parse()?).await?;
+            terminal::say(&Report::new(vec![figure], String::new()).table());
         }
         ["--join"] => {
             terminal::say(&Report::new(vec![join::figure().await?], String::new()).table());
@@ -114,6 +119,6 @@ async fn measure(agent: &Path) -> Result<Report> {
     terminal::note("9/10 people who answer, and runs that wait for them (30 s)");
     figures.extend(people::figures().await.context("people")?);
     terminal::note("10/10 1 000 open streams (40 s)");
-    figures.push(streams::figure().await.context("streams")?);
+    figures.push(streams::figure(streams::STREAMS).await.context("streams")?);
     Ok(Report::new(figures, parts))
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use djinn_scripted::{Response, STAMP, Script};
 use futures::future::try_join_all;
 
@@ -15,7 +15,7 @@ use crate::front;
 use crate::sample::Sample;
 
 /// Open streams.
-const STREAMS: usize = 1_000;
+pub(crate) const STREAMS: usize = 1_000;
 
 /// Streams that are opened at once: a thousand at the same moment are another question.
 const AT_ONCE: usize = 16;
@@ -39,22 +39,26 @@ pub(crate) fn script() -> Script {
     script
 }
 
-pub(crate) async fn figure() -> Result<Figure> {
+pub(crate) async fn figure(streams: usize) -> Result<Figure> {
     let backend = Child::start(&[backend::SLOW_PROCESS]).await?;
     let urls: Vec<&str> = backend.said().split(' ').collect();
     let words: Vec<&str> = std::iter::once(front::PROCESS).chain(urls).collect();
     let agent = Child::start(&words).await?;
     let client = Client::new(agent.said().to_owned())?;
     let asked = Instant::now();
-    let (lines, mut reading) = (STREAMS.div_ceil(AT_ONCE), Vec::new());
-    for _ in 0..lines {
-        let some = (0..AT_ONCE.min(STREAMS - reading.len())).map(|_| opened(client.clone()));
+    let mut reading = Vec::new();
+    while reading.len() < streams {
+        let some = (0..AT_ONCE.min(streams - reading.len())).map(|_| opened(client.clone()));
         for stream in try_join_all(some).await.context("a stream did not open")? {
             reading.push(tokio::spawn(read(stream)));
         }
     }
     let opened = Instant::now();
     let watched = opened + WATCHED;
+    let busy = [backend.cpu_seconds()?, agent.cpu_seconds()?];
+    tokio::time::sleep_until(watched.into()).await;
+    let busy = [backend.cpu_seconds()? - busy[0], agent.cpu_seconds()? - busy[1]]
+        .map(|seconds| seconds / WATCHED.as_secs_f64());
     let (mut lags, mut pieces) = (Sample::default(), 0);
     for stream in try_join_all(reading).await? {
         let within = |(at, _): &&(Instant, Duration)| (opened..watched).contains(at);
@@ -66,8 +70,7 @@ pub(crate) async fn figure() -> Result<Figure> {
     }
     agent.end().await?;
     backend.end().await?;
-    let rate = f64::from(pieces) / WATCHED.as_secs_f64() / STREAMS as f64;
-    ensure!(rate > 15.0, "{rate:.1} pieces a second and stream only, while all were open");
+    let rate = f64::from(pieces) / WATCHED.as_secs_f64() / streams as f64;
     Ok(Figure {
         name: "1 000 open streams, 20 deltas/s each, lag p99",
         reach: Reach::AtMost(50.0),
@@ -75,12 +78,14 @@ pub(crate) async fn figure() -> Result<Figure> {
         measured: lags.p99(),
         about: format!(
             "median {:.1} ms, p95 {:.1} ms, from the model's write to the client's read; {rate:.1} \
-             deltas/s each over {} s, all opened within {:.1} s; model, agent and clients on the \
-             same cores",
+             deltas/s each over {} s, all opened within {:.1} s; of the processors the agent had {:.2}, \
+             model and stores {:.2}, and the clients the rest",
             lags.median(),
             lags.p95(),
             WATCHED.as_secs(),
             (opened - asked).as_secs_f64(),
+            busy[1],
+            busy[0],
         ),
     })
 }
