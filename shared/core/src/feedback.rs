@@ -258,6 +258,17 @@ pub struct Answered {
     /// The digest of what the person was shown, if they were told of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// How the answer came in the person's name. `None`: with their own credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
+}
+
+/// How an answer came, if not with the credentials of whom it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// By a signed link, whoever had it.
+    Link,
 }
 
 /// How something that was asked was answered.

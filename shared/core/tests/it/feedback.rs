@@ -59,6 +59,7 @@ pub(crate) fn answered(feedback: &str, answer: Answer) -> Answered {
         answer,
         comment: String::new(),
         digest: None,
+        via: None,
     }
 }
 
