@@ -150,9 +150,9 @@ impl Links {
             }
         };
         if now.is_new && is_stored {
-            drop(tokio::spawn(reading))
+            drop(tokio::spawn(reading));
         } else {
-            reading.await
+            reading.await;
         }
         AnswerLinks::new(move |ask, at_ms| {
             let token = keys.get()?.sign(&grant(ask, &run, &user, at_ms.saturating_add(ttl_ms)))?;

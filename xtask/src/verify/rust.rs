@@ -52,6 +52,7 @@ const ONCE: &[&str] = &[
     "idle::",
     // A response ends where its run waits for people; clients that come back by themselves would for ever.
     "feedback::",
+    "links::",
     "limits::a_day_that_is_used_up",
     "limits::two_hundred_executors",
     "people::",

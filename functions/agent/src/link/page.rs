@@ -63,7 +63,7 @@ impl Question<'_> {
         self.show(&mut html, words);
         self.offer(&mut html, words, form);
         let code = problem.map(|problem| problem.code.as_str());
-        response(status, &document(words, words.title, code, html), self.language)
+        response(status, &document(words, words.title, code, &html), self.language)
     }
 
     fn show(&self, html: &mut Html, words: &Words) {
@@ -131,7 +131,7 @@ impl Question<'_> {
 pub(crate) fn problem(problem: &Failure, language: Language) -> Response {
     let mut html = Html::default();
     html.element("p", &problem.sentence(language));
-    let document = document(words(language), "Djinn", Some(problem.code.as_str()), html);
+    let document = document(words(language), "Djinn", Some(problem.code.as_str()), &html);
     response(status(problem), &document, language)
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn settled(settled: &Settled, late: Option<&Failure>, language: Langu
     }
     let code = late.map(|late| late.code.as_str());
     let status = late.map_or(StatusCode::OK, status);
-    response(status, &document(words, words.settled, code, html), language)
+    response(status, &document(words, words.settled, code, &html), language)
 }
 
 /// What became of an answer.
@@ -163,7 +163,7 @@ pub(crate) fn given(given: Given, answer: &str, language: Language) -> Response 
     };
     let mut html = Html::default();
     html.element("p", words::answered(answer, language)).element("p", sentence);
-    response(status, &document(words, words.settled, None, html), language)
+    response(status, &document(words, words.settled, None, &html), language)
 }
 
 /// What is asked: arguments, or all there is to say of something without any.
@@ -199,7 +199,7 @@ fn status(problem: &Failure) -> StatusCode {
     StatusCode::from_u16(problem.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-fn document(words: &Words, title: &str, code: Option<&str>, body: Html) -> String {
+fn document(words: &Words, title: &str, code: Option<&str>, body: &Html) -> String {
     let mut html = Html::default();
     html.raw("<!doctype html>\n<html lang=\"").text(words.tag).raw("\">\n<head>");
     html.raw("<meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">");

@@ -67,7 +67,7 @@ impl Html {
         self.exact(text).raw("</textarea></label>\n")
     }
 
-    pub(super) fn add(&mut self, more: Self) -> &mut Self {
+    pub(super) fn add(&mut self, more: &Self) -> &mut Self {
         self.0.push_str(&more.0);
         self
     }
@@ -130,7 +130,7 @@ mod tests {
             shown.contains("file\\u202efdp.exe") && shown.contains("\\udb40\\udc41"),
             "{shown}"
         );
-        assert!(shown.contains(" é 金\\n\\tc") && !shown.chars().any(|c| is_hidden(c)), "{shown}");
+        assert!(shown.contains(" é 金\\n\\tc") && !shown.chars().any(is_hidden), "{shown}");
         assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
     }
 }
