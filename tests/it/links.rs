@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::feedback::{APPROVAL, ending, waiting};
 use crate::world::{
-    Answer, Client, Frame, Options, Protocol, QUESTION, Question, SALES, World, script, settled,
+    Answer, Client, Frame, Options, Protocol, QUESTION, Question, SALES, World, employees, planner,
+    script, settled, summary, task,
 };
 
 pub(crate) const LINK_KEY: &str = "0123456789abcdef0123456789abcdef-of-a-test";
@@ -118,7 +119,7 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
     assert!(!policy.contains("unsafe") && !page.text.contains("<script"), "{policy}");
 
-    let form = [("words", "By\nmail."), ("arguments", "{}"), ("answer", "confirm")];
+    let form = [("words", "By\nmail."), ("instead", "{}"), ("answer", "confirm")];
     let taken = post(&world, &path, &form).await;
     assert_eq!(taken.status, 200, "{}", taken.text);
     assert!(taken.text.contains("Your answer was taken"), "{}", taken.text);
@@ -164,10 +165,10 @@ async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
     let wrong = arguments.to_string();
     for (given, part) in [
         (wrong.as_str(), "do not fit `file_tool`"),
-        ("{\"command\":", "not valid JSON"),
+        ("{\"command\":", "are not valid JSON"),
         ("[]", "must be a JSON object"),
     ] {
-        let form = [("answer", "modify"), ("arguments", given), ("words", "Better <so>.")];
+        let form = [("answer", "modify"), ("instead", given), ("words", "Better <so>.")];
         let page = post(&world, &path, &form).await;
         assert_eq!((page.status, code(&page.text)), (400, "invalid_field"), "{}", page.text);
         assert!(page.text.contains(part), "{given}: {}", page.text);
@@ -189,7 +190,7 @@ async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
     assert!(pending["data"]["t2.c1"].is_object(), "it waits on: {pending}");
 
     (arguments["command"], arguments["filename"]) = (json!("upload"), json!("east.md"));
-    let form = [("answer", "modify"), ("arguments", &*arguments.to_string())];
+    let form = [("answer", "modify"), ("instead", &*arguments.to_string())];
     assert_eq!(post(&world, &path, &form).await.status, 200);
     assert_eq!(ending(&world, &run).await["status"], "finished");
     let files = world.get("/sessions/s1").await.json()["files"].to_string();
@@ -266,7 +267,7 @@ async fn what_a_model_wrote_is_shown_and_never_obeyed() {
     }
     assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("\\u202e&amp;#34;"), "{page}");
     // What the page holds at first is what is asked about.
-    let (_, rest) = page.split_once("name=\"arguments\"").unwrap();
+    let (_, rest) = page.split_once("name=\"instead\"").unwrap();
     let held = rest.split_once(">\n").unwrap().1.split_once("</textarea>").unwrap().0;
     let marks = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
     let held = marks.iter().fold(held.to_owned(), |held, (mark, sign)| held.replace(mark, sign));
@@ -286,7 +287,7 @@ async fn what_stopped_goes_on_by_link() {
     let path = link(&world, &run, &feedback).await;
     let page = world.get(&path).await.text;
     assert!(page.contains("Top it up") && page.contains(">Go on</button>"), "{page}");
-    assert!(!page.contains("name=\"arguments\""), "{page}");
+    assert!(!page.contains("name=\"instead\""), "{page}");
     assert_eq!(post(&world, &path, &[("answer", "confirm")]).await.status, 200);
     assert_eq!(ending(&world, &run).await["answer"], "Nothing new.");
 }
@@ -325,4 +326,49 @@ pub(crate) fn grant_of(run: &str, feedback: &str, digest: &str) -> Grant {
         digest: digest.to_owned(),
         expires_at_ms: i64::MAX,
     }
+}
+
+#[tokio::test]
+async fn steps_and_their_results_are_looked_at_by_link() {
+    let feedback = r#"{"confirm_steps": ["gold"], "confirm_results": true, "timeout": 0}"#;
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
+    })
+    .await;
+    planner(&world.model)
+        .call("planning", json!({"command": "create", "title": "Gold", "steps": ["look at gold"]}))
+        .then()
+        .call("planning", json!({"command": "finish"}));
+    employees(&world.model).reply("{}").always();
+    task(&world.model, "look at\nsilver").reply("It is cheap.");
+    summary(&world.model).reply("Silver is <not> dear.");
+    let question = Question::of("What is the price of gold?", "s1").deep();
+    let stream = world.ask(Protocol::Native, &question).await;
+    let (run, _) = (stream.run(), stream.rest().await);
+    let mut answers = [
+        ("look at gold", "Go ahead", "look at\r\nsilver"),
+        ("It is cheap.", "Yes, go on with it", "It is <not> dear."),
+    ]
+    .into_iter();
+    let mut asked = 0;
+    while asked < 2 {
+        let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
+        let Some(id) = pending["data"].as_object().and_then(|asks| asks.keys().next()) else {
+            let _ = world.come_back(&run, None).await.rest().await;
+            continue;
+        };
+        let path = link(&world, &run, id).await;
+        let page = world.get(&path).await.text;
+        let (shown, button, instead) = answers.next().unwrap();
+        assert!(page.contains(&format!("<pre>{shown}</pre>")), "{page}");
+        assert!(page.contains(&format!(">{button}</button>")), "{page}");
+        let empty = post(&world, &path, &[("answer", "modify"), ("instead", "")]).await;
+        assert_eq!((empty.status, code(&empty.text)), (400, "invalid_field"), "{}", empty.text);
+        let given = post(&world, &path, &[("answer", "modify"), ("instead", instead)]).await;
+        assert_eq!(given.status, 200, "{}", given.text);
+        asked += 1;
+    }
+    assert_eq!(ending(&world, &run).await["answer"], "Silver is <not> dear.");
+    assert!(world.model.last_request().unwrap().text().contains("It is <not> dear."));
 }

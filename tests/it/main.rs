@@ -13,6 +13,7 @@ mod bad_plan;
 mod budget;
 mod come_back;
 mod compacting;
+mod confirm;
 mod cors;
 mod cost;
 mod crowd;

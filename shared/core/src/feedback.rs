@@ -4,15 +4,18 @@
 //! asked about by a digest.
 
 mod settings;
+mod via;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use settings::{Answering, CostThreshold, FeedbackChange, FeedbackSettings, MAX_TIMEOUT_S};
+pub use via::Via;
 
 use crate::code::ErrorCode;
-use crate::id::{CallId, FeedbackId, MessageId, TaskId, UserId, sha256};
-use crate::plan::PLANNING_TOOL;
+use crate::id::{CallId, FeedbackId, FileName, MessageId, TaskId, UserId, sha256};
+use crate::input::MAX_REPORT;
+use crate::plan::{MAX_STEP, PLANNING_TOOL, StepId};
 use crate::tool::{EffectClass, OfferedTool, Risk, canonical};
 
 /// Bytes of what a person says in an answer.
@@ -81,6 +84,25 @@ pub enum About {
         /// Why.
         interrupt: Interrupt,
     },
+    /// Whether a step of the plan may begin.
+    Step {
+        /// The step.
+        step: StepId,
+        /// What is to be done.
+        details: String,
+    },
+    /// Whether what came of a step is what the user wanted.
+    Result {
+        /// The step.
+        step: StepId,
+        /// What was to be done.
+        details: String,
+        /// What came of it.
+        text: String,
+        /// The names of its files.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<FileName>,
+    },
 }
 
 impl About {
@@ -90,15 +112,47 @@ impl About {
         match self {
             Self::Call { call, tool, arguments }
             | Self::CallInterrupted { call, tool, arguments, .. } => Some((call, tool, arguments)),
-            Self::ModelInterrupted { .. } => None,
+            Self::ModelInterrupted { .. } | Self::Step { .. } | Self::Result { .. } => None,
         }
+    }
+
+    /// What a `modify` replaces, all of it; `None` where there is nothing to change.
+    #[must_use]
+    pub fn parameters(&self) -> Option<Map<String, Value>> {
+        let one = |name: &str, value: &str| Map::from_iter([(name.to_owned(), value.into())]);
+        match self {
+            Self::Call { arguments, .. } | Self::CallInterrupted { arguments, .. } => {
+                Some(arguments.clone())
+            }
+            Self::ModelInterrupted { .. } => None,
+            Self::Step { details, .. } => Some(one("details", details)),
+            Self::Result { text, .. } => Some(one("text", text)),
+        }
+    }
+
+    /// The one text that a `modify` of a step or a result gives.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a person.
+    pub fn new_text(&self, parameters: &Map<String, Value>) -> Result<String, String> {
+        let (name, most) = match self {
+            Self::Step { .. } => ("details", MAX_STEP),
+            Self::Result { .. } => ("text", MAX_REPORT),
+            Self::Call { .. } | Self::CallInterrupted { .. } | Self::ModelInterrupted { .. } => {
+                return Err("this has no text that could be changed".to_owned());
+            }
+        };
+        let text = parameters.get(name).and_then(Value::as_str).filter(|_| parameters.len() == 1);
+        let text = text.filter(|text| !text.trim().is_empty() && text.len() <= most);
+        text.map(str::to_owned)
+            .ok_or_else(|| format!("`parameters` hold `{name}` alone, a text of 1 to {most} bytes"))
     }
 
     /// What stopped the work, if it was stopped.
     #[must_use]
     pub fn interrupt(&self) -> Option<&Interrupt> {
         match self {
-            Self::Call { .. } => None,
+            Self::Call { .. } | Self::Step { .. } | Self::Result { .. } => None,
             Self::CallInterrupted { interrupt, .. } | Self::ModelInterrupted { interrupt, .. } => {
                 Some(interrupt)
             }
@@ -128,6 +182,10 @@ pub enum Why {
     Cost,
     /// The settings have plans shown before they begin.
     Plan,
+    /// The settings have this step shown before it begins.
+    Step,
+    /// The settings have what came of each step shown.
+    Result,
     /// The model asks for what is missing.
     Clarification,
     /// It sends data out and cannot be taken back, and the run has read text that anybody may have
@@ -261,14 +319,6 @@ pub struct Answered {
     /// How the answer came in the person's name. `None`: with their own credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
-}
-
-/// How an answer came, if not with the credentials of whom it names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Via {
-    /// By a signed link, whoever had it.
-    Link,
 }
 
 /// How something that was asked was answered.

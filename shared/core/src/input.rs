@@ -231,6 +231,9 @@ pub struct TaskAsked {
     /// Why the attempt before this one failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_before: Option<String>,
+    /// What the user wants otherwise than the attempt before had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redo: Option<Redo>,
     /// Whether its run has read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
@@ -278,6 +281,18 @@ pub struct TaskReport {
     pub files: Vec<FileName>,
     /// Whether it did what it was to do.
     pub done: bool,
+    /// Whether it was not carried out because a person did not want it: `text` is what they say of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_out: bool,
+}
+
+/// A result that the user wants otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redo {
+    /// What came of the attempt before.
+    pub result: String,
+    /// What the user says of it.
+    pub words: String,
 }
 
 /// Bytes of a task's text in its run's conversation; the whole stays in the task's journal.

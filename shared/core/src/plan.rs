@@ -243,6 +243,14 @@ impl Plan {
         Ok(())
     }
 
+    /// Gives a step other words; it has no stage then.
+    pub fn reword(&mut self, id: StepId, details: &str) {
+        if let Some(step) = self.steps.iter_mut().find(|step| step.id == id) {
+            step.stage.clear();
+            details.clone_into(&mut step.details);
+        }
+    }
+
     /// Marks every step completed that is not blocked.
     pub fn finish(&mut self) {
         for step in &mut self.steps {

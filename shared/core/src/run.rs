@@ -272,7 +272,7 @@ impl Run {
             Input::FeedbackExpired { feedback } => self.feedback_expired(feedback, at_ms),
             Input::TaskAsks(asks) => self.task_asked(asks, at_ms),
             Input::UserSaid(said) => self.user_said(said),
-            Input::PlanEdited(edited) => self.plan_edited(edited),
+            Input::PlanEdited(edited) => self.plan_edited(edited, at_ms),
         }
     }
 

@@ -75,13 +75,23 @@ fn show(ask: &Value, screen: &mut Screen) {
     let (tool, risk) = (text(ask, "/tool"), text(ask, "/risk"));
     let task = text(ask, "/task");
     let of = if task.is_empty() { String::new() } else { format!(" (task {task})") };
-    match ask.get("interrupt") {
-        Some(interrupt) => {
+    let (step, details) = (number(ask, "/step"), printable(text(ask, "/details")));
+    match (text(ask, "/about"), ask.get("interrupt")) {
+        ("step", _) => screen.line(&format!("? may step s{step} begin? {details}")),
+        ("result", _) => {
+            screen.line(&format!("? step s{step} is done: {details}"));
+            screen.line(&printable(text(ask, "/text")));
+            let files: Vec<&str> = list(ask, "/files").filter_map(Value::as_str).collect();
+            if !files.is_empty() {
+                screen.line(&format!("    files: {}", printable(&files.join(", "))));
+            }
+        }
+        (_, Some(interrupt)) => {
             let (code, message) = (text(interrupt, "/code"), text(interrupt, "/message"));
             let what = if tool.is_empty() { "the model" } else { tool };
             screen.line(&format!("? {what}{of} stopped: {} ({code})", printable(message)));
         }
-        None => {
+        (_, None) => {
             screen.line(&format!("? {tool}{of}: {risk} risk, {}", estimate(ask)));
         }
     }
@@ -113,11 +123,10 @@ fn shown(value: &Value) -> String {
 
 /// The answer as it is sent; `None` if nobody is at the keyboard.
 async fn said(ask: &Value, screen: &mut Screen) -> Result<Option<Value>> {
-    let interrupted = ask.get("interrupt").is_some();
-    let question = if interrupted {
-        "continue, skip or stop?"
-    } else {
-        "confirm, modify, skip, stop, or what to do instead?"
+    let question = match (text(ask, "/about"), ask.get("interrupt")) {
+        (_, Some(_)) => "continue, skip or stop?",
+        ("result", _) => "is this what you wanted? confirm, modify, stop, or what to do otherwise?",
+        _ => "confirm, modify, skip, stop, or what to do instead?",
     };
     let words = loop {
         screen.prompt(question);
@@ -131,7 +140,7 @@ async fn said(ask: &Value, screen: &mut Screen) -> Result<Option<Value>> {
         return Ok(Some(json!({"feedbackId": id, "feedback": words, "digest": digest})));
     }
     let mut arguments = Map::new();
-    for (name, value) in ask.get("arguments").and_then(Value::as_object).into_iter().flatten() {
+    for (name, value) in &parameters(ask) {
         screen.prompt(&format!("{name} [{}]", shown(value)));
         let Some(line) = line().await? else { return Ok(None) };
         arguments.insert(name.clone(), edited(value, &line));
@@ -139,6 +148,17 @@ async fn said(ask: &Value, screen: &mut Screen) -> Result<Option<Value>> {
     Ok(Some(json!({
         "feedbackId": id, "feedback": "modify", "parameters": arguments, "digest": digest,
     })))
+}
+
+/// What can be changed of what is asked about.
+fn parameters(ask: &Value) -> Map<String, Value> {
+    let one =
+        |name: &str| Map::from_iter([(name.to_owned(), json!(text(ask, &format!("/{name}"))))]);
+    match text(ask, "/about") {
+        "step" => one("details"),
+        "result" => one("text"),
+        _ => ask.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default(),
+    }
 }
 
 /// What was typed over a value: a text for a text, JSON for the rest, nothing to keep it.

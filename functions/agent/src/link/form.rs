@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::Answer;
-use serde_json::Value;
+use djinn_core::feedback::{About, Answer};
+use serde_json::{Map, Value};
 
 use crate::fields::bytes_up_to;
 use crate::json;
@@ -21,8 +21,8 @@ pub(crate) struct Form {
     button: String,
     /// What they wrote.
     pub(super) words: String,
-    /// Other arguments, as JSON.
-    pub(super) arguments: Option<String>,
+    /// What is to be in the place of what is asked about: arguments as JSON, or a text.
+    pub(super) instead: Option<String>,
 }
 
 impl Form {
@@ -38,12 +38,12 @@ impl Form {
     }
 
     fn of(body: &[u8]) -> Result<Self, Failure> {
-        let (mut button, mut words, mut arguments) = (None, None, None);
+        let (mut button, mut words, mut instead) = (None, None, None);
         for (name, value) in form_urlencoded::parse(body) {
             let place = match &*name {
                 "answer" => &mut button,
                 "words" => &mut words,
-                "arguments" => &mut arguments,
+                "instead" => &mut instead,
                 _ => continue,
             };
             // Browsers end lines as HTTP does.
@@ -52,11 +52,11 @@ impl Form {
             }
         }
         let button = button.unwrap_or_default();
-        Ok(Self { button, words: words.unwrap_or_default(), arguments })
+        Ok(Self { button, words: words.unwrap_or_default(), instead })
     }
 
-    /// The answer, and a comment that goes with it.
-    pub(crate) fn answer(&self) -> Result<(Answer, String), Failure> {
+    /// The answer to this, and a comment that goes with it.
+    pub(crate) fn answer(&self, about: &About) -> Result<(Answer, String), Failure> {
         let read = |words: &str, arguments| {
             Answer::read(words, arguments).map_err(|(code, problem)| Failure::new(code, problem))
         };
@@ -65,15 +65,7 @@ impl Form {
                 return Err(bad("`words` is empty".to_owned()));
             }
             "say" => return Ok((read(&self.words, None)?, String::new())),
-            "modify" => {
-                let text = self.arguments.as_deref().unwrap_or_default();
-                let arguments = json::read(text.as_bytes())
-                    .map_err(|error| bad(format!("`arguments` is not valid JSON: {error}")))?;
-                let Value::Object(arguments) = arguments else {
-                    return Err(bad("`arguments` must be a JSON object".to_owned()));
-                };
-                read("modify", Some(arguments))?
-            }
+            "modify" => read("modify", Some(self.parameters(about)?))?,
             "confirm" | "skip" | "stop" => read(&self.button, None)?,
             _ => {
                 let problem = "`answer` must be confirm, skip, stop, say or modify";
@@ -85,6 +77,28 @@ impl Form {
             return Err(bad(format!("`words` beside an answer have at most {MAX_COMMENT} bytes")));
         }
         Ok((answer, comment.to_owned()))
+    }
+
+    fn parameters(&self, about: &About) -> Result<Map<String, Value>, Failure> {
+        let text = self.instead.as_deref().unwrap_or_default();
+        if let Some(name) = text_of(about) {
+            return Ok(Map::from_iter([(name.to_owned(), text.into())]));
+        }
+        let parameters = json::read(text.as_bytes())
+            .map_err(|error| bad(format!("the arguments are not valid JSON: {error}")))?;
+        let Value::Object(parameters) = parameters else {
+            return Err(bad("the arguments must be a JSON object".to_owned()));
+        };
+        Ok(parameters)
+    }
+}
+
+/// The one parameter of what is changed as a text; `None` for what is changed as JSON, if at all.
+pub(super) fn text_of(about: &About) -> Option<&'static str> {
+    match about {
+        About::Step { .. } => Some("details"),
+        About::Result { .. } => Some("text"),
+        About::Call { .. } | About::CallInterrupted { .. } | About::ModelInterrupted { .. } => None,
     }
 }
 
@@ -105,10 +119,21 @@ fn is_form(media_type: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use djinn_core::id::CallId;
+    use djinn_core::plan::StepId;
     use serde_json::json;
 
     fn filled(body: &str) -> Result<(Answer, String), String> {
-        let form = Form::of(body.as_bytes()).and_then(|form| form.answer());
+        let call = About::Call {
+            call: CallId::new("t1.c1").unwrap(),
+            tool: "file_tool".to_owned(),
+            arguments: Map::new(),
+        };
+        answered(body, &call)
+    }
+
+    fn answered(body: &str, about: &About) -> Result<(Answer, String), String> {
+        let form = Form::of(body.as_bytes()).and_then(|form| form.answer(about));
         form.map_err(|failure| failure.detail)
     }
 
@@ -116,15 +141,27 @@ mod tests {
     fn a_button_says_what_the_rest_is_good_for() {
         let arguments = json!({"a": 1}).as_object().unwrap().clone();
         for (body, answer, comment) in [
-            ("answer=confirm&words=&arguments=%7B%7D", Answer::Confirm, ""),
+            ("answer=confirm&words=&instead=%7B%7D", Answer::Confirm, ""),
             ("answer=skip&words=Not+today.%0D%0A", Answer::Skip, "Not today."),
             ("words=x&answer=stop&more=1", Answer::Stop, "x"),
-            ("answer=modify&arguments=%7B%22a%22%3A+1%7D", Answer::Modify { arguments }, ""),
+            ("answer=modify&instead=%7B%22a%22%3A+1%7D", Answer::Modify { arguments }, ""),
             ("answer=say&words=a%0D%0Ab%2B%E9%87%91", Answer::Say { words: "a\nb+金".into() }, ""),
             // As in a chat.
             ("answer=say&words=Skip", Answer::Skip, ""),
         ] {
             assert_eq!(filled(body), Ok((answer, comment.to_owned())), "{body}");
+        }
+    }
+
+    #[test]
+    fn steps_and_results_are_changed_as_texts() {
+        let (step, details) = (StepId(1), "look".to_owned());
+        let result =
+            About::Result { step, details: details.clone(), text: String::new(), files: vec![] };
+        for (about, name) in [(About::Step { step, details }, "details"), (result, "text")] {
+            let arguments = json!({name: "{\n"}).as_object().unwrap().clone();
+            let given = answered("answer=modify&instead=%7B%0D%0A", &about);
+            assert_eq!(given, Ok((Answer::Modify { arguments }, String::new())));
         }
     }
 
@@ -137,9 +174,9 @@ mod tests {
             ("answer=yes", "`answer` must be"),
             ("answer=confirm&answer=skip", "`answer` is there twice"),
             ("answer=say&words=%20", "`words` is empty"),
-            ("answer=modify", "not valid JSON"),
-            ("answer=modify&arguments=%7B%22a%22%3A1%2C%22a%22%3A2%7D", "not valid JSON"),
-            ("answer=modify&arguments=%5B%5D", "must be a JSON object"),
+            ("answer=modify", "are not valid JSON"),
+            ("answer=modify&instead=%7B%22a%22%3A1%2C%22a%22%3A2%7D", "are not valid JSON"),
+            ("answer=modify&instead=%5B%5D", "must be a JSON object"),
             (&long, "at most 4096 bytes"),
         ] {
             let problem = filled(body).unwrap_err();

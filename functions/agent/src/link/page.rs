@@ -14,14 +14,14 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use djinn_core::code::Failure;
-use djinn_core::feedback::{ASK_USER, Ask, Settled};
+use djinn_core::feedback::{ASK_USER, About, Ask, Settled};
+use djinn_core::id::FileName;
 use djinn_core::settings::Language;
 use djinn_runtime::serve::Given;
-use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
 
-use super::form::Form;
+use super::form::{Form, text_of};
 use super::words::{self, Words, words};
 use html::Html;
 
@@ -69,7 +69,7 @@ impl Question<'_> {
     fn show(&self, html: &mut Html, words: &Words) {
         let Self { ask, language, .. } = self;
         let interrupt = ask.about.interrupt();
-        html.element("p", interrupt.map_or(words.asks, |_| words.interrupted));
+        html.element("p", intro(&ask.about, words));
         if let Some(interrupt) = interrupt {
             html.raw("<p class=\"problem\">").text(&interrupt.message);
             html.text(" (").text(&interrupt.code).raw(")</p>");
@@ -81,22 +81,13 @@ impl Question<'_> {
         if let Some(task) = &ask.task {
             html.term(words.task, task.as_str());
         }
-        if let Some((_, tool, _)) = ask.about.call() {
-            html.term(words.tool, tool);
-        }
-        let shown = shown(ask);
-        let (text, is_whole) = cut(&shown);
-        html.element("dt", words.arguments).raw("<dd><pre>").text(text).raw("</pre>\n");
-        if !is_whole {
-            html.element("p", words.cut);
-        }
-        html.raw("</dd>");
+        show_about(html, &ask.about, words);
         html.term(words.risk, words::risk(ask.risk, *language));
         if !ask.why.is_empty() {
             let why = ask.why.iter().map(|why| words::why(*why, *language));
             html.term(words.why, &why.collect::<Vec<_>>().join(" "));
         }
-        if interrupt.is_none() {
+        if matches!(ask.about, About::Call { .. }) {
             html.term(words.estimate, &words::estimate(&ask.estimate, *language));
         }
         if let Some(at_ms) = ask.expires_at_ms {
@@ -109,22 +100,75 @@ impl Question<'_> {
     /// The form; it is sent to where the page is from.
     fn offer(&self, html: &mut Html, words: &Words, form: &Form) {
         let about = &self.ask.about;
-        let is_call = about.interrupt().is_none() && about.call().is_some();
         let is_question = about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
+        let is_result = matches!(about, About::Result { .. });
         html.raw("<form method=\"post\" accept-charset=\"utf-8\">");
         if !is_question {
-            let confirm = if about.interrupt().is_some() { words.go_on } else { words.confirm };
-            html.button("confirm", confirm);
+            html.button("confirm", confirm(about, words));
         }
-        html.button("skip", words.skip).button("stop", words.stop);
+        // A result that is skipped is kept, as one that is confirmed.
+        if !is_result {
+            html.button("skip", words.skip);
+        }
+        html.button("stop", words.stop);
         html.text_area("words", words.said, &form.words, false).button("say", words.say);
-        let shown = shown(self.ask);
-        if is_call && !is_question && cut(&shown).1 {
-            let text = form.arguments.as_deref().unwrap_or(&shown);
-            html.text_area("arguments", words.modified, text, true).button("modify", words.modify);
+        let shown = shown(about);
+        if about.interrupt().is_none() && !is_question && cut(&shown).1 {
+            let is_text = text_of(about).is_some();
+            let (label, button) = match is_text {
+                true => (words.reworded, words.reword),
+                false => (words.modified, words.modify),
+            };
+            let text = form.instead.as_deref().unwrap_or(&shown);
+            html.text_area("instead", label, text, !is_text).button("modify", button);
         }
         html.raw("</form>");
     }
+}
+
+fn intro(about: &About, words: &Words) -> &'static str {
+    match about {
+        About::Call { .. } | About::Step { .. } => words.asks,
+        About::Result { .. } => words.asks_of_result,
+        About::CallInterrupted { .. } | About::ModelInterrupted { .. } => words.interrupted,
+    }
+}
+
+fn confirm(about: &About, words: &Words) -> &'static str {
+    match about {
+        About::Call { .. } | About::Step { .. } => words.confirm,
+        About::Result { .. } => words.keep,
+        About::CallInterrupted { .. } | About::ModelInterrupted { .. } => words.go_on,
+    }
+}
+
+fn show_about(html: &mut Html, about: &About, words: &Words) {
+    let name = match about {
+        About::Call { tool, .. } | About::CallInterrupted { tool, .. } => {
+            html.term(words.tool, tool);
+            words.arguments
+        }
+        About::ModelInterrupted { .. } => return,
+        About::Step { step, .. } => {
+            html.term(words.step, &step.to_string());
+            words.details
+        }
+        About::Result { step, details, files, .. } => {
+            html.term(words.step, &step.to_string()).term(words.details, details);
+            if !files.is_empty() {
+                let files: Vec<&str> = files.iter().map(FileName::as_str).collect();
+                html.term(words.files, &files.join(", "));
+            }
+            words.result
+        }
+    };
+    let shown = shown(about);
+    let (text, is_whole) = cut(&shown);
+    html.element("dt", name).raw("<dd><pre>").text(text).raw("</pre>\n");
+    if !is_whole {
+        html.element("p", words.cut);
+    }
+    html.raw("</dd>");
 }
 
 /// Why there is nothing to answer.
@@ -166,13 +210,16 @@ pub(crate) fn given(given: Given, answer: &str, language: Language) -> Response 
     response(status, &document(words, words.settled, None, &html), language)
 }
 
-/// What is asked: arguments, or all there is to say of something without any.
-fn shown(ask: &Ask) -> String {
-    let about = match ask.about.call() {
-        Some((_, _, arguments)) => Value::Object(arguments.clone()),
-        None => json!(ask.about),
-    };
-    html::spelled(&serde_json::to_string_pretty(&about).unwrap_or_default())
+/// What is asked about: arguments as JSON in which nothing is hidden, or a text as it is.
+fn shown(about: &About) -> String {
+    match about {
+        About::Call { arguments, .. } | About::CallInterrupted { arguments, .. } => {
+            html::spelled(&serde_json::to_string_pretty(arguments).unwrap_or_default())
+        }
+        About::ModelInterrupted { .. } => String::new(),
+        About::Step { details, .. } => details.clone(),
+        About::Result { text, .. } => text.clone(),
+    }
 }
 
 /// As much of a text as is shown, and whether that is all.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Estimate};
+use crate::plan::{Step, StepId};
 use crate::tool::Risk;
 
 /// When people are asked. The names are those of the JoyAgent design's `human-feedback`.
@@ -33,6 +34,11 @@ pub struct FeedbackSettings {
     /// Whether a plan is shown before its first step begins: to be accepted, changed or rejected
     /// (default no).
     pub confirm_plan: bool,
+    /// Steps of a plan that a person has to let begin: `s3` or `3`, `*` for each, or words that occur in
+    /// the step, whatever their case (default none).
+    pub confirm_steps: BTreeSet<String>,
+    /// Whether people are asked of what came of each step if that is what they wanted (default no).
+    pub confirm_results: bool,
     /// Whether a model may ask for what is missing before it plans or works (default no).
     pub clarify: bool,
 }
@@ -50,6 +56,8 @@ impl Default for FeedbackSettings {
             cost: CostThreshold::default(),
             guard: true,
             confirm_plan: false,
+            confirm_steps: BTreeSet::new(),
+            confirm_results: false,
             clarify: false,
         }
     }
@@ -60,6 +68,20 @@ impl FeedbackSettings {
     #[must_use]
     pub fn confirms_itself(&self, tool: &str) -> bool {
         self.auto_confirm.contains(tool)
+    }
+
+    /// Whether a person has to let this step begin.
+    #[must_use]
+    pub fn confirms_step(&self, step: &Step) -> bool {
+        let words = step.words().to_lowercase();
+        self.confirm_steps.iter().any(|named| {
+            let number = named.strip_prefix('s').unwrap_or(named).parse();
+            match number {
+                _ if named == "*" => true,
+                Ok(number) => step.id == StepId(number),
+                Err(_) => words.contains(&named.to_lowercase()),
+            }
+        })
     }
 
     /// When what is asked now is answered by default, Unix milliseconds.
@@ -91,6 +113,10 @@ pub struct FeedbackChange {
     guard: Option<bool>,
     #[serde(alias = "confirmPlan", alias = "confirm-plan")]
     confirm_plan: Option<bool>,
+    #[serde(alias = "confirmSteps", alias = "confirm-steps")]
+    confirm_steps: Option<BTreeSet<String>>,
+    #[serde(alias = "confirmResults", alias = "confirm-results")]
+    confirm_results: Option<bool>,
     clarify: Option<bool>,
 }
 
@@ -110,6 +136,8 @@ impl FeedbackChange {
             Some("`timeout` is 0 to 31536000 seconds")
         } else if lists.into_iter().flatten().any(|list| list.len() > MAX_TOOLS) {
             Some("a list of tools has at most 100 names")
+        } else if self.confirm_steps.as_ref().is_some_and(|steps| !are_steps(steps)) {
+            Some("`confirm_steps` are at most 100, each of 1 to 200 characters")
         } else {
             None
         }
@@ -129,6 +157,8 @@ impl FeedbackChange {
             cost: self.cost_threshold.unwrap_or(to.cost),
             guard: self.guard.unwrap_or(to.guard),
             confirm_plan: self.confirm_plan.unwrap_or(to.confirm_plan),
+            confirm_steps: self.confirm_steps.unwrap_or(to.confirm_steps),
+            confirm_results: self.confirm_results.unwrap_or(to.confirm_results),
             clarify: self.clarify.unwrap_or(to.clarify),
         }
     }
@@ -139,7 +169,12 @@ impl FeedbackChange {
     pub fn tightened(self, of: FeedbackSettings) -> FeedbackSettings {
         let guard = of.guard || self.guard.unwrap_or_default();
         let confirm_plan = of.confirm_plan || self.confirm_plan.unwrap_or_default();
+        let confirm_results = of.confirm_results || self.confirm_results.unwrap_or_default();
         let clarify = self.clarify.unwrap_or(of.clarify);
+        let with = |known: &BTreeSet<String>, more: Option<BTreeSet<String>>| {
+            known.iter().cloned().chain(more.into_iter().flatten()).collect()
+        };
+        let confirm_steps = with(&of.confirm_steps, self.confirm_steps.clone());
         // Nobody's silence is made consent by a request.
         let on_timeout = self.on_timeout.filter(|own| *own != Answering::Confirm);
         let on_timeout = on_timeout.unwrap_or(of.on_timeout);
@@ -149,19 +184,24 @@ impl FeedbackChange {
         };
         if !of.enabled {
             let own = self.applied(of);
-            return FeedbackSettings { guard, confirm_plan, on_timeout, timeout_s, ..own };
+            return FeedbackSettings {
+                guard,
+                confirm_plan,
+                confirm_steps,
+                confirm_results,
+                on_timeout,
+                timeout_s,
+                ..own
+            };
         }
-        let with = |known: BTreeSet<String>, more: Option<BTreeSet<String>>| {
-            known.into_iter().chain(more.into_iter().flatten()).collect()
-        };
         let (cost, own) = (of.cost, self.cost_threshold.unwrap_or(of.cost));
         FeedbackSettings {
             enabled: true,
             timeout_s,
             on_timeout,
             auto_confirm: of.auto_confirm,
-            require: with(of.require, self.require_confirmation_tools),
-            high_risk: with(of.high_risk, self.high_risk_tools),
+            require: with(&of.require, self.require_confirmation_tools),
+            high_risk: with(&of.high_risk, self.high_risk_tools),
             risk: self.risk.map_or(of.risk, |own| own.min(of.risk)),
             cost: CostThreshold {
                 token: cost.token.min(own.token),
@@ -170,9 +210,15 @@ impl FeedbackChange {
             },
             guard,
             confirm_plan,
+            confirm_steps,
+            confirm_results,
             clarify,
         }
     }
+}
+
+fn are_steps(named: &BTreeSet<String>) -> bool {
+    named.len() <= MAX_TOOLS && named.iter().all(|step| (1..=200).contains(&step.chars().count()))
 }
 
 /// What is answered when nobody answers.

@@ -4,6 +4,7 @@
 //! task what was answered. So all that people decide stands in one journal, and one moment decides
 //! between an answer, another one and no answer in time.
 
+mod interrupted;
 mod pause;
 mod tasks;
 
@@ -16,13 +17,8 @@ use crate::agent_loop::AgentLoop;
 use crate::code::{ErrorCode, Failure};
 use crate::effect::{AskHuman, Effect};
 use crate::entry::Event;
-use crate::feedback::{
-    About, Answer, Answered, Answering, Ask, Estimate, Interrupt, MAX_INTERRUPT, Refusal, Settled,
-    Why,
-};
-use crate::id::{FeedbackId, MessageId, TaskId, sha256};
-use crate::input::Interrupted;
-use crate::tool::Risk;
+use crate::feedback::{About, Answer, Answered, Answering, Ask, Estimate, Refusal, Settled, Why};
+use crate::id::{FeedbackId, MessageId, TaskId};
 
 /// What is asked, and what was.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -211,51 +207,6 @@ impl Run {
         Some((format!("{}.asked", first.id), event))
     }
 
-    /// Something stopped that can go on once a person has seen to it. `None` if nobody waits for it.
-    pub(super) fn interrupted(
-        &mut self,
-        of: &Interrupted,
-        interrupt: &Interrupt,
-        at_ms: i64,
-    ) -> Option<Vec<(String, Event)>> {
-        let message = interrupt.message.floor_char_boundary(MAX_INTERRUPT);
-        let message = interrupt.message.get(..message).unwrap_or_default().to_owned();
-        let interrupt = Interrupt { code: interrupt.code.clone(), message };
-        let ask = match of {
-            Interrupted::Call(call) => self.agent()?.interrupted(call, &interrupt)?,
-            // It can be done without.
-            Interrupted::Message(message) if message.is_employees() => {
-                return self.employees.close().then(Vec::new);
-            }
-            Interrupted::Message(message) => self.model_interrupted(message, interrupt)?,
-        };
-        Some(self.ask(vec![ask], "", at_ms).into_iter().collect())
-    }
-
-    fn model_interrupted(&mut self, message: &MessageId, interrupt: Interrupt) -> Option<Ask> {
-        if self.asking.holds(message) {
-            return None;
-        }
-        self.attempts_at(message)?;
-        let rounds = self.asking.rounds.entry(message.clone()).or_default();
-        *rounds += 1;
-        let id = FeedbackId::new(format!("{message}.again{rounds}")).ok()?;
-        self.asking.held = Some(message.clone());
-        let digest = sha256(id.as_str().as_bytes());
-        let about = About::ModelInterrupted { message: message.clone(), interrupt };
-        let (risk, estimate) = (Risk::Low, Estimate::default());
-        Some(Ask {
-            id,
-            task: None,
-            about,
-            risk,
-            why: Vec::new(),
-            estimate,
-            digest,
-            expires_at_ms: None,
-        })
-    }
-
     /// Takes an answer. `None` if it changes nothing.
     pub(super) fn human_answered(
         &mut self,
@@ -334,6 +285,18 @@ impl Run {
                 }
                 let answered = self.agent().and_then(|agent| agent.answered(&ask.id, answer));
                 answered.map(|observed| self.observe(observed, at_ms)).unwrap_or_default()
+            }
+            About::Step { .. } | About::Result { .. } => {
+                let Phase::PlanSolving(solving) = &mut self.phase else { return Vec::new() };
+                let answered = solving.step_answered(ask, answer, &self.asked.settings);
+                let reworded =
+                    matches!((&ask.about, answer), (About::Step { .. }, Answer::Modify { .. }));
+                if let Some(plan) = solving.plan().filter(|_| reworded) {
+                    self.plan_file.is_now(plan);
+                }
+                answered
+                    .map(|(observed, then)| self.go_on(observed, then, at_ms))
+                    .unwrap_or_default()
             }
             About::ModelInterrupted { interrupt, .. } => {
                 self.asking.held = None;

@@ -3,6 +3,7 @@
 //! A run sums up what there is, in the time that is kept for that; a task leaves that to its run. What
 //! a task may use up is its share of what its run has left: see [`PlanSolve::hand_out`].
 
+use super::plan_solve::{Stage, Task};
 use super::{MAX_HOPS, Phase, PlanSolve, Run, Summarizing};
 use crate::budget::{Budget, Share, Usage, dollars};
 use crate::code::{ErrorCode, Failure};
@@ -151,18 +152,20 @@ impl PlanSolve {
     /// there is a place for at once, and one part is kept for the planner and for what comes later.
     pub(super) fn hand_out(&mut self, left: Share, settings: &PlanSettings) {
         let places = settings.max_tasks.max(1) as usize;
-        let held = self.tasks.iter().filter_map(|task| task.share);
+        let held = self.tasks.iter().filter_map(Task::share);
         let holding = held.clone().count();
         let mut free = held.fold(left, Share::less);
-        let waiting = self.tasks.len().saturating_sub(holding) + self.steps_to_come();
+        let waiting = self.tasks.iter().filter(|task| task.stage == Stage::Waiting).count();
+        let waiting = waiting + self.steps_to_come();
         let parts = waiting.min(places.saturating_sub(holding)) + 1;
         let parts = u32::try_from(parts).unwrap_or(u32::MAX);
         let share = free.part(parts, settings.task_steps);
-        for task in self.tasks.iter_mut().take(places).filter(|task| task.share.is_none()) {
+        let wanting = self.tasks.iter_mut().filter(|task| task.wants_place()).take(places);
+        for task in wanting.filter(|task| task.stage == Stage::Waiting) {
             if free.is_used_up() {
                 return;
             }
-            task.share = Some(share);
+            task.stage = Stage::AtWork(share);
             free = free.less(share);
         }
     }

@@ -1,19 +1,24 @@
 //! Plan-Solve: the planner plans, ready steps run as tasks, the planner sees what came of them.
 
+mod confirm;
+mod stage;
 mod turn;
 
 use std::collections::BTreeMap;
 
+use confirm::{about_result, about_step};
+use stage::shown;
+pub(super) use stage::{Before, Stage, Task};
+
 use super::task::cut;
 use crate::agent_loop::{AgentLoop, Observed};
-use crate::budget::{Share, Spent};
-use crate::code::ErrorCode;
+use crate::budget::Share;
 use crate::conversation::{Item, Turn};
 use crate::effect::{Dispatch, Effect};
 use crate::entry::Event;
 use crate::id::TaskId;
 use crate::input::{ModelReplied, TaskEnded, TaskReport};
-use crate::plan::{PLANNING_TOOL, Plan, PlanCommand, StepId, StepStatus};
+use crate::plan::{PLANNING_TOOL, Plan, PlanCommand, Step, StepId, StepStatus};
 use crate::settings::{PlanSettings, Role, RunSettings};
 use crate::status::RunStatus;
 use crate::tool::{Arguments, Call, FailReason, Observation, Outcome, Shown};
@@ -36,7 +41,7 @@ pub struct PlanSolve {
     /// The planner's turns; its tasks' are their own.
     turns: u32,
     pub(super) plan: Option<Plan>,
-    /// Tasks that have not ended, in the order they began: what is at work stays at work.
+    /// Tasks whose steps have not ended, in the order they began: what is at work stays at work.
     pub(super) tasks: Vec<Task>,
     /// Attempts made at each step.
     attempts: BTreeMap<StepId, u32>,
@@ -48,14 +53,17 @@ pub struct PlanSolve {
     nudges: u32,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Task {
-    id: TaskId,
-    step: StepId,
-    words: String,
-    failed_before: Option<String>,
-    /// What it may use up; a task without a share waits for one.
-    pub(super) share: Option<Share>,
+/// What came of a step.
+struct Done {
+    report: TaskReport,
+    /// What joins the conversation besides.
+    turns: Vec<Turn>,
+}
+
+impl Done {
+    fn of(ended: &TaskEnded) -> Self {
+        Self { report: ended.report.clone(), turns: ended.joining() }
+    }
 }
 
 /// What an end of the work leaves.
@@ -102,7 +110,7 @@ impl PlanSolve {
             return self.planner.due();
         }
         let alone = self.tasks.len() == 1;
-        let at_work = self.tasks.iter().filter(|task| task.share.is_some());
+        let at_work = self.tasks.iter().filter(|task| task.share().is_some());
         at_work
             .map(|task| Effect::Dispatch(Dispatch { task: task.id.clone(), alone, waits: false }))
             .collect()
@@ -112,8 +120,17 @@ impl PlanSolve {
         self.planner.is_tainted()
     }
 
+    /// Why people are asked what they are: the planner's words, or what its plan is for.
     pub(super) fn words(&self) -> &str {
-        self.planner.words()
+        match &self.plan {
+            Some(plan) if !self.tasks.is_empty() => &plan.title,
+            Some(_) | None => self.planner.words(),
+        }
+    }
+
+    /// Whether steps are at work, or wait for people: the planner does not have the word.
+    pub(super) fn is_in_round(&self) -> bool {
+        !self.tasks.is_empty()
     }
 
     pub(super) fn planner(&mut self) -> Option<&mut AgentLoop> {
@@ -127,13 +144,13 @@ impl PlanSolve {
 
     /// The tasks at work.
     pub fn tasks(&self) -> impl Iterator<Item = &TaskId> {
-        self.tasks.iter().filter(|task| task.share.is_some()).map(|task| &task.id)
+        self.tasks.iter().filter(|task| task.share().is_some()).map(|task| &task.id)
     }
 
-    /// What one of them is to do, what it may use up, and why the attempt before failed.
-    pub(super) fn begun(&self, task: &TaskId) -> Option<(&str, Share, Option<&str>)> {
+    /// What one of them is to do, what it may use up, and what became of the attempt before.
+    pub(super) fn begun(&self, task: &TaskId) -> Option<(&str, Share, &Before)> {
         let task = self.tasks.iter().find(|known| known.id == *task)?;
-        Some((task.words.as_str(), task.share?, task.failed_before.as_deref()))
+        Some((task.words.as_str(), task.share()?, &task.before))
     }
 
     /// What came of this round's steps that a task's step builds on: of those it depends on the whole, of
@@ -177,7 +194,7 @@ impl PlanSolve {
             let first = shown_first && call.tool == PLANNING_TOOL;
             if first { None } else { planned(call, &mut plan, max_steps, &mut finished) }
         });
-        self.went_on(observed, plan, finished, replied.message.as_str())
+        self.went_on(observed, plan, finished, replied.message.as_str(), settings)
     }
 
     /// The driver died. A task has a journal of its own to be continued from; the planner's call is
@@ -191,19 +208,15 @@ impl PlanSolve {
 
     /// The work ends here.
     pub(super) fn abandon(&mut self) -> Abandoned {
-        let stopped = |task: &Task| {
-            let event = Event::TaskEnded {
-                task: task.id.clone(),
-                status: RunStatus::Stopped,
-                text: String::new(),
-                files: Vec::new(),
-                failure: Some(ErrorCode::Stopped.into()),
-                spent: Spent::default(),
-            };
-            (format!("{}.end", task.id), event)
-        };
-        let events = self.tasks.iter().map(stopped).collect();
+        let events = self.tasks.iter().filter_map(Task::stopped).collect();
         let at_work = self.tasks().cloned().collect();
+        for task in &self.tasks {
+            // Nobody has said that it is not what was wanted.
+            if let Stage::Judged(ended) = &task.stage {
+                self.reports.insert(task.step, ended.report.clone());
+                self.turns_of.insert(task.step, ended.joining());
+            }
+        }
         let items = if self.reports.is_empty() { Vec::new() } else { self.told() };
         Abandoned { events, items, at_work }
     }
@@ -212,11 +225,11 @@ impl PlanSolve {
     pub(super) fn task_ended(
         &mut self,
         ended: &TaskEnded,
-        settings: &PlanSettings,
+        settings: &RunSettings,
     ) -> Option<(Observed, Then)> {
-        let known = |task: &Task| task.id == ended.report.task && task.share.is_some();
+        let known = |task: &Task| task.id == ended.report.task && task.share().is_some();
         let place = self.tasks.iter().position(known)?;
-        let task = self.tasks.remove(place);
+        let mut task = self.tasks.remove(place);
         let step = task.step;
         let mut observed = Observed::default();
         if ended.tainted {
@@ -227,31 +240,40 @@ impl PlanSolve {
         // A task is only stopped when its run is: that is no failure.
         let failed = !ended.report.done && ended.status != RunStatus::Stopped;
         if failed && attempts < MAX_TASK_ATTEMPTS && !ended.is_used_up() {
-            let again = self.task(step, &task.words, Some(ended.report.text.clone()));
-            observed.events.push(started(&again));
+            let failed = Some(ended.report.text.clone());
+            let again = self.task(step, &task.words, Before { failed, redo: None });
+            observed.events.push(again.started());
             self.tasks.push(again);
             return Some((observed, Then::GoOn));
         }
-        let (status, note) = match ended.report.done {
+        if ended.report.done && settings.feedback.confirm_results {
+            observed.asks.extend(about_result(&task, ended));
+            task.stage = Stage::Judged(Box::new(ended.clone()));
+            self.tasks.insert(place, task);
+            return Some((observed, Then::GoOn));
+        }
+        let then = self.step_ended(Done::of(ended), settings, &mut observed);
+        Some((observed, then))
+    }
+
+    /// Nobody works on a step any more: what waits for it begins, or the round is over.
+    fn step_ended(&mut self, done: Done, settings: &RunSettings, observed: &mut Observed) -> Then {
+        let Done { report, turns } = done;
+        let Some(step) = report.task.step() else { return Then::GoOn };
+        let (status, note) = match report.done {
             true => (StepStatus::Completed, ""),
-            false => (StepStatus::Blocked, ended.report.text.as_str()),
+            false => (StepStatus::Blocked, report.text.as_str()),
         };
         if let Some(plan) = &mut self.plan {
             // The step is there: an update keeps what is being worked on.
             let _ = plan.mark(step, status, note);
         }
         let changed = Event::StepChanged { step, status, note: note.to_owned() };
-        observed.events.push((format!("{}.step", task.id), changed));
-        self.reports.insert(step, ended.report.clone());
-        self.turns_of.insert(step, ended.joining());
-        let tasks = self.start_ready();
-        observed.events.extend(tasks);
-        let then = if self.tasks.is_empty() {
-            self.end_round(settings, &mut observed)
-        } else {
-            Then::GoOn
-        };
-        Some((observed, then))
+        observed.events.push((format!("{}.step", report.task), changed));
+        self.reports.insert(step, report);
+        self.turns_of.insert(step, turns);
+        self.start_ready(settings, observed);
+        if self.tasks.is_empty() { self.end_round(&settings.plan, observed) } else { Then::GoOn }
     }
 
     /// Every task of the round has ended and nothing became ready.
@@ -281,30 +303,34 @@ impl PlanSolve {
         items
     }
 
-    /// Begins every step that is ready.
-    fn start_ready(&mut self) -> Vec<(String, Event)> {
-        let ready: Vec<(StepId, String)> = self
-            .plan
-            .iter()
-            .flat_map(|plan| plan.ready().map(|step| (step.id, step.words())).collect::<Vec<_>>())
-            .collect();
-        let mut tasks = Vec::with_capacity(ready.len());
-        for (step, words) in &ready {
+    /// Begins every step that is ready, or asks whether it may.
+    fn start_ready(&mut self, settings: &RunSettings, observed: &mut Observed) {
+        let ready: Vec<Step> =
+            self.plan.iter().flat_map(|plan| plan.ready().cloned().collect::<Vec<_>>()).collect();
+        for step in &ready {
             if let Some(plan) = &mut self.plan {
-                let _ = plan.mark(*step, StepStatus::InProgress, "");
+                let _ = plan.mark(step.id, StepStatus::InProgress, "");
             }
-            let task = self.task(*step, words, None);
-            tasks.push(started(&task));
+            let mut task = self.task(step.id, &step.words(), Before::default());
+            task.stage = Stage::first(step, &settings.feedback);
+            match task.stage {
+                Stage::Held => observed.asks.extend(about_step(&task)),
+                Stage::Waiting | Stage::AtWork(_) | Stage::Judged(_) => {
+                    observed.events.push(task.started());
+                }
+            }
             self.tasks.push(task);
         }
-        tasks
     }
 
-    /// Takes a plan as a person changed it. While tasks are at work, what is ready now begins.
-    pub(super) fn edit(&mut self, plan: Plan) -> (Plan, Vec<(String, Event)>) {
+    /// Takes a plan as a person changed it. While steps are at work, what is ready now begins.
+    pub(super) fn edit(&mut self, plan: Plan, settings: &RunSettings) -> (Plan, Observed) {
         self.plan = Some(plan.clone());
-        let started = if self.tasks.is_empty() { Vec::new() } else { self.start_ready() };
-        (self.plan.clone().unwrap_or(plan), started)
+        let mut observed = Observed::default();
+        if self.is_in_round() {
+            self.start_ready(settings, &mut observed);
+        }
+        (self.plan.clone().unwrap_or(plan), observed)
     }
 
     pub(super) fn plan(&self) -> Option<&Plan> {
@@ -312,27 +338,11 @@ impl PlanSolve {
     }
 
     /// The next attempt at a step.
-    fn task(&mut self, step: StepId, words: &str, failed_before: Option<String>) -> Task {
+    fn task(&mut self, step: StepId, words: &str, before: Before) -> Task {
         let attempts = self.attempts.entry(step).or_default();
         *attempts += 1;
         let (id, words) = (TaskId::of(step.0, *attempts), words.to_owned());
-        Task { id, step, words, failed_before, share: None }
-    }
-}
-
-fn started(task: &Task) -> (String, Event) {
-    let event = Event::TaskStarted { task: task.id.clone(), words: task.words.clone() };
-    (format!("{}.start", task.id), event)
-}
-
-fn shown(ended: &TaskEnded) -> Event {
-    Event::TaskEnded {
-        task: ended.report.task.clone(),
-        status: ended.status,
-        text: ended.report.text.clone(),
-        files: ended.files.iter().rev().filter(|file| !file.internal).cloned().collect(),
-        failure: ended.failure.clone(),
-        spent: ended.spent,
+        Task { id, step, words, before, stage: Stage::Waiting }
     }
 }
 

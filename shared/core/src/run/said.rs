@@ -53,7 +53,7 @@ impl Run {
     pub fn edited(&self, edited: &PlanEdited) -> Option<Result<Plan, PlanError>> {
         let Phase::PlanSolving(solving) = &self.phase else { return None };
         // A word of the planner's that is on its way does not know of it, and could undo it.
-        solving.tasks().next()?;
+        solving.is_in_round().then_some(())?;
         let max_steps = self.asked.settings.plan.max_steps as usize;
         Some(solving.plan()?.edited(&edited.title, &edited.steps, max_steps))
     }
@@ -69,17 +69,22 @@ impl Run {
     }
 
     /// A person changes the plan. `None` if it is another by now, or cannot be changed so.
-    pub(super) fn plan_edited(&mut self, edited: &PlanEdited) -> Option<Vec<(String, Event)>> {
+    pub(super) fn plan_edited(
+        &mut self,
+        edited: &PlanEdited,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
         let plan = self.edited(edited)?.ok()?;
         if edited.version != self.plan_version() || !self.said.heard_of.insert(edited.id.clone()) {
             return None;
         }
         let Phase::PlanSolving(solving) = &mut self.phase else { return None };
-        let (plan, started) = solving.edit(plan);
+        let (plan, begun) = solving.edit(plan, &self.asked.settings);
         self.plan_file.is_now(&plan);
         let id = format!("edit.{}", edited.id);
         let mut events = vec![(id, Event::PlanChanged { plan })];
-        events.extend(started);
+        events.extend(begun.events);
+        events.extend(self.ask_about_calls(begun.asks, at_ms));
         self.hand_out();
         Some(events)
     }

@@ -40,7 +40,7 @@ impl Run {
     #[must_use]
     pub fn task(&self, task: &TaskId) -> Option<Asked> {
         let Phase::PlanSolving(solving) = &self.phase else { return None };
-        let (words, share, failed_before) = solving.begun(task)?;
+        let (words, share, before) = solving.begun(task)?;
         let rounds = self.conversation.items.iter().flat_map(|item| match item {
             Item::Round { reports, .. } => reports.as_slice(),
             Item::Turn(_) | Item::Note(_) | Item::Said(_) => &[],
@@ -64,7 +64,8 @@ impl Run {
             before: solving.reports_before(task),
             at_once: solving.at_once(&asked.settings.plan),
             ends_at_ms: Some(self.tasks_end_at_ms()),
-            failed_before: failed_before.map(str::to_owned),
+            failed_before: before.failed.clone(),
+            redo: before.redo.clone(),
             tainted: self.is_tainted(),
         });
         Some(asked)
@@ -119,7 +120,7 @@ impl Run {
         at_ms: i64,
     ) -> Option<Vec<(String, Event)>> {
         let Phase::PlanSolving(solving) = &mut self.phase else { return None };
-        let (observed, then) = solving.task_ended(ended, &self.asked.settings.plan)?;
+        let (observed, then) = solving.task_ended(ended, &self.asked.settings)?;
         self.asking.task_ended(&ended.report.task);
         for file in &ended.files {
             self.files.put(file.clone());
@@ -194,6 +195,7 @@ impl Run {
             text: cut(&text, MAX_REPORT),
             files: files.iter().rev().take(MAX_NAMED).rev().map(|file| file.name.clone()).collect(),
             done: status == RunStatus::Finished,
+            left_out: false,
         };
         let turns = match self.asked.settings.plan.clear_tool_context {
             true => Vec::new(),

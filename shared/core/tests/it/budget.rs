@@ -99,6 +99,7 @@ fn ended(
             text: format!("What {task} found."),
             files: Vec::new(),
             done: status == RunStatus::Finished,
+            left_out: false,
         },
         status,
         failure,

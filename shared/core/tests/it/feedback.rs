@@ -82,7 +82,7 @@ pub(crate) fn interrupt() -> Interrupt {
     Interrupt { code: "20006".to_owned(), message: "Out of credits.".to_owned() }
 }
 
-fn input(line: &str) -> Input {
+pub(crate) fn input(line: &str) -> Input {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     let answer = |answer| Input::HumanAnswered(Box::new(answered(rest, answer)));
     match word {

@@ -10,9 +10,11 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod asks;
 mod budget;
 mod client;
 mod compacting;
+mod confirm;
 mod deny;
 mod early;
 mod employees;

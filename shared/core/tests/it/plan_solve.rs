@@ -22,7 +22,7 @@ fn plan_solve_does_what_its_table_says() {
 }
 
 /// `task:s1.1*` may be driven where the run is. That the plan's file is owed has a test of its own.
-fn owed(run: &Run) -> Vec<String> {
+pub(crate) fn owed(run: &Run) -> Vec<String> {
     let name = |effect: &Effect| match effect {
         Effect::Wait { .. } | Effect::KeepPlan { .. } => None,
         Effect::Dispatch(dispatch) if dispatch.alone => Some(format!("{}*", effect.id())),
@@ -34,7 +34,7 @@ fn owed(run: &Run) -> Vec<String> {
     run.due().iter().filter_map(name).collect()
 }
 
-fn input(line: &str) -> Input {
+pub(crate) fn input(line: &str) -> Input {
     let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
     match verb {
         "plans" => {

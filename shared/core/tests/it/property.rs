@@ -261,10 +261,14 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
         }),
     ];
     let dice = proptest::collection::vec((any::<u8>(), 0u64..=WINDOW * 3 / 2), 0..60);
-    (runs, long, prop_oneof![Just(None), dice.prop_map(Some)], any::<bool>()).prop_map(
-        |((mut asked, inputs), tokens, dice, approval)| {
+    let confirms = (any::<bool>(), any::<bool>(), any::<bool>());
+    (runs, long, prop_oneof![Just(None), dice.prop_map(Some)], confirms).prop_map(
+        |((mut asked, inputs), tokens, dice, (approval, steps, results))| {
             asked.settings.feedback.enabled = approval;
             asked.settings.feedback.confirm_plan = approval;
+            asked.settings.feedback.confirm_results = results;
+            let steps = steps.then(|| "*".to_owned());
+            asked.settings.feedback.confirm_steps = steps.into_iter().collect();
             let inputs = inputs.into_iter().map(feedback::with_declared).collect();
             story::with_history(&mut asked, tokens, WINDOW);
             asked.settings.context.keep_turns = 2;

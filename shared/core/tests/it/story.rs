@@ -62,6 +62,7 @@ pub(crate) fn asked_as_a_task(question: &str) -> Asked {
         at_once: 1,
         ends_at_ms: None,
         failed_before: None,
+        redo: None,
         tainted: false,
     });
     asked
@@ -112,6 +113,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
             text: text.to_owned(),
             files: Vec::new(),
             done,
+            left_out: false,
         },
         status,
         failure: (!done).then(|| ErrorCode::ModelUnreachable.into()),

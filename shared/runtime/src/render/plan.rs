@@ -90,6 +90,7 @@ pub(super) fn round_text(
 ) -> String {
     // Why a step is blocked was said just before.
     let told = |step: &Step| reports.iter().any(|report| report.task.step() == Some(step.id));
+    let reports: Vec<Value> = reports.iter().map(report_values).collect();
     let values = json!({"reports": reports, "plan": lines(plan, |step| !told(step))});
     prompts.render(language, prompt::PLAN_ROUND, values)
 }
@@ -131,11 +132,22 @@ fn around(report: &TaskReport) -> u64 {
 
 /// What fills a task's question.
 pub(super) fn task_values(question: &str, task: &TaskAsked, limit: u64) -> Value {
+    let before: Vec<Value> = capped(task.reports(), limit).iter().map(report_values).collect();
     json!({
         "query": question,
         "words": task.words,
-        "before": capped(task.reports(), limit),
+        "before": before,
         "failed_before": task.failed_before.as_deref().unwrap_or_default(),
+        "result": task.redo.as_ref().map(|redo| redo.result.as_str()).unwrap_or_default(),
+        "wanted": task.redo.as_ref().map(|redo| redo.words.as_str()).unwrap_or_default(),
+    })
+}
+
+fn report_values(report: &TaskReport) -> Value {
+    let TaskReport { task, words, text, files, done, left_out } = report;
+    json!({
+        "task": task, "words": words, "text": text, "files": files, "done": done,
+        "left_out": left_out,
     })
 }
 

@@ -118,7 +118,8 @@ fn check<P: Ports>(
     let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
     for ask in asks {
         let Some((_, tool, _)) = ask.about.call() else {
-            return Err(bad("`parameters` are those of a call; this is none".to_owned()));
+            ask.about.new_text(arguments).map_err(bad)?;
+            continue;
         };
         if tool == PLANNING_TOOL {
             let command = PlanCommand::read(arguments);

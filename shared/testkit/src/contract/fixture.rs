@@ -81,6 +81,7 @@ impl Run {
             text: text.to_owned(),
             files: Vec::new(),
             done: true,
+            left_out: false,
         };
         let task = TaskId::of(step, 1);
         let mut made = self.clone();
@@ -95,6 +96,7 @@ impl Run {
             at_once: 3,
             ends_at_ms: Some(self.at_ms + 1_000),
             failed_before: None,
+            redo: None,
             tainted: false,
         });
         Ok(made)

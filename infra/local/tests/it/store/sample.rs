@@ -49,6 +49,7 @@ pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
         at_once: 5,
         ends_at_ms: Some(9),
         failed_before: None,
+        redo: None,
         tainted: false,
     });
     let (_, record) = opened(asked, 5);

@@ -28,7 +28,7 @@ impl PlanSolve {
             observed = self.planner.returned(call, &outcome)?;
         }
         let name = format!("{call}.answered");
-        Some(self.went_on(observed, plan, finished, &name))
+        Some(self.went_on(observed, plan, finished, &name, settings))
     }
 
     /// What follows from a turn of the planner's, complete or not: `name` names it in entries.
@@ -38,6 +38,7 @@ impl PlanSolve {
         plan: Option<Plan>,
         finished: bool,
         name: &str,
+        settings: &RunSettings,
     ) -> (Observed, Then) {
         let changed = plan != self.plan;
         self.plan = plan;
@@ -57,12 +58,17 @@ impl PlanSolve {
             None => Then::Answered,
         };
         observed.done = false;
-        let tasks = if then == Then::GoOn { self.start_ready() } else { Vec::new() };
-        if let Some(plan) = self.plan.as_ref().filter(|_| changed || !tasks.is_empty()) {
+        let mut begun = Observed::default();
+        if then == Then::GoOn {
+            self.start_ready(settings, &mut begun);
+        }
+        let changed = changed || !begun.events.is_empty() || !begun.asks.is_empty();
+        if let Some(plan) = self.plan.as_ref().filter(|_| changed) {
             let event = Event::PlanChanged { plan: plan.clone() };
             observed.events.push((format!("{name}.plan"), event));
         }
-        observed.events.extend(tasks);
+        observed.events.extend(begun.events);
+        observed.asks.extend(begun.asks);
         (observed, then)
     }
 }

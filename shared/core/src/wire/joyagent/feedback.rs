@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
 use crate::feedback::{ASK_USER, About, Ask, Estimate};
-use crate::id::{CallId, TaskId};
+use crate::id::{CallId, FileName, TaskId};
 use crate::settings::Language;
 use crate::tool::Risk;
 use crate::wire::native::add_answer_link;
@@ -53,10 +53,10 @@ impl Translator {
             let lane = ask.task.clone();
             let event = self.event(&id, "human_feedback_request", entry.at_ms);
             events.push(AgentResponse { result_map: request, lane: lane.clone(), ..event });
-            if let About::Call { arguments, .. } = &ask.about {
+            if let Some(parameters) = changeable(&ask.about) {
                 let id = format!("{}.parameters", ask.id);
                 let event = self.event(&id, "parameter_modification_request", entry.at_ms);
-                let result_map = self.modification(ask, arguments);
+                let result_map = self.modification(ask, &parameters);
                 events.push(AgentResponse { result_map, lane, ..event });
             }
         }
@@ -92,10 +92,15 @@ impl Translator {
             Language::En => ("Go ahead", "Change the parameters", "Skip it", "Stop the run"),
             Language::Zh => ("确认执行", "修改参数", "跳过此步骤", "停止执行"),
         };
+        let (keep, reword) = match self.language {
+            Language::En => ("Yes, go on with it", "Change the text"),
+            Language::Zh => ("是的，继续", "修改内容"),
+        };
         match about {
-            About::Call { .. } => {
+            About::Call { .. } | About::Step { .. } => {
                 json!({"confirm": confirm, "modify": modify, "skip": skip, "stop": stop})
             }
+            About::Result { .. } => json!({"confirm": keep, "modify": reword, "stop": stop}),
             About::CallInterrupted { .. } | About::ModelInterrupted { .. } => {
                 json!({"confirm": confirm, "skip": skip, "stop": stop})
             }
@@ -142,16 +147,56 @@ impl Translator {
             About::ModelInterrupted { interrupt, .. } => {
                 format!("- {} ({})", interrupt.message, interrupt.code)
             }
+            About::Step { step, details } => {
+                let question = match self.language {
+                    Language::En => "may this step begin?",
+                    Language::Zh => "是否开始此步骤？",
+                };
+                format!("- {step} {details}: {question}")
+            }
+            About::Result { step, details, text, files } => {
+                let question = match self.language {
+                    Language::En => "Is this what you wanted?",
+                    Language::Zh => "这是您想要的结果吗？",
+                };
+                let files: Vec<&str> = files.iter().map(FileName::as_str).collect();
+                let files = if files.is_empty() {
+                    String::new()
+                } else {
+                    format!("\n\n{}", files.join(", "))
+                };
+                format!("- {step} {details}\n\n{text}{files}\n\n{question}")
+            }
         }
     }
 }
 
+/// What of it can be changed by an answer. An interrupted call is made again as it was.
+fn changeable(about: &About) -> Option<Map<String, Value>> {
+    match about {
+        About::Call { .. } | About::Step { .. } | About::Result { .. } => about.parameters(),
+        About::CallInterrupted { .. } | About::ModelInterrupted { .. } => None,
+    }
+}
+
 fn action(ask: &Ask) -> Option<Value> {
-    let (_, tool, arguments) = ask.about.call()?;
-    Some(json!({
-        "toolName": tool, "parameters": arguments, "risk": ask.risk, "feedbackId": ask.id,
+    let parameters = ask.about.parameters()?;
+    let (tool, step) = match &ask.about {
+        About::Call { tool, .. } | About::CallInterrupted { tool, .. } => (Some(tool), None),
+        About::Step { step, details } | About::Result { step, details, .. } => {
+            (None, Some((step.to_string(), details)))
+        }
+        About::ModelInterrupted { .. } => (None, None),
+    };
+    let mut action = json!({
+        "toolName": tool, "parameters": parameters, "risk": ask.risk, "feedbackId": ask.id,
         "estimatedCost": cost(ask.estimate), "why": ask.why,
-    }))
+    });
+    if let (Some((step, details)), Value::Object(members)) = (step, &mut action) {
+        members.insert("step".to_owned(), step.into());
+        members.insert("description".to_owned(), details.as_str().into());
+    }
+    Some(action)
 }
 
 /// The design's three figures, and ours.
@@ -168,7 +213,13 @@ fn cost(estimate: Estimate) -> Value {
 }
 
 fn agent_name(ask: &Ask) -> &'static str {
-    if ask.task.is_some() { "executor" } else { "react" }
+    match &ask.about {
+        About::Step { .. } | About::Result { .. } => "planning",
+        _ if ask.task.is_some() => "executor",
+        About::Call { .. } | About::CallInterrupted { .. } | About::ModelInterrupted { .. } => {
+            "react"
+        }
+    }
 }
 
 /// The turn that it came up in.
@@ -183,6 +234,8 @@ fn request_type(about: &About) -> &'static str {
         About::Call { .. } => "tool_execution_confirmation",
         About::CallInterrupted { .. } => "tool_interrupted",
         About::ModelInterrupted { .. } => "model_interrupted",
+        About::Step { .. } => "step_confirmation",
+        About::Result { .. } => "result_confirmation",
     }
 }
 

@@ -1,0 +1,47 @@
+//! What the clients of each protocol are sent when people are asked, and when they have answered.
+
+use djinn_core::input::Input;
+
+use crate::projection::{PROTOCOLS, connection};
+use crate::{confirm, feedback, story};
+
+#[test]
+fn each_protocol_asks_people_in_its_own_words() {
+    let told = |lines: &[&str], input: fn(&str) -> Input| -> Vec<Input> {
+        lines.iter().map(|line| input(line)).collect()
+    };
+    let calls = [
+        "replied t1 \"I write it down.\" file_tool(a)",
+        "modify t1.c1",
+        "interrupted t1.c1",
+        "confirm t1.c1.again1",
+        "returned t1.c1",
+        "model_interrupted t2",
+        "halt t2.again1",
+    ];
+    let plan = [
+        "plans t1 create a; publish b<",
+        "task_done s1.1",
+        "say s1.1.result",
+        "reword steps.s2",
+        "task_done s1.2",
+        "confirm s1.2.result",
+        "stop",
+    ];
+    let stories = [
+        ("calls", feedback::asked_with_approval("Write it down?"), told(&calls, feedback::input)),
+        ("plan", confirm::asked("Gold or silver?"), told(&plan, confirm::input)),
+    ];
+    for (story, asked, inputs) in stories {
+        let (_, records) = story::journal_of(asked, inputs);
+        for protocol in PROTOCOLS {
+            let mut connection = connection(protocol, true);
+            let frames = records
+                .iter()
+                .flat_map(|record| connection.record(record, &story::entries_of_tasks(record)));
+            let frames: String = frames.collect();
+            let name = format!("asks_{story}_{}", format!("{protocol:?}").to_lowercase());
+            insta::assert_snapshot!(name, frames);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Confirm points of a plan: steps that a person lets begin, and results that a person looks at.
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, Frame, Protocol, Question, World, employees, planner, summary, task};
+
+/// What is asked now, which is one thing: it is answered, and the run followed to its next question
+/// or its end.
+async fn answered(client: &Client, run: &str, id: &str, body: Value) -> Value {
+    let pending = client.get(&format!("/api/feedback/pending/{run}")).await.json();
+    let asks = pending["data"].as_object().unwrap();
+    assert_eq!(asks.keys().collect::<Vec<_>>(), [id]);
+    let mut answer = json!({"feedbackId": id, "digest": asks[id]["digest"]});
+    answer.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+    let taken = client.post(&format!("/api/feedback/{run}"), &answer).await;
+    assert_eq!(taken.status, 200, "{}", taken.text);
+    asks[id].clone()
+}
+
+async fn next_stop(client: &Client, run: &str, asked: usize) -> Vec<Frame> {
+    loop {
+        let frames = client.come_back(run, None).await.rest().await;
+        let asks = frames.iter().filter(|frame| frame.event() == "feedback.asked").count();
+        let has_ended = frames.last().is_some_and(|frame| frame.event() == "run.ended");
+        if asks >= asked || has_ended {
+            return frames;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results() {
+    let feedback = r#"{"confirm_steps": ["publish"], "confirm_results": true, "timeout": 0}"#;
+    let world = World::start_with(|options, _| {
+        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+    })
+    .await;
+    planner(&world.model)
+        .say("One after the other.")
+        .call(
+            "planning",
+            json!({
+                "command": "create", "title": "The price of gold",
+                "steps": ["look at gold", "Publish the price"],
+                "depends_on": [[], [1]],
+            }),
+        )
+        .then()
+        .call("planning", json!({"command": "finish"}));
+    employees(&world.model).reply("{}").always();
+    task(&world.model, "look at gold").reply("It is 60 dollars.").then().reply("It is 55 euros.");
+    task(&world.model, "Post the price on the intranet").reply("It is posted.");
+    summary(&world.model).reply("Gold is 55 euros, as staff can read.");
+    let question = Question::of("What is the price of gold?", "s1").deep();
+    let stream = world.ask(Protocol::Native, &question).await;
+    let (run, run_frames) = (stream.run(), stream.rest().await);
+    assert!(run_frames.iter().any(|frame| frame.event() == "feedback.asked"), "{run_frames:#?}");
+
+    let ask = answered(&world, &run, "s1.1.result", json!({"feedback": "In euros."})).await;
+    assert_eq!((&ask["about"], &ask["why"]), (&json!("result"), &json!(["result"])));
+    assert_eq!((&ask["step"], &ask["text"]), (&json!(1), &json!("It is 60 dollars.")));
+    next_stop(&world, &run, 2).await;
+    let seen = world.model.requests();
+    let told = |text: &str| text.contains("It is 60 dollars.") && text.contains("\nIn euros.");
+    assert!(seen.iter().any(|request| told(request.text())), "{seen:#?}");
+    answered(&world, &run, "s1.2.result", json!({"feedback": "yes"})).await;
+
+    next_stop(&world, &run, 3).await;
+    let wrong = json!({"feedbackId": "steps.s2", "feedback": "modify", "parameters": {"words": 1}});
+    let refused = world.post(&format!("/api/feedback/{run}"), &wrong).await;
+    assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("invalid_field")));
+    let parameters = json!({"details": "Post the price on the intranet"});
+    let changed = json!({"feedback": "modify", "parameters": parameters});
+    let ask = answered(&world, &run, "steps.s2", changed).await;
+    assert_eq!((&ask["about"], &ask["details"]), (&json!("step"), &json!("Publish the price")));
+
+    next_stop(&world, &run, 4).await;
+    answered(&world, &run, "s2.1.result", json!({"feedback": "confirm"})).await;
+    let frames = next_stop(&world, &run, 5).await;
+    assert_eq!(frames.last().unwrap().json()["answer"], "Gold is 55 euros, as staff can read.");
+    world.model.assert_done();
+}
