@@ -5,7 +5,9 @@ use djinn_scripted::Scripted;
 use serde_json::{Value, json};
 
 use crate::keys::{keyed, let_in};
-use crate::world::{Client, Door, Frame, Protocol, QUESTION, Question, SALES, World, script};
+use crate::world::{
+    Client, Door, Frame, Protocol, QUESTION, Question, SALES, World, script, summary,
+};
 
 /// Asks before files are written, and waits for ever.
 pub(crate) const APPROVAL: &str = r#"{"enabled": true, "timeout": 0}"#;
@@ -248,4 +250,52 @@ async fn a_provider_without_balance_is_asked_again_after_a_top_up() {
     world.told(&go_on).await;
     let end = ending(&world, &run).await;
     assert_eq!((&end["answer"], &end["spent"]["steps"]), (&json!("Nothing new."), &json!(1)));
+}
+
+#[tokio::test]
+async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_twenty() {
+    let world = World::start_with(|options, _| {
+        let only_high = r#"{
+            "enabled": true, "risk": "high", "timeout": 0,
+            "cost_threshold": {"token": 100000, "time": 600, "api": 100}
+        }"#;
+        options.vars.push(("DJINN_HUMAN_FEEDBACK", only_high.to_owned()));
+    })
+    .await;
+    let note = |name: String| json!({"command": "upload", "filename": name, "description": "a note", "content": "x"});
+    summary(&world.model).reply("Written.").always();
+    let mut rule = world.model.on("Twenty notes?").say("At once.");
+    for nth in 0..19 {
+        rule = rule.call("file_tool", note(format!("note-{nth}.md")));
+    }
+    rule.then().reply("Nineteen.");
+    world.ask(Protocol::Native, &Question::of("Twenty notes?", "s1")).await.rest().await;
+    let asked = async |question: &str, request: &str| {
+        let more = note("more.md".to_owned());
+        world.model.on(question).say("One.").call("file_tool", more);
+        let body = json!({
+            "question": question, "session_id": request, "request_id": request,
+            "human_feedback": {"risk": "medium"},
+        });
+        let request = world.request(reqwest::Method::POST, "/runs").json(&body);
+        let frames = world.ask_with(request).await.rest().await;
+        let asked = frames.iter().find(|frame| frame.event() == "feedback.asked");
+        let asked = asked.unwrap_or_else(|| panic!("{frames:#?}")).json();
+        asked["asks"][0]["estimate"].clone()
+    };
+    let declared = asked("One more?", "s2").await;
+    assert_eq!((&declared["samples"], &declared["tokens"]), (&json!(0), &json!(1_000)));
+    world
+        .model
+        .on("A twentieth?")
+        .say("So.")
+        .call("file_tool", note("20.md".to_owned()))
+        .then()
+        .reply("Done.");
+    world.ask(Protocol::Native, &Question::of("A twentieth?", "s3")).await.rest().await;
+    let told = asked("And one more?", "s4").await;
+    assert_eq!(told["samples"], 20, "{told}");
+    let (usual, p95) = (told["tokens"].as_u64().unwrap(), told["tokens_p95"].as_u64().unwrap());
+    assert!((1..1_000).contains(&usual) && usual <= p95, "{told}");
+    assert!(told["ms"].as_u64() <= told["ms_p95"].as_u64(), "{told}");
 }

@@ -9,13 +9,16 @@ use djinn_scripted::{Bench, Gate, Script, Scripted};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::{note, plan, terminal};
+use crate::{note, plan, streams, terminal};
 
 /// The word that makes this program a process of its own that holds a backend.
 pub(crate) const PROCESS: &str = "stores";
 
 /// The word that makes this program such a process for a plan of so many steps.
 pub(crate) const PLAN_PROCESS: &str = "plan-stores";
+
+/// The word that makes this program such a process whose model writes slowly.
+pub(crate) const SLOW_PROCESS: &str = "slow-stores";
 
 /// A running backend. It keeps everything in memory, but for the objects of its bucket.
 pub(crate) struct Backend {
@@ -103,6 +106,16 @@ pub(crate) async fn be_a_process() -> Result<()> {
 /// until its input ends.
 pub(crate) async fn be_a_plan_process(steps: usize) -> Result<()> {
     let backend = Backend::start(plan::script(steps, 0, plan::WORK)).await?;
+    terminal::say(&backend.place().urls()?.join(" "));
+    let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
+    waits.await??;
+    backend.check()
+}
+
+/// A backend in a process of its own whose model writes slowly and says when: prints its URLs, and lives
+/// until its input ends.
+pub(crate) async fn be_a_slow_process() -> Result<()> {
+    let backend = Backend::start(streams::script()).await?;
     terminal::say(&backend.place().urls()?.join(" "));
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;

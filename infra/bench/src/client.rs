@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use djinn_scripted::STAMP;
 use reqwest::Response;
 use reqwest::header::ACCEPT;
 use serde_json::{Value, json};
@@ -44,6 +45,8 @@ pub(crate) struct Stream {
     tasks: BTreeMap<String, (Instant, Option<Instant>)>,
     /// The final entry.
     end: Option<Value>,
+    /// When pieces came that say when they were written, and how long ago that was.
+    lags: Vec<(Instant, Duration)>,
 }
 
 impl Client {
@@ -78,6 +81,15 @@ impl Client {
         Stream::of(asking.send().await?, asked).await
     }
 
+    /// Answers what a run asks.
+    pub(crate) async fn answer(&self, run: &str, feedback: &str, words: &str) -> Result<()> {
+        let answer = json!({"feedbackId": feedback, "feedback": words});
+        let url = format!("{}/api/feedback/{run}", self.url);
+        let response = self.http.post(url).json(&answer).send().await?;
+        ensure!(response.status().is_success(), "refused: {}", response.text().await?);
+        Ok(())
+    }
+
     /// Joins a run as a new viewer.
     pub(crate) async fn join(&self, run: &str) -> Result<Stream> {
         let asked = Instant::now();
@@ -98,6 +110,7 @@ impl Stream {
             entries: 0,
             tasks: BTreeMap::new(),
             end: None,
+            lags: Vec::new(),
         })
     }
 
@@ -132,6 +145,17 @@ impl Stream {
         ensure!(status == Some("finished"), "the run ended as {end}");
         let first_byte = self.first_byte.context("nothing was sent")?;
         Ok(Took { first_byte, whole, entries: self.entries })
+    }
+
+    /// Reads until the agent closes the stream, whether or not the run has ended.
+    pub(crate) async fn read_out(&mut self) -> Result<()> {
+        while self.read().await? {}
+        Ok(())
+    }
+
+    /// When pieces came that say when they were written, and how long ago that was.
+    pub(crate) fn lags(&self) -> &[(Instant, Duration)] {
+        &self.lags
     }
 
     /// The final entry.
@@ -176,6 +200,7 @@ impl Stream {
             self.hear_of_tasks(&frame);
             if frame.contains("event: preview\n") {
                 self.previews += 1;
+                self.lags.extend(lags(&frame));
             } else if frame.contains("event: ") {
                 self.entries += 1;
             }
@@ -187,4 +212,15 @@ impl Stream {
         }
         Ok(true)
     }
+}
+
+/// How long ago the pieces of a preview were written that say when.
+#[expect(clippy::disallowed_methods, reason = "the model, another process, says when it wrote")]
+fn lags(frame: &str) -> impl Iterator<Item = (Instant, Duration)> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let written = frame.split('@').skip(1).filter_map(|text| {
+        let micros = text.get(..STAMP.len() - 1)?.parse().ok()?;
+        Some(Duration::from_micros(micros))
+    });
+    written.map(move |written| (Instant::now(), now.saturating_sub(written)))
 }

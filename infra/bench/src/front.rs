@@ -44,6 +44,8 @@ pub(crate) struct Changes {
     pub(crate) plan: PlanSettings,
     /// Whether tasks are worked on by another process, which reads their invocations.
     pub(crate) executors_elsewhere: bool,
+    /// The `DJINN_HUMAN_FEEDBACK` it has.
+    pub(crate) feedback: Option<&'static str>,
 }
 
 impl Default for Changes {
@@ -53,6 +55,7 @@ impl Default for Changes {
             settings: None,
             plan: PlanSettings { max_steps: 1_000, ..PlanSettings::default() },
             executors_elsewhere: false,
+            feedback: None,
         }
     }
 }
@@ -65,6 +68,7 @@ impl Front {
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_MAX_STEPS" => Some("1000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
+            "DJINN_HUMAN_FEEDBACK" => changes.feedback.map(str::to_owned),
             _ => None,
         };
         let aws = Aws::new(place.store.clone());

@@ -1,7 +1,7 @@
 //! Measures how fast and how small the product is: what `cargo bench-run` starts.
 //!
 //! `djinn-bench --agent PATH [--json]` prints every figure beside what it has to reach; PATH is the
-//! agent function as it ships. With `--speed`, `--memory`, `--join`, `--turns` or `--plans` it is for a profiler.
+//! agent function as it ships. With `--speed`, `--memory`, `--join`, `--turns`, `--plans`, `--people` or `--streams` it is for a profiler.
 //! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
 //! processes that [`memory`] measures apart.
 
@@ -17,11 +17,13 @@ mod many;
 mod memory;
 mod note;
 mod parts;
+mod people;
 mod plan;
 mod sample;
 mod size;
 mod speed;
 mod start;
+mod streams;
 mod terminal;
 
 use std::path::Path;
@@ -30,7 +32,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::Report;
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --memory | --join | --turns | --plans";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --memory | --join | --turns | --plans | --people | --streams";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -58,6 +60,7 @@ async fn command(words: &[&str]) -> Result<()> {
             terminal::say(&Report::new(figures, String::new()).table());
         }
         [backend::PLAN_PROCESS, steps] => backend::be_a_plan_process(steps.parse()?).await?,
+        [backend::SLOW_PROCESS] => backend::be_a_slow_process().await?,
         [backend::PROCESS] => backend::be_a_process().await?,
         [front::PROCESS, dynamodb, s3, model] => {
             front::be_a_process([dynamodb, s3, model].map(|url| (*url).to_owned())).await?;
@@ -71,6 +74,12 @@ async fn command(words: &[&str]) -> Result<()> {
         ["--turns"] => {
             terminal::say(&Report::new(journal::figures().await?.0, String::new()).table());
         }
+        ["--people"] => {
+            terminal::say(&Report::new(people::figures().await?, String::new()).table());
+        }
+        ["--streams"] => {
+            terminal::say(&Report::new(vec![streams::figure().await?], String::new()).table());
+        }
         ["--join"] => {
             terminal::say(&Report::new(vec![join::figure().await?], String::new()).table());
         }
@@ -82,25 +91,29 @@ async fn command(words: &[&str]) -> Result<()> {
 /// Every figure. Quiet ones first, so that none is taken while another one still tidies up.
 async fn measure(agent: &Path) -> Result<Report> {
     let mut figures = Vec::new();
-    terminal::note("1/8 one run at a time, then 16 at once");
+    terminal::note("1/10 one run at a time, then 16 at once");
     figures.extend(speed::figures().await.context("speed")?);
     let parts = parts::in_words().await.context("parts")?;
-    terminal::note("2/8 500 open streams");
+    terminal::note("2/10 500 open streams");
     figures.push(memory::figure().await.context("memory")?);
-    terminal::note("3/8 starts of the agent function");
+    terminal::note("3/10 starts of the agent function");
     figures.push(start::figure(agent).context("start")?);
-    terminal::note("4/8 the agent function's archive");
+    terminal::note("4/10 the agent function's archive");
     figures.push(size::figure(agent).context("size")?);
-    terminal::note("5/8 a run of 1 000 records");
+    terminal::note("5/10 a run of 1 000 records");
     let (turns, loading) = journal::figures().await.context("journal")?;
     figures.extend(turns);
-    terminal::note("6/8 viewers of a run that has ended");
+    terminal::note("6/10 viewers of a run that has ended");
     let joining = join::figure().await.context("join")?;
-    terminal::note("7/8 what a driver does while a model writes (20 s)");
+    terminal::note("7/10 what a driver does while a model writes (20 s)");
     figures.extend(beside::figures().await.context("beside")?);
     figures.extend([loading, joining]);
-    terminal::note("8/8 plans");
+    terminal::note("8/10 plans");
     figures.extend(plan::figures().await.context("plans")?);
     figures.extend(many::figures().await.context("a thousand tasks")?);
+    terminal::note("9/10 people who answer, and runs that wait for them (30 s)");
+    figures.extend(people::figures().await.context("people")?);
+    terminal::note("10/10 1 000 open streams (40 s)");
+    figures.push(streams::figure().await.context("streams")?);
     Ok(Report::new(figures, parts))
 }

@@ -22,6 +22,11 @@ impl Sample {
         self.percentile(95)
     }
 
+    /// All but the slowest hundredth took at most this long.
+    pub(crate) fn p99(&self) -> f64 {
+        self.percentile(99)
+    }
+
     /// By the nearest rank; 0 of nothing.
     fn percentile(&self, percent: usize) -> f64 {
         let mut sorted = self.0.clone();

@@ -1,6 +1,7 @@
 //! One file per stored item: its key, how it is written and how it is read.
 
 pub(crate) mod active;
+pub(crate) mod calls;
 pub(crate) mod day;
 pub(crate) mod exchange;
 pub(crate) mod expected_file;

@@ -7,6 +7,7 @@ mod admission;
 mod alarm;
 mod body;
 mod budget;
+mod call_history;
 mod catalog;
 mod change;
 mod clients;

@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use aws_smithy_async::time::SharedTimeSource;
 use djinn_runtime::port::StoreError;
 
+use crate::call_history::SeenCalls;
 use crate::change::Change;
 use crate::clients::Clients;
 use crate::conflict::past_conflicts;
@@ -24,6 +25,7 @@ use crate::throttle::{Patience, patiently};
 pub struct AwsStore {
     pub(crate) clients: Arc<Clients>,
     time: SharedTimeSource,
+    pub(crate) seen_calls: SeenCalls,
 }
 
 /// What came of changing one item under a condition.
@@ -37,7 +39,7 @@ pub(crate) enum Changed {
 
 impl AwsStore {
     pub(crate) fn new(clients: Arc<Clients>) -> Self {
-        Self { clients, time: SharedTimeSource::default() }
+        Self { clients, time: SharedTimeSource::default(), seen_calls: SeenCalls::default() }
     }
 
     pub(crate) async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::item::active::ActiveItem;
+use crate::item::calls::CallsItem;
 use crate::item::day::DayItem;
 use crate::item::exchange::ExchangeItem;
 use crate::item::expected_file::ExpectedFileItem;
@@ -74,6 +76,10 @@ pub(crate) enum Item {
     /// the user's runs at work. Changed by each one's start, under a condition, and end; there is none
     /// where their number has no bound.
     Active(ActiveItem),
+    /// `TOOL#<tool>` / `CALLS`
+    /// what the newest calls of a tool came to. Changed by each invocation that made some, of runs that
+    /// ask people; expires after three months without any.
+    Calls(CallsItem),
 }
 
 /// An item as DynamoDB has it.
@@ -145,6 +151,11 @@ pub(crate) fn session_partition(session: &SessionKey) -> String {
     format!("{}#SESSION#{}", session.tenant, session.session)
 }
 
+/// The partition of a tool.
+pub(crate) fn tool_partition(tool: &ToolKey) -> String {
+    format!("{}#TOOL#{}", tool.tenant, tool.tool)
+}
+
 /// The partition of a user's lists.
 pub(crate) fn user_partition(tenant: &TenantId, user: &UserId) -> String {
     format!("{tenant}#USER#{user}")
@@ -175,6 +186,7 @@ pub(crate) const SESSION: &str = "SESSION";
 pub(crate) const DAY: &str = "DAY";
 pub(crate) const MINUTE: &str = "MINUTE";
 pub(crate) const ACTIVE: &str = "ACTIVE";
+pub(crate) const CALLS: &str = "CALLS";
 
 /// Sort before and behind every sort key.
 pub(crate) const FIRST_SORT: &str = "!";
@@ -232,6 +244,7 @@ impl Item {
             ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
             ("USER", MINUTE) => Self::Minute(MinuteItem::from_item(item)?),
             ("USER", ACTIVE) => Self::Active(ActiveItem::from_item(&item)?),
+            ("TOOL", CALLS) => Self::Calls(CallsItem::from_item(item)?),
             ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),
             _ => return Ok(None),
         };

@@ -3,12 +3,14 @@
 //! The run holds a call back until it is answered; no prompt is involved. An answer is bound to what was
 //! asked about by a digest.
 
+mod estimate;
 mod settings;
 mod via;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use estimate::{CallSample, Estimate, MIN_SAMPLES};
 pub use settings::{Answering, CostThreshold, FeedbackChange, FeedbackSettings, MAX_TIMEOUT_S};
 pub use via::Via;
 
@@ -191,42 +193,6 @@ pub enum Why {
     /// It sends data out and cannot be taken back, and the run has read text that anybody may have
     /// written.
     Untrusted,
-}
-
-/// What a call, or several, may cost: the usual and, where known, the 95th percentile.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Estimate {
-    /// Tokens that the results add to the conversation.
-    pub tokens: u64,
-    /// Milliseconds.
-    pub ms: u64,
-    /// Calls to others.
-    pub calls: u32,
-    /// Millionths of a US dollar.
-    pub micro_usd: u64,
-    /// Milliseconds that 95 of 100 calls stay below; 0 if unknown.
-    pub ms_p95: u64,
-    /// Tokens that 95 of 100 calls stay below; 0 if unknown.
-    pub tokens_p95: u64,
-    /// Calls of this deployment that it is made from; 0 for what the tool declares.
-    pub samples: u32,
-}
-
-impl Estimate {
-    /// Both together; calls of one turn may run at once, but need not.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            tokens: self.tokens.saturating_add(other.tokens),
-            ms: self.ms.saturating_add(other.ms),
-            calls: self.calls.saturating_add(other.calls),
-            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
-            ms_p95: self.ms_p95.saturating_add(other.ms_p95),
-            tokens_p95: self.tokens_p95.saturating_add(other.tokens_p95),
-            samples: self.samples.min(other.samples),
-        }
-    }
 }
 
 /// What a person answers.

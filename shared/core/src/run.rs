@@ -33,7 +33,7 @@ use crate::conversation::{Conversation, Item};
 use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
-use crate::id::TaskId;
+use crate::id::{CallId, TaskId};
 use crate::input::{Asked, Input};
 use crate::settings::{Mode, Role};
 use crate::status::RunStatus;
@@ -172,6 +172,15 @@ impl Run {
         let wait = |(_, until_ms)| Effect::Wait { limit: Limit::WallTime, until_ms };
         due.extend(self.next_limit().map(wait));
         due
+    }
+
+    /// The tool of a call that is owed.
+    #[must_use]
+    pub fn owed_tool(&self, call: &CallId) -> Option<String> {
+        self.due().into_iter().find_map(|effect| {
+            let Effect::RunTool(run) = effect else { return None };
+            (run.call.id == *call).then_some(run.call.tool)
+        })
     }
 
     /// Where the run stands.

@@ -31,6 +31,7 @@ use tracing::Instrument as _;
 use crate::account::Account;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
+use crate::estimates::Samples;
 use crate::live::LiveReader;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
@@ -120,6 +121,7 @@ struct Driver<P: Ports> {
     key: RunKey,
     writer: JournalWriter<P>,
     account: Arc<Account>,
+    samples: Samples,
     lease: Lease,
     lapsed: bool,
     fresh: bool,
@@ -186,6 +188,7 @@ impl<P: Ports> Driver<P> {
             alarm: if key.task.is_some() { Alarm::Set } else { Alarm::Unset },
             writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone(), paying),
             account,
+            samples: Samples::default(),
             mail_to_delete: Vec::new(),
             heard: BTreeSet::new(),
             deleting: BTreeSet::new(),
@@ -218,6 +221,7 @@ impl<P: Ports> Driver<P> {
             },
         };
         self.account.leave(&self.ports).await;
+        self.samples.keep(&self.ports, &self.key.tenant).await;
         end
     }
 
@@ -272,6 +276,7 @@ impl<P: Ports> Driver<P> {
                     // A task that was answered is to be worked on at once.
                     self.postponed.retain(|id| !matches!(id, EffectId::Task(_)));
                 }
+                self.samples.take(self.writer.run(), &inputs);
                 match inputs.is_empty() {
                     true => self.postpone(id),
                     false => self.idle_since_ms = None,

@@ -7,6 +7,7 @@ pub mod client;
 pub mod content;
 pub mod deadline;
 pub mod driver;
+pub mod estimates;
 pub mod history;
 mod live;
 pub mod perform;

@@ -6,6 +6,7 @@
 pub mod admission;
 pub mod alarm;
 pub mod budget;
+pub mod call_history;
 pub mod catalog;
 pub mod checker;
 pub mod clock;
@@ -28,6 +29,7 @@ use crate::prompt::Prompts;
 use crate::settings::Settings;
 use alarm::{Alarms, Invoker};
 use budget::Budgets;
+use call_history::CallHistory;
 use catalog::Catalog;
 use clock::Clock;
 use file::Files;
@@ -95,12 +97,21 @@ pub enum StoreError {
 
 /// Everything that is kept between invocations.
 pub trait Store:
-    Journals + Leases + Mailbox + LiveLog + Files + Catalog + Budgets + Send + Sync
+    Journals + Leases + Mailbox + LiveLog + Files + Catalog + Budgets + CallHistory + Send + Sync
 {
 }
 
 impl<T> Store for T where
-    T: Journals + Leases + Mailbox + LiveLog + Files + Catalog + Budgets + Send + Sync
+    T: Journals
+        + Leases
+        + Mailbox
+        + LiveLog
+        + Files
+        + Catalog
+        + Budgets
+        + CallHistory
+        + Send
+        + Sync
 {
 }
 

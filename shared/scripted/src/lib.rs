@@ -41,7 +41,7 @@ pub use bench::Bench;
 pub use bench::plan::PlanBench;
 pub use gate::Gate;
 pub use request::{Call, CallResult, Message, Request, Role, Tool};
-pub use response::Response;
+pub use response::{Response, STAMP};
 pub use rule::Rule;
 pub use script::Script;
 pub use server::Scripted;

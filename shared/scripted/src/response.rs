@@ -25,7 +25,11 @@ pub struct Response {
     pub(crate) takes: Option<Duration>,
     pub(crate) ending: Ending,
     pub(crate) at_once: bool,
+    pub(crate) stamped: bool,
 }
+
+/// What [`Response::stamped`] writes over.
+pub const STAMP: &str = "@0000000000000000";
 
 #[derive(Debug, Clone)]
 pub(crate) enum Content {
@@ -300,6 +304,13 @@ impl Response {
     #[must_use]
     pub fn at_once(mut self) -> Self {
         self.at_once = true;
+        self
+    }
+
+    /// Writes the time at which each chunk leaves, in Unix microseconds, over the [`STAMP`] in it.
+    #[must_use]
+    pub fn stamped(mut self) -> Self {
+        self.stamped = true;
         self
     }
 

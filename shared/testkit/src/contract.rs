@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod budget;
+pub mod call_history;
 pub mod catalog;
 pub mod file;
 mod fixture;
@@ -74,6 +75,10 @@ macro_rules! contract_tests {
                 of_concurrent_reservations_one_passes_the_bound,
                 the_end_of_a_run_settles_its_last_call,
                 old_holds_count_as_spent_when_there_are_too_many,
+            ]
+            call_history: [
+                samples_of_a_tool_are_its_tenants_own,
+                the_newest_samples_are_kept,
             ]
             mailbox: [
                 a_message_is_there_until_it_is_deleted,

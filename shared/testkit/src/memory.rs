@@ -1,5 +1,6 @@
 //! A store in memory, with the promises of the real one, and with faults on demand.
 
+mod call_history;
 mod catalog;
 mod day;
 mod port;
@@ -13,8 +14,10 @@ use std::time::Duration;
 
 use catalog::StoredUser;
 use day::StoredDay;
+use djinn_core::feedback::CallSample;
 use djinn_core::id::{SessionId, TenantId};
 use djinn_runtime::port::budget::DayKey;
+use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::tool::BoxFuture;
@@ -40,6 +43,7 @@ struct State {
     requests: BTreeMap<(TenantId, String), SessionId>,
     users: BTreeMap<UserKey, StoredUser>,
     days: BTreeMap<DayKey, StoredDay>,
+    calls: BTreeMap<ToolKey, Vec<CallSample>>,
     /// Runs that were started in a minute, where that is bounded.
     started: BTreeMap<(UserKey, i64), u32>,
     /// Counts the files written, for their order.
@@ -85,8 +89,12 @@ impl fmt::Display for Op {
 /// The operations of a store, by the names of the ports' methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpKind {
+    /// `CallHistory::add_call_samples`
+    AddCallSamples,
     /// `Journals::append`
     Append,
+    /// `CallHistory::call_samples`
+    CallSamples,
     /// `Budgets::change_day`
     ChangeDay,
     /// `Journals::create`
@@ -150,7 +158,8 @@ impl OpKind {
     #[must_use]
     pub fn is_write(self) -> bool {
         match self {
-            Self::Append
+            Self::AddCallSamples
+            | Self::Append
             | Self::ChangeDay
             | Self::Create
             | Self::DeleteMail
@@ -165,7 +174,8 @@ impl OpKind {
             | Self::Watch
             | Self::WriteFile
             | Self::WriteLive => true,
-            Self::Day
+            Self::CallSamples
+            | Self::Day
             | Self::FindFile
             | Self::FindSession
             | Self::ListFiles

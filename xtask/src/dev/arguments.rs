@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::{Map, Value, json};
 
 use super::USAGE;
 
@@ -26,8 +27,8 @@ pub(super) struct Ask {
     pub(super) request: Option<String>,
     /// Whether it is planned and worked on by several agents.
     pub(super) deep: bool,
-    /// Whether people are asked before calls that can do harm.
-    pub(super) approve: bool,
+    /// When people are asked: the members of `human_feedback`.
+    pub(super) feedback: Map<String, Value>,
 }
 
 /// Where the system listens, unless it is told otherwise.
@@ -78,7 +79,11 @@ impl Ask {
         while let Some(word) = words.next() {
             match *word {
                 "--deep" => ask.deep = true,
-                "--approve" => ask.approve = true,
+                "--approve" => drop(ask.feedback.insert("enabled".to_owned(), json!(true))),
+                "--confirm" => {
+                    let (name, on) = confirmed(value(&mut words, word)?)?;
+                    ask.feedback.insert(name.to_owned(), on);
+                }
                 "--file" => ask.files.push(PathBuf::from(value(&mut words, word)?)),
                 "--session" => ask.session = Some(value(&mut words, word)?.to_owned()),
                 "--request-id" => ask.request = Some(value(&mut words, word)?.to_owned()),
@@ -94,6 +99,16 @@ impl Ask {
         }
         Ok(ask)
     }
+}
+
+/// What is shown to a person before a plan goes on, as a member of `human_feedback`.
+fn confirmed(what: &str) -> Result<(&'static str, Value)> {
+    Ok(match what {
+        "plan" => ("confirm_plan", json!(true)),
+        "steps" => ("confirm_steps", json!(["*"])),
+        "results" => ("confirm_results", json!(true)),
+        other => bail!("--confirm takes plan, steps or results, not `{other}`\n\n{USAGE}"),
+    })
 }
 
 fn value<'a>(words: &mut std::slice::Iter<'_, &'a str>, option: &str) -> Result<&'a str> {
@@ -112,13 +127,18 @@ mod tests {
             session: Some("s".into()),
             request: Some("r".into()),
             deep: true,
-            approve: true,
+            feedback: Map::from_iter([
+                ("enabled".into(), json!(true)),
+                ("confirm_steps".into(), json!(["*"])),
+            ]),
         };
         let options = [
             "--file",
             "a.csv",
             "--deep",
             "--approve",
+            "--confirm",
+            "steps",
             "--session",
             "s",
             "--request-id",
@@ -140,6 +160,7 @@ mod tests {
             (&["ask"][..], "what is the question"),
             (&["ask", "two", "words"], "in quotes"),
             (&["ask", "q", "--fiel", "x"], "`--fiel` is not known"),
+            (&["ask", "q", "--confirm", "all"], "plan, steps or results"),
             (&["--port", "many"], "`many` is no port"),
             (&["--port"], "--port needs a value"),
             (&["watch", "--ui", "dist"], "nothing but --port"),

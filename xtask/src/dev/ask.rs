@@ -57,7 +57,7 @@ async fn answer(server: &Server, ask: &Ask, screen: &mut Screen, stays: bool) ->
         session,
         request: &request,
         deep: ask.deep,
-        approve: ask.approve,
+        feedback: &ask.feedback,
     };
     let (run, ending) = follow(server, &question, screen).await?;
     screen.answer(match text(&ending, "/answer") {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use reqwest::header::{ACCEPT, HeaderMap};
 use reqwest::{Client, Response, StatusCode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::json::text;
 
@@ -21,8 +21,8 @@ pub(super) struct Question<'a> {
     pub(super) session: &'a str,
     pub(super) request: &'a str,
     pub(super) deep: bool,
-    /// Whether people are asked before calls that can do harm.
-    pub(super) approve: bool,
+    /// When people are asked: the members of `human_feedback`.
+    pub(super) feedback: &'a Map<String, Value>,
 }
 
 impl Server {
@@ -55,7 +55,7 @@ impl Server {
             "question": question.text, "session_id": question.session,
             "request_id": question.request,
             "mode": if question.deep { "plan_solve" } else { "react" },
-            "human_feedback": question.approve.then(|| json!({"enabled": true})),
+            "human_feedback": (!question.feedback.is_empty()).then_some(question.feedback),
         });
         let mut request = self
             .http

@@ -5,7 +5,8 @@ use djinn_core::conversation::Item;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
 use djinn_core::feedback::{
-    ASK_USER, Answer, Answered, Estimate, FeedbackSettings, Interrupt, Why, digest, reasons, risk,
+    ASK_USER, Answer, Answered, CallSample, Estimate, FeedbackSettings, Interrupt, Why, digest,
+    reasons, risk,
 };
 use djinn_core::id::{CallId, FeedbackId, MessageId, UserId, sha256};
 use djinn_core::input::{Asked, Input, Interrupted, PlanEdited, Said};
@@ -462,4 +463,23 @@ fn answers_are_read_as_people_write_them() {
         assert_eq!(read.as_ref().map(Answer::as_str).map_err(|_| ()), expected, "{words:?}");
     }
     assert!(Answer::read(&"x".repeat(20_000), None).is_err());
+}
+
+#[test]
+fn an_estimate_is_made_of_twenty_calls_or_more_and_declared_before() {
+    let declared =
+        Estimate { tokens: 1_000, ms: 500, calls: 2, micro_usd: 7, ..Estimate::default() };
+    let samples = |n: u64| -> Vec<CallSample> {
+        (1..=n).rev().map(|nth| CallSample { ms: nth * 10, tokens: nth }).collect()
+    };
+    for few in [0, 1, 19] {
+        assert_eq!(Estimate::from_samples(declared, &samples(few)), declared);
+    }
+    let of = |n| Estimate::from_samples(declared, &samples(n));
+    let of_20 =
+        Estimate { ms: 100, ms_p95: 190, tokens: 10, tokens_p95: 19, samples: 20, ..declared };
+    assert_eq!(of(20), of_20);
+    let of_100 =
+        Estimate { ms: 500, ms_p95: 950, tokens: 50, tokens_p95: 95, samples: 100, ..declared };
+    assert_eq!(of(100), of_100);
 }

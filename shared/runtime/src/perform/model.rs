@@ -9,7 +9,6 @@ use djinn_core::budget::{Price, Usage};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
 use djinn_core::feedback::Interrupt;
-use djinn_core::id::MessageId;
 use djinn_core::input::{Input, Interrupted, ModelReplied, Reply, Window};
 use djinn_core::preview::Live;
 use djinn_core::run::Run;
@@ -20,6 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::account::{Account, Most, NotReserved};
 use crate::deadline::Deadline;
+use crate::estimates::estimate;
 use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
@@ -74,7 +74,7 @@ impl<P: Ports> Call<P> {
                 Ok(reply) => {
                     let usage = reply.usage;
                     return match self.let_out(reply).await {
-                        Ok(reply) => vec![replied(&self.call.message, reply, rendered, limit)],
+                        Ok(reply) => vec![self.replied(reply, rendered, limit).await],
                         Err(failure) => self.held_back(&failure, usage),
                     };
                 }
@@ -270,16 +270,19 @@ impl<P: Ports> Call<P> {
         }
     }
 
+    async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
+        let Rendered { mut offered, dropped, tokens, .. } = rendered;
+        if self.run.asked().settings.feedback.enabled {
+            estimate(&self.ports, &self.key.tenant, &mut offered, &reply.calls).await;
+        }
+        let message = self.call.message.clone();
+        let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
+        let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
+        let window = Some(Window { tokens, limit });
+        Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
+    }
+
     fn failed(&self, failure: Failure) -> Input {
         Input::ModelFailed { message: self.call.message.clone(), failure }
     }
-}
-
-fn replied(message: &MessageId, reply: Reply, rendered: Rendered, limit: u64) -> Input {
-    let Rendered { offered, dropped, tokens, .. } = rendered;
-    let message = message.clone();
-    let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
-    let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
-    let window = Some(Window { tokens, limit });
-    Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
 }

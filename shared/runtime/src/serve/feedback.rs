@@ -5,16 +5,13 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
 use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
-use djinn_core::settings::Language;
+use djinn_core::settings::{Language, RunSettings};
 
 use super::word::heard;
 use super::{known, read_journal, unavailable, whole_journal};
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey};
 use crate::sleep::wake;
-
-/// Steps that a changed plan may have.
-const MAX_SHOWN_STEPS: usize = 1_000;
 
 /// What became of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +58,7 @@ pub async fn answer<P: Ports>(
     if meta.status.has_ended() {
         return Err(late(meta.status.as_str()));
     }
-    check(ports, journal.run().asked().settings.language, &asks, &answered.answer)?;
+    check(ports, &journal.run().asked().settings, &asks, &answered.answer)?;
     let mail = Mail::Answered { answered: Box::new(answered.clone()) };
     wake(ports, key, &mail).await.map_err(|error| unavailable(&error))?;
     wait(ports, key, &answered).await
@@ -109,7 +106,7 @@ fn late(how: &str) -> Failure {
 /// Changed arguments must be such as the model could have written.
 fn check<P: Ports>(
     ports: &P,
-    language: Language,
+    settings: &RunSettings,
     asks: &[Ask],
     answer: &Answer,
 ) -> Result<(), Failure> {
@@ -123,12 +120,13 @@ fn check<P: Ports>(
         };
         if tool == PLANNING_TOOL {
             let command = PlanCommand::read(arguments);
-            let plan = command.and_then(|command| command.apply(None, MAX_SHOWN_STEPS));
+            let plan =
+                command.and_then(|command| command.apply(None, settings.plan.max_steps as usize));
             plan.map_err(|problem| bad(format!("`parameters` make no plan: {problem}")))?;
         }
         let found = ports.tools().find(tool).map(|found| found.check(arguments));
         if let Some(Err(problem)) = found {
-            let of = match language {
+            let of = match settings.language {
                 Language::En => "`parameters` do not fit",
                 Language::Zh => "`parameters` 不符合",
             };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::future::pending;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::{Body, Bytes};
 use axum::http::{self, StatusCode, header};
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::gate::Gate;
 use crate::request::{Delivery, Request};
-use crate::response::{Ending, Response};
+use crate::response::{Ending, Response, STAMP};
 
 /// Returns once the server is gone.
 pub(super) async fn stopped(mut running: watch::Receiver<()>) {
@@ -39,6 +39,7 @@ pub(super) async fn deliver(
         delay: response.takes.map(|whole| whole / pauses).or(response.delay),
         ending: response.ending,
         at_once: response.at_once,
+        stamped: response.stamped,
         position: 0,
         delivery: request.deliver(),
         running,
@@ -66,6 +67,7 @@ struct Feed {
     delay: Option<Duration>,
     ending: Ending,
     at_once: bool,
+    stamped: bool,
     /// Chunks handed over so far.
     position: usize,
     delivery: Delivery,
@@ -113,7 +115,23 @@ impl Feed {
         if let (Some(delay), 1..) = (self.delay, self.position) {
             tokio::time::sleep(delay).await;
         }
-        Ok(self.chunks.pop_front().map(Bytes::from))
+        let mut chunk = self.chunks.pop_front();
+        if let Some(chunk) = chunk.as_mut().filter(|_| self.stamped) {
+            stamp(chunk);
+        }
+        Ok(chunk.map(Bytes::from))
+    }
+}
+
+/// Writes the time over the stamp in a chunk, if there is one.
+#[expect(clippy::disallowed_methods, reason = "another process compares it with its own clock")]
+fn stamp(chunk: &mut [u8]) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let stamp = format!("@{:0width$}", now.as_micros(), width = STAMP.len() - 1);
+    let place = chunk.windows(STAMP.len()).position(|bytes| bytes == STAMP.as_bytes());
+    let place = place.and_then(|at| chunk.get_mut(at..at + stamp.len()));
+    if let Some(place) = place {
+        place.copy_from_slice(stamp.as_bytes());
     }
 }
 

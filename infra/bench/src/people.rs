@@ -1,0 +1,117 @@
+//! What people wait for when they have answered, and what runs cost that wait for people.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use djinn_core::settings::Language;
+use djinn_core::tool::{EffectClass, Observation, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure, Toolbox};
+use djinn_scripted::{Bench, Script};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use crate::backend::{Backend, bench};
+use crate::client::Client;
+use crate::figure::{Figure, Reach};
+use crate::front::{Changes, Front};
+use crate::note::Note;
+use crate::sample::Sample;
+
+/// Runs that are answered, one after another.
+const ANSWERED: usize = 100;
+
+/// Runs that wait, and how long they are watched.
+const WAITING: usize = 20;
+const WATCHED: Duration = Duration::from_secs(20);
+
+/// What a run has to itself until it sleeps.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// Asks about every call, for ever.
+const FEEDBACK: &str = r#"{"enabled": true, "timeout": 0, "require_confirmation_tools": ["note"]}"#;
+
+pub(crate) async fn figures() -> Result<Vec<Figure>> {
+    let bench = Bench { model_calls: 3, tool_calls: 1, deltas: 30, ..bench() };
+    let backend = Backend::start(Script::bench(bench)).await?;
+    let (started, mut starts) = unbounded_channel();
+    let tools = Toolbox::default().with(Timed { note: Note(EffectClass::Once), started });
+    let changes = Changes { tools, feedback: Some(FEEDBACK), ..Changes::default() };
+    let front = Front::start(&backend.place(), changes).await?;
+    let client = Client::new(front.url())?;
+    let mut starting = Sample::default();
+    for _ in 0..ANSWERED {
+        let run = waiting(&client).await?;
+        let answered = Instant::now();
+        let (posted, started) =
+            tokio::join!(client.answer(&run, "t1.c1", "confirm"), starts.recv());
+        posted?;
+        starting.add(started.context("the call did not start")? - answered);
+        while client.join(&run).await?.finish().await.is_err() {}
+    }
+    for _ in 0..WAITING {
+        waiting(&client).await?;
+    }
+    tokio::time::sleep(SETTLING).await;
+    let settling = front.aws().requests().take().values().sum::<u64>();
+    tokio::time::sleep(WATCHED).await;
+    let requests = front.aws().requests().take().values().sum::<u64>();
+    backend.check()?;
+    let days = WAITING as f64 * WATCHED.as_secs_f64() / (24.0 * 60.0 * 60.0);
+    Ok(vec![
+        Figure {
+            name: "answer posted to the paused call starting, median",
+            reach: Reach::AtMost(50.0),
+            unit: "ms",
+            measured: starting.median(),
+            about: format!(
+                "p95 {:.1} ms of {ANSWERED}; the run was in nobody's memory",
+                starting.p95()
+            ),
+        },
+        Figure {
+            name: "requests of a paused run in a day",
+            reach: Reach::AtMost(0.0),
+            unit: "",
+            measured: requests as f64 / days,
+            about: format!(
+                "{requests} in {} s of {WAITING} runs that wait, {settling} before; storage is all \
+                 they cost",
+                WATCHED.as_secs()
+            ),
+        },
+    ])
+}
+
+/// A run that waits for an answer.
+async fn waiting(client: &Client) -> Result<String> {
+    let mut stream = client.open().await?;
+    let run = stream.run()?.to_owned();
+    stream.read_out().await?;
+    Ok(run)
+}
+
+/// A note that tells when it is taken.
+struct Timed {
+    note: Note,
+    started: UnboundedSender<Instant>,
+}
+
+impl Tool for Timed {
+    fn spec(&self, language: Language) -> ToolSpec {
+        self.note.spec(language)
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+        // Nobody listens any more when the benchmark is over.
+        let _ = self.started.send(Instant::now());
+        self.note.run(context, arguments)
+    }
+
+    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        self.note.check(arguments)
+    }
+}

@@ -1,0 +1,55 @@
+//! `TOOL#<tool>` / `CALLS`: what the newest calls of a tool came to.
+
+use djinn_core::feedback::CallSample;
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::call_history::ToolKey;
+use serde::{Deserialize, Serialize};
+
+use super::read;
+use crate::table::{Attributes, CALLS, Key, tool_partition};
+
+/// The newest calls of a tool. It is made and changed by updates only.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CallsItem {
+    pub(crate) samples: Vec<CallSample>,
+    /// Names the update that made it what it is.
+    pub(crate) update: u64,
+    pub(crate) expires: i64,
+}
+
+impl CallsItem {
+    pub(crate) fn key(tool: &ToolKey) -> Key {
+        Key::new(tool_partition(tool), CALLS)
+    }
+
+    pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
+        read(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::{sample, write};
+    use crate::table::Item;
+    use proptest::prelude::*;
+
+    fn key() -> Key {
+        CallsItem::key(&ToolKey { tenant: sample::tenant(), tool: "file_tool".to_owned() })
+    }
+
+    proptest! {
+        #[test]
+        fn round_trips(samples in proptest::collection::vec(any::<(u64, u64)>(), 0..5), (update, expires) in any::<(u64, i64)>()) {
+            let samples = samples.into_iter().map(|(ms, tokens)| CallSample { ms, tokens }).collect();
+            let item = CallsItem { samples, update, expires };
+            let stored = write(key(), &item).unwrap();
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Calls(item))));
+        }
+    }
+
+    #[test]
+    fn rejects_a_garbled_item() {
+        assert!(CallsItem::from_item(key().attributes()).is_err());
+    }
+}

@@ -1,0 +1,74 @@
+//! What calls may cost: as their tools declare, or as earlier calls did.
+
+use serde::{Deserialize, Serialize};
+
+/// Calls from which an estimate is made; with fewer, what the tool declares counts.
+pub const MIN_SAMPLES: usize = 20;
+
+/// What a call came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallSample {
+    /// Milliseconds that it took.
+    pub ms: u64,
+    /// Tokens that its result added to the conversation, counted as bytes.
+    pub tokens: u64,
+}
+
+/// What a call, or several, may cost: the usual and, where known, the 95th percentile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Estimate {
+    /// Tokens that the results add to the conversation.
+    pub tokens: u64,
+    /// Milliseconds.
+    pub ms: u64,
+    /// Calls to others.
+    pub calls: u32,
+    /// Millionths of a US dollar.
+    pub micro_usd: u64,
+    /// Milliseconds that 95 of 100 calls stay below; 0 if unknown.
+    pub ms_p95: u64,
+    /// Tokens that 95 of 100 calls stay below; 0 if unknown.
+    pub tokens_p95: u64,
+    /// Calls of this deployment that it is made from; 0 for what the tool declares.
+    pub samples: u32,
+}
+
+impl Estimate {
+    /// Both together; calls of one turn may run at once, but need not.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            ms: self.ms.saturating_add(other.ms),
+            calls: self.calls.saturating_add(other.calls),
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+            ms_p95: self.ms_p95.saturating_add(other.ms_p95),
+            tokens_p95: self.tokens_p95.saturating_add(other.tokens_p95),
+            samples: self.samples.min(other.samples),
+        }
+    }
+
+    /// What a call of a tool may cost as far as earlier ones tell: their median and 95th percentile (by
+    /// nearest rank). Calls to others and money are as declared. With fewer than [`MIN_SAMPLES`], all is.
+    #[must_use]
+    pub fn from_samples(declared: Self, samples: &[CallSample]) -> Self {
+        if samples.len() < MIN_SAMPLES {
+            return declared;
+        }
+        let of = |part: fn(&CallSample) -> u64| {
+            let mut values: Vec<u64> = samples.iter().map(part).collect();
+            values.sort_unstable();
+            (nearest_rank(&values, 50), nearest_rank(&values, 95))
+        };
+        let ((ms, ms_p95), (tokens, tokens_p95)) = (of(|call| call.ms), of(|call| call.tokens));
+        let samples = u32::try_from(samples.len()).unwrap_or(u32::MAX);
+        Self { tokens, ms, ms_p95, tokens_p95, samples, ..declared }
+    }
+}
+
+/// The smallest of sorted values that so many of 100 are not above.
+fn nearest_rank(sorted: &[u64], percent: usize) -> u64 {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied().unwrap_or_default()
+}

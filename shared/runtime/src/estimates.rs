@@ -1,0 +1,77 @@
+//! What calls may cost, told from what earlier ones did.
+//!
+//! It is for people who are asked, so only runs that ask them look and tell. What a driver's calls came
+//! to is told once, when it stops: a driver that dies takes its samples with it.
+
+use std::collections::BTreeMap;
+
+use djinn_core::feedback::{CallSample, Estimate};
+use djinn_core::id::TenantId;
+use djinn_core::input::{AskedCall, Input};
+use djinn_core::run::Run;
+use djinn_core::tool::{OfferedTool, Outcome};
+
+use crate::port::Ports;
+use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
+
+/// Bytes of text that count as one token.
+const BYTES_OF_A_TOKEN: u64 = 3;
+
+/// What the calls of one driver came to, by tool.
+#[derive(Debug, Default)]
+pub struct Samples(BTreeMap<String, Vec<CallSample>>);
+
+impl Samples {
+    /// Takes what calls that `run` owes came to, if people are asked about its calls. Calls that failed
+    /// are none: they say little about those that do not.
+    pub fn take(&mut self, run: &Run, inputs: &[Input]) {
+        if !run.asked().settings.feedback.enabled {
+            return;
+        }
+        for input in inputs {
+            let Input::ToolReturned { call, outcome: Outcome::Done(observation), took_ms } = input
+            else {
+                continue;
+            };
+            let Some(tool) = run.owed_tool(call) else { continue };
+            let tokens = (observation.text.len() as u64).div_ceil(BYTES_OF_A_TOKEN);
+            let samples = self.0.entry(tool).or_default();
+            samples.push(CallSample { ms: *took_ms, tokens });
+            let old = samples.len().saturating_sub(KEPT_SAMPLES);
+            samples.drain(..old);
+        }
+    }
+
+    /// Tells the store. A failure is logged: samples are many.
+    pub async fn keep<P: Ports>(self, ports: &P, tenant: &TenantId) {
+        for (tool, samples) in self.0 {
+            let key = ToolKey { tenant: tenant.clone(), tool };
+            if let Err(error) = ports.store().add_call_samples(&key, &samples).await {
+                tracing::warn!(%error, tool = key.tool, "samples of calls are not kept");
+            }
+        }
+    }
+}
+
+/// Puts what earlier calls came to in place of what the called tools declare.
+pub async fn estimate<P: Ports>(
+    ports: &P,
+    tenant: &TenantId,
+    offered: &mut [OfferedTool],
+    calls: &[AskedCall],
+) {
+    for tool in offered {
+        let is_called = calls.iter().any(|call| call.tool == tool.name);
+        if !is_called || ports.tools().find(&tool.name).is_none() {
+            continue;
+        }
+        let key = ToolKey { tenant: tenant.clone(), tool: tool.name.clone() };
+        match ports.store().call_samples(&key).await {
+            Ok(samples) => {
+                let estimate = Estimate::from_samples(tool.declared.estimate, &samples);
+                tool.declared.estimate = estimate;
+            }
+            Err(error) => tracing::warn!(%error, tool = key.tool, "estimated as declared"),
+        }
+    }
+}

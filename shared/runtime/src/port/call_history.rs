@@ -1,0 +1,42 @@
+//! What calls of each tool came to, from which the next ones are estimated.
+
+use djinn_core::feedback::CallSample;
+use djinn_core::id::TenantId;
+
+use super::StoreError;
+
+/// Samples of a tool that are kept at least, if there were so many: the newest. More than twice as
+/// many never are.
+pub const KEPT_SAMPLES: usize = 50;
+
+/// A tool, as a tenant uses it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ToolKey {
+    /// Who.
+    pub tenant: TenantId,
+    /// Its name.
+    pub tool: String,
+}
+
+/// Samples of calls: `dynamodb:GetItem`, `dynamodb:UpdateItem`.
+pub trait CallHistory {
+    /// The newest samples of a tool, oldest first. They may be some minutes old.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Unreadable`.
+    fn call_samples(
+        &self,
+        tool: &ToolKey,
+    ) -> impl Future<Output = Result<Vec<CallSample>, StoreError>> + Send;
+
+    /// Adds samples, of which there are at most [`KEPT_SAMPLES`]. Whoever does not hear of it need not try
+    /// again: they are many.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Unreadable`.
+    fn add_call_samples(
+        &self,
+        tool: &ToolKey,
+        samples: &[CallSample],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
