@@ -372,3 +372,32 @@ async fn steps_and_their_results_are_looked_at_by_link() {
     assert_eq!(ending(&world, &run).await["answer"], "Silver is <not> dear.");
     assert!(world.model.last_request().unwrap().text().contains("It is <not> dear."));
 }
+
+#[tokio::test]
+async fn a_budget_is_topped_up_by_link_with_no_more_than_is_offered() {
+    let world = World::start_with(|options, _| {
+        let feedback = r#"{"enabled": true, "timeout": 0}"#;
+        options.vars.push(("DJINN_HUMAN_FEEDBACK", feedback.to_owned()));
+        options.vars.push(("DJINN_MAX_TOKENS", "1000".to_owned()));
+        options.vars.push(("DJINN_LINK_KEY", LINK_KEY.to_owned()));
+    })
+    .await;
+    world.upload("s1", "sales.csv", SALES).await;
+    let read = json!({"command": "get", "filename": "sales.csv"});
+    let rule = world.model.on("How did it go?").call("file_tool", read).usage(900, 200, 0);
+    rule.then().reply("It went well.");
+    summary(&world.model).reply("It went well, in short.");
+    let stream = world.ask(Protocol::Native, &Question::of("How did it go?", "s1")).await;
+    let (run, _) = (stream.run(), stream.rest().await);
+    let path = link(&world, &run, "budget.1").await;
+    let page = world.get(&path).await.text;
+    assert!(page.contains("&quot;tokens&quot;: 1000,"), "{page}");
+    assert!(page.contains(">Sum up what there is</button>"), "{page}");
+    let form = |tokens| json!({"tokens": tokens}).to_string();
+    let too_much = post(&world, &path, &[("answer", "modify"), ("instead", &form(1_001))]).await;
+    assert_eq!((too_much.status, code(&too_much.text)), (400, "invalid_field"));
+    assert_eq!(world.model.requests().len(), 1, "nothing is bought unasked");
+    let enough = post(&world, &path, &[("answer", "modify"), ("instead", &form(500))]).await;
+    assert_eq!(enough.status, 200, "{}", enough.text);
+    assert_eq!(ending(&world, &run).await["answer"], "It went well, in short.");
+}

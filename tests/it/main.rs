@@ -50,6 +50,7 @@ mod table;
 mod template;
 mod token;
 mod tool;
+mod top_up;
 mod unreachable;
 mod urls;
 mod viewer;

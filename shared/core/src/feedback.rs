@@ -3,21 +3,24 @@
 //! The run holds a call back until it is answered; no prompt is involved. An answer is bound to what was
 //! asked about by a digest.
 
+mod about;
 mod estimate;
 mod settings;
+mod top_up;
 mod via;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use about::About;
 pub use estimate::{CallSample, Estimate, MIN_SAMPLES};
 pub use settings::{Answering, CostThreshold, FeedbackChange, FeedbackSettings, MAX_TIMEOUT_S};
+pub use top_up::TopUp;
 pub use via::Via;
 
 use crate::code::ErrorCode;
-use crate::id::{CallId, FeedbackId, FileName, MessageId, TaskId, UserId, sha256};
-use crate::input::MAX_REPORT;
-use crate::plan::{MAX_STEP, PLANNING_TOOL, StepId};
+use crate::id::{FeedbackId, TaskId, UserId, sha256};
+use crate::plan::PLANNING_TOOL;
 use crate::tool::{EffectClass, OfferedTool, Risk, canonical};
 
 /// Bytes of what a person says in an answer.
@@ -55,113 +58,6 @@ pub struct Ask {
     pub expires_at_ms: Option<i64>,
 }
 
-/// What a person is asked about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "about", rename_all = "snake_case")]
-pub enum About {
-    /// Whether a call may be made.
-    Call {
-        /// The call.
-        call: CallId,
-        /// Its tool.
-        tool: String,
-        /// Its arguments.
-        arguments: Map<String, Value>,
-    },
-    /// Whether a call that its tool interrupted is to be made again.
-    CallInterrupted {
-        /// The call.
-        call: CallId,
-        /// Its tool.
-        tool: String,
-        /// Its arguments.
-        arguments: Map<String, Value>,
-        /// Why.
-        interrupt: Interrupt,
-    },
-    /// Whether a model call that its provider or a budget interrupted is to be made again.
-    ModelInterrupted {
-        /// The message it was to write.
-        message: MessageId,
-        /// Why.
-        interrupt: Interrupt,
-    },
-    /// Whether a step of the plan may begin.
-    Step {
-        /// The step.
-        step: StepId,
-        /// What is to be done.
-        details: String,
-    },
-    /// Whether what came of a step is what the user wanted.
-    Result {
-        /// The step.
-        step: StepId,
-        /// What was to be done.
-        details: String,
-        /// What came of it.
-        text: String,
-        /// The names of its files.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        files: Vec<FileName>,
-    },
-}
-
-impl About {
-    /// The call it is about, with its tool and arguments.
-    #[must_use]
-    pub fn call(&self) -> Option<(&CallId, &str, &Map<String, Value>)> {
-        match self {
-            Self::Call { call, tool, arguments }
-            | Self::CallInterrupted { call, tool, arguments, .. } => Some((call, tool, arguments)),
-            Self::ModelInterrupted { .. } | Self::Step { .. } | Self::Result { .. } => None,
-        }
-    }
-
-    /// What a `modify` replaces, all of it; `None` where there is nothing to change.
-    #[must_use]
-    pub fn parameters(&self) -> Option<Map<String, Value>> {
-        let one = |name: &str, value: &str| Map::from_iter([(name.to_owned(), value.into())]);
-        match self {
-            Self::Call { arguments, .. } | Self::CallInterrupted { arguments, .. } => {
-                Some(arguments.clone())
-            }
-            Self::ModelInterrupted { .. } => None,
-            Self::Step { details, .. } => Some(one("details", details)),
-            Self::Result { text, .. } => Some(one("text", text)),
-        }
-    }
-
-    /// The one text that a `modify` of a step or a result gives.
-    ///
-    /// # Errors
-    /// What is wrong with it, for a person.
-    pub fn new_text(&self, parameters: &Map<String, Value>) -> Result<String, String> {
-        let (name, most) = match self {
-            Self::Step { .. } => ("details", MAX_STEP),
-            Self::Result { .. } => ("text", MAX_REPORT),
-            Self::Call { .. } | Self::CallInterrupted { .. } | Self::ModelInterrupted { .. } => {
-                return Err("this has no text that could be changed".to_owned());
-            }
-        };
-        let text = parameters.get(name).and_then(Value::as_str).filter(|_| parameters.len() == 1);
-        let text = text.filter(|text| !text.trim().is_empty() && text.len() <= most);
-        text.map(str::to_owned)
-            .ok_or_else(|| format!("`parameters` hold `{name}` alone, a text of 1 to {most} bytes"))
-    }
-
-    /// What stopped the work, if it was stopped.
-    #[must_use]
-    pub fn interrupt(&self) -> Option<&Interrupt> {
-        match self {
-            Self::Call { .. } | Self::Step { .. } | Self::Result { .. } => None,
-            Self::CallInterrupted { interrupt, .. } | Self::ModelInterrupted { interrupt, .. } => {
-                Some(interrupt)
-            }
-        }
-    }
-}
-
 /// Why something stopped that can go on once a person has seen to it: credits are used up, a login
 /// is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +84,8 @@ pub enum Why {
     Step,
     /// The settings have what came of each step shown.
     Result,
+    /// The run's budget is used up.
+    Budget,
     /// The model asks for what is missing.
     Clarification,
     /// It sends data out and cannot be taken back, and the run has read text that anybody may have

@@ -13,6 +13,7 @@ mod said;
 mod seen;
 mod summary;
 mod task;
+mod top_up;
 
 use std::collections::BTreeSet;
 
@@ -296,7 +297,7 @@ impl Run {
         } else if done {
             self.phase = Phase::Summarizing(Summarizing::after(None));
         } else if let Some(failure) = self.used_up().filter(|_| turn_is_complete) {
-            events.extend(self.break_off(failure, at_ms));
+            events.extend(self.ran_out(failure, at_ms));
         } else if turn_is_complete {
             self.compact_if_due();
         }

@@ -77,6 +77,13 @@ fn show(ask: &Value, screen: &mut Screen) {
     let of = if task.is_empty() { String::new() } else { format!(" (task {task})") };
     let (step, details) = (number(ask, "/step"), printable(text(ask, "/details")));
     match (text(ask, "/about"), ask.get("interrupt")) {
+        ("budget", _) => {
+            let spent = text(ask, "/used_up/detail");
+            screen.line(&format!("? the budget of {spent} is used up; go on with more?"));
+            for (name, value) in &parameters(ask) {
+                screen.line(&format!("    {name}: {value}"));
+            }
+        }
         ("step", _) => screen.line(&format!("? may step s{step} begin? {details}")),
         ("result", _) => {
             screen.line(&format!("? step s{step} is done: {details}"));
@@ -157,6 +164,7 @@ fn parameters(ask: &Value) -> Map<String, Value> {
     match text(ask, "/about") {
         "step" => one("details"),
         "result" => one("text"),
+        "budget" => ask.get("more").and_then(Value::as_object).cloned().unwrap_or_default(),
         _ => ask.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default(),
     }
 }

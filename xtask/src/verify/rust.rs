@@ -51,11 +51,13 @@ const ONCE: &[&str] = &[
     // Looks at when a response ends.
     "idle::",
     // A response ends where its run waits for people; clients that come back by themselves would for ever.
+    "confirm::",
     "feedback::",
     "links::",
     "limits::a_day_that_is_used_up",
     "limits::two_hundred_executors",
     "people::",
+    "top_up::",
     // Shows every preview, and a driver without a client writes few.
     "story::the_story_in",
     // Names the epoch of the driver that resumes.

@@ -98,7 +98,10 @@ pub(super) fn text_of(about: &About) -> Option<&'static str> {
     match about {
         About::Step { .. } => Some("details"),
         About::Result { .. } => Some("text"),
-        About::Call { .. } | About::CallInterrupted { .. } | About::ModelInterrupted { .. } => None,
+        About::Call { .. }
+        | About::CallInterrupted { .. }
+        | About::ModelInterrupted { .. }
+        | About::Budget { .. } => None,
     }
 }
 

@@ -108,7 +108,8 @@ impl Question<'_> {
         }
         // A result that is skipped is kept, as one that is confirmed.
         if !is_result {
-            html.button("skip", words.skip);
+            let is_budget = matches!(about, About::Budget { .. });
+            html.button("skip", if is_budget { words.sum_up } else { words.skip });
         }
         html.button("stop", words.stop);
         html.text_area("words", words.said, &form.words, false).button("say", words.say);
@@ -130,6 +131,7 @@ fn intro(about: &About, words: &Words) -> &'static str {
     match about {
         About::Call { .. } | About::Step { .. } => words.asks,
         About::Result { .. } => words.asks_of_result,
+        About::Budget { .. } => words.asks_of_budget,
         About::CallInterrupted { .. } | About::ModelInterrupted { .. } => words.interrupted,
     }
 }
@@ -138,6 +140,7 @@ fn confirm(about: &About, words: &Words) -> &'static str {
     match about {
         About::Call { .. } | About::Step { .. } => words.confirm,
         About::Result { .. } => words.keep,
+        About::Budget { .. } => words.go_on_with_more,
         About::CallInterrupted { .. } | About::ModelInterrupted { .. } => words.go_on,
     }
 }
@@ -149,6 +152,10 @@ fn show_about(html: &mut Html, about: &About, words: &Words) {
             words.arguments
         }
         About::ModelInterrupted { .. } => return,
+        About::Budget { used_up, .. } => {
+            html.term(words.budget, &used_up.detail);
+            words.more
+        }
         About::Step { step, .. } => {
             html.term(words.step, &step.to_string());
             words.details
@@ -213,8 +220,9 @@ pub(crate) fn given(given: Given, answer: &str, language: Language) -> Response 
 /// What is asked about: arguments as JSON in which nothing is hidden, or a text as it is.
 fn shown(about: &About) -> String {
     match about {
-        About::Call { arguments, .. } | About::CallInterrupted { arguments, .. } => {
-            html::spelled(&serde_json::to_string_pretty(arguments).unwrap_or_default())
+        About::Call { .. } | About::CallInterrupted { .. } | About::Budget { .. } => {
+            let parameters = about.parameters().unwrap_or_default();
+            html::spelled(&serde_json::to_string_pretty(&parameters).unwrap_or_default())
         }
         About::ModelInterrupted { .. } => String::new(),
         About::Step { details, .. } => details.clone(),

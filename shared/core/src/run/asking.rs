@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tasks::TaskWaiting;
 
+use super::top_up::ToppedUp;
 use super::{Phase, Run};
 use crate::agent_loop::AgentLoop;
 use crate::code::{ErrorCode, Failure};
@@ -39,6 +40,7 @@ pub(super) struct Asking {
     paused_since_ms: Option<i64>,
     paused_ms: i64,
     has_asked: bool,
+    pub(super) topped_up: ToppedUp,
 }
 
 impl Asking {
@@ -48,6 +50,7 @@ impl Asking {
         self.undelivered.clear();
         self.untold.clear();
         self.held = None;
+        self.topped_up.close();
     }
 
     /// Milliseconds that the run has waited for people, but for the pause that it is in.
@@ -67,7 +70,7 @@ impl Asking {
 
     /// Whether the model call that is next waits for a person.
     pub(super) fn holds_any(&self) -> bool {
-        self.held.is_some()
+        self.held.is_some() || self.topped_up.holds()
     }
 
     /// What is owed because of it.
@@ -82,7 +85,9 @@ impl Asking {
     /// The effect as it is owed while people are asked; `None` if it is not.
     pub(super) fn held_back(&self, effect: Effect) -> Option<Effect> {
         Some(match effect {
-            Effect::CallModel(call) if self.holds(&call.message) => return None,
+            Effect::CallModel(call) if self.topped_up.holds() || self.holds(&call.message) => {
+                return None;
+            }
             Effect::CallModel(mut call) => {
                 call.round = self.rounds.get(&call.message).copied().unwrap_or_default();
                 Effect::CallModel(call)
@@ -235,8 +240,10 @@ impl Run {
         let ask = self.asking.pending.get(feedback)?.clone();
         ask.expires_at_ms?;
         let on_timeout = self.asked.settings.feedback.on_timeout;
-        // What others may have written is never let out unasked.
-        let lets_out = on_timeout == Answering::Confirm && ask.why.contains(&Why::Untrusted);
+        // What others may have written is never let out unasked, and silence buys nothing.
+        let unasked = [Why::Untrusted, Why::Budget];
+        let lets_out = on_timeout == Answering::Confirm
+            && unasked.iter().any(|unasked| ask.why.contains(unasked));
         let answered = Answered {
             feedback: feedback.clone(),
             id: String::new(),
@@ -298,6 +305,7 @@ impl Run {
                     .map(|(observed, then)| self.go_on(observed, then, at_ms))
                     .unwrap_or_default()
             }
+            About::Budget { .. } => self.topped_up(ask, answer, at_ms),
             About::ModelInterrupted { interrupt, .. } => {
                 self.asking.held = None;
                 match answer {

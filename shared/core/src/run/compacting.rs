@@ -144,7 +144,7 @@ impl Run {
     pub(super) fn compacted(&mut self, replied: &ModelReplied, at_ms: i64) -> Vec<(String, Event)> {
         let mut events = self.summed_up(replied);
         if let Some(failure) = self.used_up() {
-            events.extend(self.break_off(failure, at_ms));
+            events.extend(self.ran_out(failure, at_ms));
         }
         events
     }

@@ -13,7 +13,7 @@ use crate::plan::{Plan, StepStatus};
 use crate::settings::{Mode, PlanSettings};
 
 impl Run {
-    /// What it may use up, its tasks included.
+    /// What it may use up, its tasks included: its budget, and what people gave it besides.
     #[must_use]
     pub fn budget(&self) -> Budget {
         let settings = &self.asked.settings;
@@ -21,7 +21,14 @@ impl Run {
             (None, Mode::PlanSolve) => settings.plan.run_steps,
             (Some(_), _) | (None, Mode::React) => settings.budget.steps,
         };
-        Budget { steps, ..settings.budget }
+        let more = self.asking.topped_up.more;
+        let money = settings.budget.micro_usd;
+        Budget {
+            steps,
+            tokens: settings.budget.tokens.saturating_add(more.tokens),
+            micro_usd: money.map(|money| money.saturating_add(more.micro_usd)),
+            ..settings.budget
+        }
     }
 
     /// When its wall-time budget is used up, Unix milliseconds.

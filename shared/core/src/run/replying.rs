@@ -71,7 +71,7 @@ impl Run {
         if !matches!(self.phase, Phase::Summarizing(_))
             && let Some(failure) = self.used_up()
         {
-            events.extend(self.break_off(failure, at_ms));
+            events.extend(self.ran_out(failure, at_ms));
         }
         Some(events)
     }

@@ -156,7 +156,7 @@ impl Run {
                 self.break_off(Failure::new(ErrorCode::RoundsUsedUp, rounds), at_ms)
             }
             Then::GoOn => match self.used_up().or_else(|| self.planner_is_used_up()) {
-                Some(failure) => self.break_off(failure, at_ms),
+                Some(failure) => self.ran_out(failure, at_ms),
                 None => {
                     self.hand_out();
                     self.compact_if_due();

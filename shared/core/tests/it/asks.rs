@@ -3,7 +3,7 @@
 use djinn_core::input::Input;
 
 use crate::projection::{PROTOCOLS, connection};
-use crate::{confirm, feedback, story};
+use crate::{confirm, feedback, story, top_up};
 
 #[test]
 fn each_protocol_asks_people_in_its_own_words() {
@@ -28,7 +28,15 @@ fn each_protocol_asks_people_in_its_own_words() {
         "confirm s1.2.result",
         "stop",
     ];
+    let budget = [
+        "replied t1 \"\" read(a)",
+        "returned t1.c1",
+        "replied t2 \"\" read(b)",
+        "returned t2.c1",
+        "skip budget.1",
+    ];
     let stories = [
+        ("budget", top_up::asked("How far?"), told(&budget, top_up::input)),
         ("calls", feedback::asked_with_approval("Write it down?"), told(&calls, feedback::input)),
         ("plan", confirm::asked("Gold or silver?"), told(&plan, confirm::input)),
     ];

@@ -28,4 +28,5 @@ mod projection;
 mod property;
 mod seen;
 mod story;
+mod top_up;
 mod urls;

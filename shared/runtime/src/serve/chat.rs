@@ -21,7 +21,7 @@ pub(super) struct Words<'a> {
 }
 
 /// Answers all that a run asks with one message. Returns whether that is what the message was:
-/// `continue` goes on with what was interrupted, and decides nothing else.
+/// `continue` goes on with what was interrupted or has used up its budget, and decides nothing else.
 ///
 /// # Errors
 /// Those of [`answer`], but that there is nothing to answer any more.
@@ -45,7 +45,7 @@ pub(super) async fn answer_in_chat<P: Ports>(
         return Ok(true);
     }
     let goes_on = is_continue(words.text);
-    let asks = journal.run().asks().filter(|ask| !goes_on || ask.about.interrupt().is_some());
+    let asks = journal.run().asks().filter(|ask| !goes_on || ask.about.can_continue());
     let asks: Vec<Ask> = asks.cloned().collect();
     let said = match goes_on {
         true => Answer::Confirm,

@@ -115,7 +115,7 @@ fn check<P: Ports>(
     let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
     for ask in asks {
         let Some((_, tool, _)) = ask.about.call() else {
-            ask.about.new_text(arguments).map_err(bad)?;
+            ask.about.check(arguments).map_err(bad)?;
             continue;
         };
         if tool == PLANNING_TOOL {

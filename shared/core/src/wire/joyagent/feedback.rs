@@ -4,8 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{AgentResponse, Translator};
+use crate::budget::dollars;
 use crate::entry::Entry;
-use crate::feedback::{ASK_USER, About, Ask, Estimate};
+use crate::feedback::{ASK_USER, About, Ask, Estimate, TopUp};
 use crate::id::{CallId, FileName, TaskId};
 use crate::settings::Language;
 use crate::tool::Risk;
@@ -96,11 +97,18 @@ impl Translator {
             Language::En => ("Yes, go on with it", "Change the text"),
             Language::Zh => ("是的，继续", "修改内容"),
         };
+        let (more, amount, sum_up) = match self.language {
+            Language::En => ("Go on with more", "Change the amount", "Sum up what there is"),
+            Language::Zh => ("追加并继续", "修改额度", "总结现有结果"),
+        };
         match about {
             About::Call { .. } | About::Step { .. } => {
                 json!({"confirm": confirm, "modify": modify, "skip": skip, "stop": stop})
             }
             About::Result { .. } => json!({"confirm": keep, "modify": reword, "stop": stop}),
+            About::Budget { .. } => {
+                json!({"confirm": more, "modify": amount, "skip": sum_up, "stop": stop})
+            }
             About::CallInterrupted { .. } | About::ModelInterrupted { .. } => {
                 json!({"confirm": confirm, "skip": skip, "stop": stop})
             }
@@ -147,6 +155,7 @@ impl Translator {
             About::ModelInterrupted { interrupt, .. } => {
                 format!("- {} ({})", interrupt.message, interrupt.code)
             }
+            About::Budget { used_up, more } => self.budget_line(&used_up.detail, *more),
             About::Step { step, details } => {
                 let question = match self.language {
                     Language::En => "may this step begin?",
@@ -169,12 +178,27 @@ impl Translator {
             }
         }
     }
+
+    fn budget_line(&self, spent: &str, more: TopUp) -> String {
+        let (tokens, dollars) = (more.tokens, dollars(more.micro_usd));
+        match self.language {
+            Language::En => format!(
+                "- The budget of {spent} is used up. Go on with {tokens} more tokens and {dollars} \
+                 more dollars?"
+            ),
+            Language::Zh => {
+                format!("- 预算（{spent}）已用完。是否追加 {tokens} 个令牌和 {dollars} 美元？")
+            }
+        }
+    }
 }
 
 /// What of it can be changed by an answer. An interrupted call is made again as it was.
 fn changeable(about: &About) -> Option<Map<String, Value>> {
     match about {
-        About::Call { .. } | About::Step { .. } | About::Result { .. } => about.parameters(),
+        About::Call { .. } | About::Step { .. } | About::Result { .. } | About::Budget { .. } => {
+            about.parameters()
+        }
         About::CallInterrupted { .. } | About::ModelInterrupted { .. } => None,
     }
 }
@@ -186,7 +210,7 @@ fn action(ask: &Ask) -> Option<Value> {
         About::Step { step, details } | About::Result { step, details, .. } => {
             (None, Some((step.to_string(), details)))
         }
-        About::ModelInterrupted { .. } => (None, None),
+        About::ModelInterrupted { .. } | About::Budget { .. } => (None, None),
     };
     let mut action = json!({
         "toolName": tool, "parameters": parameters, "risk": ask.risk, "feedbackId": ask.id,
@@ -216,9 +240,10 @@ fn agent_name(ask: &Ask) -> &'static str {
     match &ask.about {
         About::Step { .. } | About::Result { .. } => "planning",
         _ if ask.task.is_some() => "executor",
-        About::Call { .. } | About::CallInterrupted { .. } | About::ModelInterrupted { .. } => {
-            "react"
-        }
+        About::Call { .. }
+        | About::CallInterrupted { .. }
+        | About::ModelInterrupted { .. }
+        | About::Budget { .. } => "react",
     }
 }
 
@@ -236,6 +261,7 @@ fn request_type(about: &About) -> &'static str {
         About::ModelInterrupted { .. } => "model_interrupted",
         About::Step { .. } => "step_confirmation",
         About::Result { .. } => "result_confirmation",
+        About::Budget { .. } => "budget_used_up",
     }
 }
 

@@ -1,0 +1,159 @@
+//! What people are asked about, and what of it they may change.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Interrupt, TopUp};
+use crate::code::Failure;
+use crate::id::{CallId, FileName, MessageId};
+use crate::input::MAX_REPORT;
+use crate::plan::{MAX_STEP, StepId};
+
+/// What a person is asked about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum About {
+    /// Whether a call may be made.
+    Call {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        tool: String,
+        /// Its arguments.
+        arguments: Map<String, Value>,
+    },
+    /// Whether a call that its tool interrupted is to be made again.
+    CallInterrupted {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        tool: String,
+        /// Its arguments.
+        arguments: Map<String, Value>,
+        /// Why.
+        interrupt: Interrupt,
+    },
+    /// Whether a model call that its provider or a budget interrupted is to be made again.
+    ModelInterrupted {
+        /// The message it was to write.
+        message: MessageId,
+        /// Why.
+        interrupt: Interrupt,
+    },
+    /// Whether a step of the plan may begin.
+    Step {
+        /// The step.
+        step: StepId,
+        /// What is to be done.
+        details: String,
+    },
+    /// Whether what came of a step is what the user wanted.
+    Result {
+        /// The step.
+        step: StepId,
+        /// What was to be done.
+        details: String,
+        /// What came of it.
+        text: String,
+        /// The names of its files.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<FileName>,
+    },
+    /// Whether the run may use up more than its budget.
+    Budget {
+        /// What of it is used up: `tokens_used_up` or `money_used_up`.
+        used_up: Failure,
+        /// What is offered.
+        more: TopUp,
+    },
+}
+
+impl About {
+    /// The call it is about, with its tool and arguments.
+    #[must_use]
+    pub fn call(&self) -> Option<(&CallId, &str, &Map<String, Value>)> {
+        match self {
+            Self::Call { call, tool, arguments }
+            | Self::CallInterrupted { call, tool, arguments, .. } => Some((call, tool, arguments)),
+            Self::ModelInterrupted { .. }
+            | Self::Step { .. }
+            | Self::Result { .. }
+            | Self::Budget { .. } => None,
+        }
+    }
+
+    /// What a `modify` replaces, all of it; `None` where there is nothing to change.
+    #[must_use]
+    pub fn parameters(&self) -> Option<Map<String, Value>> {
+        let one = |name: &str, value: &str| Map::from_iter([(name.to_owned(), value.into())]);
+        match self {
+            Self::Call { arguments, .. } | Self::CallInterrupted { arguments, .. } => {
+                Some(arguments.clone())
+            }
+            Self::ModelInterrupted { .. } => None,
+            Self::Step { details, .. } => Some(one("details", details)),
+            Self::Result { text, .. } => Some(one("text", text)),
+            Self::Budget { more, .. } => Some(more.parameters()),
+        }
+    }
+
+    /// Whether a `modify` may give these parameters, of what is no call.
+    ///
+    /// # Errors
+    /// What is wrong with them, for a person.
+    pub fn check(&self, parameters: &Map<String, Value>) -> Result<(), String> {
+        match self {
+            Self::Budget { more, .. } => more.changed(parameters).map(drop),
+            Self::Call { .. }
+            | Self::CallInterrupted { .. }
+            | Self::ModelInterrupted { .. }
+            | Self::Step { .. }
+            | Self::Result { .. } => self.new_text(parameters).map(drop),
+        }
+    }
+
+    /// The one text that a `modify` of a step or a result gives.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a person.
+    pub fn new_text(&self, parameters: &Map<String, Value>) -> Result<String, String> {
+        let (name, most) = match self {
+            Self::Step { .. } => ("details", MAX_STEP),
+            Self::Result { .. } => ("text", MAX_REPORT),
+            Self::Call { .. }
+            | Self::CallInterrupted { .. }
+            | Self::ModelInterrupted { .. }
+            | Self::Budget { .. } => {
+                return Err("this has no text that could be changed".to_owned());
+            }
+        };
+        let text = parameters.get(name).and_then(Value::as_str).filter(|_| parameters.len() == 1);
+        let text = text.filter(|text| !text.trim().is_empty() && text.len() <= most);
+        text.map(str::to_owned)
+            .ok_or_else(|| format!("`parameters` hold `{name}` alone, a text of 1 to {most} bytes"))
+    }
+
+    /// Whether the run stands still until a person says `continue`, rather than asking for consent.
+    #[must_use]
+    pub fn can_continue(&self) -> bool {
+        match self {
+            Self::CallInterrupted { .. } | Self::ModelInterrupted { .. } | Self::Budget { .. } => {
+                true
+            }
+            Self::Call { .. } | Self::Step { .. } | Self::Result { .. } => false,
+        }
+    }
+
+    /// What stopped the work, if it was stopped.
+    #[must_use]
+    pub fn interrupt(&self) -> Option<&Interrupt> {
+        match self {
+            Self::Call { .. } | Self::Step { .. } | Self::Result { .. } | Self::Budget { .. } => {
+                None
+            }
+            Self::CallInterrupted { interrupt, .. } | Self::ModelInterrupted { interrupt, .. } => {
+                Some(interrupt)
+            }
+        }
+    }
+}
