@@ -3,4 +3,5 @@
 mod checker;
 mod deny;
 mod frame;
+mod inject;
 mod masking;

@@ -8,12 +8,15 @@ use crate::plan::Plan;
 use crate::tool::{Call, Outcome};
 
 /// A question and its answer from an earlier run of the session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// What was asked.
     pub question: String,
     /// How it ended, for the model: the answer, or the sentence of its failure.
     pub answer: String,
+    /// Whether that run had read text that anybody may have written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tainted: bool,
 }
 
 /// What a model thought before it spoke.

@@ -12,6 +12,7 @@ mod replying;
 mod said;
 mod seen;
 mod summary;
+mod taint;
 mod task;
 mod top_up;
 
@@ -63,6 +64,8 @@ pub struct Run {
     to_stop: BTreeSet<TaskId>,
     asking: Asking,
     said: Unread,
+    /// Whether it was tainted by what no agent of its own read.
+    tainted: bool,
     phase: Phase,
 }
 
@@ -102,6 +105,7 @@ impl Run {
             to_stop: BTreeSet::new(),
             asking: Asking::default(),
             said: Unread::default(),
+            tainted: false,
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
                 (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),
@@ -264,6 +268,7 @@ impl Run {
                 Some(self.observe(observed, at_ms))
             }
             Input::FileAdded { id, file } => self.files_heard_of.insert(id.clone()).then(|| {
+                self.taint();
                 self.files.put(file.clone());
                 vec![(format!("file.{id}"), Event::FileAdded { file: file.clone() })]
             }),
@@ -295,6 +300,7 @@ impl Run {
         if done && (self.is_task() || self.answered_at_once()) {
             events.extend(self.answered(at_ms));
         } else if done {
+            self.keep_taint();
             self.phase = Phase::Summarizing(Summarizing::after(None));
         } else if let Some(failure) = self.used_up().filter(|_| turn_is_complete) {
             events.extend(self.ran_out(failure, at_ms));

@@ -2,6 +2,7 @@
 //! asks again. Time is paused and jumps.
 
 mod client;
+mod crowd;
 mod endure;
 mod host;
 mod person;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 pub use client::Frames;
 use client::{Visit, answer};
+pub use crowd::{Crowd, Told};
 use djinn_core::entry::Entry;
 use djinn_core::feedback::{Answer, Ask};
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
@@ -60,6 +62,8 @@ pub struct Sim {
     pub stop_at: Option<(i64, usize)>,
     /// What a person answers to what is asked; nobody does without.
     pub person: Option<Person>,
+    /// The people of [`Self::endure`]; nobody comes without.
+    pub crowd: Option<Crowd>,
     /// Whether all processes are on one machine: when one is killed, so are the others.
     pub one_machine: bool,
     /// Whether clients ask without waiting for the answer: no invocation has one attached.
@@ -99,6 +103,7 @@ impl Sim {
             kick_copies: 1,
             stop_at: None,
             person: None,
+            crowd: None,
             one_machine: false,
             posts: false,
             clients: Vec::new(),

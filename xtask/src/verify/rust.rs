@@ -57,6 +57,7 @@ const ONCE: &[&str] = &[
     "limits::a_day_that_is_used_up",
     "limits::two_hundred_executors",
     "people::",
+    "safety::inject::",
     "top_up::",
     // Shows every preview, and a driver without a client writes few.
     "story::the_story_in",

@@ -77,7 +77,7 @@ impl AwsStore {
         let Some(item) = self.query(first).await?.pop() else { return Ok(None) };
         let record = self.record(item).await?;
         let question = asked(&record)?.question.clone();
-        Ok(Some(Exchange { question, answer: String::new() }))
+        Ok(Some(Exchange { question, ..Exchange::default() }))
     }
 
     async fn ended_turn(&self, item: Attributes) -> Result<Turn, StoreError> {

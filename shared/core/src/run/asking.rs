@@ -339,24 +339,6 @@ impl Run {
         }
     }
 
-    /// Whether it has read text that anybody may have written.
-    pub(super) fn is_tainted(&self) -> bool {
-        match &self.phase {
-            Phase::Reacting(agent) => agent.is_tainted(),
-            Phase::PlanSolving(solving) => solving.is_tainted(),
-            Phase::Summarizing(_) | Phase::Ended(_) => false,
-        }
-    }
-
-    /// It begins with what others have read.
-    pub(super) fn taint_from_start(&mut self) {
-        if self.asked.task.as_ref().is_some_and(|task| task.tainted)
-            && let Some(agent) = self.agent()
-        {
-            agent.taint();
-        }
-    }
-
     /// The loop whose turn it is.
     pub(super) fn agent(&mut self) -> Option<&mut AgentLoop> {
         match &mut self.phase {

@@ -33,6 +33,7 @@ impl Run {
 
     /// The work ends here: what of it is done is kept, and how the rest ends.
     fn abandon(&mut self) -> Vec<(String, Event)> {
+        self.keep_taint();
         self.compacting.close();
         self.employees.close();
         self.asking.close();

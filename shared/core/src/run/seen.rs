@@ -102,7 +102,7 @@ fn learn_asked(urls: &mut Urls, asked: &Asked) {
     if let Some(earlier) = &asked.earlier {
         urls.learn(&earlier.text, end_within(&earlier.text, MAX_COMPACTED));
     }
-    for Exchange { question, answer } in &asked.history {
+    for Exchange { question, answer, .. } in &asked.history {
         urls.learn(question, End::Whole);
         urls.learn(answer, End::Whole);
     }
@@ -213,7 +213,7 @@ fn see_compacted(urls: &Urls, compacted: &mut Compacted) {
     see(urls, &mut compacted.words);
 }
 
-fn see_exchange(urls: &Urls, Exchange { question, answer }: &mut Exchange) {
+fn see_exchange(urls: &Urls, Exchange { question, answer, .. }: &mut Exchange) {
     see(urls, question);
     see(urls, answer);
 }

@@ -148,6 +148,7 @@ impl Run {
         events.extend(match then {
             Then::Answered => self.answered(at_ms),
             Then::Done => {
+                self.keep_taint();
                 self.phase = Phase::Summarizing(Summarizing::after(None));
                 Vec::new()
             }

@@ -28,5 +28,6 @@ mod projection;
 mod property;
 mod seen;
 mod story;
+mod taint;
 mod top_up;
 mod urls;

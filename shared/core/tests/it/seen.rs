@@ -24,7 +24,8 @@ fn asked() -> Asked {
     asked.settings.context.keep_turns = 1;
     asked.base_prompt = format!("Our style is at {}.", long("style"));
     let answer = format!("It was {}.", long("answer"));
-    asked.history = vec![Exchange { question: "Which one?".to_owned(), answer }];
+    asked.history =
+        vec![Exchange { question: "Which one?".to_owned(), answer, ..Exchange::default() }];
     asked.files[0].description = format!("from {}", long("file"));
     asked
 }
@@ -93,7 +94,8 @@ fn the_model_sees_no_long_url_and_the_run_keeps_them_all() {
 fn what_was_summed_up_counts_as_the_model_saw_it() {
     let answer = format!("{} ", long("answer")).repeat(60);
     let mut asked = asked();
-    asked.history = vec![Exchange { question: "Which?".to_owned(), answer }; 2];
+    asked.history =
+        vec![Exchange { question: "Which?".to_owned(), answer, ..Exchange::default() }; 2];
     let windows = Role::ALL.iter().map(|role| (*role, 4_000));
     asked.settings.context.windows = windows.collect();
     asked.history_tokens = 4_000;

@@ -78,6 +78,7 @@ pub(crate) fn with_history(asked: &mut Asked, tokens: u64, window: u64) {
     let exchange = |nth: u32| Exchange {
         question: format!("Question {nth}?"),
         answer: format!("Answer {nth}."),
+        ..Exchange::default()
     };
     asked.history = (1..=4).map(exchange).collect();
     asked.history_tokens = tokens;

@@ -186,6 +186,10 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         started_at_ms: run.started_at_ms(),
         counted: false,
         settled: Vec::new(),
-        exchange: Exchange { question: asked.question.clone(), answer: answer.join("\n\n") },
+        exchange: Exchange {
+            question: asked.question.clone(),
+            answer: answer.join("\n\n"),
+            tainted: run.is_tainted(),
+        },
     }
 }

@@ -33,7 +33,7 @@ impl Entry {
 
 /// Earlier questions and their answers.
 pub(super) fn of_history(history: &[Exchange]) -> impl Iterator<Item = Entry> {
-    history.iter().flat_map(|Exchange { question, answer }| {
+    history.iter().flat_map(|Exchange { question, answer, .. }| {
         [Entry::new("user", question), Entry::new("assistant", answer)]
     })
 }

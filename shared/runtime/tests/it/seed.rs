@@ -1,5 +1,6 @@
 //! A plan in bad weather: processes die and freeze, the store fails, kicks are lost, doubled and late,
-//! the client leaves, somebody stops the run. The weather follows from a seed.
+//! the client leaves, somebody stops the run; two in five ask people, who answer late, at once, twice or
+//! not for hours. The weather follows from a seed, and so do the people.
 //!
 //! `DJINN_SEEDS=10000` tries so many seeds, `DJINN_SEED=17` only that one, and says what happened.
 //!
@@ -7,12 +8,15 @@
 //! jumps, every `select!` has an order and nothing iterates over a hash map. It does so for one build
 //! of this code: a change of an operation changes everything after it.
 
+mod asking;
 mod outcome;
 
+use asking::Asking;
 use djinn_testkit::chaos::Chaos;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::{Fate, Points};
-use outcome::{Outcome, Tally};
+use djinn_testkit::sim::{Crowd, Sim};
+use outcome::{Outcome, People, Tally, Undisturbed};
 
 use crate::market::{settings, sim};
 
@@ -82,11 +86,34 @@ fn endured(seed: u64) -> Outcome {
             _ => weather.fate(),
         });
         let ledger = Ledger::default();
-        let mut sim = sim(points, &ledger);
-        let question = sim.question(settings());
-        let ended = sim.endure(&question, &chaos).await;
-        Outcome::of(&sim, &question.run_key(), ended, &ledger).await
+        match Asking::of(seed) {
+            None => endured_alone(&mut sim(points, &ledger), &chaos, &ledger).await,
+            Some(asking) => endured_with_people(&asking, &points, &chaos, &ledger).await,
+        }
     })
+}
+
+async fn endured_alone(sim: &mut Sim, chaos: &Chaos, ledger: &Ledger) -> Outcome {
+    let question = sim.question(settings());
+    let ended = sim.endure(&question, chaos).await;
+    Outcome::of(sim, &question.run_key(), ended, ledger, Undisturbed::market()).await
+}
+
+async fn endured_with_people(
+    asking: &Asking,
+    points: &Points,
+    chaos: &Chaos,
+    ledger: &Ledger,
+) -> Outcome {
+    let (mut sim, unasked) = asking.sim(points, ledger);
+    let crowd = Crowd::of(chaos.seed(), chaos.lasts());
+    sim.crowd = Some(crowd.clone());
+    let question = sim.question(asking.settings());
+    let ended = sim.endure(&question, chaos).await;
+    let key = question.run_key();
+    let undisturbed = asking.undisturbed(&sim.history(&key).await.unwrap()).await;
+    let outcome = Outcome::of(&sim, &key, ended, ledger, undisturbed).await;
+    outcome.with_people(Some(People { crowd, unasked }))
 }
 
 #[test]

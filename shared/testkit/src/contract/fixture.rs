@@ -87,7 +87,7 @@ impl Run {
         let mut made = self.clone();
         made.key = made.key.with_task(task.clone());
         made.asked.history =
-            vec![Exchange { question: "Who?".to_owned(), answer: text.to_owned() }];
+            vec![Exchange { question: "Who?".to_owned(), answer: text.to_owned(), tainted: true }];
         made.asked.task = Some(TaskAsked {
             words: format!("Step {step}"),
             rounds: vec![report(TaskId::of(9, 1), text)],
@@ -130,6 +130,7 @@ impl Run {
             exchange: Exchange {
                 question: self.asked.question.clone(),
                 answer: format!("The answer to {}", self.asked.request),
+                tainted: false,
             },
             counted: false,
             settled: Vec::new(),

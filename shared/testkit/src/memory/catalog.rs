@@ -190,7 +190,7 @@ impl State {
         let record: Record = parsed(self.runs.get(run)?.records.get(&0)?).ok()?;
         match record.inputs.into_iter().next() {
             Some(Input::Asked(asked)) => {
-                Some(Exchange { question: asked.question, answer: String::new() })
+                Some(Exchange { question: asked.question, ..Exchange::default() })
             }
             _ => None,
         }

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::client::{Frames, Visit};
-use super::{ALARM_EVERY, Sim};
+use super::{ALARM_EVERY, Crowd, Sim};
 use crate::chaos::Chaos;
 use crate::clock::PausedClock;
 use crate::memory::Fault;
@@ -48,14 +48,17 @@ impl Sim {
     pub async fn endure(&mut self, question: &Question, chaos: &Chaos) -> Result<(), String> {
         self.expose(chaos);
         let began = Instant::now();
-        let gives_up = began + chaos.lasts() + GOOD_WEATHER;
+        let takes = self.crowd.as_ref().map_or(Duration::ZERO, Crowd::takes);
+        let gives_up = began + chaos.lasts() + GOOD_WEATHER + takes;
         let mut stops = chaos.stop().map(|(after, copies)| (began + after, copies));
         let mut alarm = tokio::time::interval_at(began + ALARM_EVERY, ALARM_EVERY);
         let (mut comings, mut comes_at) = (Comings::default(), Some(began));
         let points = self.points.clone();
+        let (key, mut people_at) = (question.run_key(), self.crowd.is_some().then_some(began));
         loop {
             let never = gives_up + GOOD_WEATHER;
             let (stops_at, next) = (stops.map_or(never, |(at, _)| at), comes_at.unwrap_or(never));
+            let people = people_at.unwrap_or(never);
             tokio::select! {
                 biased;
                 process = points.killed() => self.kill(process),
@@ -72,6 +75,7 @@ impl Sim {
                     comes_at = None;
                     self.come_in(question, chaos, &mut comings);
                 }
+                () = tokio::time::sleep_until(people) => people_at = self.people(&key).await,
                 Some((key, hops)) = self.kicks.recv() => {
                     for after in chaos.deliveries() {
                         points.note(&format!("{key} is kicked, coming after {after:?}"));
@@ -83,7 +87,7 @@ impl Sim {
                     self.ring();
                 }
                 () = comings.left() => {
-                    let again = || Instant::now() + chaos.stays_away();
+                    let again = || self.let_come(Instant::now() + chaos.stays_away());
                     comes_at = (!self.has_seen_the_end()).then(again);
                 }
                 Some(_) = self.invocations.join_next() => {}
@@ -158,6 +162,11 @@ impl Sim {
             // A stop that is refused is not tried again.
             let _ = stop(&ports, &serving.key, user).await;
         });
+    }
+
+    /// When a client comes that would at this moment.
+    fn let_come(&self, at: Instant) -> Instant {
+        self.crowd.as_ref().map_or(at, |crowd| crowd.lets_come(at))
     }
 
     fn has_seen_the_end(&self) -> bool {

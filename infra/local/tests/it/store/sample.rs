@@ -40,7 +40,8 @@ pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
 /// A task of the run `r` in the session `s`, whose round begins after these words.
 pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
     let mut asked = asked("s", "r");
-    asked.history = vec![Exchange { question: "Who?".into(), answer: words.to_owned() }];
+    asked.history =
+        vec![Exchange { question: "Who?".into(), answer: words.to_owned(), tainted: false }];
     asked.task = Some(TaskAsked {
         task: TaskId::of(step, 1),
         words: format!("Step {step}"),
@@ -114,7 +115,7 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         user: user(),
         request: RequestId::new("r").unwrap(),
         started_at_ms,
-        exchange: Exchange { question: "q".into(), answer: "a".into() },
+        exchange: Exchange { question: "q".into(), answer: "a".into(), tainted: false },
         counted: false,
         settled: Vec::new(),
     }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use djinn_core::code::ErrorCode;
 use djinn_core::effect::{Delivery, Effect};
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::TaskId;
+use djinn_core::feedback::{Answer, Answered};
+use djinn_core::id::{TaskId, UserId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
@@ -14,15 +15,54 @@ use djinn_core::tool::{FailReason, Outcome as CallOutcome};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::serve::Given;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::memory::MemoryStore;
-use djinn_testkit::sim::Sim;
+use djinn_testkit::sim::{Crowd, Sim, Told};
 
+use super::asking::{Decided, Unasked, answers};
 use crate::market::{ONCE, expected, seen};
+
+/// What comes of a run that nobody disturbs.
+pub(super) struct Undisturbed {
+    /// Its calls that must not be repeated.
+    pub(super) once: Vec<&'static str>,
+    /// What is seen, in order of its lines.
+    pub(super) seen: Vec<String>,
+    /// How it ends.
+    pub(super) status: RunStatus,
+}
+
+impl Undisturbed {
+    /// The plan of which nobody is asked anything.
+    pub(super) fn market() -> Self {
+        Self { once: ONCE.to_vec(), seen: expected(&[]), status: RunStatus::Finished }
+    }
+
+    /// What is seen where nobody knows of these calls.
+    fn seen(&self, uncertain: &[&str]) -> Vec<String> {
+        let seen = self.seen.iter().map(|line| {
+            let of = uncertain.iter().find(|call| line.starts_with(&format!("{call}.result")));
+            of.map_or(line.clone(), |call| format!("{call}.result fails: uncertain"))
+        });
+        let mut seen: Vec<String> = seen.collect();
+        seen.sort();
+        seen
+    }
+}
+
+/// What people did in one seed's run.
+pub(super) struct People {
+    pub(super) crowd: Crowd,
+    /// What was done that they had not consented to.
+    pub(super) unasked: Unasked,
+}
 
 /// What became of one seed.
 pub(super) struct Outcome {
     ended: Result<(), String>,
+    undisturbed: Undisturbed,
+    people: Option<People>,
     run: RunKey,
     entries: Vec<Entry>,
     journals: BTreeMap<RunKey, Vec<Record>>,
@@ -38,6 +78,7 @@ impl Outcome {
         run: &RunKey,
         ended: Result<(), String>,
         ledger: &Ledger,
+        undisturbed: Undisturbed,
     ) -> Self {
         let store = MemoryStore::clone(&sim.ports.store);
         let log = sim.points.log();
@@ -58,7 +99,12 @@ impl Outcome {
         let clients = sim.clients.iter().map(frames).collect();
         let (run, ledger) = (run.clone(), ledger.clone());
         let entries = sim.history(&run).await.unwrap();
-        Self { ended, run, entries, journals, mail, ledger, clients, log }
+        let people = None;
+        Self { ended, undisturbed, people, run, entries, journals, mail, ledger, clients, log }
+    }
+
+    pub(super) fn with_people(self, people: Option<People>) -> Self {
+        Self { people, ..self }
     }
 
     pub(super) fn check(&self) {
@@ -70,6 +116,57 @@ impl Outcome {
         self.once_is_once();
         self.the_client_saw_it_all();
         self.no_mail_is_unheard();
+        if let Some(people) = &self.people {
+            assert_eq!(*people.unasked.lock().unwrap(), [""; 0]);
+            // 12: one that waits for people alone costs nothing.
+            assert!(
+                people.crowd.quiet().is_none_or(|operations| operations == 0),
+                "it is not quiet"
+            );
+            people.crowd.told().iter().for_each(|told| self.one_answer_wins(told));
+        }
+    }
+
+    /// What somebody is told of an answer is what the history says became of it.
+    fn one_answer_wins(&self, told: &Told) {
+        let is_about = |answered: &&Answered| {
+            let group = answered.feedback.as_str().rsplit_once('.').map(|(group, _)| group);
+            answered.feedback == told.feedback || group == Some(told.feedback.as_str())
+        };
+        let won: Vec<&Answered> = answers(&self.entries).filter(is_about).collect();
+        let is_its = |answered: &&&Answered| answered.id == told.id;
+        match &told.came {
+            Ok(Given::Taken) => {
+                let its = won.iter().find(is_its).unwrap_or_else(|| panic!("{told:?}: {won:?}"));
+                assert_eq!(its.answer, told.answer);
+                assert_eq!(its.by.as_ref().unwrap().as_str(), told.by);
+            }
+            // It may be heard of later, or come too late then.
+            Ok(Given::Waiting) => {}
+            Err(failure) if failure.code == ErrorCode::FeedbackAnswered => {
+                let named = |answered: &Answered| {
+                    let by = answered.by.as_ref().map(UserId::as_str).unwrap_or("nobody in time");
+                    format!("{} ({by})", answered.answer.as_str())
+                };
+                let ended = self.entries.last().and_then(|entry| entry.event.ending());
+                let has_ended = ended.is_some_and(|end| end.status.as_str() == failure.detail);
+                let is_named = won.iter().any(|won| named(won) == failure.detail);
+                assert!(has_ended || is_named, "{told:?}: {won:?}");
+            }
+            Err(failure) => {
+                let codes = [
+                    ErrorCode::FeedbackNotFound,
+                    ErrorCode::FeedbackStale,
+                    ErrorCode::StoreUnavailable,
+                ];
+                assert!(codes.contains(&failure.code), "{told:?}");
+            }
+        }
+    }
+
+    /// Whether the history can be compared: what a model is told besides makes it another.
+    fn was_told(&self) -> bool {
+        self.entries.iter().any(|entry| matches!(entry.event, Event::UserSaid { .. }))
     }
 
     /// 10: what is left in a mailbox says nothing new, and only stays where something went wrong
@@ -86,7 +183,9 @@ impl Outcome {
             let (input, write) = (mail.clone().into_input(None), records[0].write.clone());
             let decided = journal.decide(vec![input], journal.epoch(), write, 0);
             assert!(decided.is_none(), "{key} has not heard {mail:?}");
-            let troubles = [": NotDone", ": ReplyLost", ": it Dies", ": it Freezes"];
+            // Nobody waits for the deletion when a task ends.
+            let slow = " DeleteMail: Late";
+            let troubles = [": NotDone", ": ReplyLost", ": it Dies", ": it Freezes", slow];
             let failed =
                 self.log.iter().any(|line| troubles.iter().any(|what| line.contains(what)));
             assert!(failed, "{key} has kept {mail:?}");
@@ -103,7 +202,7 @@ impl Outcome {
             // Its task heard of it first.
             Input::TaskEnded(ended) => ended.status == RunStatus::Stopped,
             _ => false,
-        })
+        }) || answers(&self.entries).any(|answered| answered.answer == Answer::Stop)
     }
 
     /// 2, 3, 5: records follow one another, and deciding again gives the same; a driver that was
@@ -169,47 +268,70 @@ impl Outcome {
             assert_eq!(ending.status, RunStatus::Stopped);
             return self.what_was_done_is_kept();
         }
-        assert_eq!(ending.status, RunStatus::Finished, "{ending:?}");
-        assert_eq!(seen(&self.entries), expected(&self.uncertain()));
+        if !self.was_told() {
+            assert_eq!(ending.status, self.undisturbed.status, "{ending:?}");
+            let uncertain = self.uncertain();
+            // Whoever knows nothing of a call does not know of its interrupts.
+            let is_again = |line: &str| {
+                uncertain.iter().any(|call| line.starts_with(&format!("{call}.again")))
+            };
+            let certain = |lines: Vec<String>| {
+                lines.into_iter().filter(|line| !is_again(line)).collect::<Vec<_>>()
+            };
+            let expected = certain(self.undisturbed.seen(&uncertain));
+            assert_eq!(certain(seen(&self.entries)), expected);
+        }
     }
 
     /// A stopped run's history is the beginning of the other, and how what was open ended.
     fn what_was_done_is_kept(&self) {
-        let whole = expected(&self.uncertain());
+        let whole = self.undisturbed.seen(&self.uncertain());
         for line in seen(&self.entries) {
-            let ended =
-                ["(cut)", "fails: stopped", "task stopped: ", "is Blocked", "fails: uncertain"];
+            let ended = [
+                "(cut)",
+                "fails: stopped",
+                "task stopped: ",
+                "is Blocked",
+                "fails: uncertain",
+                " hears stop",
+            ];
             let is_ended = ended.iter().any(|end| line.contains(end));
             assert!(whole.contains(&line) || is_ended, "{line}");
         }
     }
 
+    /// What came of a call that must not be repeated, if anything was said of it.
+    fn outcome_of(&self, call: &str) -> Option<&CallOutcome> {
+        let id = format!("{call}.result");
+        self.entries.iter().find(|entry| entry.id == id).and_then(|entry| match &entry.event {
+            Event::CallCompleted { outcome, .. } => Some(outcome),
+            _ => None,
+        })
+    }
+
     /// The calls that nobody knows of; 8: each was begun by a driver that died.
     fn uncertain(&self) -> Vec<&'static str> {
         let is_uncertain = |call: &&&str| {
-            let id = format!("{call}.result");
-            let entry = self.entries.iter().find(|entry| entry.id == id);
-            matches!(
-                entry.map(|entry| &entry.event),
-                Some(Event::CallCompleted {
-                    outcome: CallOutcome::Failed { reason: FailReason::Uncertain, .. },
-                    ..
-                })
-            )
+            let outcome = self.outcome_of(call);
+            matches!(outcome, Some(CallOutcome::Failed { reason: FailReason::Uncertain, .. }))
         };
-        ONCE.iter().filter(is_uncertain).copied().collect()
+        self.undisturbed.once.iter().filter(is_uncertain).copied().collect()
     }
 
-    /// 8: what must not be repeated was not, and nothing is said to be done that was not.
+    /// 8: what must not be repeated was not, and nothing is said to be done or left that was not.
     fn once_is_once(&self) {
-        let uncertain = self.uncertain();
-        for call in ONCE {
-            let times = self.ledger.count(&format!("send {call}"));
+        for call in &self.undisturbed.once {
+            let (line, with) = (format!("send {call}"), format!("send {call} {{"));
+            let lines = self.ledger.lines();
+            let times = lines.iter().filter(|it| **it == line || it.starts_with(&with)).count();
             assert!(times <= 1, "{call} was sent {times} times");
-            let id = format!("{call}.result");
-            let has_result = self.entries.iter().any(|entry| entry.id == id);
-            if has_result && !uncertain.contains(&call) && !self.is_stopped() && !self.gave_up() {
-                assert_eq!(times, 1, "{call} is said to be done");
+            match self.outcome_of(call) {
+                Some(CallOutcome::Done(_)) => assert_eq!(times, 1, "{call} is said to be done"),
+                Some(CallOutcome::Failed {
+                    reason: FailReason::Skipped | FailReason::Answered,
+                    ..
+                }) => assert_eq!(times, 0, "{call} is said to be left"),
+                Some(CallOutcome::Failed { .. }) | None => {}
             }
         }
     }
@@ -285,6 +407,15 @@ impl Outcome {
         ended.filter(|task| !heard(task)).collect()
     }
 
+    fn decided(&self) -> Decided {
+        let Some(People { crowd, .. }) = &self.people else { return Decided::default() };
+        let told = crowd.told();
+        let is_late = |told: &&Told| matches!(&told.came, Err(failure) if failure.code == ErrorCode::FeedbackAnswered);
+        let late = told.iter().filter(is_late).count();
+        let quiet = usize::from(crowd.quiet().is_some());
+        Decided { late, quiet, ..Decided::of(&self.entries) }
+    }
+
     /// What this seed tried.
     pub(super) fn tally(&self) -> Tally {
         let count = |what: &str| self.log.iter().filter(|line| line.contains(what)).count();
@@ -300,6 +431,7 @@ impl Outcome {
             uncertain: self.uncertain().len(),
             stopped: usize::from(self.is_stopped()),
             given_up: usize::from(self.gave_up()),
+            decided: self.decided(),
         }
     }
 }
@@ -317,6 +449,7 @@ pub(super) struct Tally {
     uncertain: usize,
     stopped: usize,
     given_up: usize,
+    decided: Decided,
 }
 
 impl Tally {
@@ -332,6 +465,7 @@ impl Tally {
             uncertain: self.uncertain + other.uncertain,
             stopped: self.stopped + other.stopped,
             given_up: self.given_up + other.given_up,
+            decided: self.decided.and(other.decided),
         }
     }
 
@@ -341,6 +475,7 @@ impl Tally {
         let each = [self.deaths, self.freezes, self.refused, self.replies_lost, self.takeovers];
         assert!(each.iter().all(|count| *count > self.seeds / 5), "{self:?}");
         assert!(self.uncertain > 0 && self.stopped > 0, "{self:?}");
+        self.decided.is_telling();
         assert!(self.stopped < self.seeds / 2 && self.given_up < self.seeds / 10, "{self:?}");
     }
 }

@@ -1,0 +1,52 @@
+//! Whether a run has read text that anybody may have written.
+
+use super::{PLAN_FILE, Phase, Run};
+use crate::file::ProductFile;
+use crate::input::Asked;
+
+impl Run {
+    /// Whether it has been shown text that anybody may have written: by a tool, in the names and
+    /// descriptions of files that it did not write, or in an answer of the session that came of such
+    /// text.
+    #[must_use]
+    pub fn is_tainted(&self) -> bool {
+        self.tainted
+            || match &self.phase {
+                Phase::Reacting(agent) => agent.is_tainted(),
+                Phase::PlanSolving(solving) => solving.is_tainted(),
+                Phase::Summarizing(_) | Phase::Ended(_) => false,
+            }
+    }
+
+    /// It is shown such text.
+    pub(super) fn taint(&mut self) {
+        self.tainted = true;
+        if let Some(agent) = self.agent() {
+            agent.taint();
+        }
+    }
+
+    /// It begins with what others have read, and with what they left.
+    pub(super) fn taint_from_start(&mut self) {
+        let Asked { task, history, files, .. } = &self.asked;
+        let tainted = match task {
+            // Its run knows what it is told.
+            Some(task) => task.tainted,
+            None => history.iter().any(|earlier| earlier.tainted) || files.iter().any(is_described),
+        };
+        if tainted {
+            self.taint();
+        }
+    }
+
+    /// What the agents have read stays read when their work ends.
+    pub(super) fn keep_taint(&mut self) {
+        self.tainted = self.is_tainted();
+    }
+}
+
+/// Whether a list of files holds words about this one that others may have chosen: all but those of the
+/// plan's file.
+fn is_described(file: &ProductFile) -> bool {
+    file.name.as_str() != PLAN_FILE || !file.description.is_empty()
+}

@@ -1,0 +1,304 @@
+//! People who look at what a run asks, now and then and several at once, and answer as chance has it:
+//! late, twice, at the same time as others, or not for hours.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use djinn_core::code::Failure;
+use djinn_core::feedback::{About, Answer, Answered, Ask};
+use djinn_core::id::{FeedbackId, UserId};
+use djinn_core::input::Said;
+use djinn_core::plan::PLANNING_TOOL;
+use djinn_core::status::RunStatus;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::clock::Clock as _;
+use djinn_runtime::port::journal::Journals as _;
+use djinn_runtime::serve::{Given, answer, pending, say};
+use fastrand::Rng;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::{Sim, SimWorld};
+use crate::memory::MemoryStore;
+
+/// How long after bad weather a run that waits for people has come to rest: two rings of the alarm.
+const RESTS_AFTER: Duration = Duration::from_secs(300);
+
+/// For how long nobody comes then.
+const QUIET: Duration = Duration::from_secs(3_600);
+
+/// How long they take to answer whatever is asked, when nothing goes wrong any more.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// People. Cloning shares them.
+#[derive(Clone)]
+pub struct Crowd(Arc<Mutex<State>>);
+
+struct State {
+    rng: Rng,
+    began: Instant,
+    /// When the first of them looks.
+    comes: Duration,
+    /// Seconds that one thinks at most.
+    thinks: u64,
+    weather: Duration,
+    is_quiet: bool,
+    before: Option<usize>,
+    quiet: Option<usize>,
+    told: Vec<Told>,
+    nth: u32,
+}
+
+/// What somebody said, and what they were told.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// What they answered.
+    pub feedback: FeedbackId,
+    /// Names the answer.
+    pub id: String,
+    /// Who they are.
+    pub by: String,
+    /// What they said.
+    pub answer: Answer,
+    /// What came of it.
+    pub came: Result<Given, Failure>,
+}
+
+/// How an answer is given.
+struct Saying {
+    answer: Answer,
+    feedback: FeedbackId,
+    id: String,
+    by: UserId,
+    digest: Option<String>,
+    goes_on: bool,
+    times: u32,
+}
+
+impl Crowd {
+    /// The people of a seed, who see weather that lasts so long, within a runtime whose time is paused.
+    #[must_use]
+    pub fn of(seed: u64, weather: Duration) -> Self {
+        let mut rng = Rng::with_seed(seed ^ 0x0c20_4d00);
+        let is_quiet = rng.bool();
+        let comes = match is_quiet && rng.bool() {
+            // Nobody looks before it has been quiet.
+            true => weather + RESTS_AFTER,
+            false => Duration::from_secs(rng.u64(0..60)),
+        };
+        let thinks = if rng.bool() { rng.u64(1..10) } else { rng.u64(10..120) };
+        let began = Instant::now();
+        let told = Vec::new();
+        let (before, quiet) = (None, None);
+        let state =
+            State { rng, began, comes, thinks, weather, is_quiet, before, quiet, told, nth: 0 };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// What they said, in the order in which they heard what came of it.
+    #[must_use]
+    pub fn told(&self) -> Vec<Told> {
+        self.state().told.clone()
+    }
+
+    /// How many operations a store was asked for in an hour in which the run waited for people alone;
+    /// `None` if it was not seen to.
+    #[must_use]
+    pub fn quiet(&self) -> Option<usize> {
+        self.state().quiet
+    }
+
+    /// How much longer than without them a run takes at most.
+    pub(super) fn takes(&self) -> Duration {
+        RESTS_AFTER + QUIET + PATIENCE
+    }
+
+    /// The first moment at which a client may come that would come at `at`.
+    pub(super) fn lets_come(&self, at: Instant) -> Instant {
+        let state = self.state();
+        let from = state.began + state.weather;
+        let until = from + RESTS_AFTER + QUIET;
+        if state.is_quiet && (from..until).contains(&at) { until } else { at }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn heard(&self, saying: &Saying, came: Result<Given, Failure>) {
+        let Saying { answer, feedback, id, by, .. } = saying;
+        let (answer, feedback, id) = (answer.clone(), feedback.clone(), id.clone());
+        let by = by.to_string();
+        self.state().told.push(Told { feedback, id, by, answer, came });
+    }
+
+    /// How long somebody who has looked thinks: whoever was first may have answered by then.
+    fn thinks(&self) -> Duration {
+        let mut state = self.state();
+        let most = if state.is_good() { 3 } else { state.thinks };
+        Duration::from_millis(state.rng.u64(0..most * 1_000))
+    }
+
+    /// What somebody says to what is asked; `None` to leave it to others.
+    fn saying(&self, ask: &Ask) -> Option<Saying> {
+        let mut state = self.state();
+        if state.rng.u32(0..6) == 0 {
+            return None;
+        }
+        state.nth += 1;
+        let id = format!("a{}", state.nth);
+        let by = UserId::new(format!("p{}", state.nth)).ok()?;
+        let in_time = state.is_good();
+        let rng = &mut state.rng;
+        let answer = chosen(rng, ask, &id);
+        let group = ask.id.as_str().rsplit_once('.').map(|(group, _)| group);
+        let is_one = matches!(answer, Answer::Modify { .. }) || rng.u32(0..5) > 0;
+        let group = group.filter(|_| !is_one).and_then(|group| FeedbackId::new(group).ok());
+        let feedback = group.unwrap_or_else(|| ask.id.clone());
+        let digest = match rng.u32(0..8) {
+            0 => None,
+            1 if !in_time => Some("0".repeat(64)),
+            _ => Some(ask.digest.clone()),
+        };
+        let goes_on = ask.about.interrupt().is_some() && rng.u32(0..3) == 0;
+        // Somebody who has heard of nothing clicks once more.
+        let times = if rng.u32(0..4) == 0 { 2 } else { 1 };
+        Some(Saying { answer, feedback, id, by, digest, goes_on, times })
+    }
+}
+
+impl State {
+    /// Whether the weather is good again.
+    fn is_good(&self) -> bool {
+        self.began.elapsed() > self.weather
+    }
+}
+
+fn chosen(rng: &mut Rng, ask: &Ask, id: &str) -> Answer {
+    let words = || Answer::Say { words: format!("Not so, says {id}.") };
+    match &ask.about {
+        About::ModelInterrupted { .. }
+        | About::Step { .. }
+        | About::Result { .. }
+        | About::Budget { .. } => match rng.u32(0..10) {
+            0 => Answer::Skip,
+            1 => words(),
+            _ => Answer::Confirm,
+        },
+        About::Call { .. } | About::CallInterrupted { .. } => match rng.u32(0..20) {
+            0 => Answer::Stop,
+            1..4 => Answer::Skip,
+            4..7 => words(),
+            7..11 => {
+                modified(ask, id).map_or(Answer::Confirm, |arguments| Answer::Modify { arguments })
+            }
+            _ => Answer::Confirm,
+        },
+    }
+}
+
+/// Other arguments: a plan's steps one after another, and else the answer's name.
+fn modified(ask: &Ask, id: &str) -> Option<Map<String, Value>> {
+    let (_, tool, arguments) = ask.about.call()?;
+    if tool != PLANNING_TOOL {
+        return Some(Map::from_iter([("to".to_owned(), json!(id))]));
+    }
+    let steps = arguments.get("steps")?.as_array()?;
+    let after = |step| if step == 0 { Vec::new() } else { vec![step] };
+    let depends_on: Vec<Vec<usize>> = (0..steps.len()).map(after).collect();
+    let command = json!({"command": "create", "steps": steps, "depends_on": depends_on});
+    command.as_object().cloned()
+}
+
+impl Sim {
+    /// People do what they do now. Returns when they are to be thought of again; never without any.
+    pub(super) async fn people(&mut self, key: &RunKey) -> Option<Instant> {
+        let crowd = self.crowd.clone()?;
+        let (since, weather, comes, is_quiet) = {
+            let state = crowd.state();
+            (state.began.elapsed(), state.weather, state.comes, state.is_quiet)
+        };
+        let rests = weather + RESTS_AFTER;
+        let next = if is_quiet && since >= weather && since < rests {
+            rests
+        } else if is_quiet && since >= rests && since < rests + QUIET {
+            let before = self.is_parked(key).await.then(|| self.operations());
+            crowd.state().before = before;
+            rests + QUIET
+        } else if since < comes {
+            comes
+        } else {
+            let before = crowd.state().before.take();
+            let quiet = before.map(|before| self.operations() - before);
+            let mut state = crowd.state();
+            state.quiet = quiet.or(state.quiet);
+            let (people, again) =
+                (if state.rng.u32(0..3) == 0 { 3 } else { 1 }, state.rng.u64(2_000..50_000));
+            drop(state);
+            (0..people).for_each(|_| self.somebody_looks(key, &crowd));
+            let next = since + Duration::from_millis(again);
+            // Who would come when it is to be quiet, does not.
+            if is_quiet && next >= weather && since < weather { weather } else { next }
+        };
+        let began = crowd.state().began;
+        Some(began + next)
+    }
+
+    /// Whether a run waits for people, for ever, and nothing brings it back.
+    async fn is_parked(&self, key: &RunKey) -> bool {
+        let store = MemoryStore::clone(&self.ports.store);
+        let Ok(Some(meta)) = store.meta(key).await else { return false };
+        meta.status == RunStatus::Paused && self.host.timers().is_empty()
+    }
+
+    /// What the store was asked for, and what was done besides.
+    fn operations(&self) -> usize {
+        self.ports.store.log().len() + self.points.names().len()
+    }
+
+    /// Looks and answers what there is, in a process of its own.
+    fn somebody_looks(&mut self, key: &RunKey, crowd: &Crowd) {
+        let (process, ports, serving) = self.invocation_of(key.clone(), 0);
+        let crowd = crowd.clone();
+        self.spawn(process, async move {
+            // Who cannot look looks again.
+            let Ok(asks) = pending(&ports, &serving.key).await else { return };
+            ports.clock.sleep(crowd.thinks()).await;
+            for ask in asks {
+                if let Some(saying) = crowd.saying(&ask) {
+                    told(&ports, &serving.key, &crowd, saying).await;
+                }
+            }
+        });
+    }
+}
+
+async fn told(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: Saying) {
+    for _ in 0..saying.times {
+        if saying.goes_on {
+            goes_on(ports, key, saying.id.clone()).await;
+            continue;
+        }
+        let answered = Answered {
+            feedback: saying.feedback.clone(),
+            id: saying.id.clone(),
+            by: Some(saying.by.clone()),
+            answer: saying.answer.clone(),
+            comment: String::new(),
+            digest: saying.digest.clone(),
+            via: None,
+        };
+        crowd.heard(&saying, answer(ports, key, answered).await);
+    }
+}
+
+/// The run's own user says `continue`, if something is still interrupted.
+async fn goes_on(ports: &SimWorld, key: &RunKey, id: String) {
+    let asks = pending(ports, key).await.unwrap_or_default();
+    if asks.iter().any(|ask| ask.about.interrupt().is_some())
+        && let Ok(by) = UserId::new("u")
+    {
+        // Who heard of nothing looks again.
+        let _ = say(ports, key, Said { id, by, text: "continue".to_owned() }).await;
+    }
+}
