@@ -66,6 +66,9 @@ NEEDED_VARIABLES = {
     "DJINN_JWT_USER_CLAIM",
     "DJINN_KEEP_TURNS",
     "DJINN_LANGUAGE",
+    "DJINN_LINK_KEY",
+    "DJINN_LINK_TTL_S",
+    "DJINN_LINK_URL",
     "DJINN_MASK_PII", "DJINN_HUMAN_FEEDBACK",
     "DJINN_MAX_OBSERVE",
     "DJINN_MAX_PARALLEL_PER_TOOL",
@@ -98,6 +101,9 @@ NEEDED_VARIABLES = {
 # What JoyAgent's page asks for in a preflight and what a page's key comes in, besides what a request
 # signed by a page needs.
 NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-id", "x-api-key"}
+
+# What the REST API leads to without a signature: the links that let somebody answer.
+OPEN_METHODS = {("/answer/{token}", "get"), ("/answer/{token}", "post")}
 
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
@@ -207,15 +213,17 @@ def the_rest_api_streams_if_asked_for(template):
     }
     scheme = "Body.components.securitySchemes.sigv4.x-amazon-apigateway-authtype"
     yield from expect("RestApi", api, scheme, "awsSigv4")
-    methods = [
-        (f"RestApi: {path}", method)
+    methods = {
+        (path, name): method
         for path, methods in (value(api, "Body.paths") or {}).items()
-        for method in methods.values()
-    ]
-    if not methods:
-        yield "RestApi leads nowhere"
-    for name, method in methods:
-        yield from expect(name, method, "security", [{"sigv4": []}])
+        for name, method in methods.items()
+    }
+    for path, name in sorted({("/{proxy+}", "x-amazon-apigateway-any-method"), *OPEN_METHODS} - set(methods)):
+        yield f"RestApi does not lead {name} to {path}"
+    for (path, name), method in methods.items():
+        security = [] if (path, name) in OPEN_METHODS else [{"sigv4": []}]
+        name = f"RestApi: {name} {path}"
+        yield from expect(name, method, "security", security)
         for key, wanted in {
             "type": "aws_proxy",
             "uri": uri,

@@ -7,6 +7,7 @@ mod sent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use agent::{Grant, LinkKeys};
 use djinn_scripted::Scripted;
 use dynoxide::Database;
 use dynoxide::actions::scan::ScanRequest;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::keys::{keyed, let_in};
+use crate::links::{LINK_KEY, grant_of, link_settings};
 use crate::matrix::routes;
 use crate::table::made;
 use crate::template::transformed;
@@ -65,7 +67,10 @@ impl Place {
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(dynoxide::server::serve_on(listener, database.clone()));
         let at = |settings: &mut djinn_aws::Settings| settings.endpoints.dynamodb = Some(url);
-        let mut door = Door::open(model, at, let_in);
+        let mut door = Door::open(model, at, |parts| {
+            let_in(parts);
+            parts.settings.links = Some(link_settings());
+        });
         let client = door.listen().await;
         let caller = match &credential {
             Some(credential) => client.clone().bearing(credential),
@@ -76,7 +81,10 @@ impl Place {
         let (run, _) = (stream.run(), stream.rest().await);
         caller.upload("s1", "mine.md", "Mine.").await;
         let credential = credential.unwrap_or_default();
-        let known = BTreeMap::from([("run", run), ("credential", credential)]);
+        let mut known = BTreeMap::from([("run", run.clone()), ("credential", credential)]);
+        for (name, grant) in links_to(&run) {
+            known.insert(name, LinkKeys::read(LINK_KEY).unwrap().sign(&grant).unwrap());
+        }
         let place = Self { door, client, database, known, _issuer: None };
         place.settled().await;
         place
@@ -143,6 +151,13 @@ impl Place {
             && !["panicked", ".rs:"].iter().any(|word| reply.text.contains(word));
         (!is_told).then(|| format!("{}: says too much: {shown}", case.name))
     }
+}
+
+/// What the links in rows grant: an answer to something that the laptop's run never asked, and the same
+/// when it is too late.
+fn links_to(run: &str) -> [(&'static str, Grant); 2] {
+    let grant = grant_of(run, "t1.c1", &"0".repeat(64));
+    [("link", grant.clone()), ("expired", Grant { expires_at_ms: 1, ..grant })]
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use crate::world::{
 };
 
 /// Asks before files are written, and waits for ever.
-const APPROVAL: &str = r#"{"enabled": true, "timeout": 0}"#;
+pub(crate) const APPROVAL: &str = r#"{"enabled": true, "timeout": 0}"#;
 
 async fn approving() -> World {
     let on = |options: &mut crate::world::Options, _: &Scripted| {
@@ -23,7 +23,7 @@ async fn approving() -> World {
 }
 
 /// The run that asks whether it may write, and what it asked.
-async fn waiting(client: &Client) -> (String, Value) {
+pub(crate) async fn waiting(client: &Client) -> (String, Value) {
     let stream = client.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await;
     let (run, frames) = (stream.run(), stream.rest().await);
     let asked = frames.iter().find(|frame| frame.event() == "feedback.asked");
@@ -37,7 +37,7 @@ async fn answer(client: &Client, run: &str, body: Value) -> (u16, Value) {
     (answer.status, answer.json())
 }
 
-async fn ending(client: &Client, run: &str) -> Value {
+pub(crate) async fn ending(client: &Client, run: &str) -> Value {
     let mut stream = client.come_back(run, None).await;
     loop {
         // A run that goes on elsewhere is followed until it has ended.

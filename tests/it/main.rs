@@ -32,6 +32,7 @@ mod join;
 mod keys;
 mod layout;
 mod limits;
+mod links;
 mod look_up;
 mod matrix;
 mod people;

@@ -9,6 +9,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use crate::keys::{keyed, let_in};
+use crate::links::link_settings;
 use crate::world::{Answer, Client, Door, Issuer, Parts, Protocol, Question, SigningKey, Stream};
 use routes::{Case, ROUTES, Sent};
 
@@ -38,7 +39,14 @@ impl Tenants {
     /// `let_in` knows the two by their keys or tokens.
     async fn start(let_in: impl FnOnce(&mut Parts), [owner, intruder]: [String; 2]) -> Self {
         let model = Scripted::start().await.unwrap();
-        let mut door = Door::open(&model, |_| {}, let_in);
+        let mut door = Door::open(
+            &model,
+            |_| {},
+            |parts| {
+                let_in(parts);
+                parts.settings.links = Some(link_settings());
+            },
+        );
         let client = door.listen().await;
         let (owner, intruder) = (client.clone().bearing(&owner), client.bearing(&intruder));
         model.on("What is secret?").reply("The canary sings.");

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use djinn_core::id::{RunId, TenantId};
 use djinn_core::journal::{Journal, Record};
+use djinn_core::status::RunStatus;
 use djinn_local::{LocalWorld, System, SystemOptions};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
@@ -83,6 +84,19 @@ impl World {
         let system = System::start(system).await.unwrap();
         let client = Client::new(format!("http://{}", system.address()));
         Self { client, system, model }
+    }
+
+    /// Waits until nobody drives a run that waits for people. Returns its journal.
+    pub(crate) async fn settled_paused(&self, run: &str) -> Vec<Record> {
+        let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
+        let store = &self.system.ports().store;
+        let parked = async {
+            while store.meta(&key).await.unwrap().unwrap().status != RunStatus::Paused {
+                tokio::task::yield_now().await;
+            }
+            store.read(&key, 0).await.unwrap()
+        };
+        tokio::time::timeout(SETTLED_WITHIN, parked).await.unwrap()
     }
 
     /// Waits until a run owes nothing more.

@@ -5,6 +5,7 @@ mod ask;
 mod client;
 mod feedback;
 mod json;
+mod link_key;
 mod running;
 mod show;
 mod watch;
@@ -56,7 +57,7 @@ async fn serve(port: u16, ui: Option<PathBuf>) -> Result<()> {
     let system = System::start(SystemOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], port)),
         ui,
-        ..options()
+        ..options()?
     })
     .await?;
     let url = format!("http://{}", system.address());
@@ -67,9 +68,14 @@ async fn serve(port: u16, ui: Option<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// A system over its home, with the environment's models.
-fn options() -> SystemOptions {
-    SystemOptions { dir: Some(home()), var: environment(), ..SystemOptions::default() }
+/// A system over its home, with the environment's models and links of its own.
+fn options() -> Result<SystemOptions> {
+    let key = link_key::of(&home())?;
+    let var: Var = Box::new(move |name| {
+        let given = environment()(name);
+        given.or_else(|| (name == link_key::NAME).then(|| key.clone()))
+    });
+    Ok(SystemOptions { dir: Some(home()), var, ..SystemOptions::default() })
 }
 
 fn environment() -> Var {

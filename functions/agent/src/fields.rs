@@ -111,16 +111,25 @@ fn is_json(media_type: &str) -> bool {
     (name == "application/json" || name.ends_with("+json")) && parts.all(is_utf8)
 }
 
-/// The bytes of a body, which must have come as they are.
+/// The bytes of a body of at most [`MAX_BODY`], which must have come as they are.
 pub(crate) async fn bytes(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
+    bytes_up_to(headers, body, MAX_BODY).await
+}
+
+/// The same with a bound of its own.
+pub(crate) async fn bytes_up_to(
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+) -> Result<axum::body::Bytes, Refusal> {
     let as_it_is = |coding: &[u8]| coding.eq_ignore_ascii_case(b"identity");
     if !headers.get_all(CONTENT_ENCODING).iter().all(|coding| as_it_is(coding.as_bytes())) {
         return Err(unsupported("send the body as it is, without a `Content-Encoding`"));
     }
-    to_bytes(body, MAX_BODY).await.map_err(|error| {
+    to_bytes(body, most).await.map_err(|error| {
         let error = error.into_inner();
         let failure = match error.is::<LengthLimitError>() {
-            true => Failure::new(ErrorCode::BodyTooLarge, MAX_BODY.to_string()),
+            true => Failure::new(ErrorCode::BodyTooLarge, most.to_string()),
             false => Failure::new(ErrorCode::InvalidField, format!("the body broke off: {error}")),
         };
         failure.into()

@@ -1,7 +1,7 @@
 //! Who asks. Tenant and user come from the verified caller and never from a request.
 //!
-//! [`admitted`] stands before every route but the health check: it finds out who the caller is and
-//! leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else.
+//! [`admitted`] stands before every route but the health check and what links lead to: it finds out
+//! who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else.
 
 mod auth;
 mod credentials;

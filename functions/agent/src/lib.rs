@@ -9,12 +9,14 @@ mod cors;
 mod fields;
 mod identity;
 mod json;
+mod link;
 mod origin;
 mod query;
 mod refusal;
 mod route;
 mod settings;
 mod slots;
+mod stored;
 
 use std::sync::Arc;
 
@@ -28,9 +30,11 @@ use djinn_runtime::port::Ports;
 use djinn_runtime::port::secret::Secrets;
 
 use identity::{Gate, admitted};
+use link::Links;
 use slots::Slots;
 
 pub use identity::{Auth, KeyList, TokenSettings};
+pub use link::{BadLink, Grant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
 pub use settings::Settings;
 pub use slots::StreamLimits;
 
@@ -49,33 +53,48 @@ pub struct Agent<P> {
 /// An agent as the routes share it.
 pub type Shared<P> = Arc<Agent<P>>;
 
-/// Every route of the function. `secrets` is asked for the list of API keys, if there is one in it,
-/// and the keys of an issuer of tokens are read over `http`.
+/// Every route of the function. `secrets` is asked for the list of API keys and for the keys of links,
+/// if these are in it, and the keys of an issuer of tokens are read over `http`.
 pub fn router<P, S>(agent: Agent<P>, secrets: S, http: Http) -> Router
 where
     P: Ports<Store = AwsStore>,
-    S: Secrets + 'static,
+    S: Secrets + Clone + 'static,
 {
     let local = agent.settings.local;
+    let links = agent.settings.links.as_ref();
+    let links = links.map(|settings| Arc::new(Links::new(settings, secrets.clone())));
     let gate = Arc::new(Gate::new(&agent.settings.auth, secrets, http));
     let slots = Arc::new(Slots::new(agent.settings.streams));
     let agent = Arc::new(agent);
-    let open = Router::new()
-        .route("/web/health", get(route::health))
-        .method_not_allowed_fallback(route::method_not_allowed::<P>);
     let router = closed()
         .layer(Extension(slots))
         .layer(from_fn_with_state(Arc::clone(&agent), route::readable::<P>))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), admitted::<P, S>))
-        .merge(open)
+        .merge(open(links.is_some()))
         // Bodies are read with a limit of their own, so that one too large gets our answer.
         .layer(DefaultBodyLimit::disable())
         .layer(map_response(refusal::named))
         .with_state(agent);
+    let router = match links {
+        Some(links) => router.layer(Extension(links)),
+        None => router,
+    };
     if local { cors::answered(router) } else { router }
 }
 
-/// The routes for callers who are known: all but the health check.
+/// The routes for everybody: the health check, and what links lead to, if there are links.
+fn open<P: Ports<Store = AwsStore>>(links: bool) -> Router<Shared<P>> {
+    let router = Router::new().route("/web/health", get(route::health));
+    let router = match links {
+        true => {
+            router.route("/answer/{token}", get(route::show_ask::<P>).post(route::answer_ask::<P>))
+        }
+        false => router,
+    };
+    router.method_not_allowed_fallback(route::method_not_allowed::<P>)
+}
+
+/// The routes for callers who are known: all others.
 fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
     Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))

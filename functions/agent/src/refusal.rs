@@ -17,7 +17,7 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("djinn-request
 /// Why a request gets no stream.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refusal {
-    failure: Failure,
+    pub(crate) failure: Failure,
     field: Option<&'static str>,
 }
 

@@ -3,14 +3,16 @@
 mod ask;
 mod feedback;
 mod file;
+mod link;
 mod run;
 mod session;
 
 pub(crate) use ask::{auto_agent, query_agent, query_not_posted, start_run};
-pub(crate) use feedback::{cancel_feedback, give_feedback, pending_feedback};
+pub(crate) use feedback::{MAX_COMMENT, cancel_feedback, give_feedback, pending_feedback};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
 };
+pub(crate) use link::{answer_ask, show_ask};
 pub(crate) use run::{audit_run, edit_plan, follow_run, list_runs, show_run, stop_run, tell_run};
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 

@@ -10,6 +10,7 @@ use djinn_core::settings::{ContextSettings, Language, Mode, PlanSettings, Role, 
 use djinn_runtime::settings::{BadSetting, MAX_USD, micro_usd, number};
 
 use crate::identity::Auth;
+use crate::link::LinkSettings;
 use crate::slots::StreamLimits;
 
 /// What a deployment decides about its agent.
@@ -32,6 +33,8 @@ pub struct Settings {
     pub streams: StreamLimits,
     /// The origin (and path) that clients reach us at, where it cannot be told from a request.
     pub public_url: Option<String>,
+    /// Links by which people answer without credentials; `None`: there are none.
+    pub links: Option<LinkSettings>,
 }
 
 impl Settings {
@@ -39,7 +42,8 @@ impl Settings {
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
     /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
     /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
-    /// (see [`Auth`]) and how many are streamed to (see [`StreamLimits`]).
+    /// (see [`Auth`]), how many are streamed to (see [`StreamLimits`]) and links for answers (see
+    /// [`LinkSettings`]).
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -87,6 +91,7 @@ impl Settings {
             local,
             auth: Auth::from_vars(var, local)?,
             streams: StreamLimits::from_vars(var)?,
+            links: LinkSettings::from_vars(var)?,
             public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
         })
     }

@@ -114,6 +114,18 @@ codes! {
     FeedbackStale = "feedback_stale", 409,
         "What you were shown has changed; look at it again and answer anew.",
         "您看到的内容已经变化；请重新查看后再答复。";
+    /// No link of this deployment, or to something that is not there.
+    LinkNotFound = "link_not_found", 404,
+        "This link leads nowhere. Look whether it was copied as a whole, or ask for a new one.",
+        "此链接无效。请检查是否完整复制，或索取新的链接。";
+    /// A link whose time is over.
+    LinkExpired = "link_expired", 410,
+        "This link has expired. Ask for a new one where you got it.",
+        "此链接已过期。请向提供者索取新的链接。";
+    /// What a link is about is not asked any more, and nobody answered it.
+    FeedbackOver = "feedback_over", 409,
+        "This is not asked any more: the work went on or ended without an answer. Nothing was changed.",
+        "此事已无需答复：任务已在无人答复的情况下继续或结束。没有任何改变。";
     /// The run has no further turn.
     RunEnded = "run_ended", 409,
         "The run is {}: it has no further turn to read this. Ask the next question in its session.",

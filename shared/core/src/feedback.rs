@@ -7,6 +7,7 @@ mod about;
 mod estimate;
 mod settings;
 mod top_up;
+mod via;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,6 +16,7 @@ pub use about::About;
 pub use estimate::{CallSample, Estimate, MIN_SAMPLES};
 pub use settings::{Answering, CostThreshold, FeedbackChange, FeedbackSettings, MAX_TIMEOUT_S};
 pub use top_up::TopUp;
+pub use via::Via;
 
 use crate::code::ErrorCode;
 use crate::id::{FeedbackId, TaskId, UserId, sha256};
@@ -178,6 +180,9 @@ pub struct Answered {
     /// The digest of what the person was shown, if they were told of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// How the answer came in the person's name. `None`: with their own credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
 }
 
 /// How something that was asked was answered.

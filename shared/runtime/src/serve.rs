@@ -1,5 +1,6 @@
 //! What an invocation does with a run: start it, join it, stop it, continue it.
 
+mod asked;
 mod chat;
 mod feedback;
 mod follow;
@@ -33,6 +34,7 @@ use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
+pub use asked::{AskState, Asked, asked};
 pub use feedback::{Given, answer, audited, pending};
 use follow::{Followed, follow};
 pub use forget::forget;

@@ -6,6 +6,8 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::links::code;
+
 /// Longest wait for the end of a connection.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -45,7 +47,7 @@ pub(super) async fn send(url: &str, request: &[u8]) -> Reply {
 }
 
 impl Reply {
-    /// The refusal in an answer: JSON, or for JoyAgent's UI an event, which names no field.
+    /// The refusal in an answer: JSON, a page, or for JoyAgent's UI an event, which names no field.
     pub(super) fn told(&self, is_for_the_ui: bool) -> Told {
         let event = self.text.strip_prefix("data:").filter(|_| is_for_the_ui);
         let json: Value = serde_json::from_str(event.unwrap_or(&self.text)).unwrap_or_default();
@@ -53,7 +55,11 @@ impl Reply {
         match event {
             Some(_) if json["finished"] == true => Told { code: text("errorMsg"), field: None },
             Some(_) => Told::default(),
-            None => Told { code: text("code"), field: text("field") },
+            None => {
+                let of_a_page = || Some(code(&self.text)).filter(|code| !code.is_empty());
+                let of_a_page = of_a_page().map(str::to_owned);
+                Told { code: text("code").or(of_a_page), field: text("field") }
+            }
         }
     }
 }

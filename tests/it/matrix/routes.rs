@@ -39,6 +39,8 @@ const fn case(kinds: &'static [&'static str], path: &'static str, sent: Sent, st
 pub(super) const ROUTES: &[Route] = &[
     ("GET", "/web/health", &[]),
     ("GET", "/data/allModels", &[]),
+    ("GET", "/answer/{token}", &[case(LABELS, "/answer/{id}", Sent::Nothing, 404)]),
+    ("POST", "/answer/{token}", &[case(LABELS, "/answer/{id}", Sent::Json("{}"), 404)]),
     ("GET", "/runs", &[case(&["run"], "/runs?cursor=1000.{id}", Sent::Nothing, 200)]),
     ("GET", "/sessions", &[case(LABELS, "/sessions?cursor=1000.{id}", Sent::Nothing, 200)]),
     ("GET", "/runs/{run}", &[case(LABELS, "/runs/{id}", Sent::Nothing, 404)]),

@@ -31,7 +31,8 @@ pub(super) async fn ask(ask: Ask) -> Result<()> {
     let url = match Running::find(&home(), &http).await {
         Some(url) => url,
         None => {
-            let system = System::start(SystemOptions { continue_runs: false, ..options() }).await?;
+            let system =
+                System::start(SystemOptions { continue_runs: false, ..options()? }).await?;
             if system.scripted().is_some() {
                 screen.line("(no model is configured: this is the scripted demo model)");
             }

@@ -105,6 +105,10 @@ fn show(ask: &Value, screen: &mut Screen) {
     for (name, value) in ask.get("arguments").and_then(Value::as_object).into_iter().flatten() {
         screen.line(&format!("    {name}: {}", shown(value)));
     }
+    let link = text(ask, "/link");
+    if !link.is_empty() {
+        screen.line(&format!("    or let somebody answer at {link}"));
+    }
 }
 
 fn estimate(ask: &Value) -> String {

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 use super::running::Running;
-use super::{environment, home, log, welcome};
+use super::{environment, home, link_key, log, welcome};
 use crate::terminal::say;
 use crate::venv;
 
@@ -53,6 +53,9 @@ fn start(port: u16, backing: &Backing) -> Result<Child> {
     let arguments = [&arguments[..], &["--invoke-port", &port, "--concurrency", INSTANCES]];
     let mut host = venv::ready()?.program("cargo-lambda", &arguments.concat())?;
     host.envs(backing.variables());
+    if environment()(link_key::NAME).is_none() {
+        host.env(link_key::NAME, link_key::of(&home())?);
+    }
     let child = Command::from(host).kill_on_drop(true).spawn();
     child.context("cargo lambda watch could not be started")
 }

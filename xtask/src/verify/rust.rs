@@ -53,6 +53,7 @@ const ONCE: &[&str] = &[
     // A response ends where its run waits for people; clients that come back by themselves would for ever.
     "confirm::",
     "feedback::",
+    "links::",
     "limits::a_day_that_is_used_up",
     "limits::two_hundred_executors",
     "people::",

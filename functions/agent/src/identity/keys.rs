@@ -4,47 +4,23 @@ use std::sync::Arc;
 
 use djinn_core::api_key::{KeyHash, KeyHolder};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_runtime::port::secret::{SecretError, Secrets};
-use tokio::sync::Mutex;
+use djinn_runtime::port::secret::Secrets;
 
 use super::Caller;
 use super::auth::{KeyList, holders};
-
-/// How long a list that was read is used before it is read again: so long a new key may be refused
-/// and one that was withdrawn accepted.
-const KEPT_MS: i64 = 5 * 60 * 1000;
-/// When a list that could not be read is tried again.
-const TRIED_AGAIN_MS: i64 = 15 * 1000;
-/// How long a list is used while its secret cannot be reached.
-const STALE_MS: i64 = 60 * 60 * 1000;
+use crate::stored::Stored;
 
 /// The keys of a deployment.
 pub(crate) enum Keys<S> {
-    Given(Arc<[KeyHolder]>),
-    Stored(Stored<S>),
-}
-
-pub(crate) struct Stored<S> {
-    name: String,
-    secrets: S,
-    known: Mutex<Known>,
-}
-
-/// The list, if there is one to go by, and when it was read and will be again.
-#[derive(Default)]
-struct Known {
-    list: Option<Arc<[KeyHolder]>>,
-    read_at_ms: i64,
-    again_at_ms: i64,
+    Given(Arc<Vec<KeyHolder>>),
+    Stored(Stored<S, Vec<KeyHolder>>),
 }
 
 impl<S: Secrets> Keys<S> {
     pub(super) fn new(list: &KeyList, secrets: S) -> Self {
         match list {
-            KeyList::Given(holders) => Self::Given(holders.as_slice().into()),
-            KeyList::Secret(name) => {
-                Self::Stored(Stored { name: name.clone(), secrets, known: Mutex::default() })
-            }
+            KeyList::Given(holders) => Self::Given(Arc::new(holders.clone())),
+            KeyList::Secret(name) => Self::Stored(Stored::new(name, secrets, holders)),
         }
     }
 
@@ -60,56 +36,22 @@ impl<S: Secrets> Keys<S> {
         let hash = KeyHash::of(key).ok_or_else(refused)?;
         let list = match self {
             Self::Given(list) => Arc::clone(list),
-            Self::Stored(stored) => stored.list(now_ms).await?,
+            Self::Stored(stored) => stored.get(now_ms).await.ok_or_else(|| {
+                Failure::new(ErrorCode::IdentityUnavailable, "the list of keys cannot be read")
+            })?,
         };
         let holder = KeyHolder::of(&hash, &list).ok_or_else(refused)?;
         Ok(Caller { tenant: holder.tenant.clone(), user: holder.user.clone() })
     }
 }
 
-impl<S: Secrets> Stored<S> {
-    /// Locked while it is read: requests at the same time ask once.
-    async fn list(&self, now_ms: i64) -> Result<Arc<[KeyHolder]>, Failure> {
-        let mut known = self.known.lock().await;
-        if now_ms >= known.again_at_ms {
-            self.read_into(&mut known, now_ms).await;
-        }
-        known.list.clone().ok_or_else(|| {
-            Failure::new(ErrorCode::IdentityUnavailable, "the list of keys cannot be read")
-        })
-    }
-
-    async fn read_into(&self, known: &mut Known, now_ms: i64) {
-        known.again_at_ms = now_ms + TRIED_AGAIN_MS;
-        match self.secrets.secret(&self.name).await {
-            Ok(secret) => match holders(secret.reveal()) {
-                Ok(list) => {
-                    let (list, again_at_ms) = (Some(list.into()), now_ms + KEPT_MS);
-                    *known = Known { list, read_at_ms: now_ms, again_at_ms };
-                }
-                Err(found) => {
-                    tracing::error!(secret = self.name, found, "no list of keys in the secret");
-                    known.list = None;
-                }
-            },
-            Err(error @ SecretError::Missing(_)) => {
-                tracing::error!(%error, "list of keys not read");
-                known.list = None;
-            }
-            Err(error @ SecretError::Unavailable(_)) => {
-                tracing::warn!(%error, "list of keys not read");
-                known.list = known.list.take().filter(|_| now_ms - known.read_at_ms < STALE_MS);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stored::{KEPT_MS, STALE_MS, TRIED_AGAIN_MS};
     use djinn_core::api_key::key_of;
     use djinn_core::id::{TenantId, UserId};
-    use djinn_runtime::port::secret::Secret;
+    use djinn_runtime::port::secret::{Secret, SecretError};
     use std::collections::VecDeque;
 
     /// Answers each question with the next of these.
@@ -148,7 +90,7 @@ mod tests {
     fn left(keys: &Keys<Answers>) -> usize {
         match keys {
             Keys::Given(_) => 0,
-            Keys::Stored(stored) => stored.secrets.0.lock().unwrap().len(),
+            Keys::Stored(stored) => stored.secrets().0.lock().unwrap().len(),
         }
     }
 

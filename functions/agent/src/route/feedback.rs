@@ -8,6 +8,8 @@ use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask};
 use djinn_core::id::{FeedbackId, RequestId, RunId};
+use djinn_core::wire::native::add_answer_link;
+use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{Given, answer, known, pending, unavailable};
@@ -15,11 +17,12 @@ use serde_json::{Map, Value, json};
 
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
+use crate::link::{Links, Moment};
 use crate::refusal::{Refusal, name};
 use crate::{Agent, Shared};
 
 /// Bytes of a comment.
-const MAX_COMMENT: usize = 4 * 1024;
+pub(crate) const MAX_COMMENT: usize = 4 * 1024;
 
 /// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
 /// been heard of within a few seconds.
@@ -54,6 +57,7 @@ pub(crate) async fn cancel_feedback<P: Ports<Store = AwsStore>>(
             answer: Answer::Skip,
             comment: "cancelled".to_owned(),
             digest: None,
+            via: None,
         };
         let key = run_of(&agent, &caller, &label).await?;
         given(&agent, &key, answered).await
@@ -68,9 +72,24 @@ pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let caller = Caller::of(&request.into_parts().0.extensions)?;
+        let parts = request.into_parts().0;
+        let caller = Caller::of(&parts.extensions)?;
         let key = run_of(&agent, &caller, &label).await?;
         let asks = pending(&agent.ports, &key).await?;
+        let now_ms = agent.ports.clock().now_ms();
+        let maker = match Links::of(&parts).filter(|_| !asks.is_empty()) {
+            Some(links) => {
+                let now = Moment { ms: now_ms, is_new: false };
+                Some(links.maker(&parts, &agent.settings, &key, caller.user, now).await)
+            }
+            None => None,
+        };
+        let shown = |ask: &Ask| {
+            let mut shown = json!(ask);
+            let link = maker.as_ref().and_then(|maker| maker.link(ask, now_ms));
+            add_answer_link(&mut shown, link);
+            (ask.id.to_string(), shown)
+        };
         let asks: Map<String, Value> = asks.iter().map(shown).collect();
         let body = json!({"success": true, "run": key.run, "data": asks});
         let mut response = axum::Json(body).into_response();
@@ -78,10 +97,6 @@ pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
         Ok(response)
     };
     told(&agent, answer.await)
-}
-
-fn shown(ask: &Ask) -> (String, Value) {
-    (ask.id.to_string(), json!(ask))
 }
 
 async fn given<P: Ports<Store = AwsStore>>(
@@ -129,10 +144,11 @@ fn read(fields: &Fields, caller: Caller) -> Result<Answered, Refusal> {
         answer,
         comment: comment.to_owned(),
         digest: fields.text("digest")?.map(str::to_owned),
+        via: None,
     })
 }
 
-fn new_answer_id() -> String {
+pub(super) fn new_answer_id() -> String {
     format!("{:016x}", fastrand::u64(..))
 }
 

@@ -146,6 +146,13 @@ impl Run {
         self.asking.pending.values()
     }
 
+    /// How something that it asked was answered; `None` while it was not, and if nobody asks it any
+    /// more.
+    #[must_use]
+    pub fn settled(&self, feedback: &FeedbackId) -> Option<&Settled> {
+        self.asking.settled.get(feedback)
+    }
+
     /// Whether it has ever asked people.
     #[must_use]
     pub fn has_asked(&self) -> bool {
@@ -244,6 +251,7 @@ impl Run {
             answer: if lets_out { Answer::Skip } else { on_timeout.answer() },
             comment: String::new(),
             digest: None,
+            via: None,
         };
         Some(self.settle(&ask, answered, at_ms))
     }

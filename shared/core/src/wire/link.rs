@@ -1,22 +1,64 @@
-//! Where a client finds a file.
+//! Where a client finds a file, and where people may answer.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
+use crate::feedback::Ask;
 use crate::id::{FileName, SessionId};
 
-/// Makes the URLs of a session's files. `preview` and `download` are sibling paths, because the
+/// Makes the URLs of a session's files, and of what its run asks. `preview` and `download` are sibling paths, because the
 /// original UI turns one into the other by replacing the first `preview` in the URL.
 #[derive(Debug, Clone)]
 pub struct Links {
     base: String,
     session: SessionId,
+    answers: Option<AnswerLinks>,
+}
+
+/// Makes the link by which whoever has it can answer one thing that is asked. It is made anew for each
+/// client and kept nowhere.
+#[derive(Clone)]
+pub struct AnswerLinks(Arc<Make>);
+
+/// What is asked, and the moment at which, Unix milliseconds.
+type Make = dyn Fn(&Ask, i64) -> Option<String> + Send + Sync;
+
+impl AnswerLinks {
+    /// Links as `make` makes them; the same arguments must always give the same link.
+    pub fn new(make: impl Fn(&Ask, i64) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// Where something that was asked at this moment, Unix milliseconds, can be answered.
+    #[must_use]
+    pub fn link(&self, ask: &Ask, at_ms: i64) -> Option<String> {
+        (self.0)(ask, at_ms)
+    }
+}
+
+impl fmt::Debug for AnswerLinks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnswerLinks")
+    }
 }
 
 impl Links {
     /// `base` is the origin the client reached us at, without a slash at its end.
     #[must_use]
     pub fn new(base: impl Into<String>, session: SessionId) -> Self {
-        Self { base: base.into(), session }
+        Self { base: base.into(), session, answers: None }
+    }
+
+    /// The same, which also lead to what is asked.
+    #[must_use]
+    pub fn with_answers(self, answers: AnswerLinks) -> Self {
+        Self { answers: Some(answers), ..self }
+    }
+
+    /// Where something that was asked at this moment can be answered without credentials, if anywhere.
+    #[must_use]
+    pub fn answer(&self, ask: &Ask, at_ms: i64) -> Option<String> {
+        self.answers.as_ref()?.link(ask, at_ms)
     }
 
     /// Shows the file in place.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::cursor::Cursor;
 use super::link::Links;
 use super::{Frame, Projection};
-use crate::entry::Entry;
+use crate::entry::{Entry, Event};
 use crate::file::ProductFile;
 use crate::id::FileName;
 use crate::preview::Preview;
@@ -51,6 +51,14 @@ pub fn file(links: &Links, file: &ProductFile) -> Value {
     value
 }
 
+/// Says where something that is asked can be answered without credentials, also in answers that are no
+/// stream.
+pub fn add_answer_link(ask: &mut Value, link: Option<String>) {
+    if let (Some(members), Some(link)) = (ask.as_object_mut(), link) {
+        members.insert("link".to_owned(), link.into());
+    }
+}
+
 /// Puts a file's URLs in the place of where its bytes lie.
 fn link(links: &Links, members: &mut Map<String, Value>) {
     let has_bytes = members.remove("object").is_some();
@@ -69,6 +77,12 @@ impl Projection for Native {
         self.linked(&mut value);
         if let Some(members) = value.as_object_mut() {
             members.extend(kept.into_iter().filter_map(|(name, kept)| Some((name.into(), kept?))));
+        }
+        if let Event::FeedbackAsked { asks, .. } = &entry.event {
+            let shown = value.get_mut("asks").and_then(Value::as_array_mut);
+            for (ask, shown) in asks.iter().zip(shown.into_iter().flatten()) {
+                add_answer_link(shown, self.links.answer(ask, entry.at_ms));
+            }
         }
         vec![Frame::Data { event: Some(entry.event.name()), data: value.to_string() }]
     }

@@ -60,6 +60,7 @@ pub(crate) fn answered(feedback: &str, answer: Answer) -> Answered {
         answer,
         comment: String::new(),
         digest: None,
+        via: None,
     }
 }
 

@@ -61,6 +61,7 @@ pub(super) async fn answer_in_chat<P: Ports>(
             answer: to(ask, &said, words.text),
             comment: String::new(),
             digest: Some(ask.digest.clone()),
+            via: None,
         };
         match answer(ports, key, answered).await {
             // Somebody else was first, or what came before ended it.

@@ -153,6 +153,7 @@ fn answered(id: &str, answer: Answer) -> Answered {
         answer,
         comment: String::new(),
         digest: None,
+        via: None,
     }
 }
 

@@ -286,6 +286,7 @@ async fn told(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: Saying) {
             answer: saying.answer.clone(),
             comment: String::new(),
             digest: saying.digest.clone(),
+            via: None,
         };
         crowd.heard(&saying, answer(ports, key, answered).await);
     }

@@ -28,6 +28,7 @@ impl Sim {
             answer: said,
             comment: String::new(),
             digest: Some(ask.digest.clone()),
+            via: None,
         };
         self.spawn(process, async move {
             // Whoever was late looks again.

@@ -10,6 +10,7 @@ use crate::feedback::{ASK_USER, About, Ask, Estimate, TopUp};
 use crate::id::{CallId, FileName, TaskId};
 use crate::settings::Language;
 use crate::tool::Risk;
+use crate::wire::native::add_answer_link;
 
 /// Characters of a call's arguments in the question that a chat shows.
 const MAX_SHOWN: usize = 300;
@@ -28,7 +29,7 @@ impl Translator {
         let mut events = Vec::with_capacity(asks.len() * 2);
         for ask in asks {
             self.asks.insert(ask.id.clone(), ask.clone());
-            let request = json!({
+            let mut request = json!({
                 "type": "human_feedback_required",
                 "feedbackId": ask.id,
                 "requestId": self.request,
@@ -48,6 +49,7 @@ impl Translator {
                 "timeout": ask.expires_at_ms.map_or(0, |until_ms| until_ms - entry.at_ms),
                 "agentType": self.agent_type(),
             });
+            add_answer_link(&mut request, self.links.answer(ask, entry.at_ms));
             let id = format!("{}.ask", ask.id);
             let lane = ask.task.clone();
             let event = self.event(&id, "human_feedback_request", entry.at_ms);

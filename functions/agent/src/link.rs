@@ -1,0 +1,240 @@
+//! Links by which people answer what runs ask, without credentials of their own.
+//!
+//! A link is made where an ask is shown, holds all that is needed to verify it, and is kept nowhere.
+//! It ends with what it is about, and after [`LinkSettings::ttl`] at the latest.
+
+pub(crate) mod form;
+pub(crate) mod page;
+mod token;
+mod words;
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::http::request::Parts;
+use djinn_core::feedback::Ask;
+use djinn_core::id::UserId;
+use djinn_core::wire::link::AnswerLinks;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::secret::Secrets;
+use djinn_runtime::settings::{BadSetting, milliseconds, number};
+
+use crate::stored::Stored;
+use crate::{Settings, origin};
+
+pub(crate) use token::has_form;
+pub use token::{BadLink, Grant, LinkKeys, MIN_KEY};
+
+const KEY: &str = "DJINN_LINK_KEY";
+const TTL: &str = "DJINN_LINK_TTL_S";
+const URL: &str = "DJINN_LINK_URL";
+
+const WEEK_S: u64 = 7 * 24 * 60 * 60;
+const YEAR_S: u64 = 366 * 24 * 60 * 60;
+
+/// Where people answer; a link's token follows.
+const PATH: &str = "/answer/";
+
+/// The links of a deployment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkSettings {
+    /// What they are signed with.
+    pub key: LinkKey,
+    /// The longest that one counts.
+    pub ttl: Duration,
+    /// The origin and path that they begin with, where it is not the one that other links do.
+    pub url: Option<String>,
+}
+
+/// Where the keys are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkKey {
+    /// In the setting itself.
+    Given(LinkKeys),
+    /// In the secret of this name.
+    Secret(String),
+}
+
+impl LinkSettings {
+    /// Reads `DJINN_LINK_KEY`, `DJINN_LINK_TTL_S` (60 to a year, a week unless given) and
+    /// `DJINN_LINK_URL`. Without a key there are no links.
+    ///
+    /// # Errors
+    /// [`BadSetting`] names the variable, and never repeats a key.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, BadSetting> {
+        let ttl = Duration::from_secs(number(var, TTL, 60..=YEAR_S)?.unwrap_or(WEEK_S));
+        let url = var(URL).filter(|url| !url.trim().is_empty());
+        let url = url.map(|url| url.trim().trim_end_matches('/').to_owned());
+        if let Some(url) = url.as_ref().filter(|url| !url.starts_with("http")) {
+            return Err(BadSetting::new(URL, "a URL that starts with https:// or http://", url));
+        }
+        let Some(text) = var(KEY).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+        let key = match text.trim().strip_prefix("secret:").map(str::trim) {
+            Some("") => Err("secret:".to_owned()),
+            Some(name) => Ok(LinkKey::Secret(name.to_owned())),
+            None => LinkKeys::read(&text).map(LinkKey::Given),
+        };
+        let wanted = "keys of at least 32 bytes with commas between them, or secret:NAME of a secret that holds them";
+        let key = key.map_err(|found| BadSetting::new(KEY, wanted, found))?;
+        Ok(Some(Self { key, ttl, url }))
+    }
+}
+
+/// What makes and verifies a deployment's links.
+pub(crate) struct Links {
+    source: Source,
+    ttl_ms: i64,
+    url: Option<String>,
+}
+
+enum Source {
+    Given(Arc<LinkKeys>),
+    Stored(Box<dyn StoredKeys>),
+}
+
+/// Keys in a store, whatever its kind.
+trait StoredKeys: Send + Sync {
+    fn keys(&self, now_ms: i64) -> KeysFuture<'_>;
+}
+
+type KeysFuture<'a> = Pin<Box<dyn Future<Output = Option<Arc<LinkKeys>>> + Send + 'a>>;
+
+impl<S: Secrets> StoredKeys for Stored<S, LinkKeys> {
+    fn keys(&self, now_ms: i64) -> KeysFuture<'_> {
+        Box::pin(self.get(now_ms))
+    }
+}
+
+impl Links {
+    pub(crate) fn new<S: Secrets + 'static>(settings: &LinkSettings, secrets: S) -> Self {
+        let source = match &settings.key {
+            LinkKey::Given(keys) => Source::Given(Arc::new(keys.clone())),
+            LinkKey::Secret(name) => {
+                Source::Stored(Box::new(Stored::new(name, secrets, LinkKeys::read)))
+            }
+        };
+        Self { source, ttl_ms: milliseconds(settings.ttl), url: settings.url.clone() }
+    }
+
+    /// The links of the deployment that a request came to, if it has any.
+    pub(crate) fn of(parts: &Parts) -> Option<Arc<Self>> {
+        parts.extensions.get::<Arc<Self>>().cloned()
+    }
+
+    /// The keys; `None` while they cannot be read.
+    pub(crate) async fn keys(&self, now_ms: i64) -> Option<Arc<LinkKeys>> {
+        match &self.source {
+            Source::Given(keys) => Some(Arc::clone(keys)),
+            Source::Stored(stored) => stored.keys(now_ms).await,
+        }
+    }
+
+    /// What makes the links of a run for a client that asked with this request; they have none while
+    /// the keys are not read. A run that is new asks nothing at once, and does not wait for them.
+    pub(crate) async fn maker(
+        self: Arc<Self>,
+        parts: &Parts,
+        settings: &Settings,
+        run: &RunKey,
+        user: UserId,
+        now: Moment,
+    ) -> AnswerLinks {
+        let base = self.url.clone().unwrap_or_else(|| origin::of(parts, settings));
+        let (run, ttl_ms) = (run.clone(), self.ttl_ms);
+        let keys = Arc::new(OnceLock::new());
+        let (known, is_stored) = (Arc::clone(&keys), matches!(self.source, Source::Stored(_)));
+        let reading = async move {
+            if let Some(read) = self.keys(now.ms).await {
+                let _ = known.set(read);
+            }
+        };
+        if now.is_new && is_stored {
+            drop(tokio::spawn(reading));
+        } else {
+            reading.await;
+        }
+        AnswerLinks::new(move |ask, at_ms| {
+            let token = keys.get()?.sign(&grant(ask, &run, &user, at_ms.saturating_add(ttl_ms)))?;
+            Some(format!("{base}{PATH}{token}"))
+        })
+    }
+}
+
+/// When a client comes, and whether its run begins with that.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) ms: i64,
+    pub(crate) is_new: bool,
+}
+
+fn grant(ask: &Ask, run: &RunKey, user: &UserId, latest_ms: i64) -> Grant {
+    Grant {
+        tenant: run.tenant.clone(),
+        user: user.clone(),
+        run: run.run.clone(),
+        feedback: ask.id.clone(),
+        digest: ask.digest.clone(),
+        expires_at_ms: ask.expires_at_ms.map_or(latest_ms, |until_ms| until_ms.min(latest_ms)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_runtime::port::secret::{Secret, SecretError};
+
+    fn read(vars: &[(&str, &str)]) -> Result<Option<LinkSettings>, String> {
+        let var = |name: &str| {
+            let found = vars.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        LinkSettings::from_vars(&var).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn without_a_key_there_are_no_links_and_a_bad_one_is_not_repeated() {
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(read(&[(KEY, " "), (TTL, "60")]), Ok(None));
+        let key = "k".repeat(MIN_KEY);
+        let settings = read(&[(KEY, &key), (URL, "https://a.example/live/")]).unwrap().unwrap();
+        assert_eq!(settings.ttl, Duration::from_secs(604_800));
+        assert_eq!(settings.url.as_deref(), Some("https://a.example/live"));
+        assert!(!format!("{settings:?}").contains(&key), "{settings:?}");
+        let stored = read(&[(KEY, "secret:djinn/links"), (TTL, "31622400")]).unwrap().unwrap();
+        assert_eq!(stored.key, LinkKey::Secret("djinn/links".to_owned()));
+        assert_eq!(stored.ttl, Duration::from_secs(YEAR_S));
+        let short = "0123456789abcdef";
+        for (vars, part) in [
+            (&[(KEY, short)][..], "DJINN_LINK_KEY must be keys of at least 32 bytes"),
+            (&[(KEY, "secret: ")], "got `secret:`"),
+            (&[(TTL, "59")], "DJINN_LINK_TTL_S must be a whole number from 60 to 31622400"),
+            (&[(TTL, "31622401")], "DJINN_LINK_TTL_S must be"),
+            (&[(URL, "answers.example.org")], "DJINN_LINK_URL must be a URL"),
+        ] {
+            let problem = read(vars).unwrap_err();
+            assert!(problem.contains(part) && !problem.contains(short), "{problem}");
+        }
+    }
+
+    /// Two keys in a secret, or none that can be read.
+    struct Store(bool);
+
+    impl Secrets for Store {
+        async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
+            assert_eq!(name, "djinn/links");
+            match self.0 {
+                true => Ok(Secret::new(&format!("{}, {}", "n".repeat(MIN_KEY), "o".repeat(40)))),
+                false => Err(SecretError::Missing("there is no secret `djinn/links`".to_owned())),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn keys_may_be_in_a_secret() {
+        let settings = read(&[(KEY, "secret:djinn/links")]).unwrap().unwrap();
+        let keys = Links::new(&settings, Store(true)).keys(1).await.unwrap();
+        assert_eq!(*keys, LinkKeys::read(&["n".repeat(32), "o".repeat(40)].join(",")).unwrap());
+        assert_eq!(Links::new(&settings, Store(false)).keys(1).await, None);
+    }
+}

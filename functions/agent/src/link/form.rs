@@ -1,0 +1,203 @@
+//! The form of a link's page, as a browser sends it.
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::feedback::{About, Answer};
+use serde_json::{Map, Value};
+
+use crate::fields::bytes_up_to;
+use crate::json;
+use crate::route::MAX_COMMENT;
+
+/// Bytes of a form: arguments as long as the page shows them, each letter of them encoded, and words.
+const MAX_FORM: usize = 512 * 1024;
+
+/// What somebody filled in.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Form {
+    /// The button: `confirm`, `skip`, `stop`, `say`, `modify`.
+    button: String,
+    /// What they wrote.
+    pub(super) words: String,
+    /// What is to be in the place of what is asked about: arguments as JSON, or a text.
+    pub(super) instead: Option<String>,
+}
+
+impl Form {
+    /// Reads a body of at most [`MAX_FORM`] bytes that says that it is a form.
+    pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Self, Failure> {
+        let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(is_form) {
+            let sentence = "send the form, with `Content-Type: application/x-www-form-urlencoded`";
+            return Err(Failure::new(ErrorCode::UnsupportedBody, sentence));
+        }
+        let body = bytes_up_to(headers, body, MAX_FORM).await.map_err(|refusal| refusal.failure)?;
+        Self::of(&body)
+    }
+
+    fn of(body: &[u8]) -> Result<Self, Failure> {
+        let (mut button, mut words, mut instead) = (None, None, None);
+        for (name, value) in form_urlencoded::parse(body) {
+            let place = match &*name {
+                "answer" => &mut button,
+                "words" => &mut words,
+                "instead" => &mut instead,
+                _ => continue,
+            };
+            // Browsers end lines as HTTP does.
+            if place.replace(value.replace("\r\n", "\n")).is_some() {
+                return Err(bad(format!("`{name}` is there twice")));
+            }
+        }
+        let button = button.unwrap_or_default();
+        Ok(Self { button, words: words.unwrap_or_default(), instead })
+    }
+
+    /// The answer to this, and a comment that goes with it.
+    pub(crate) fn answer(&self, about: &About) -> Result<(Answer, String), Failure> {
+        let read = |words: &str, arguments| {
+            Answer::read(words, arguments).map_err(|(code, problem)| Failure::new(code, problem))
+        };
+        let answer = match self.button.as_str() {
+            "say" if self.words.trim().is_empty() => {
+                return Err(bad("`words` is empty".to_owned()));
+            }
+            "say" => return Ok((read(&self.words, None)?, String::new())),
+            "modify" => read("modify", Some(self.parameters(about)?))?,
+            "confirm" | "skip" | "stop" => read(&self.button, None)?,
+            _ => {
+                let problem = "`answer` must be confirm, skip, stop, say or modify";
+                return Err(bad(problem.to_owned()));
+            }
+        };
+        let comment = self.words.trim();
+        if comment.len() > MAX_COMMENT {
+            return Err(bad(format!("`words` beside an answer have at most {MAX_COMMENT} bytes")));
+        }
+        Ok((answer, comment.to_owned()))
+    }
+
+    fn parameters(&self, about: &About) -> Result<Map<String, Value>, Failure> {
+        let text = self.instead.as_deref().unwrap_or_default();
+        if let Some(name) = text_of(about) {
+            return Ok(Map::from_iter([(name.to_owned(), text.into())]));
+        }
+        let parameters = json::read(text.as_bytes())
+            .map_err(|error| bad(format!("the arguments are not valid JSON: {error}")))?;
+        let Value::Object(parameters) = parameters else {
+            return Err(bad("the arguments must be a JSON object".to_owned()));
+        };
+        Ok(parameters)
+    }
+}
+
+/// The one parameter of what is changed as a text; `None` for what is changed as JSON, if at all.
+pub(super) fn text_of(about: &About) -> Option<&'static str> {
+    match about {
+        About::Step { .. } => Some("details"),
+        About::Result { .. } => Some("text"),
+        About::Call { .. }
+        | About::CallInterrupted { .. }
+        | About::ModelInterrupted { .. }
+        | About::Budget { .. } => None,
+    }
+}
+
+fn bad(problem: String) -> Failure {
+    Failure::new(ErrorCode::InvalidField, problem)
+}
+
+/// Whether a media type is that of a form in UTF-8.
+fn is_form(media_type: &str) -> bool {
+    let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
+    let is_utf8 = |parameter: String| match parameter.strip_prefix("charset=") {
+        Some(charset) => matches!(charset.trim_matches('"'), "utf-8" | "utf8"),
+        None => true,
+    };
+    parts.next().as_deref() == Some("application/x-www-form-urlencoded") && parts.all(is_utf8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::id::CallId;
+    use djinn_core::plan::StepId;
+    use serde_json::json;
+
+    fn filled(body: &str) -> Result<(Answer, String), String> {
+        let call = About::Call {
+            call: CallId::new("t1.c1").unwrap(),
+            tool: "file_tool".to_owned(),
+            arguments: Map::new(),
+        };
+        answered(body, &call)
+    }
+
+    fn answered(body: &str, about: &About) -> Result<(Answer, String), String> {
+        let form = Form::of(body.as_bytes()).and_then(|form| form.answer(about));
+        form.map_err(|failure| failure.detail)
+    }
+
+    #[test]
+    fn a_button_says_what_the_rest_is_good_for() {
+        let arguments = json!({"a": 1}).as_object().unwrap().clone();
+        for (body, answer, comment) in [
+            ("answer=confirm&words=&instead=%7B%7D", Answer::Confirm, ""),
+            ("answer=skip&words=Not+today.%0D%0A", Answer::Skip, "Not today."),
+            ("words=x&answer=stop&more=1", Answer::Stop, "x"),
+            ("answer=modify&instead=%7B%22a%22%3A+1%7D", Answer::Modify { arguments }, ""),
+            ("answer=say&words=a%0D%0Ab%2B%E9%87%91", Answer::Say { words: "a\nb+金".into() }, ""),
+            // As in a chat.
+            ("answer=say&words=Skip", Answer::Skip, ""),
+        ] {
+            assert_eq!(filled(body), Ok((answer, comment.to_owned())), "{body}");
+        }
+    }
+
+    #[test]
+    fn steps_and_results_are_changed_as_texts() {
+        let (step, details) = (StepId(1), "look".to_owned());
+        let result =
+            About::Result { step, details: details.clone(), text: String::new(), files: vec![] };
+        for (about, name) in [(About::Step { step, details }, "details"), (result, "text")] {
+            let arguments = json!({name: "{\n"}).as_object().unwrap().clone();
+            let given = answered("answer=modify&instead=%7B%0D%0A", &about);
+            assert_eq!(given, Ok((Answer::Modify { arguments }, String::new())));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let long = format!("answer=skip&words={}", "x".repeat(MAX_COMMENT + 1));
+        for (body, part) in [
+            ("", "`answer` must be"),
+            ("answer=", "`answer` must be"),
+            ("answer=yes", "`answer` must be"),
+            ("answer=confirm&answer=skip", "`answer` is there twice"),
+            ("answer=say&words=%20", "`words` is empty"),
+            ("answer=modify", "are not valid JSON"),
+            ("answer=modify&instead=%7B%22a%22%3A1%2C%22a%22%3A2%7D", "are not valid JSON"),
+            ("answer=modify&instead=%5B%5D", "must be a JSON object"),
+            (&long, "at most 4096 bytes"),
+        ] {
+            let problem = filled(body).unwrap_err();
+            assert!(problem.contains(part), "{body}: {problem}");
+        }
+    }
+
+    #[test]
+    fn a_form_has_one_media_type() {
+        for good in [
+            "application/x-www-form-urlencoded",
+            "Application/X-WWW-Form-Urlencoded; charset=UTF-8",
+        ] {
+            assert!(is_form(good), "{good}");
+        }
+        let latin = "application/x-www-form-urlencoded; charset=latin1";
+        for bad in ["", "application/json", "multipart/form-data", "text/plain", latin] {
+            assert!(!is_form(bad), "{bad}");
+        }
+    }
+}

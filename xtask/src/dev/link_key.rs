@@ -1,0 +1,63 @@
+//! What a laptop's links are signed with: chance, kept beside all else, so that a link that was handed out
+//! counts after a restart.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use djinn_core::id::hex;
+
+/// The variable that the key goes into, unless the environment has one.
+pub(super) const NAME: &str = "DJINN_LINK_KEY";
+
+const BYTES: usize = 32;
+
+/// The key of the system over `home`, made when there is none.
+pub(super) fn of(home: &Path) -> Result<String> {
+    let file = home.join("link-key");
+    let at = || format!("{} cannot be used", file.display());
+    std::fs::create_dir_all(home).with_context(at)?;
+    let mut new = OpenOptions::new();
+    new.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut new, 0o600);
+    match new.open(&file) {
+        Ok(mut made) => {
+            let mut chance = [0; BYTES];
+            getrandom::fill(&mut chance).context("the operating system gives no chance")?;
+            let key = hex(&chance);
+            made.write_all(key.as_bytes()).with_context(at)?;
+            Ok(key)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let key = std::fs::read_to_string(&file).with_context(at)?;
+            match key.len() == BYTES * 2 {
+                true => Ok(key),
+                // Whoever made it died in between.
+                false => {
+                    std::fs::remove_file(&file).with_context(at)?;
+                    of(home)
+                }
+            }
+        }
+        Err(error) => Err(error).with_context(at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_keeps_its_key_and_no_other_has_it() {
+        let (home, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let key = of(home.path()).unwrap();
+        assert_eq!(key.len(), BYTES * 2);
+        assert_eq!(of(home.path()).unwrap(), key);
+        assert_ne!(of(other.path()).unwrap(), key);
+        std::fs::write(home.path().join("link-key"), "").unwrap();
+        let again = of(home.path()).unwrap();
+        assert!(again.len() == BYTES * 2 && again != key);
+    }
+}
