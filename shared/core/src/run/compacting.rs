@@ -32,6 +32,8 @@ pub(super) struct Compacting {
     /// Calls in a row that came to nothing.
     failed: u32,
     open: Option<Open>,
+    /// The newest message before which there was such a call: there is one before each at most.
+    before: Option<MessageId>,
 }
 
 /// A call that sums up.
@@ -49,7 +51,7 @@ impl Compacting {
         let own = asked.question.len() + asked.base_prompt.len();
         let earlier = asked.earlier.as_ref().map_or(0, |earlier| earlier.text.len());
         let tokens = asked.history_tokens + before + estimated(own + earlier);
-        Self { tokens, limit: None, failed: 0, open: None }
+        Self { tokens, limit: None, failed: 0, open: None, before: None }
     }
 
     /// The call, while it is owed.
@@ -124,6 +126,9 @@ impl Run {
             Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
         };
         let Some(Effect::CallModel(next)) = due.into_iter().next() else { return };
+        if self.compacting.before.as_ref() == Some(&next.message) {
+            return;
+        }
         let settings = &self.asked.settings.context;
         let Compacting { tokens, limit, failed, .. } = self.compacting;
         let limit = limit.or_else(|| settings.windows.get(&next.role).copied());
@@ -137,6 +142,7 @@ impl Run {
         if gain > 0 && (gain >= limit / WORTH_AN || tokens > limit) {
             let (message, attempts) = (next.message.compaction(), Attempts::default());
             self.compacting.open = Some(Open { message, attempts, part });
+            self.compacting.before = Some(next.message);
         }
     }
 
@@ -163,11 +169,10 @@ impl Run {
         let exchanges = u32::try_from(part.exchanges).unwrap_or(u32::MAX);
         let gain = tokens_in(&self.seen().conversation, part);
         self.conversation.compact(part, &reply.text);
-        let Compacting { tokens, limit, .. } = self.compacting;
-        let tokens = tokens
-            .saturating_sub(gain)
-            .saturating_add(estimated(self.urls.compress(&reply.text).len()));
-        self.compacting = Compacting { tokens, limit, failed: 0, open: None };
+        let room = self.compacting.tokens.saturating_sub(gain);
+        let notes = estimated(self.urls.compress(&reply.text).len());
+        self.compacting.tokens = room.saturating_add(notes);
+        (self.compacting.failed, self.compacting.open) = (0, None);
         let (id, usage) = (message.to_string(), reply.usage);
         vec![(id, Event::ContextCompacted { message, exchanges, turns, usage })]
     }

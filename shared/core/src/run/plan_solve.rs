@@ -191,8 +191,11 @@ impl PlanSolve {
         let mut finished = false;
         let observed = self.planner.replied(replied, settings, |call| {
             // A plan that people are shown first is carried out when they have answered.
-            let first = shown_first && call.tool == PLANNING_TOOL;
-            if first { None } else { planned(call, &mut plan, max_steps, &mut finished) }
+            if shown_first && makes_plan(call, max_steps) {
+                None
+            } else {
+                planned(call, &mut plan, max_steps, &mut finished)
+            }
         });
         self.went_on(observed, plan, finished, replied.message.as_str(), settings)
     }
@@ -344,6 +347,12 @@ impl PlanSolve {
         let (id, words) = (TaskId::of(step.0, *attempts), words.to_owned());
         Task { id, step, words, before, stage: Stage::Waiting }
     }
+}
+
+/// Whether a call makes a run's first plan.
+fn makes_plan(call: &Call, max_steps: usize) -> bool {
+    let mut plan = None;
+    planned(call, &mut plan, max_steps, &mut false).is_some() && plan.is_some()
 }
 
 /// Carries a call of the planning tool out; `None` for a call of another tool.

@@ -90,7 +90,11 @@ impl Run {
         match (&self.phase, self.used_up()) {
             (Phase::Reacting(_), Some(failure)) => self.ran_out(failure, at_ms),
             (Phase::PlanSolving(_), _) => self.go_on(Observed::default(), Then::GoOn, at_ms),
-            (Phase::Reacting(_), None) | (Phase::Summarizing(_) | Phase::Ended(_), _) => Vec::new(),
+            (Phase::Reacting(_), None) => {
+                self.compact_if_due();
+                Vec::new()
+            }
+            (Phase::Summarizing(_) | Phase::Ended(_), _) => Vec::new(),
         }
     }
 }

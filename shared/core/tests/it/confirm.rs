@@ -146,3 +146,19 @@ fn a_changed_step_or_result_is_one_text() {
     }
     assert_eq!(step.parameters(), Some(one("details", "a")));
 }
+
+#[test]
+fn only_what_makes_a_plan_is_shown_as_one() {
+    for (command, shown) in [
+        ("create a; b", true),
+        ("create a<2; b<1", false),
+        ("finish", false),
+        ("mark 1 completed", false),
+    ] {
+        let mut asked = story::asked_to_plan("why?");
+        asked.settings.feedback.confirm_plan = true;
+        let (mut run, _) = Run::start(asked, 0);
+        run.next(&input(&format!("plans t1 {command}")), 0).unwrap();
+        assert_eq!(run.asks().count(), usize::from(shown), "{command}");
+    }
+}
