@@ -221,7 +221,7 @@ impl<P: Ports> Driver<P> {
             },
         };
         self.account.leave(&self.ports).await;
-        self.samples.keep(&self.ports, &self.key.tenant).await;
+        Box::pin(self.samples.keep(&self.ports, &self.key.tenant)).await;
         end
     }
 

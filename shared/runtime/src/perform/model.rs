@@ -273,7 +273,9 @@ impl<P: Ports> Call<P> {
     async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
         if self.run.asked().settings.feedback.enabled {
-            estimate(&self.ports, &self.key.tenant, &mut offered, &reply.calls).await;
+            // In a box, since most runs have no need of the room.
+            let (tenant, calls) = (&self.key.tenant, reply.calls.as_slice());
+            Box::pin(estimate(&self.ports, tenant, &mut offered, calls)).await;
         }
         let message = self.call.message.clone();
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
