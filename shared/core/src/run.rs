@@ -157,8 +157,8 @@ impl Run {
         let stops = self.to_stop.iter().cloned().map(Delivery::Stop).map(Effect::Deliver);
         let mut due: Vec<Effect> = stops.collect();
         match (&self.phase, self.compacting.due()) {
-            // The alarm brings the run back until its tasks have been told.
-            (Phase::Ended(_), _) if !due.is_empty() => {}
+            // The alarm brings the run back until its tasks have been told and its plan is kept.
+            (Phase::Ended(_), _) if !due.is_empty() || self.plan_file.due().is_some() => {}
             (Phase::Ended(ended), _) => {
                 due.extend(ended.undelivered.iter().cloned().map(Effect::Deliver));
             }
