@@ -27,7 +27,7 @@ const SURPRISES: usize = 3;
 const WAITS: u32 = 16;
 
 /// Bytes of text that count as one token where nobody has counted.
-const BYTES_OF_A_TOKEN: u64 = 3;
+pub(crate) const BYTES_OF_A_TOKEN: u64 = 3;
 
 /// Longest that leaving waits for the store: a hold that stays counts as spent.
 const LEAVING: RetryPolicy = RetryPolicy { attempts: 2, ..RetryPolicy::STORE };

@@ -11,11 +11,9 @@ use djinn_core::input::{AskedCall, Input};
 use djinn_core::run::Run;
 use djinn_core::tool::{OfferedTool, Outcome};
 
+use crate::account::BYTES_OF_A_TOKEN;
 use crate::port::Ports;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
-
-/// Bytes of text that count as one token.
-const BYTES_OF_A_TOKEN: u64 = 3;
 
 /// What the calls of one driver came to, by tool.
 #[derive(Debug, Default)]
