@@ -1,6 +1,7 @@
 //! The layout's rules (ARCHITECTURE.md). Each module holds one, and shows that it can be broken.
 
 mod arrow;
+mod clock;
 mod prompt;
 mod purity;
 mod size;

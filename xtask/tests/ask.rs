@@ -22,9 +22,6 @@ use serde_json::Value;
 /// How many processes are killed, at moments spread over the time that one takes.
 const KILLS: u32 = 10;
 
-/// The longest that the second process takes. Nothing waits for the lease of a process that is gone.
-const AGAIN_WITHIN: Duration = Duration::from_secs(25);
-
 #[test]
 #[ignore = "takes half a minute: cargo verify --only kills"]
 fn a_killed_ask_goes_on_with_its_run_and_ends_the_same() {
@@ -73,11 +70,8 @@ fn killed(moment: Duration, whole: &Left) {
     thread::sleep(moment);
     first.kill().unwrap();
     first.wait().unwrap();
-    let began = Instant::now();
     let shown = asked(home.path());
-    let again = began.elapsed();
-    println!("killed after {moment:.1?}, {again:.1?} to the end");
-    assert!(again < AGAIN_WITHIN, "killed after {moment:?}, it took {again:?}\n{shown}");
+    println!("killed after {moment:.1?}");
     Left::of(home.path()).is_the_same(whole, &format!("killed after {moment:?}\n{shown}"));
 }
 

@@ -15,10 +15,16 @@ pub(super) enum Word {
 
 /// Every word outside tests, and the line it stands in.
 pub(super) fn words(source: &Source) -> Vec<(Word, usize)> {
+    let mut found = all_words(source);
+    found.retain(|(_, line)| !source.is_test(*line));
+    found
+}
+
+/// Every word, and the line it stands in.
+pub(super) fn all_words(source: &Source) -> Vec<(Word, usize)> {
     let stream: TokenStream = source.text.parse().unwrap_or_default();
     let mut found = Vec::new();
     collect(stream, &mut found);
-    found.retain(|(_, line)| !source.is_test(*line));
     found
 }
 

