@@ -1,12 +1,21 @@
 //! Words and phrases that a deployment neither takes in nor gives out.
 //!
-//! A phrase is found whatever its case, in full-width letters too, with any white space between its
-//! words and with invisible characters in it. It is found as whole words: `ass` is not in `class`. A
-//! `*` at its beginning or its end lets it be the rest of a longer word. Scripts without spaces
-//! between words have no such bounds.
+//! A phrase is found whatever its case and form ([`fold`](mod@crate::fold)), with any white space between
+//! its words and with invisible characters in it. It is found as whole words: `ass` is not in `class`. A
+//! `*` at its beginning or its end lets it be the rest of a longer word. Scripts without spaces between
+//! words have no such bounds, and a space after one of their characters says nothing.
+//!
+//! All phrases are looked for at once (Aho and Corasick, 1975), so that a text costs its length alone.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::Arc;
+
+use aho_corasick::automaton::{Automaton as _, StateID};
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, MatchKind};
+
+use crate::fold::{fold, is_mark};
 
 /// Phrases of a list.
 pub const MAX_PHRASES: usize = 500;
@@ -15,15 +24,23 @@ pub const MAX_PHRASES: usize = 500;
 pub const MAX_PHRASE: usize = 100;
 
 /// The phrases that are denied. Clones share them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DenyList(Arc<[Phrase]>);
+#[derive(Clone, Default)]
+pub struct DenyList(Option<Arc<Matcher>>);
 
-#[derive(Debug, PartialEq, Eq)]
+/// Every phrase in one automaton over the bytes of folded characters.
+struct Matcher {
+    phrases: Vec<Phrase>,
+    automaton: NFA,
+    start: StateID,
+    /// How many characters of a phrase have been matched in each state.
+    depths: HashMap<StateID, usize>,
+    /// Characters of the longest phrase.
+    longest: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Phrase {
     characters: Vec<char>,
-    /// For each length that has been matched, the next shorter one that may be as well (Knuth, Morris
-    /// and Pratt).
-    shorter: Vec<usize>,
     begins_word: bool,
     ends_word: bool,
 }
@@ -52,13 +69,17 @@ impl DenyList {
             |(nth, text): (usize, &S)| Phrase::read(text.as_ref()).ok_or(BadList::Phrase(nth + 1));
         let phrases: Result<Vec<Phrase>, BadList> =
             phrases.iter().enumerate().map(phrase).collect();
-        Ok(Self(phrases?.into()))
+        let phrases = phrases?;
+        if phrases.is_empty() {
+            return Ok(Self::default());
+        }
+        Matcher::new(phrases).map(|matcher| Self(Some(Arc::new(matcher)))).ok_or(BadList::TooMany)
     }
 
     /// Whether nothing is denied.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 
     /// Whether a phrase is in a text.
@@ -69,6 +90,72 @@ impl DenyList {
         gate.finish();
         gate.is_shut()
     }
+
+    fn phrases(&self) -> &[Phrase] {
+        self.0.as_ref().map_or(&[], |matcher| &matcher.phrases)
+    }
+}
+
+impl PartialEq for DenyList {
+    fn eq(&self, other: &Self) -> bool {
+        self.phrases() == other.phrases()
+    }
+}
+
+impl Eq for DenyList {}
+
+impl fmt::Debug for DenyList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DenyList({} phrases)", self.phrases().len())
+    }
+}
+
+impl Matcher {
+    /// `None` if the automaton would be larger than any list is.
+    fn new(phrases: Vec<Phrase>) -> Option<Self> {
+        let texts = phrases.iter().map(|phrase| phrase.characters.iter().collect::<String>());
+        let automaton =
+            NFA::builder().match_kind(MatchKind::Standard).prefilter(false).build(texts).ok()?;
+        let start = automaton.start_state(Anchored::No).ok()?;
+        let longest = phrases.iter().map(|phrase| phrase.characters.len()).max()?;
+        let mut matcher = Self { phrases, automaton, start, depths: HashMap::new(), longest };
+        matcher.depths = matcher.measure_depths();
+        Some(matcher)
+    }
+
+    fn measure_depths(&self) -> HashMap<StateID, usize> {
+        let mut depths = HashMap::new();
+        for phrase in &self.phrases {
+            let mut state = self.start;
+            for (nth, character) in phrase.characters.iter().enumerate() {
+                state = self.next_state(state, *character);
+                depths.insert(state, nth + 1);
+            }
+        }
+        depths
+    }
+
+    fn next_state(&self, state: StateID, character: char) -> StateID {
+        let mut bytes = [0; 4];
+        let step = |state, byte| self.automaton.next_state(Anchored::No, state, byte);
+        character.encode_utf8(&mut bytes).bytes().fold(state, step)
+    }
+
+    /// How many of the newest characters may be the beginning of a phrase, or are one.
+    fn depth(&self, state: StateID) -> usize {
+        self.depths.get(&state).copied().unwrap_or_default()
+    }
+
+    /// The phrases that end in this state.
+    fn matches(&self, state: StateID) -> impl Iterator<Item = &Phrase> {
+        let count = match self.automaton.is_match(state) {
+            true => self.automaton.match_len(state),
+            false => 0,
+        };
+        (0..count).filter_map(move |nth| {
+            self.phrases.get(self.automaton.match_pattern(state, nth).as_usize())
+        })
+    }
 }
 
 impl Phrase {
@@ -76,32 +163,19 @@ impl Phrase {
         let text = text.trim();
         let (begins_word, text) = bound(text, text.strip_prefix('*'));
         let (ends_word, text) = bound(text, text.strip_suffix('*'));
+        let text = text.trim();
         let mut characters = Vec::new();
-        for character in text.trim().chars().flat_map(folded) {
-            if character != ' ' || characters.last() != Some(&' ') {
+        for character in text.chars().flat_map(fold) {
+            if character != ' ' || !swallows_space(characters.last()) {
                 characters.push(character);
             }
         }
         let (first, last) = (*characters.first()?, *characters.last()?);
-        (characters.len() <= MAX_PHRASE).then(|| Self {
-            shorter: shorter(&characters),
+        (text.chars().count() <= MAX_PHRASE).then(|| Self {
             begins_word: begins_word && is_word(first),
             ends_word: ends_word && is_word(last),
             characters,
         })
-    }
-
-    /// How much of it is matched after this character, if `matched` was before.
-    fn after(&self, mut matched: usize, character: char) -> usize {
-        loop {
-            if self.characters.get(matched) == Some(&character) {
-                return matched + 1;
-            }
-            match matched.checked_sub(1).and_then(|last| self.shorter.get(last)) {
-                Some(shorter) => matched = *shorter,
-                None => return 0,
-            }
-        }
     }
 }
 
@@ -109,40 +183,23 @@ fn bound<'a>(text: &'a str, lifted: Option<&'a str>) -> (bool, &'a str) {
     (lifted.is_none(), lifted.unwrap_or(text))
 }
 
-fn shorter(characters: &[char]) -> Vec<usize> {
-    let mut shorter = vec![0; characters.len().min(1)];
-    let mut matched = 0;
-    for character in characters.iter().skip(1) {
-        while matched > 0 && characters.get(matched) != Some(character) {
-            matched = shorter.get(matched - 1).copied().unwrap_or_default();
-        }
-        matched += usize::from(characters.get(matched) == Some(character));
-        shorter.push(matched);
-    }
-    shorter
-}
-
-/// A character as it is compared: none for those that cannot be seen.
-fn folded(character: char) -> impl Iterator<Item = char> {
-    let character = match character {
-        '\u{ff01}'..='\u{ff5e}' => {
-            char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character)
-        }
-        other if other.is_whitespace() => ' ',
-        other => other,
-    };
-    let is_seen = !matches!(character,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
-        | '\u{feff}');
-    is_seen.then(|| character.to_lowercase()).into_iter().flatten()
+/// Whether a space behind this character says nothing: it follows another one, or stands where a script
+/// has none.
+fn swallows_space(before: Option<&char>) -> bool {
+    before.is_some_and(|before| *before == ' ' || is_unbounded(*before))
 }
 
 /// Whether a character is part of a word that has bounds.
 fn is_word(character: char) -> bool {
-    let is_unbounded = matches!(character,
+    (character.is_alphanumeric() || is_mark(character)) && !is_unbounded(character)
+}
+
+/// Whether a character is of a script without spaces between words: Thai and Lao, Hangul, Chinese and
+/// Japanese.
+fn is_unbounded(character: char) -> bool {
+    matches!(character,
         '\u{e00}'..='\u{eff}' | '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
-    character.is_alphanumeric() && !is_unbounded
+        | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Lets a text through piece by piece, and nothing of a denied phrase: what may be the beginning of
@@ -150,9 +207,10 @@ fn is_word(character: char) -> bool {
 #[derive(Debug, Clone)]
 pub struct Gate {
     list: DenyList,
-    /// How much of each phrase the text ends in, and whether that is a whole phrase that only a word
-    /// going on could excuse.
-    matched: Vec<(usize, bool)>,
+    /// How much of which phrases the text ends in.
+    state: Option<StateID>,
+    /// Whether it ends in a whole phrase that only a word going on could excuse.
+    ends_in_phrase: bool,
     /// The newest characters as they are compared, with where they begin in the text.
     newest: VecDeque<(char, usize)>,
     held: String,
@@ -164,9 +222,16 @@ impl Gate {
     /// A gate before the first character.
     #[must_use]
     pub fn new(list: DenyList) -> Self {
-        let matched = vec![(0, false); list.0.len()];
-        let newest = VecDeque::new();
-        Self { list, matched, newest, held: String::new(), passed: 0, is_shut: false }
+        let state = list.0.as_ref().map(|matcher| matcher.start);
+        Self {
+            list,
+            state,
+            ends_in_phrase: false,
+            newest: VecDeque::new(),
+            held: String::new(),
+            passed: 0,
+            is_shut: false,
+        }
     }
 
     /// Whether a denied phrase was found.
@@ -180,21 +245,19 @@ impl Gate {
         if self.is_shut {
             return String::new();
         }
-        if self.list.is_empty() {
-            return piece.to_owned();
-        }
+        let Some(matcher) = self.list.0.clone() else { return piece.to_owned() };
         let start = self.passed + self.held.len();
         self.held.push_str(piece);
         for (at, character) in piece.char_indices() {
-            for folded in folded(character) {
-                self.take(folded, start + at);
+            for folded in fold(character) {
+                self.take(&matcher, folded, start + at);
             }
             if self.is_shut {
                 self.held.clear();
                 return String::new();
             }
         }
-        let open = self.matched.iter().map(|(matched, _)| *matched).max().unwrap_or_default();
+        let open = self.state.map_or(0, |state| matcher.depth(state));
         let first = self.newest.len().checked_sub(open).and_then(|nth| self.newest.get(nth));
         let until = first.filter(|_| open > 0).map_or(start + piece.len(), |(_, at)| *at);
         let rest = self.held.split_off(until.saturating_sub(self.passed).min(self.held.len()));
@@ -205,29 +268,31 @@ impl Gate {
 
     /// The rest of the text, now that it has ended.
     pub fn finish(&mut self) -> String {
-        self.is_shut |= self.matched.iter().any(|(_, is_whole)| *is_whole);
+        self.is_shut |= self.ends_in_phrase;
         let rest = std::mem::take(&mut self.held);
         if self.is_shut { String::new() } else { rest }
     }
 
-    fn take(&mut self, character: char, at: usize) {
-        if character == ' ' && self.newest.back().is_some_and(|(newest, _)| *newest == ' ') {
+    fn take(&mut self, matcher: &Matcher, character: char, at: usize) {
+        let newest = self.newest.back().map(|(newest, _)| newest);
+        if character == ' ' && swallows_space(newest) {
             return;
         }
         self.newest.push_back((character, at));
-        if self.newest.len() > MAX_PHRASE + 2 {
+        if self.newest.len() > matcher.longest + 2 {
             self.newest.pop_front();
         }
-        for (phrase, (matched, is_whole)) in self.list.0.iter().zip(&mut self.matched) {
-            self.is_shut |= *is_whole && !is_word(character);
-            *matched = phrase.after(*matched, character);
-            let is_matched = *matched == phrase.characters.len();
-            let before = self.newest.len().checked_sub(*matched + 1);
+        self.is_shut |= self.ends_in_phrase && !is_word(character);
+        self.ends_in_phrase = false;
+        let state = matcher.next_state(self.state.unwrap_or(matcher.start), character);
+        self.state = Some(state);
+        for phrase in matcher.matches(state) {
+            let before = self.newest.len().checked_sub(phrase.characters.len() + 1);
             let before = before.and_then(|nth| self.newest.get(nth));
             let goes_on = before.is_some_and(|(before, _)| is_word(*before));
-            let is_found = is_matched && !(phrase.begins_word && goes_on);
+            let is_found = !(phrase.begins_word && goes_on);
             self.is_shut |= is_found && !phrase.ends_word;
-            *is_whole = is_found && phrase.ends_word;
+            self.ends_in_phrase |= is_found && phrase.ends_word;
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod effect;
 pub mod entry;
 pub mod feedback;
 pub mod file;
+pub mod fold;
 pub mod id;
 pub mod input;
 pub mod journal;

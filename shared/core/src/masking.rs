@@ -12,8 +12,8 @@
 //! - card numbers of 13 to 19 digits that an issuer gives out and whose check digit (Luhn) fits, with
 //!   spaces or dashes or without.
 //!
-//! Nothing within a URL (`http`, `https`) is masked: it would lead nowhere then. Only ASCII digits
-//! count. A number that is part of a longer word, a price, a fraction or an order number (`#…`, `A-…`)
+//! Nothing within a URL (`http`, `https`) is masked: it would lead nowhere then. Full-width letters, digits
+//! and signs count as what they are of. A number that is part of a longer word, a price, a fraction or an order number (`#…`, `A-…`)
 //! stays.
 
 mod card;
@@ -29,20 +29,20 @@ use crate::urls::tokens;
 /// What every character that is masked becomes.
 pub const MASK: char = '*';
 
+/// What a full-width one becomes, so that it stays as long.
+const WIDE_MASK: char = '＊';
+
 /// A text without what identifies a person. It has as many bytes as before.
 #[must_use]
 pub fn mask(text: &str) -> Cow<'_, str> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    for (start, url) in tokens(text) {
-        find(text, from..start, &mut found);
-        from = start + url.len();
-    }
-    find(text, from..text.len(), &mut found);
+    let urls = tokens(text).map(|(start, url)| start..start + url.len());
+    let found = match text.contains(is_wide) {
+        true => find_narrowed(text, urls),
+        false => find_all(text, urls),
+    };
     if found.is_empty() {
         return Cow::Borrowed(text);
     }
-    found.sort_unstable_by_key(|span| span.start);
     let mut masked = String::with_capacity(text.len());
     let mut at = 0;
     for Range { start, end } in found {
@@ -55,6 +55,39 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
+/// What is to be masked of a text in which full-width characters stand, by its own places.
+fn find_narrowed(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let narrow: String = text.chars().map(narrowed).collect();
+    // Where each character begins, in the text and in the narrow one: both have as many.
+    let in_text = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    let in_narrow = narrow.char_indices().map(|(at, _)| at).chain([narrow.len()]);
+    let places: Vec<(usize, usize)> = in_text.zip(in_narrow).collect();
+    let to_narrow = |at: usize| {
+        let nth = places.partition_point(|(in_text, _)| *in_text < at);
+        places.get(nth).map_or(narrow.len(), |(_, in_narrow)| *in_narrow)
+    };
+    let to_text = |at: usize| {
+        let nth = places.partition_point(|(_, in_narrow)| *in_narrow < at);
+        places.get(nth).map_or(text.len(), |(in_text, _)| *in_text)
+    };
+    let urls = urls.map(|url| to_narrow(url.start)..to_narrow(url.end));
+    let found = find_all(&narrow, urls).into_iter();
+    found.map(|span| to_text(span.start)..to_text(span.end)).collect()
+}
+
+/// What is to be masked of a text but for its URLs, by where it begins.
+fn find_all(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for url in urls {
+        find(text, from..url.start, &mut found);
+        from = url.end;
+    }
+    find(text, from..text.len(), &mut found);
+    found.sort_unstable_by_key(|span| span.start);
+    found
+}
+
 /// Finds what is to be masked between two URLs.
 fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
     email::find(text, within.clone(), found);
@@ -64,7 +97,24 @@ fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
 fn masked_character(character: char) -> char {
     match character {
         '@' | '.' | ' ' | '-' | '(' | ')' => character,
+        wide if is_wide(wide) => match narrowed(wide) {
+            '@' | '.' | '-' | '(' | ')' => wide,
+            _ => WIDE_MASK,
+        },
         _ => MASK,
+    }
+}
+
+/// Whether a character is a full-width form of an ASCII one.
+fn is_wide(character: char) -> bool {
+    ('\u{ff01}'..='\u{ff5e}').contains(&character)
+}
+
+/// The ASCII character that a full-width one is a form of.
+fn narrowed(character: char) -> char {
+    match is_wide(character) {
+        true => char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character),
+        false => character,
     }
 }
 

@@ -65,7 +65,15 @@ const ARROWS: [(&str, &[&str]); 13] = [
 ];
 
 /// All that the core may depend on besides.
-const CORE: [&str; 4] = ["serde", "serde_json", "sha2", "thiserror"];
+const CORE: [&str; 7] = [
+    "aho-corasick",
+    "icu_normalizer",
+    "icu_properties",
+    "serde",
+    "serde_json",
+    "sha2",
+    "thiserror",
+];
 
 /// Libraries that one crate alone may depend on: the beginnings of their names.
 const VENDORS: [(&str, &str); 4] = [

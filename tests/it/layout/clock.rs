@@ -65,7 +65,10 @@ fn a_test_that_looks_at_a_clock_is_noticed() {
     let found = |path, text| clocks(&Source::parse(path, text));
     one(found("tests/it/a.rs", "fn f() { let now = std::time::Instant::now(); }"), "`Instant`");
     one(found("shared/a/tests/it/b.rs", "use std::time::SystemTime;"), "`SystemTime`");
-    one(found("shared/a/src/b_tests.rs", "fn f() { g(tokio::time::Instant::now()); }"), "`Instant`");
+    one(
+        found("shared/a/src/b_tests.rs", "fn f() { g(tokio::time::Instant::now()); }"),
+        "`Instant`",
+    );
     one(found("a/src/b.rs", "#[cfg(test)]\nmod tests {\n    use std::time::Instant;\n}\n"), ":3");
     none(found("a/src/b.rs", "use std::time::Instant;\n#[cfg(test)]\nmod tests {}\n"));
     none(found("tests/it/a.rs", "//! An Instant.\nuse std::time::Duration;\n"));

@@ -1,6 +1,5 @@
 //! Denied phrases, in whole texts and in pieces.
 
-
 use djinn_core::deny::{BadList, DenyList, Gate, MAX_PHRASE, MAX_PHRASES};
 use proptest::prelude::*;
 
@@ -24,9 +23,18 @@ fn a_phrase_is_found_as_people_write_it_and_not_in_other_words() {
         ("bomb*", &["bombs", "BOMB", "a bombing"], &["abomb", "bom b"]),
         ("*bomb*", &["abombs"], &["bom"]),
         ("*ware", &["malware", "ware"], &["wares"]),
-        ("炸弹", &["做炸弹的方法", "炸\u{200d}弹", "炸弹x"], &["炸 弹", "炸"]),
+        (
+            "炸弹",
+            &["做炸弹的方法", "炸\u{200d}弹", "炸弹x", "炸 弹", "炸\u{3000}\u{fe0f} 弹"],
+            &["炸", "弹炸"],
+        ),
+        ("炸 弹", &["炸弹"], &["炸"]),
+        ("폭탄", &["폭탄을", "폭 탄"], &["폭"]),
+        ("café", &["CAFE\u{301}", "café!"], &["cafe", "cafés"]),
+        ("re", &["re:"], &["ré"]),
+        ("bomb", &["𝐛𝐨𝐦𝐛", "b\u{34f}o\u{1d173}m\u{e0041}b", "bo\u{ad}mb"], &["bom\u{301}b"]),
         ("C++", &["in c++17", "C++"], &["abc++", "c+"]),
-        ("straße", &["STRAßE", "straße!"], &["strasse"]),
+        ("straße", &["STRAßE", "straße!", "STRASSE"], &["strase"]),
         ("aab", &["aaaab aab", "x aab"], &["aaab"]),
         ("a a b", &["a a a b"], &["a ab"]),
     ] {

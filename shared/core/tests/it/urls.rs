@@ -1,6 +1,5 @@
 //! Long URLs and their placeholders in texts.
 
-
 use djinn_core::context::shorten;
 use djinn_core::urls::{End, Expander, MAX_GROWTH, MAX_URL, MAX_URLS, MIN_URL, Urls, without_half};
 use proptest::prelude::*;
