@@ -36,6 +36,7 @@ mod links;
 mod look_up;
 mod matrix;
 mod people;
+mod plan_forms;
 mod plan_solve;
 mod planner;
 mod prompts;
