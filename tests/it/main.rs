@@ -11,6 +11,7 @@
 mod bad_inputs;
 mod bad_plan;
 mod budget;
+mod clarify;
 mod come_back;
 mod compacting;
 mod confirm;

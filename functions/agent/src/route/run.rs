@@ -85,8 +85,7 @@ pub(crate) async fn show_run<P: Ports>(
         let view = look(&agent.ports, &key).await?;
         let request = view.meta.request.clone();
         let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session.clone());
-        let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
-        let body = view::json(&key.run, view, &links, language, now_ms);
+        let body = view::json(&key.run, view, &links, agent.settings.run.language);
         let mut response = axum::Json(body).into_response();
         name(response.headers_mut(), Some(&key.run), Some(&request));
         Ok(response)
