@@ -27,7 +27,7 @@ use crate::Shared;
 use crate::refusal::Refusal;
 use crate::route::QUERY_AGENT;
 
-pub use auth::{Auth, KeyList};
+pub use auth::{Auth, IamUser, KeyList};
 use credentials::Credentials;
 use keys::Keys;
 pub use token::TokenSettings;
@@ -49,7 +49,7 @@ impl Caller {
 
 /// How callers are told apart, with what that needs.
 pub(crate) enum Gate<S> {
-    Signed,
+    Signed(IamUser),
     Keys(Keys<S>),
     Tokens(Tokens<HttpEndpoint>),
     /// On a laptop: everybody is the same user, but for whom an event names as its signer, as those of
@@ -60,7 +60,7 @@ pub(crate) enum Gate<S> {
 impl<S: Secrets> Gate<S> {
     pub(crate) fn new(auth: &Auth, secrets: S, http: Http) -> Self {
         match auth {
-            Auth::Iam => Self::Signed,
+            Auth::Iam(user) => Self::Signed(*user),
             Auth::Key(list) => Self::Keys(Keys::new(list, secrets)),
             Auth::Jwt(settings) => {
                 let endpoint = HttpEndpoint::new(settings.keys_url.clone(), http);
@@ -77,7 +77,9 @@ impl<S: Secrets> Gate<S> {
         now_ms: i64,
     ) -> Result<Caller, Refusal> {
         match self {
-            Self::Signed => Ok(signed::caller(extensions).ok_or(ErrorCode::NoIdentity)?),
+            Self::Signed(user) => {
+                Ok(signed::caller(extensions, *user).ok_or(ErrorCode::NoIdentity)?)
+            }
             Self::Keys(keys) => {
                 let key = credentials.key()?;
                 Ok(keys.caller(key.as_ref().map(Secret::reveal), now_ms).await?)
@@ -86,7 +88,10 @@ impl<S: Secrets> Gate<S> {
                 let token = credentials.token()?;
                 Ok(tokens.caller(token.as_ref().map(Secret::reveal), now_ms).await?)
             }
-            Self::Open => signed::caller(extensions).map_or_else(|| Ok(you()?), Ok),
+            Self::Open => {
+                let signed = signed::caller(extensions, IamUser::default());
+                signed.map_or_else(|| Ok(you()?), Ok)
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ use identity::{Gate, admitted};
 use link::Links;
 use slots::Slots;
 
-pub use identity::{Auth, KeyList, TokenSettings};
+pub use identity::{Auth, IamUser, KeyList, TokenSettings};
 pub use link::{BadLink, Grant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
 pub use settings::Settings;
 pub use slots::StreamLimits;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agent::{Auth, KeyList};
+use agent::{Auth, IamUser, KeyList};
 use djinn_core::id::FeedbackId;
 
 use super::*;
@@ -173,7 +173,7 @@ async fn links_are_open_under_every_way_of_telling_callers_apart() {
     let nobody = grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &digest);
     let expired = Grant { expires_at_ms: 1, ..nobody };
     let path = format!("/answer/{}", keys().sign(&expired).unwrap());
-    for auth in [Auth::Iam, Auth::Key(KeyList::Given(Vec::new())), Auth::None] {
+    for auth in [Auth::Iam(IamUser::Role), Auth::Key(KeyList::Given(Vec::new())), Auth::None] {
         let mut door = Door::open(
             None,
             |_| {},
