@@ -1,7 +1,8 @@
 //! Who asks. Tenant and user come from the verified caller and never from a request.
 //!
 //! [`admitted`] stands before every route but the health check and what links lead to: it finds out
-//! who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else.
+//! who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else. A
+//! signed link to a file passes without one.
 
 mod auth;
 mod credentials;
@@ -24,6 +25,7 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::secret::{Secret, Secrets};
 
 use crate::Shared;
+use crate::link::{Links, opens_file};
 use crate::refusal::Refusal;
 use crate::route::QUERY_AGENT;
 
@@ -111,6 +113,9 @@ pub(crate) async fn admitted<P: Ports, S: Secrets + 'static>(
 ) -> Response {
     let (mut parts, body) = request.into_parts();
     let credentials = Credentials::taken_from(&mut parts.headers);
+    if Links::of(&parts).is_some() && opens_file(parts.uri.path()) {
+        return next.run(Request::from_parts(parts, body)).await;
+    }
     let now_ms = agent.ports.clock().now_ms();
     match gate.caller(credentials, &parts.extensions, now_ms).await {
         Ok(caller) => {

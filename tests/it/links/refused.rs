@@ -11,12 +11,12 @@ use crate::world::{Door, Logged, not_local};
 
 /// A letter of a token's alphabet.
 fn letter(random: &mut fastrand::Rng) -> char {
-    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
     alphabet.chars().nth(random.usize(..alphabet.len())).unwrap()
 }
 
 /// Something else that looks like a token.
-fn mutated(token: &str, random: &mut fastrand::Rng) -> String {
+pub(super) fn mutated(token: &str, random: &mut fastrand::Rng) -> String {
     let mut letters: Vec<char> = token.chars().collect();
     let place = random.usize(..letters.len());
     match random.u8(..5) {
