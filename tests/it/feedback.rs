@@ -300,24 +300,25 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
     assert!(told["ms"].as_u64() <= told["ms_p95"].as_u64(), "{told}");
 }
 
-/// What a run asks about writing a file, natively and in JoyAgent's words.
+/// What a run says that writing a file may cost, natively and in JoyAgent's words.
 async fn estimates(prices: &str) -> (Value, Value) {
-    let world = World::start_with(|options, _| {
-        options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
-        options.vars.push(("DJINN_PRICES", prices.to_owned()));
-    })
-    .await;
-    world.upload("s1", "sales.csv", SALES).await;
-    world.upload("s2", "sales.csv", SALES).await;
-    script(&world.model, QUESTION);
-    let (_, asked) = waiting(&world).await;
-    script(&world.model, QUESTION);
-    let question = Question::new(QUESTION).session("s2").request("r2");
-    let frames = world.ask(Protocol::Raw, &question).await.rest().await;
+    let asking = async |protocol| {
+        let world = World::start_with(|options, _| {
+            options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
+            options.vars.push(("DJINN_PRICES", prices.to_owned()));
+        })
+        .await;
+        world.upload("s1", "sales.csv", SALES).await;
+        script(&world.model, QUESTION).always();
+        world.ask(protocol, &Question::of(QUESTION, "s1")).await.rest().await
+    };
+    let frames = asking(Protocol::Native).await;
+    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
+    assert_eq!(asked["estimate"], asked["asks"][0]["estimate"]);
+    let frames = asking(Protocol::Raw).await;
     let events = frames.iter().filter(|frame| frame.received().is_some()).map(Frame::raw);
     let mut requests = events.filter(|event| event["messageType"] == "human_feedback_request");
     let request = requests.next().unwrap()["resultMap"]["requestData"].clone();
-    assert_eq!(asked["estimate"], asked["asks"][0]["estimate"]);
     (asked["estimate"].clone(), request["estimatedCost"].clone())
 }
 

@@ -14,7 +14,6 @@ use djinn_core::id::{RequestId, RunId, TenantId};
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
-use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{audited, known, look, no_cursor, stop, unavailable};
