@@ -125,8 +125,9 @@ async fn send<P: Ports>(
     let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
-    let buffer = agent.ports.settings().client_buffer;
-    let (mut client, body) = ClientStream::open(connection, buffer, now_ms);
+    let settings = agent.ports.settings();
+    let (mut client, body) = ClientStream::open(connection, settings.client_buffer, now_ms);
+    client.merge_previews(settings.merge_previews);
     client.greet(now_ms);
     let driving = match driving {
         Some((driving, first)) => {

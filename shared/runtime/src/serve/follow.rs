@@ -97,9 +97,9 @@ impl<P: Ports> Follower<'_, P> {
         // before the record that begins it.
         let (pieces, entries): (Vec<Live>, Vec<Live>) =
             live.into_iter().partition(|live| matches!(live, Live::Piece(_)));
-        self.show_live(&pieces, now_ms);
+        self.client.live(&pieces, now_ms);
         let is_behind = !self.show_all(&records).await;
-        self.show_live(&entries, now_ms);
+        self.client.live(&entries, now_ms);
         if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
             self.client.heartbeat(now_ms);
         }
@@ -127,14 +127,6 @@ impl<P: Ports> Follower<'_, P> {
                 Ok(None)
             }
             Some(_) | None => Ok(None),
-        }
-    }
-
-    fn show_live(&mut self, live: &[Live], now_ms: i64) {
-        for live in live {
-            if self.client.has_room() {
-                self.client.live(live, now_ms);
-            }
         }
     }
 
