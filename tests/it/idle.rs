@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::world::{
     Client, Door, Frame, NativeState, Parts, Protocol, Question, employees, planner, quick,
-    summary, task,
+    settled, summary, task,
 };
 
 /// Longer than anything here takes.
@@ -159,6 +159,44 @@ async fn a_client_that_waits_on_sees_the_tasks_end_and_its_stream_is_not_cut_for
     gates.planner.open();
     assert!(stream.rest().await.last().unwrap().is_final());
     world.model.assert_done();
+}
+
+#[tokio::test]
+async fn a_late_continue_after_a_silent_stream_has_ended_gets_the_answer_once() {
+    for (protocol, word) in [(Protocol::Ui, "继续"), (Protocol::Raw, "continue")] {
+        let world = Waiting::start(Duration::ZERO, true).await;
+        let gates = script(&world);
+        let question = Question::of("What is there?", "s1").deep();
+        let stream = world.ask(protocol, &question).await;
+        let run = stream.run();
+        gates.first.reached().await;
+        gates.second.reached().await;
+        let had = stream.rest().await;
+        question.going_on(protocol, had.last().unwrap());
+        gates.first.open();
+        gates.second.open();
+        gates.planner.open();
+        settled(&world.door.ports, &run).await;
+
+        let asks = |nth: u32| Question::new(word).session("s1").request(&format!("late-{nth}"));
+        let late = world.ask(protocol, &asks(1)).await;
+        assert_eq!((late.status, late.run()), (200, run));
+        let told = late.rest().await;
+        let last = told.last().unwrap();
+        assert!(last.is_final() && last.json().to_string().contains("Both were found."));
+        let again = world.ask(protocol, &asks(2)).await;
+        assert_eq!(again.status, 409);
+        if protocol == Protocol::Ui {
+            let told = again.rest().await;
+            let last = told.last().unwrap();
+            assert!(told.len() == 1 && last.is_final(), "{told:?}");
+            let envelope = last.json();
+            assert_eq!(envelope["finished"], true);
+            let words = envelope["response"].as_str().unwrap();
+            assert!(words.contains("nothing to go on with"), "{words}");
+        }
+        world.model.assert_done();
+    }
 }
 
 #[tokio::test]

@@ -198,8 +198,8 @@ pub(crate) fn deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Deadline {
     Deadline::announced(at_ms, agent.ports.clock().now_ms(), margin)
 }
 
-/// The cursor that a question comes with: of its own run, or of the active run that a `continue`
-/// follows. Which of the two is checked when that run is known; one of neither starts no run.
+/// The cursor that a question comes with: of its own run, or of the one that a `continue` goes on
+/// with. Which of the two is checked when that run is known; one of neither starts no run.
 async fn cursor_of<P: Ports>(
     agent: &Agent<P>,
     headers: &HeaderMap,

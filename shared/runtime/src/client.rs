@@ -33,6 +33,7 @@ pub struct ClientStream {
     buffer_size: usize,
     last_sent_ms: i64,
     last_shown_ms: i64,
+    end_shown_before: bool,
 }
 
 /// The receiving half: the body of the response, as a stream of SSE frames.
@@ -64,6 +65,7 @@ impl ClientStream {
             buffer_size,
             last_sent_ms: now_ms,
             last_shown_ms: now_ms,
+            end_shown_before: false,
         };
         (stream, body)
     }
@@ -90,6 +92,23 @@ impl ClientStream {
 
     fn has_room_for_hints(&self) -> bool {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size / PREVIEW_PART
+    }
+
+    /// Whether an entry would be sent if it came now.
+    #[must_use]
+    pub fn takes_entries(&self) -> bool {
+        self.is_open() && self.has_room()
+    }
+
+    /// It is known that some client was sent the end of the run.
+    pub fn note_end_shown(&mut self) {
+        self.end_shown_before = true;
+    }
+
+    /// Whether it has the end of the run, and is the first to have it, as far as is known.
+    #[must_use]
+    pub fn is_first_shown_the_end(&self) -> bool {
+        self.is_open() && self.connection.has_ended() && !self.end_shown_before
     }
 
     /// Returns when there is room, or nobody to read any more.

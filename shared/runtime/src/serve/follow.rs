@@ -42,6 +42,9 @@ pub(super) async fn follow<P: Ports>(
     };
     loop {
         if follower.client.connection().has_ended() || !follower.client.is_open() {
+            if follower.client.is_first_shown_the_end() {
+                note_end_shown(ports, &serving.key).await;
+            }
             return Followed::Ended;
         }
         let now_ms = ports.clock().now_ms();
@@ -156,6 +159,21 @@ impl<P: Ports> Follower<'_, P> {
             show(&self.ports, &self.serving.key, &mut self.client, record).await;
         }
         true
+    }
+}
+
+/// Notes that a client was sent a run's end, unless the one before it was. What is not noted is only
+/// shown once more.
+async fn note_end_shown<P: Ports>(ports: &P, key: &RunKey) {
+    let noted = async {
+        let meta = ports.store().meta(key).await?;
+        match meta.is_some_and(|meta| !meta.end_shown) {
+            true => ports.store().note_end_shown(key).await,
+            false => Ok(()),
+        }
+    };
+    if let Err(error) = noted.await {
+        tracing::warn!(%error, run_id = %key.run, "it is not noted that the end was shown");
     }
 }
 
