@@ -33,7 +33,7 @@ fn shown(drafts: &[StepDraft]) -> Vec<String> {
 }
 
 /// The steps of a `create`, or why there are none.
-fn created(steps: Value, depends_on: Value) -> Result<Vec<String>, String> {
+fn created(steps: &Value, depends_on: &Value) -> Result<Vec<String>, String> {
     let arguments = json!({"command": "create", "steps": steps, "depends_on": depends_on});
     let Value::Object(arguments) = arguments else { panic!("no object") };
     match PlanCommand::read(&arguments) {
@@ -63,11 +63,11 @@ fn dependencies_are_read_as_models_write_them() {
         json!("[[], [], [1, 2]]"),
     ] {
         let steps = json!(["Search: gold", "Search: silver", "Report: both"]);
-        assert_eq!(created(steps, on.clone()).unwrap(), by_itself, "{on}");
+        assert_eq!(created(&steps, &on).unwrap(), by_itself, "{on}");
     }
     let one_after_the_other = ["a < ", "b < 1"];
     for on in [Value::Null, json!(""), json!("none")] {
-        assert_eq!(created(json!(["a", "b"]), on.clone()).unwrap(), one_after_the_other, "{on}");
+        assert_eq!(created(&json!(["a", "b"]), &on).unwrap(), one_after_the_other, "{on}");
     }
 }
 
@@ -89,14 +89,14 @@ fn steps_are_read_as_models_write_them() {
         json!("- Search: find gold\n- Report: write it"),
         json!(r#"["Search: find gold", "Report: write it"]"#),
     ] {
-        assert_eq!(created(steps.clone(), Value::Null).unwrap(), named, "{steps}");
+        assert_eq!(created(&steps, &Value::Null).unwrap(), named, "{steps}");
     }
     let at_once =
         json!([{"title": "a<sep>b", "depends_on": []}, {"details": "c", "depends_on": []}]);
-    assert_eq!(created(at_once, Value::Null).unwrap(), ["a < ", "b < ", "c < "]);
+    assert_eq!(created(&at_once, &Value::Null).unwrap(), ["a < ", "b < ", "c < "]);
     // What both say counts.
     let both = json!(["a", "b", {"details": "c", "depends_on": ["a"]}]);
-    assert_eq!(created(both, json!([[], [], [2]])).unwrap(), ["a < ", "b < ", "c < 1,2"]);
+    assert_eq!(created(&both, &json!([[], [], [2]])).unwrap(), ["a < ", "b < ", "c < 1,2"]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn what_cannot_be_read_of_a_plan_is_named() {
         (steps(), json!([[], [], ["1, tin"]]), no_step("1, tin")),
         (steps(), json!([[], [], ["s4"]]), "step 3 depends on step 4, but there are 3".to_owned()),
     ] {
-        assert_eq!(created(steps.clone(), on.clone()).unwrap_err(), says, "{steps} {on}");
+        assert_eq!(created(&steps, &on).unwrap_err(), says, "{steps} {on}");
     }
 }
 
