@@ -27,7 +27,9 @@ async fn a_client_that_never_reads_is_cut_and_the_run_finishes_without_it() {
     let text = "All that is known. ".repeat(5_000);
     let write = json!({"command": "upload", "filename": "a.md", "content": "A"});
     let rule = model.on("Tell me everything.").say("I begin.").call("file_tool", write);
-    rule.then().reply(text.as_str()).delta_chars(100).then().reply("That was all.");
+    let read = json!({"command": "get", "filename": "a.md"});
+    let rule = rule.then().say(text.as_str()).call("file_tool", read).delta_chars(100);
+    rule.then().reply("That was all.");
     let question = Question::of("Tell me everything.", "s1");
     let host = client.url.trim_start_matches("http://");
     let request = Request::post("/runs").header("accept", "text/event-stream").header("host", host);
@@ -70,7 +72,7 @@ async fn a_client_that_reads_is_told_more_than_its_buffer_holds() {
             json!({"command": "upload", "filename": format!("{nth}.md"), "content": content});
         rule = rule.say("I write.").call("file_tool", write).delta_chars(50_000).then();
     }
-    rule.reply("Done.").then().reply("Done.");
+    rule.reply("Done.");
     let question = Question::of("Write it all down.", "s1");
     let told = world.told(&question).await;
     assert!(told.last().unwrap().is_final(), "{:?}", told.last());
