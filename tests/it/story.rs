@@ -76,11 +76,11 @@ async fn the_file_that_was_written_opens_under_both_links() {
 async fn the_answer_hands_over_the_files_it_names() {
     let world = World::start().await;
     let upload = |name: &str| json!({"command": "upload", "filename": name, "content": name});
-    let rule = world.model.on("写三个文件").say("我来写。");
+    let rule = world.model.on("写三个文件");
     let rule = ["草稿.md", "增长 2024.md", "b.csv"]
         .into_iter()
-        .fold(rule, |rule, name| rule.call("file_tool", upload(name)));
-    rule.then().reply("写好了，见 增长 2024.md 和b.csv。");
+        .fold(rule, |rule, name| rule.say("我来写。").call("file_tool", upload(name)).then());
+    rule.reply("写好了，见 增长 2024.md 和b.csv。");
     let question = Question::of("写三个文件", "s1");
     for protocol in Protocol::ALL {
         let frames = world.ask(protocol, &question).await.rest().await;
