@@ -52,6 +52,7 @@ impl PlanSolve {
             Some(_) if finished || observed.done => Then::Done,
             Some(_) => Then::GoOn,
             None if !observed.done => Then::GoOn,
+            None if says_nothing(&observed.items) => Then::Done,
             // It meant to plan, and could not.
             None if self.plan_refused && self.nudges < MAX_PLAN_NUDGES => {
                 self.nudges += 1;
@@ -87,4 +88,8 @@ fn is_refused_plan(item: &Item) -> bool {
                 && !matches!(reason, FailReason::Skipped | FailReason::Answered)
         }
     })
+}
+
+fn says_nothing(items: &[Item]) -> bool {
+    items.iter().all(|item| matches!(item, Item::Turn(turn) if turn.text.trim().is_empty()))
 }
