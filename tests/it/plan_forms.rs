@@ -38,6 +38,21 @@ async fn a_greeting_in_deep_mode_is_answered_by_the_planners_first_words() {
 }
 
 #[tokio::test]
+async fn a_planners_answer_in_two_pieces_is_put_together_by_the_summary() {
+    let world = World::start().await;
+    planner(&world.model)
+        .reply("Once upon")
+        .finish("length")
+        .then()
+        .reply(" a time there was a dragon.");
+    summary(&world.model).reply("Once upon a time there was a dragon.");
+    let question = Question::of("Tell me a story", "s1").deep();
+    let ending = world.ending(&question).await;
+    assert_eq!(ending["answer"], "Once upon a time there was a dragon.");
+    world.model.assert_done();
+}
+
+#[tokio::test]
 async fn once_there_is_a_plan_the_planners_words_end_the_work_and_are_summed_up() {
     let world = World::start().await;
     planner(&world.model)
