@@ -31,6 +31,7 @@ async fn a_client_that_never_reads_is_cut_and_the_run_finishes_without_it() {
     let question = Question::of("Tell me everything.", "s1");
     let host = client.url.trim_start_matches("http://");
     let request = Request::post("/runs").header("accept", "text/event-stream").header("host", host);
+    let request = request.header("content-type", "application/json");
     let body = Body::from(Protocol::Native.body(&question).to_string());
     let unread = door.router.clone().oneshot(request.body(body).unwrap()).await.unwrap();
 
