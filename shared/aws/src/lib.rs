@@ -26,6 +26,7 @@ mod once;
 mod query;
 mod secret;
 mod settings;
+mod signature;
 mod store;
 pub mod table;
 mod throttle;
@@ -41,4 +42,5 @@ pub use settings::{
     Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,
     SettingsError, Timeouts,
 };
+pub use signature::{Signed, is_signed};
 pub use store::AwsStore;
