@@ -58,7 +58,9 @@ impl Dialect {
         let failure = &refusal.failure;
         let with = |name: &str, value: Value| {
             let mut body = refusal.body(language);
-            body[name] = value;
+            if let Some(members) = body.as_object_mut() {
+                members.insert(name.to_owned(), value);
+            }
             Some(("application/json", body.to_string()))
         };
         match self {
