@@ -19,6 +19,7 @@ mod route;
 mod settings;
 mod slots;
 mod stored;
+mod user_stream;
 
 use std::sync::Arc;
 

@@ -28,6 +28,7 @@ mod secret;
 mod settings;
 mod signature;
 mod store;
+mod streams;
 pub mod table;
 mod throttle;
 mod transaction;
@@ -44,3 +45,4 @@ pub use settings::{
 };
 pub use signature::{Signed, is_signed};
 pub use store::AwsStore;
+pub use streams::StreamPlace;
