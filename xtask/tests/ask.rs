@@ -52,11 +52,20 @@ fn a_question_of_the_models_is_answered_at_the_keyboard() {
     let rule = rule.call("ask_user", json!({"questions": ["Which metal?"]})).then();
     rule.reply("Copper is red.").always();
     let home = tempfile::tempdir().unwrap();
-    let mut ask = program(home.path());
-    ask.args(["--clarify", "What of the metal?", "--session", "s1", "--request-id", "r1"])
-        .env("OPENAI_API_KEY", "key")
-        .env("OPENAI_BASE_URL", model.base_url())
-        .env("OPENAI_MODEL", "scripted");
+    let mut ask = command(home.path());
+    ask.args([
+        "dev",
+        "ask",
+        "--clarify",
+        "What of the metal?",
+        "--session",
+        "s1",
+        "--request-id",
+        "r1",
+    ])
+    .env("OPENAI_API_KEY", "key")
+    .env("OPENAI_BASE_URL", model.base_url())
+    .env("OPENAI_MODEL", "scripted");
     let mut child =
         ask.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"Copper\n").unwrap();
@@ -70,12 +79,30 @@ fn a_question_of_the_models_is_answered_at_the_keyboard() {
     assert!(sees.contains("The user answers:\nCopper"), "{sees}");
 }
 
+#[test]
+fn an_answer_is_printed_once_with_links_that_lead_where_a_system_will_listen() {
+    let home = tempfile::tempdir().unwrap();
+    let question = "Which region grew fastest? Write the answer to growth.md";
+    let asked = |more: &[&str]| {
+        let mut ask = command(home.path());
+        ask.args(["dev", "ask", question, "--file", "examples/sales.csv"]).args(more);
+        shown_by(&mut ask)
+    };
+    let first = asked(&["--port", "9100"]);
+    // Its digits are nowhere else.
+    assert_eq!(first.matches("55.9").count(), 1, "{first}");
+    assert!(first.contains("http://127.0.0.1:9100/v1/file_tool/preview/"), "{first}");
+    assert!(asked(&[]).contains("http://127.0.0.1:9000/v1/file_tool/preview/"));
+    fs::write(home.path().join("last-url"), "http://127.0.0.1:9200").unwrap();
+    assert!(asked(&[]).contains("http://127.0.0.1:9200/v1/file_tool/preview/"));
+}
+
 /// The question that README.md asks, in a process of its own.
 fn ask(home: &Path) -> Command {
+    let mut ask = command(home);
     let question =
         "Compare the three regions in examples/sales.csv, one report each, then a summary";
-    let mut ask = program(home);
-    ask.args(["--deep", question, "--file", "examples/sales.csv"]).args([
+    ask.args(["dev", "ask", "--deep", question, "--file", "examples/sales.csv"]).args([
         "--session",
         "s1",
         "--request-id",
@@ -84,11 +111,10 @@ fn ask(home: &Path) -> Command {
     ask
 }
 
-/// `cargo dev ask` without a model.
-fn program(home: &Path) -> Command {
+/// The commands over a home of their own, without a model.
+fn command(home: &Path) -> Command {
     let mut ask = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    ask.args(["dev", "ask"])
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
+    ask.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
         .env("DJINN_HOME", home);
     for model in ["DJINN_MODELS", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
         ask.env_remove(model);
@@ -98,7 +124,11 @@ fn program(home: &Path) -> Command {
 
 /// Asks to the end; returns what was shown.
 fn asked(home: &Path) -> String {
-    let output = ask(home).output().unwrap();
+    shown_by(&mut ask(home))
+}
+
+fn shown_by(ask: &mut Command) -> String {
+    let output = ask.output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{shown}\n{errors}");
