@@ -53,5 +53,6 @@ mod tool;
 mod top_up;
 mod unreachable;
 mod urls;
+mod users;
 mod viewer;
 mod world;

@@ -11,8 +11,9 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::id::{RequestId, RunId, SessionId};
+use djinn_core::id::{RequestId, RunId};
 use djinn_core::journal::Record;
+use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::{JoyAgent, Translator};
@@ -62,7 +63,7 @@ pub(crate) async fn stream<P: Ports>(
     let slot = slot(agent, parts).await?;
     let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
-    let (session, request) = (question.session.clone(), question.request.clone());
+    let (session, request) = (question.session_name(), question.request.clone());
     let opened = open(&agent.ports, question, &holder).await?;
     let (key, driving, cursor) = match opened {
         Opened::New { key, driving, first } => (key, Some((driving, first)), None),
@@ -94,7 +95,8 @@ async fn slot<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Option<Slot>,
 /// A run, and how a client is shown it.
 pub(crate) struct Shown {
     pub(crate) key: RunKey,
-    pub(crate) session: SessionId,
+    /// The session as this client names it.
+    pub(crate) session: SessionName,
     pub(crate) request: RequestId,
     pub(crate) protocol: Protocol,
     /// Whether text is sent as it is written.
@@ -213,7 +215,9 @@ async fn cursor_of<P: Ports>(
     };
     let key = RunKey::new(own.tenant, cursor.run.clone());
     match known(&agent.ports, &key).await {
-        Ok(_) => Ok(Some(cursor)),
+        Ok(meta) if meta.user == question.user => Ok(Some(cursor)),
+        // Another user's run does not exist for this one.
+        Ok(_) => Err(unwritten(&key.run, ErrorCode::RunNotFound.into())),
         Err(failure) => Err(unwritten(&key.run, failure)),
     }
 }

@@ -4,6 +4,7 @@
 //! `router` is the whole function: `main` puts it behind Lambda's runtime, `infra/local` behind a
 //! plain HTTP server.
 
+mod access;
 mod answer;
 mod cors;
 mod fields;

@@ -4,6 +4,7 @@
 //! reads are always consistent; nothing survives a power cut that happens while it is written.
 
 mod bucket;
+mod layout;
 mod table;
 
 use std::fs::File;
@@ -28,7 +29,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Where the local stores keep what they are given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoresOptions {
-    /// A directory, made if it is missing; it holds `table.db` and `objects/`. `None`: in memory
+    /// A directory, made if it is missing; it holds `table.db`, `objects/` and `layout`. `None`: in memory
     /// and in a temporary directory, until the stores are dropped.
     pub dir: Option<PathBuf>,
 }
@@ -47,6 +48,13 @@ pub enum StoresError {
     /// Another process uses the directory.
     #[error("{} is in use by another process; stop it, or choose another directory", .0.display())]
     InUse(PathBuf),
+    /// What the directory holds was written by a version of Djinn that names things otherwise.
+    #[error(
+        "{} was written by another version of Djinn, which this one cannot read; move it away, or set \
+         DJINN_HOME to another directory, to start with an empty one",
+        .0.display()
+    )]
+    Layout(PathBuf),
     /// The database is there, but not usable.
     #[error(
         "{} holds no usable table ({problem}); move it away to start with an empty one",
@@ -136,7 +144,10 @@ impl Home {
         std::fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
         let lock = File::create(dir.join("lock")).map_err(|error| failed(&dir, &error))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self::Kept { dir, _lock: lock }),
+            Ok(()) => {
+                layout::check(&dir)?;
+                Ok(Self::Kept { dir, _lock: lock })
+            }
             Err(std::fs::TryLockError::WouldBlock) => Err(StoresError::InUse(dir)),
             Err(std::fs::TryLockError::Error(error)) => Err(failed(&dir, &error)),
         }

@@ -94,6 +94,14 @@ codes! {
     /// The route exists, with another method.
     MethodNotAllowed = "method_not_allowed", 405,
         "This route does not take that method.", "该地址不支持此方法。";
+    /// A session that is shared with the caller, but not for writing.
+    SessionReadOnly = "session_read_only", 403,
+        "This session is shared with you for reading only; ask its owner to share it for writing.",
+        "该会话仅以只读方式与您共享；请联系其所有者开放写入。";
+    /// What nobody but a session's owner may do.
+    OwnerOnly = "owner_only", 403,
+        "Only the owner of this session can rename, share or delete it.",
+        "只有该会话的所有者才能重命名、共享或删除它。";
     /// The same request id came with another body.
     RequestIdReused = "request_id_reused", 409,
         "This request id was used with another question; use a new one.",

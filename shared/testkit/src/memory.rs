@@ -15,7 +15,7 @@ use std::time::Duration;
 use catalog::StoredUser;
 use day::StoredDay;
 use djinn_core::feedback::CallSample;
-use djinn_core::id::{SessionId, TenantId};
+use djinn_core::session::SessionName;
 use djinn_runtime::port::budget::DayKey;
 use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::UserKey;
@@ -40,7 +40,7 @@ pub struct MemoryStore {
 struct State {
     runs: BTreeMap<RunKey, StoredRun>,
     sessions: BTreeMap<SessionKey, StoredSession>,
-    requests: BTreeMap<(TenantId, String), SessionId>,
+    requests: BTreeMap<(UserKey, String), SessionName>,
     users: BTreeMap<UserKey, StoredUser>,
     days: BTreeMap<DayKey, StoredDay>,
     calls: BTreeMap<ToolKey, Vec<CallSample>>,
@@ -325,7 +325,7 @@ fn parsed<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::id::RunId;
+    use djinn_core::id::{RunId, TenantId};
     use djinn_runtime::port::journal::Journals;
     use djinn_runtime::port::live::LiveLog;
     use djinn_runtime::port::mailbox::{Mail, Mailbox};

@@ -107,8 +107,10 @@ impl Function {
     pub(crate) async fn accept(&self, mode: Mode) -> RunKey {
         let question = Question {
             tenant: TenantId::new("123456789012").unwrap(),
-            user: UserId::new("anna").unwrap(),
+            // Who asks in `infra/events`, too.
+            user: UserId::new("arn:aws:sts::123456789012:assumed-role/Analyst").unwrap(),
             session: SessionId::new("s1").unwrap(),
+            shared: None,
             request: RequestId::new("r1").unwrap(),
             text: "What is to be done?".to_owned(),
             output_style: None,

@@ -51,7 +51,7 @@ pub(crate) async fn follow_run<P: Ports>(
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let meta = known(&agent.ports, &key).await?;
         let cursor = cursor_of(&agent, &parts, &key).await?;
-        let (session, request) = (meta.session, meta.request);
+        let (session, request) = (meta.session_name(), meta.request);
         let protocol = Protocol::Native;
         let shown = Shown { key, session, request, protocol, previews: true };
         follow(&agent, &parts, shown, cursor).await
@@ -84,7 +84,7 @@ pub(crate) async fn show_run<P: Ports>(
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let view = look(&agent.ports, &key).await?;
         let request = view.meta.request.clone();
-        let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session.clone());
+        let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session_name());
         let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
         let body = view::json(&key.run, view, &links, language, now_ms);
         let mut response = axum::Json(body).into_response();

@@ -1,21 +1,20 @@
-//! Sessions: `/sessions`. One is in the list of whoever asked in it; for everybody else it is not
-//! there.
+//! Sessions: `/sessions`. One is its owner's; for everybody else it is not there.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
-use axum::http::{Extensions, Request, StatusCode};
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::id::SessionId;
 use djinn_core::wire::link::Links;
 use djinn_core::wire::native;
-use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn, UserKey};
+use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn};
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::{Ports, StoreError};
-use djinn_runtime::serve::{forget, unavailable};
+use djinn_runtime::serve::{Access, Right, forget, unavailable};
 use serde_json::{Value, json};
 
+use crate::access::may;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
 use crate::query::{Parameters, cursor, wrong};
@@ -32,7 +31,7 @@ pub(crate) async fn list_sessions<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let user = user_of(&parts.extensions)?;
+        let user = Caller::of(&parts.extensions)?.key();
         let parameters = Parameters::of(&parts.uri)?;
         let (limit, after) = (parameters.limit()?, parameters.session_place()?);
         let page = agent.ports.store().list_sessions(&user, after.as_ref(), limit).await;
@@ -59,21 +58,21 @@ async fn shown<P: Ports>(
     session: &str,
     parts: &Parts,
 ) -> Result<Response, Refusal> {
-    let user = user_of(&parts.extensions)?;
-    let session: SessionId = id_of("session", session)?;
+    let caller = Caller::of(&parts.extensions)?;
+    let access = may(agent, &caller, id_of("session", session)?, Right::Read).await?;
     let parameters = Parameters::of(&parts.uri)?;
     let (limit, after) = (parameters.limit()?, parameters.run_place()?);
     let store = agent.ports.store();
-    let found = store.find_session(&user, &session).await.map_err(stored)?;
+    let key = &access.session;
+    let found = store.find_session(&key.owner_key(), &key.session).await.map_err(stored)?;
     let found = found.ok_or(ErrorCode::SessionNotFound)?;
-    let key = user.session(&session);
-    let turns = store.list_turns(&key, after.as_ref(), limit);
-    let (page, files) = tokio::try_join!(turns, store.list_files(&key)).map_err(stored)?;
-    let links = Links::new(origin::of(parts, &agent.settings), session);
+    let turns = store.list_turns(key, after.as_ref(), limit);
+    let (page, files) = tokio::try_join!(turns, store.list_files(key)).map_err(stored)?;
+    let links = Links::new(origin::of(parts, &agent.settings), access.name());
     let offered = files.iter().rev().filter(|file| !file.internal);
-    let SessionSummary { session, title, started_at_ms, newest_at_ms } = found;
+    let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
     let body = json!({
-        "session": session,
+        "session": access.name(),
         "title": title,
         "started_at_ms": started_at_ms,
         "last_active_at_ms": newest_at_ms,
@@ -92,9 +91,10 @@ pub(crate) async fn forget_session<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let user = user_of(&parts.extensions)?;
-        let session = id_of("session", &session)?;
-        match forget(&agent.ports, &user, &session).await? {
+        let caller = Caller::of(&parts.extensions)?;
+        let Access { session, .. } =
+            may(&agent, &caller, id_of("session", &session)?, Right::Own).await?;
+        match forget(&agent.ports, &session.owner_key(), &session.session).await? {
             Forgotten::Done => Ok(StatusCode::NO_CONTENT.into_response()),
             Forgotten::Unknown => Err(ErrorCode::SessionNotFound.into()),
             Forgotten::Busy(run) => {
@@ -113,11 +113,12 @@ pub(crate) async fn name_session<P: Ports>(
 ) -> Response {
     let answer = async {
         let (parts, body) = request.into_parts();
-        let user = user_of(&parts.extensions)?;
-        let session: SessionId = id_of("session", &session)?;
+        let caller = Caller::of(&parts.extensions)?;
+        let name = id_of("session", &session)?;
         let title = title(&Fields::read(&parts.headers, body).await?)?;
-        let store = agent.ports.store();
-        match store.name_session(&user, &session, &title).await.map_err(stored)? {
+        let Access { session: key, .. } = may(&agent, &caller, name, Right::Own).await?;
+        let (user, session) = (key.owner_key(), &key.session);
+        match agent.ports.store().name_session(&user, session, &title).await.map_err(stored)? {
             true => Ok(axum::Json(json!({"session": session, "title": title})).into_response()),
             false => Err(ErrorCode::SessionNotFound.into()),
         }
@@ -155,11 +156,6 @@ fn turn(turn: &Turn) -> Value {
         "question": exchange.as_ref().map(|said| &said.question),
         "answer": answer,
     })
-}
-
-fn user_of(extensions: &Extensions) -> Result<UserKey, Refusal> {
-    let Caller { tenant, user } = Caller::of(extensions)?;
-    Ok(UserKey { tenant, user })
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]

@@ -4,14 +4,15 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use crate::feedback::Ask;
-use crate::id::{FileName, SessionId};
+use crate::id::FileName;
+use crate::session::SessionName;
 
 /// Makes the URLs of a session's files, and of what its run asks. `preview` and `download` are sibling paths, because the
 /// original UI turns one into the other by replacing the first `preview` in the URL.
 #[derive(Debug, Clone)]
 pub struct Links {
     base: String,
-    session: SessionId,
+    session: SessionName,
     answers: Option<AnswerLinks>,
 }
 
@@ -43,10 +44,11 @@ impl fmt::Debug for AnswerLinks {
 }
 
 impl Links {
-    /// `base` is the origin the client reached us at, without a slash at its end.
+    /// `base` is the origin the client reached us at, without a slash at its end; `session` is what
+    /// this client calls the session.
     #[must_use]
-    pub fn new(base: impl Into<String>, session: SessionId) -> Self {
-        Self { base: base.into(), session, answers: None }
+    pub fn new(base: impl Into<String>, session: impl Into<SessionName>) -> Self {
+        Self { base: base.into(), session: session.into(), answers: None }
     }
 
     /// The same, which also lead to what is asked.
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn names_with_spaces_and_chinese_stay_one_path_segment() {
-        let links = Links::new("http://h", SessionId::new("s:1").unwrap());
+        let links = Links::new("http://h", SessionName::new("s:1").unwrap());
         let name = FileName::new("金 a.md").unwrap();
         assert_eq!(links.preview(&name), "http://h/v1/file_tool/preview/s%3A1/%E9%87%91%20a.md");
         assert_eq!(links.preview(&name).replacen("preview", "download", 1), links.download(&name));

@@ -18,10 +18,11 @@ use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{Ports, RunKey};
+use djinn_runtime::serve::{Access, Right};
 use djinn_runtime::sleep::wake;
 use serde_json::{Map, Value};
 
-use super::{answered, links, read, session_key, stored};
+use super::{answered, links, read, session_named, stored};
 use crate::fields::{Fields, bytes, id_of, unsupported};
 use crate::identity::Caller;
 use crate::refusal::Refusal;
@@ -40,7 +41,7 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, session) = read(&agent, request).await?;
+        let (parts, fields, access) = read(&agent, request, Right::Write).await?;
         let file = new_file(&fields)?;
         let size = fields.number("fileSize")?.filter(|size| (1..=MAX_UPLOAD).contains(size));
         let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
@@ -49,11 +50,12 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
             Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about("fileSize")
         })?;
         let store = agent.ports.store();
-        let put = store.presign_put(&session, &file, size, UPLOAD_LIFE).await.map_err(stored)?;
-        tell_active_run(&agent, &session, Mail::FileAnnounced { file: put.file }).await?;
+        let put =
+            store.presign_put(&access.session, &file, size, UPLOAD_LIFE).await.map_err(stored)?;
+        tell_active_run(&agent, &access.session, Mail::FileAnnounced { file: put.file }).await?;
         let headers: Map<String, Value> =
             put.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
-        let mut body = place(&links(&agent, &parts, &session), &file.name, size);
+        let mut body = place(&links(&agent, &parts, &access), &file.name, size);
         body.extend([
             ("uploadUrl".to_owned(), put.url.into()),
             ("method".to_owned(), "PUT".into()),
@@ -71,10 +73,10 @@ pub(crate) async fn upload_file<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, session) = read(&agent, request).await?;
+        let (parts, fields, access) = read(&agent, request, Right::Write).await?;
         let file = new_file(&fields)?;
         let content = fields.text("content")?.unwrap_or_default();
-        keep(&agent, &parts, &session, &file, content.as_bytes()).await
+        keep(&agent, &parts, &access, &file, content.as_bytes()).await
     };
     answered(&agent, answer.await)
 }
@@ -88,10 +90,11 @@ pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
         let (parts, body) = request.into_parts();
         let caller = Caller::of(&parts.extensions)?;
         let form = Form::read(&parts, body).await?;
-        let session = session_key(&agent, caller, id_of("requestId", &form.label)?).await?;
+        let label = id_of("requestId", &form.label)?;
+        let access = session_named(&agent, &caller, label, Right::Write).await?;
         let name: FileName = id_of("file", &form.name)?;
         let file = described(name, &form.description, false);
-        keep(&agent, &parts, &session, &file, &form.content).await
+        keep(&agent, &parts, &access, &file, &form.content).await
     };
     answered(&agent, answer.await)
 }
@@ -101,16 +104,16 @@ pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
 async fn keep<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     parts: &Parts,
-    session: &SessionKey,
+    access: &Access,
     file: &NewFile,
     content: &[u8],
 ) -> Result<Response, Refusal> {
     let store = agent.ports.store();
-    let written = store.write_file(session, file, content).await.map_err(stored)?;
+    let written = store.write_file(&access.session, file, content).await.map_err(stored)?;
     let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
     let mail = Mail::FileAdded { id, file: written.clone() };
-    tell_active_run(agent, session, mail).await?;
-    let body = place(&links(agent, parts, session), &written.name, written.size);
+    tell_active_run(agent, &access.session, mail).await?;
+    let body = place(&links(agent, parts, access), &written.name, written.size);
     Ok(axum::Json(body).into_response())
 }
 

@@ -29,7 +29,7 @@ pub(super) fn json(
         "run": run,
         "status": meta.status,
         "mode": meta.mode,
-        "session": meta.session,
+        "session": meta.session_name(),
         "request": meta.request,
         "started_at_ms": meta.started_at_ms,
         "ended_at_ms": meta.ended_at_ms,
