@@ -10,12 +10,16 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use crate::keys::{keyed, let_in};
+use crate::links::files::unsigned;
 use crate::links::link_settings;
 use crate::world::{Answer, Client, Door, Issuer, Parts, Protocol, Question, SigningKey, Stream};
 use routes::{Case, ROUTES, Sent};
 
 /// In every word that is the owner's.
 const CANARY: &str = "canary";
+
+/// Where objects of the owner's tenant lie, and what links to its files hold.
+const TENANT: &[&str] = &["/acme/", "/acme:"];
 
 /// Ids of one length: the owner's, and one that nobody has.
 struct Ids {
@@ -39,8 +43,8 @@ struct Users {
     ids: Vec<Ids>,
     /// A run of the intruder's own.
     own: String,
-    /// Stands in the keys of the owner's objects, and in no one of the intruder's.
-    prefix: String,
+    /// Stand in the keys of the owner's objects and in links to them, and in none of the intruder's.
+    places: Vec<String>,
     _at_work: Option<Stream>,
     _door: Door,
 }
@@ -51,7 +55,7 @@ impl Users {
         let_in: impl FnOnce(&mut Parts),
         [owner, intruder]: [String; 2],
         when: When,
-        prefix: String,
+        places: &[&str],
     ) -> Self {
         let model = Scripted::start().await.unwrap();
         let mut door = Door::open(
@@ -90,6 +94,7 @@ impl Users {
             assert_eq!(foreign.len(), unknown.len());
             Ids { kind, foreign: foreign.to_owned(), unknown: unknown.to_owned() }
         };
+        let places = places.iter().map(|place| (*place).to_owned()).collect();
         let nobody = format!("run_{}", "0".repeat(32));
         let ids = vec![
             ids("run", &run, &nobody),
@@ -100,7 +105,7 @@ impl Users {
             ids("file", "secret.md", "nobody.md"),
             ids("upload", "coming.md", "nobody.md"),
         ];
-        Self { model, owner, intruder, ids, own, prefix, _at_work: at_work, _door: door }
+        Self { model, owner, intruder, ids, own, places, _at_work: at_work, _door: door }
     }
 
     /// All that a client can see of its own.
@@ -142,13 +147,15 @@ impl Users {
 
 /// An answer without what differs between two of the same request: its own id, the id that was asked
 /// for, the signature of an upload.
-fn told(answer: &Answer, id: &str, prefix: &str) -> (u16, Vec<(String, String)>, String) {
-    let mut body = answer.text.clone();
+fn told(answer: &Answer, id: &str, foreign: &[String]) -> (u16, Vec<(String, String)>, String) {
+    let mut body = unsigned(&answer.text);
+    let leads_to_foreign = |text: &str| foreign.iter().any(|place| text.contains(place));
+    assert!(!leads_to_foreign(&body), "a link into another's files: {body}");
     if let Ok(mut json) = serde_json::from_str::<Value>(&body)
         && json.get("uploadUrl").is_some()
     {
         let url = json["uploadUrl"].take();
-        assert!(!url.as_str().unwrap().contains(prefix), "{url}");
+        assert!(!leads_to_foreign(url.as_str().unwrap()), "{url}");
         body = json.to_string();
     }
     let own = ["date", "djinn-request-id"];
@@ -165,16 +172,16 @@ fn told(answer: &Answer, id: &str, prefix: &str) -> (u16, Vec<(String, String)>,
 #[tokio::test]
 async fn what_is_another_tenants_is_answered_as_what_does_not_exist() {
     let (list, keys) = keyed([("acme", "anna"), ("evil", "anna")]);
-    let prefix = "/acme/".to_owned();
-    nothing_crosses(&Users::start(let_in(list), keys, When::AtWork, prefix).await).await;
+    nothing_crosses(&Users::start(let_in(list), keys, When::AtWork, TENANT).await).await;
 }
 
 #[tokio::test]
 async fn what_is_another_users_of_the_same_tenant_is_answered_as_what_does_not_exist() {
     for when in [When::AtWork, When::Ended] {
         let (list, keys) = keyed([("acme", "anna"), ("acme", "bob")]);
-        let prefix = format!("/{}/", &sha256(b"anna")[..32]);
-        nothing_crosses(&Users::start(let_in(list), keys, when, prefix).await).await;
+        let objects = format!("/{}/", &sha256(b"anna")[..32]);
+        nothing_crosses(&Users::start(let_in(list), keys, when, &[&objects, "/acme:anna:"]).await)
+            .await;
     }
 }
 
@@ -183,8 +190,7 @@ async fn nor_does_anything_cross_between_tenants_who_are_known_by_tokens() {
     let key = SigningKey::ec("e1");
     let issuer = Issuer::start(&[&key]).await;
     let tokens = ["acme", "evil"].map(|tenant| key.token(&issuer.claims(tenant, "anna")));
-    let prefix = "/acme/".to_owned();
-    nothing_crosses(&Users::start(issuer.lets_in(), tokens, When::Ended, prefix).await).await;
+    nothing_crosses(&Users::start(issuer.lets_in(), tokens, When::Ended, TENANT).await).await;
 }
 
 async fn nothing_crosses(users: &Users) {
@@ -208,8 +214,8 @@ async fn nothing_crosses(users: &Users) {
                         assert!(!format!("{:?}", asked.messages()).contains(CANARY), "{what}");
                     }
                     Sent::Nothing | Sent::Json(_) | Sent::Form(_) => {
-                        let unknown = told(&unknown, &ids.unknown, &users.prefix);
-                        let foreign = told(&foreign, &ids.foreign, &users.prefix);
+                        let unknown = told(&unknown, &ids.unknown, &users.places);
+                        let foreign = told(&foreign, &ids.foreign, &users.places);
                         assert_eq!(unknown, foreign, "{what}");
                     }
                 }

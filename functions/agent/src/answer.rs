@@ -24,15 +24,16 @@ use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
     Driving, Opened, Question, Serving, known, no_cursor, open, replay, serve,
 };
 
-use crate::identity::Caller;
+use crate::link::{Asking, links_to_session};
 use crate::refusal::{Refusal, name};
 use crate::slots::{Slot, Slots};
-use crate::{Agent, Shared, link, origin};
+use crate::{Agent, Shared};
 
 /// The protocol a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,13 +64,14 @@ pub(crate) async fn stream<P: Ports>(
     let slot = slot(agent, parts).await?;
     let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
-    let (session, request) = (question.session_name(), question.request.clone());
+    let (session, session_name) = (question.session_key(), question.session_name());
+    let request = question.request.clone();
     let opened = open(&agent.ports, question, &holder).await?;
     let (key, driving, cursor) = match opened {
         Opened::New { key, driving, first } => (key, Some((driving, first)), None),
         Opened::Existing { key, .. } => (key, None, cursor),
     };
-    let shown = Shown { key, session, request, protocol, previews };
+    let shown = Shown { key, session, session_name, request, protocol, previews, asks: true };
     send(agent, parts, shown, holder, Opening { slot, driving, cursor }).await
 }
 
@@ -95,12 +97,15 @@ async fn slot<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Option<Slot>,
 /// A run, and how a client is shown it.
 pub(crate) struct Shown {
     pub(crate) key: RunKey,
+    pub(crate) session: SessionKey,
     /// The session as this client names it.
-    pub(crate) session: SessionName,
+    pub(crate) session_name: SessionName,
     pub(crate) request: RequestId,
     pub(crate) protocol: Protocol,
     /// Whether text is sent as it is written.
     pub(crate) previews: bool,
+    /// Whether this client is who asked, and may answer what the run asks.
+    pub(crate) asks: bool,
 }
 
 /// What a response begins with.
@@ -120,10 +125,10 @@ async fn send<P: Ports>(
     opening: Opening,
 ) -> Result<Response, Refusal> {
     let Opening { slot, driving, cursor } = opening;
-    let Shown { key, session, request, protocol, previews } = shown;
+    let Shown { key, session, session_name, request, protocol, previews, asks } = shown;
     let language = agent.settings.run.language;
-    let links = Links::new(origin::of(parts, &agent.settings), session);
-    let links = with_answers(links, agent, parts, &key, driving.is_some()).await;
+    let asking = asks.then(|| Asking { run: &key, is_new: driving.is_some() });
+    let links = links_to_session(agent, parts, &session, session_name, asking).await;
     let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
@@ -148,22 +153,6 @@ async fn send<P: Ports>(
     let mut response = event_stream(Frames { body, _slot: slot });
     name(response.headers_mut(), Some(&run), Some(&request));
     Ok(response)
-}
-
-/// Links that also lead to what the run asks, if there are such.
-async fn with_answers<P: Ports>(
-    links: Links,
-    agent: &Agent<P>,
-    parts: &Parts,
-    run: &RunKey,
-    is_new: bool,
-) -> Links {
-    let (Some(answers), Ok(caller)) = (link::Links::of(parts), Caller::of(&parts.extensions))
-    else {
-        return links;
-    };
-    let now = link::Moment { ms: agent.ports.clock().now_ms(), is_new };
-    links.with_answers(answers.maker(parts, &agent.settings, run, caller.user, now).await)
 }
 
 fn projection(

@@ -13,7 +13,6 @@ use djinn_core::code::ErrorCode;
 use djinn_core::id::{RequestId, RunId, TenantId};
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
-use djinn_core::wire::link::Links;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{Ports, RunKey};
@@ -22,10 +21,11 @@ use serde_json::json;
 
 use crate::answer::{Protocol, Shown, follow, last_event_id};
 use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::{Refusal, name};
 use crate::route::feedback::own;
-use crate::{Agent, Shared, origin};
+use crate::{Agent, Shared};
 pub(crate) use word::{edit_plan, tell_run};
 
 /// Every status, in the words of the API.
@@ -51,9 +51,15 @@ pub(crate) async fn follow_run<P: Ports>(
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let meta = known(&agent.ports, &key).await?;
         let cursor = cursor_of(&agent, &parts, &key).await?;
-        let (session, request) = (meta.session_name(), meta.request);
-        let protocol = Protocol::Native;
-        let shown = Shown { key, session, request, protocol, previews: true };
+        let shown = Shown {
+            session: meta.session_key(&key.tenant),
+            session_name: meta.session_name(),
+            key,
+            request: meta.request,
+            protocol: Protocol::Native,
+            previews: true,
+            asks: true,
+        };
         follow(&agent, &parts, shown, cursor).await
     };
     answered(&agent, answer.await)
@@ -84,7 +90,8 @@ pub(crate) async fn show_run<P: Ports>(
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let view = look(&agent.ports, &key).await?;
         let request = view.meta.request.clone();
-        let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session_name());
+        let (session, named) = (view.meta.session_key(&key.tenant), view.meta.session_name());
+        let links = links_to_session(&agent, &parts, &session, named, None).await;
         let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
         let body = view::json(&key.run, view, &links, language, now_ms);
         let mut response = axum::Json(body).into_response();

@@ -6,7 +6,6 @@ use axum::http::request::Parts;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::wire::link::Links;
 use djinn_core::wire::native;
 use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn};
 use djinn_runtime::port::file::Files;
@@ -17,9 +16,10 @@ use serde_json::{Value, json};
 use crate::access::may;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::Refusal;
-use crate::{Agent, Shared, origin};
+use crate::{Agent, Shared};
 
 /// Characters of a title.
 const MAX_TITLE: usize = 200;
@@ -68,7 +68,7 @@ async fn shown<P: Ports>(
     let found = found.ok_or(ErrorCode::SessionNotFound)?;
     let turns = store.list_turns(key, after.as_ref(), limit);
     let (page, files) = tokio::try_join!(turns, store.list_files(key)).map_err(stored)?;
-    let links = Links::new(origin::of(parts, &agent.settings), access.name());
+    let links = links_to_session(agent, parts, key, access.name(), None).await;
     let offered = files.iter().rev().filter(|file| !file.internal);
     let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
     let body = json!({

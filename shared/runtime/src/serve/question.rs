@@ -248,7 +248,9 @@ impl Question {
         SharedSession::name_of(self.shared.as_ref(), &self.session)
     }
 
-    fn session_key(&self) -> SessionKey {
+    /// The session it is asked in.
+    #[must_use]
+    pub fn session_key(&self) -> SessionKey {
         let owner = SharedSession::owner_of(self.shared.as_ref(), &self.user);
         let (tenant, session) = (self.tenant.clone(), self.session.clone());
         SessionKey { tenant, owner: owner.clone(), session }
