@@ -132,8 +132,9 @@ async fn send<P: Ports>(
     let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
-    let buffer = agent.ports.settings().client_buffer;
-    let (mut client, body) = ClientStream::open(connection, buffer, now_ms);
+    let settings = agent.ports.settings();
+    let (mut client, body) = ClientStream::open(connection, settings.client_buffer, now_ms);
+    client.merge_previews(settings.merge_previews);
     client.greet(now_ms);
     let driving = match driving {
         Some((driving, first)) => {
@@ -188,8 +189,8 @@ pub(crate) fn deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Deadline {
     Deadline::announced(at_ms, agent.ports.clock().now_ms(), margin)
 }
 
-/// The cursor that a question comes with: of its own run, or of the active run that a `continue`
-/// follows. Which of the two is checked when that run is known; one of neither starts no run.
+/// The cursor that a question comes with: of its own run, or of the one that a `continue` goes on
+/// with. Which of the two is checked when that run is known; one of neither starts no run.
 async fn cursor_of<P: Ports>(
     agent: &Agent<P>,
     headers: &HeaderMap,

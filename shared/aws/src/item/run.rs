@@ -41,6 +41,9 @@ pub(crate) struct RunItem {
     pub(crate) started_at_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at_ms: Option<i64>,
+    /// Whether a client was sent the end.
+    #[serde(default)]
+    pub(crate) end_shown: bool,
     pub(crate) expires: i64,
 }
 
@@ -89,6 +92,7 @@ impl RunItem {
             watched_until_ms: self.watched_until_ms,
             started_at_ms: self.started_at_ms,
             ended_at_ms: self.ended_at_ms,
+            end_shown: self.end_shown,
         }
     }
 }
@@ -118,6 +122,7 @@ mod tests {
             watched_until_ms: 7,
             started_at_ms: 1,
             ended_at_ms: None,
+            end_shown: false,
             expires: 2,
         }
     }
@@ -129,13 +134,14 @@ mod tests {
             until in proptest::option::of(any::<i64>()),
             epoch in any::<u64>(),
             taken_from in "[a-z]{0,5}",
+            end_shown in any::<bool>(),
             times in any::<(i64, i64, Option<i64>, i64)>(),
             status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
             is_shared in any::<bool>(),
         ) {
             let run = RunItem {
                 status: RunStatus::parse(status).unwrap(),
-                holder, until_ms: until, epoch, taken_from,
+                holder, until_ms: until, epoch, taken_from, end_shown,
                 watched_until_ms: times.0, started_at_ms: times.1, ended_at_ms: times.2,
                 expires: times.3,
                 shared: is_shared.then(sample::shared),

@@ -102,4 +102,13 @@ impl Projection for Native {
     }
 
     fn resume(&mut self) {}
+
+    fn merges_previews(&self) -> bool {
+        // A frame is 150 bytes, and who watches a model write sees each word when it comes.
+        false
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
 }

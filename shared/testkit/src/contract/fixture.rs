@@ -154,6 +154,7 @@ impl Run {
             },
             counted: false,
             settled: Vec::new(),
+            end_shown: false,
         }
     }
 }
