@@ -154,6 +154,7 @@ impl State {
             let turn = StoredTurn {
                 status: end.status,
                 request: end.request.clone(),
+                user: end.user.clone(),
                 exchange: Some(json(&end.exchange)?),
             };
             self.session_mut(&end.session).end(place, turn);
@@ -170,10 +171,10 @@ impl State {
         stored.meta.ended_at_ms = Some(at_ms);
         stored.meta.end_shown = true;
         stored.meta.lease = None;
-        let RunMeta { started_at_ms, request, .. } = stored.meta.clone();
+        let RunMeta { started_at_ms, request, user, .. } = stored.meta.clone();
         let session = stored.meta.session_key(&key.tenant);
         let place = RunPlace { started_at_ms, run: key.run.clone() };
-        let turn = StoredTurn { status: RunStatus::Failed, request, exchange: None };
+        let turn = StoredTurn { status: RunStatus::Failed, request, user, exchange: None };
         self.session_mut(&session).end(place, turn);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::{FileName, RequestId, RunId, SessionId, sha256};
+use djinn_core::id::{FileName, RequestId, RunId, SessionId, UserId, sha256};
 use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
@@ -34,6 +34,7 @@ pub(super) struct StoredSession {
 pub(super) struct StoredTurn {
     pub(super) status: RunStatus,
     pub(super) request: RequestId,
+    pub(super) user: UserId,
     /// As JSON; none of a run whose journal could not be read.
     pub(super) exchange: Option<String>,
 }
