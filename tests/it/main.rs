@@ -44,6 +44,7 @@ mod refused;
 mod restart;
 mod safety;
 mod session;
+mod shares;
 mod stop;
 mod story;
 mod table;

@@ -75,6 +75,9 @@ impl Users {
         owner.upload("s-secret", "secret.md", "The canary's name.").await;
         let coming = json!({"requestId": "s-secret", "fileName": "coming.md", "fileSize": 3});
         assert_eq!(owner.post("/v1/file_tool/upload_url", &coming).await.status, 200);
+        let share = json!({"with": "carol", "write": true});
+        let share = owner.post("/sessions/s-secret/share", &share).await.json();
+        let handle = share["handle"].as_str().unwrap();
         model.on("What hangs?").reply("The canary").hang_after(1);
         let question = Question::new("What hangs?").session("s-secret").request("q-active");
         let stream = owner.ask(Protocol::Native, &question).await;
@@ -104,6 +107,7 @@ impl Users {
             ids("request", "q-active", "q-nobody"),
             ids("file", "secret.md", "nobody.md"),
             ids("upload", "coming.md", "nobody.md"),
+            ids("share", handle, &format!("shr_{}", "0".repeat(32))),
         ];
         Self { model, owner, intruder, ids, own, places, _at_work: at_work, _door: door }
     }

@@ -26,6 +26,7 @@ mod once;
 mod query;
 mod secret;
 mod settings;
+mod share;
 mod store;
 pub mod table;
 mod throttle;

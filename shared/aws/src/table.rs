@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId, sha256};
+use djinn_core::id::{
+    FileName, RequestId, RunId, SessionId, ShareHandle, TenantId, UserId, sha256,
+};
 use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::{RunPlace, UserKey};
 use djinn_runtime::port::journal::SessionKey;
@@ -22,6 +24,7 @@ use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
+use crate::item::share::ShareItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
 
@@ -55,6 +58,10 @@ pub(crate) enum Item {
     /// `SESSION#<hash of owner>#<session>` / `EXPECTED#<name>`
     /// a file that a client was given an upload URL for. Becomes a `File` once its bytes are there.
     ExpectedFile(ExpectedFileItem),
+    /// `SHARE#<handle>` / `META`, and `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`
+    /// a share: the handle leads to the session, and the session to its handles. Written once, both
+    /// together; expires with the session as it stood then.
+    Share(ShareItem),
     /// `USER#<user>` / `REQUEST#<request label>`
     /// the session in which a user asked the newest request of that label. The last writer wins.
     Request(RequestItem),
@@ -152,6 +159,11 @@ pub(crate) fn session_partition(session: &SessionKey) -> String {
     format!("{tenant}#SESSION#{}#{session}", user_hash(owner))
 }
 
+/// The partition of a share.
+pub(crate) fn share_partition(tenant: &TenantId, handle: &ShareHandle) -> String {
+    format!("{tenant}#SHARE#{handle}")
+}
+
 /// The partition of a tool.
 pub(crate) fn tool_partition(tool: &ToolKey) -> String {
     let UserKey { tenant, user } = &tool.user;
@@ -193,6 +205,7 @@ pub(crate) const FILE: &str = "FILE#";
 pub(crate) const EXPECTED: &str = "EXPECTED#";
 pub(crate) const SESSION: &str = "SESSION";
 pub(crate) const REQUEST: &str = "REQUEST";
+pub(crate) const SHARE: &str = "SHARE";
 pub(crate) const DAY: &str = "DAY";
 pub(crate) const MINUTE: &str = "MINUTE";
 pub(crate) const ACTIVE: &str = "ACTIVE";
@@ -226,6 +239,10 @@ pub(crate) fn expected_sort(name: &FileName) -> String {
     format!("{EXPECTED}{name}")
 }
 
+pub(crate) fn share_sort(handle: &ShareHandle) -> String {
+    format!("{SHARE}#{handle}")
+}
+
 pub(crate) fn request_sort(label: &RequestId) -> String {
     format!("{REQUEST}#{label}")
 }
@@ -253,6 +270,7 @@ impl Item {
             ("SESSION", "RUN") => Self::Exchange(ExchangeItem::from_item(item)?),
             ("SESSION", "FILE") => Self::File(FileItem::from_item(item)?),
             ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
+            ("SESSION", SHARE) | ("SHARE", META) => Self::Share(ShareItem::from_item(item)?),
             ("USER", REQUEST) => Self::Request(RequestItem::from_item(item)?),
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
             ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),

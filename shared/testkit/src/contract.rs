@@ -14,6 +14,7 @@ pub mod lease;
 pub mod live;
 pub mod mailbox;
 pub mod session;
+pub mod share;
 
 /// What a contract test returns.
 pub type Checked = Result<(), Box<dyn std::error::Error + Send + Sync>>;
@@ -51,6 +52,12 @@ macro_rules! contract_tests {
                 a_run_that_is_given_up_has_failed_and_frees_its_session,
                 history_is_the_newest_ten_exchanges_oldest_first,
                 a_label_names_a_session_of_its_users,
+            ]
+            share: [
+                a_share_is_found_by_its_handle_and_by_its_session,
+                only_a_session_that_is_there_can_be_shared,
+                the_end_of_a_session_ends_its_shares,
+                a_session_has_a_hundred_shares_at_most,
             ]
             lease: [
                 a_lease_is_held_until_it_lapses,

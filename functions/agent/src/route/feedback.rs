@@ -13,7 +13,7 @@ use djinn_core::wire::native::add_answer_link;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{Given, Right, answer, known, pending, unavailable};
+use djinn_runtime::serve::{Given, Right, Viewer, answer, pending, run_access, unavailable};
 use serde_json::{Map, Value, json};
 
 use crate::access::may;
@@ -203,14 +203,16 @@ async fn active_run<P: Ports>(
     Ok(RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?))
 }
 
-/// Another user's run does not exist for this one.
+/// Another user's run does not exist for this one, unless its session is shared: then it can be seen.
 pub(crate) async fn own<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     key: &RunKey,
 ) -> Result<(), Refusal> {
-    let meta = known(&agent.ports, key).await?;
-    if meta.user == caller.user { Ok(()) } else { Err(ErrorCode::RunNotFound.into()) }
+    match run_access(&agent.ports, &caller.key(), key).await?.viewer {
+        Viewer::Asker => Ok(()),
+        Viewer::SessionOwner | Viewer::Guest => Err(ErrorCode::AskerOnly.into()),
+    }
 }
 
 fn told<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {

@@ -6,13 +6,16 @@ use axum::http::request::Parts;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::UserId;
 use djinn_core::wire::native;
 use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn};
 use djinn_runtime::port::file::Files;
+use djinn_runtime::port::share::Shares;
 use djinn_runtime::port::{Ports, StoreError};
 use djinn_runtime::serve::{Access, Right, forget, unavailable};
 use serde_json::{Value, json};
 
+use super::share;
 use crate::access::may;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
@@ -71,15 +74,24 @@ async fn shown<P: Ports>(
     let links = links_to_session(agent, parts, key, access.name(), None).await;
     let offered = files.iter().rev().filter(|file| !file.internal);
     let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
-    let body = json!({
+    // Only the owner is told who else asked.
+    let owner = (access.right == Right::Own).then_some(&key.owner);
+    let mut body = json!({
         "session": access.name(),
         "title": title,
         "started_at_ms": started_at_ms,
         "last_active_at_ms": newest_at_ms,
-        "turns": page.items.iter().map(turn).collect::<Vec<_>>(),
+        "turns": page.items.iter().map(|item| turn(item, owner)).collect::<Vec<_>>(),
         "next": page.next.map(|place| cursor(place.started_at_ms, &place.run)),
         "files": offered.map(|file| native::file(&links, file)).collect::<Vec<_>>(),
     });
+    match access.right {
+        Right::Own => {
+            let shares = store.list_shares(key).await.map_err(stored)?;
+            body["shares"] = shares.iter().map(share::shown).collect();
+        }
+        right => body["write"] = (right >= Right::Write).into(),
+    }
     Ok(axum::Json(body).into_response())
 }
 
@@ -145,24 +157,31 @@ fn summary(session: &SessionSummary) -> Value {
     })
 }
 
-fn turn(turn: &Turn) -> Value {
-    let Turn { run, request, started_at_ms, status, exchange } = turn;
+/// A turn; to the owner of its session also who asked, if that is somebody else.
+fn turn(turn: &Turn, owner: Option<&UserId>) -> Value {
+    let Turn { run, request, user, started_at_ms, status, exchange } = turn;
     let answer = exchange.as_ref().filter(|_| status.has_ended()).map(|said| &said.answer);
-    json!({
+    let mut turn = json!({
         "run": run,
         "request": request,
         "status": status,
         "started_at_ms": started_at_ms,
         "question": exchange.as_ref().map(|said| &said.question),
         "answer": answer,
-    })
+    });
+    if let (Some(owner), Some(user)) = (owner, user)
+        && user != owner
+    {
+        turn["user"] = json!(user);
+    }
+    turn
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn stored(error: StoreError) -> Refusal {
+pub(super) fn stored(error: StoreError) -> Refusal {
     unavailable(&error).into()
 }
 
-fn answered<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {
+pub(super) fn answered<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {
     answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language))
 }

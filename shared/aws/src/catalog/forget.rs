@@ -64,6 +64,7 @@ impl AwsStore {
         }
         self.forget_turns(&forgetting).await?;
         self.forget_files(&forgetting.session).await?;
+        self.forget_shares(&forgetting.session).await?;
         self.forget_lists(forgetting).await?;
         Ok(Forgotten::Done)
     }

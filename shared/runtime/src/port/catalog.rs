@@ -102,6 +102,8 @@ pub struct Turn {
     pub run: RunId,
     /// The client's label for it; `None` of one that ended before labels were kept.
     pub request: Option<RequestId>,
+    /// Who asked; `None` of one that ended before this was kept.
+    pub user: Option<UserId>,
     /// When it was asked, Unix milliseconds.
     pub started_at_ms: i64,
     /// Where it stands.

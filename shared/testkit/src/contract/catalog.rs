@@ -185,6 +185,7 @@ pub async fn turns_are_what_was_asked_and_answered(store: &impl Store) -> Checke
     let turn = |run: &Run, status, exchange| Turn {
         run: run.key.run.clone(),
         request: Some(run.asked.request.clone()),
+        user: Some(run.asked.user.clone()),
         started_at_ms: run.at_ms,
         status,
         exchange,

@@ -28,7 +28,7 @@ pub(super) const EXPIRY: i64 = 4_102_444_800;
 /// Who asks, if nothing else is said.
 const ANN: &str = "arn:aws:iam::1:user/ann";
 
-type Made<T> = Result<T, Box<dyn Error + Send + Sync>>;
+pub(super) type Made<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// A run to be.
 #[derive(Clone)]

@@ -125,6 +125,11 @@ impl State {
         self.users.entry(UserKey::of(asked)).or_default().runs.insert(place, run);
     }
 
+    /// A session as its owner's list has it.
+    pub(super) fn listed_session(&self, key: &SessionKey) -> Option<&SessionSummary> {
+        self.users.get(&key.owner_key())?.sessions.get(&key.session)
+    }
+
     fn list_runs(
         &self,
         user: &UserKey,
@@ -170,10 +175,10 @@ impl State {
             run: turn.run.clone(),
         });
         if let Some((run, meta)) = self.active_run(key).filter(|_| after.is_none()) {
-            let RunMeta { request, started_at_ms, status, .. } = meta;
+            let RunMeta { request, user, started_at_ms, status, .. } = meta;
             let exchange = self.question(&run);
-            let request = Some(request);
-            let turn = Turn { run: run.run, request, started_at_ms, status, exchange };
+            let (request, user) = (Some(request), Some(user));
+            let turn = Turn { run: run.run, request, user, started_at_ms, status, exchange };
             page.items.insert(0, turn);
         }
         Ok(page)
@@ -210,6 +215,7 @@ impl State {
         for place in turns.keys() {
             self.forget_run(&RunKey::new(user.tenant.clone(), place.run.clone()), place);
         }
+        self.shares.retain(|_, share| share.session != key);
         if let Some(owner) = self.users.get_mut(user) {
             owner.sessions.remove(session);
         }
@@ -238,6 +244,7 @@ fn ended_turn(place: &RunPlace, turn: &StoredTurn) -> Turn {
     Turn {
         run: place.run.clone(),
         request: Some(turn.request.clone()),
+        user: Some(turn.user.clone()),
         started_at_ms: place.started_at_ms,
         status: turn.status,
         exchange,
