@@ -103,6 +103,7 @@ AGENT_VARIABLES = {
     "DJINN_STREAM_QUEUE",
     "DJINN_STREAM_SLOTS",
     "DJINN_USER_RUNS_PER_MINUTE",
+    "DJINN_USER_STREAMS",
 }
 
 # What JoyAgent's page asks for in a preflight and what a page's key comes in, besides what a request
@@ -114,6 +115,7 @@ USER_BOUNDS = {
     "UserDayTokens": "DJINN_USER_DAY_TOKENS",
     "UserRunsAtOnce": "DJINN_USER_RUNS_AT_ONCE",
     "UserRunsPerMinute": "DJINN_USER_RUNS_PER_MINUTE",
+    "UserStreams": "DJINN_USER_STREAMS",
 }
 
 # What the REST API leads to without a signature: links that let somebody answer, or open a file.

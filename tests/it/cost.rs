@@ -86,6 +86,7 @@ async fn budgets_and_throttles_add_one_update_to_a_turn_and_nothing_to_start_and
     let bounded = UserLimits {
         runs_per_minute: Some(1_000),
         runs_at_once: Some(1_000),
+        streams: None,
         day_tokens: Some(1_000_000_000),
         day_micro_usd: None,
     };

@@ -291,6 +291,50 @@ async fn a_user_has_so_many_runs_at_work_and_the_end_of_one_makes_room() {
     second.rest().await;
 }
 
+/// Asks until there is room for the answer, and hears it whole.
+async fn answered(world: &World, question: &Question) -> Value {
+    let answered = async {
+        loop {
+            let stream = world.ask(Protocol::Native, question).await;
+            if stream.status == 200 {
+                return stream.rest().await;
+            }
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(30), answered).await.unwrap();
+    told.last().unwrap().json()["answer"].clone()
+}
+
+#[tokio::test]
+async fn a_user_has_so_many_streams_whichever_process_streams_them() {
+    let world = world(UserLimits { streams: Some(1), ..UserLimits::default() }).await;
+    let (first, gate) = held(&world, "s1").await;
+    let second = Question::of("What is second?", "s2");
+    for protocol in Protocol::ALL {
+        let told = refused(&world, protocol, &second).await;
+        assert_eq!(told, (429, "too_many_user_streams".to_owned(), 5), "{protocol:?}");
+    }
+    let watching = world.come_back(&first.run(), None).await;
+    assert_eq!(watching.status, 429, "who follows takes a place as well");
+    assert_eq!(runs(&world).await, 1, "what is refused is not there");
+    let shown = world.get(&format!("/runs/{}", first.run())).await;
+    assert_eq!(shown.status, 200, "what is no stream needs none");
+    // A response that has ended has given its place back before.
+    gate.open();
+    first.rest().await;
+    world.model.on(second.text.as_str()).reply("The second.").always();
+    assert_eq!(world.ending(&second).await["answer"], "The second.");
+    // So does one whose client goes, and whoever is gone keeps none for ever.
+    let (third, gate) = held(&world, "s3").await;
+    drop(third);
+    assert_eq!(answered(&world, &second).await, "The second.");
+    gate.open();
+    let (store, now_ms) = (&world.system.ports().store, world.system.ports().clock.now_ms());
+    let lost = store.take_stream(&user(), "lost", 1, now_ms - 1_000).await.unwrap();
+    assert!(lost.is_some());
+    assert_eq!(world.ending(&second).await["answer"], "The second.");
+}
+
 async fn streaming(slots: u32, queue: u32) -> World {
     World::start_with(|options, _| {
         options.vars.push(("DJINN_STREAM_SLOTS", slots.to_string()));
@@ -316,16 +360,7 @@ async fn a_process_streams_so_many_responses_and_refuses_what_cannot_wait() {
     // The client goes; the run goes on without it, and the slot is free.
     drop(first);
     world.model.on(second.text.as_str()).reply("The second.").always();
-    let answered = async {
-        loop {
-            let stream = world.ask(Protocol::Native, &second).await;
-            if stream.status == 200 {
-                return stream.rest().await;
-            }
-        }
-    };
-    let told = tokio::time::timeout(Duration::from_secs(30), answered).await.unwrap();
-    assert_eq!(told.last().unwrap().json()["answer"], "The second.");
+    assert_eq!(answered(&world, &second).await, "The second.");
     gate.open();
 }
 

@@ -36,6 +36,7 @@ const NEVER: Duration = Duration::from_secs(60 * 60);
 const BOUNDED: UserLimits = UserLimits {
     runs_per_minute: Some(100_000),
     runs_at_once: Some(1_000),
+    streams: None,
     day_tokens: Some(1_000_000_000_000),
     day_micro_usd: None,
 };

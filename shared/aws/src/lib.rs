@@ -28,6 +28,7 @@ mod secret;
 mod settings;
 mod share;
 mod store;
+mod streams;
 pub mod table;
 mod throttle;
 mod transaction;
@@ -43,3 +44,4 @@ pub use settings::{
     SettingsError, Timeouts,
 };
 pub use store::AwsStore;
+pub use streams::StreamPlace;

@@ -175,6 +175,10 @@ codes! {
     TooManyStreams = "too_many_streams", 429,
         "All {} streams of this server are in use; nothing was started. Ask again in some seconds.",
         "该服务器的 {} 个流均在使用中，未启动任何任务。请稍后重试。";
+    /// The user's streams are all in use.
+    TooManyUserStreams = "too_many_user_streams", 429,
+        "{} responses are being streamed to you, the most at a time; nothing was started. Close one, or wait until one has ended.",
+        "您已有 {} 个流正在输出，达到同时输出的上限，未启动任何任务。请关闭其中一个，或等待其结束。";
     /// A body over 4 MB.
     BodyTooLarge = "body_too_large", 413,
         "The body is larger than {} bytes; upload large files with /v1/file_tool/upload_url.",
@@ -304,6 +308,7 @@ impl ErrorCode {
                 | Self::RateLimited
                 | Self::TooManyRuns
                 | Self::TooManyStreams
+                | Self::TooManyUserStreams
                 | Self::ModelUnreachable
                 | Self::ModelOverloaded
                 | Self::ModelUnreadable
@@ -348,7 +353,8 @@ impl Failure {
         } else if self.code == ErrorCode::TooManyRuns {
             Some(RUN_MAY_END_S)
         } else {
-            (self.code == ErrorCode::TooManyStreams).then_some(STREAM_MAY_END_S)
+            let streams = [ErrorCode::TooManyStreams, ErrorCode::TooManyUserStreams];
+            streams.contains(&self.code).then_some(STREAM_MAY_END_S)
         }
     }
 

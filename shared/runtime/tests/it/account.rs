@@ -282,6 +282,7 @@ fn limited(points: Points) -> Sim {
     let user = UserLimits {
         runs_per_minute: Some(1),
         runs_at_once: Some(1),
+        streams: None,
         day_tokens: Some(1_000_000),
         day_micro_usd: Some(1_000_000),
     };
