@@ -254,6 +254,10 @@ codes! {
     ModelUnreadable = "model_unreadable", 502,
         "The model's reply could not be read, also after retries: {}. Check base_url and provider.",
         "多次重试后仍无法读取模型回复：{}。请检查 base_url 和 provider。";
+    /// The model said nothing where the answer was due.
+    EmptyAnswer = "empty_answer", 502,
+        "The model gave no answer: its last replies held no text. What was written is kept; ask again, or choose another model.",
+        "模型没有给出回答：最后的回复没有任何文字。已写入的内容会保留；请重新提问，或换一个模型。";
     /// The step budget is used up.
     StepsUsedUp = "steps_used_up", 500,
         "The step budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
