@@ -90,7 +90,7 @@ async fn shown<P: Ports>(
             let shares = store.list_shares(key).await.map_err(stored)?;
             body["shares"] = shares.iter().map(share::shown).collect();
         }
-        right => body["write"] = (right >= Right::Write).into(),
+        right @ (Right::Read | Right::Write) => body["write"] = (right == Right::Write).into(),
     }
     Ok(axum::Json(body).into_response())
 }
