@@ -13,6 +13,7 @@ use djinn_runtime::settings::{BadSetting, MAX_USD, micro_usd, number};
 
 use crate::identity::Auth;
 use crate::link::LinkSettings;
+use crate::local::LocalOrigins;
 use crate::slots::StreamLimits;
 
 /// What a deployment decides about its agent.
@@ -26,6 +27,8 @@ pub struct Settings {
     pub base_prompt: String,
     /// On a laptop: CORS is answered by the app. Never set on Lambda.
     pub local: bool,
+    /// Whose pages may use a laptop's system.
+    pub origins: LocalOrigins,
     /// How callers are told apart.
     pub auth: Auth,
     /// Whether plans that are asked for in JoyAgent's protocols have digital employees, even if
@@ -44,8 +47,8 @@ impl Settings {
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
     /// `DJINN_KEEP_TURNS`, `DJINN_SUMMARY`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
     /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
-    /// (see [`Auth`]), how many are streamed to (see [`StreamLimits`]) and links for answers (see
-    /// [`LinkSettings`]).
+    /// (see [`Auth`]), whose pages may call (see [`LocalOrigins`]), how many are streamed to (see
+    /// [`StreamLimits`]) and links for answers (see [`LinkSettings`]).
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -92,6 +95,7 @@ impl Settings {
             base_prompt: var("DJINN_BASE_PROMPT").unwrap_or_default(),
             joyagent_employees: employees(var)? != Employees::Never,
             local,
+            origins: LocalOrigins::from_vars(var)?,
             auth: Auth::from_vars(var, local)?,
             streams: StreamLimits::from_vars(var)?,
             links: LinkSettings::from_vars(var)?,

@@ -132,9 +132,9 @@ async fn say_invocations(mut invocations: UnboundedReceiver<Continue>) {
 
 /// An agent in a process of its own: prints its URL, then its invocations of the executor, and lives
 /// until its input ends.
-pub(crate) async fn be_a_process(urls: [String; 3]) -> Result<()> {
+pub(crate) async fn be_a_process(place: [String; 4]) -> Result<()> {
     let changes = Changes { executors_elsewhere: true, ..Changes::default() };
-    let front = Front::start(&Place::at(urls), changes).await?;
+    let front = Front::start(&Place::at(place), changes).await?;
     terminal::say(&front.url());
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;

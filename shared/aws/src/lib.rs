@@ -27,6 +27,7 @@ mod query;
 mod secret;
 mod settings;
 mod share;
+mod signature;
 mod store;
 mod streams;
 pub mod table;
@@ -43,5 +44,6 @@ pub use settings::{
     Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,
     SettingsError, Timeouts,
 };
+pub use signature::{Signed, is_signed};
 pub use store::AwsStore;
 pub use streams::StreamPlace;

@@ -51,7 +51,7 @@ codes! {
         "{}.", "{}。";
     /// No question.
     QueryMissing = "query_missing", 400,
-        "The question is missing or empty; send it as `query`.", "缺少问题；请用 `query` 字段发送。";
+        "The question is missing or empty; send it as `{}`.", "缺少问题；请用 `{}` 字段发送。";
     /// A question over 64 KB.
     QueryTooLong = "query_too_long", 400,
         "The question is longer than {} bytes; put long material into a file.",
@@ -79,6 +79,14 @@ codes! {
     /// A key or a token that is not, or no longer, good for anything here.
     CredentialsRefused = "credentials_refused", 401,
         "This key or token is not accepted: {}.", "该密钥或令牌未被接受：{}。";
+    /// A page of an origin that a laptop's system does not answer.
+    OriginRefused = "origin_refused", 403,
+        "Pages of {} may not use this system. If they are yours, name their origin in DJINN_LOCAL_ORIGINS.",
+        "{} 的页面不能使用本系统。如果是您自己的页面，请在 DJINN_LOCAL_ORIGINS 中写明其来源。";
+    /// A laptop's system under a name that may lead anywhere.
+    HostRefused = "host_refused", 403,
+        "This system does not answer as {}. Use 127.0.0.1 or localhost, or name that origin in DJINN_LOCAL_ORIGINS.",
+        "本系统不以 {} 的名义应答。请使用 127.0.0.1 或 localhost，或在 DJINN_LOCAL_ORIGINS 中写明该来源。";
     /// No such run, or another tenant's.
     RunNotFound = "run_not_found", 404,
         "There is no such run.", "没有这个运行。";
@@ -193,6 +201,10 @@ codes! {
         "本部署不允许该问题或其回答的内容。请换一种方式提问。";
 
     // Ours to mend.
+    /// Questions about data, which JoyAgent's UI asks unless it is told otherwise.
+    DataUnavailable = "data_unavailable", 501,
+        "Data questions cannot be answered here yet. Choose another product, or switch deep thinking on.",
+        "暂不支持数据问答。请选择其他产品，或开启深度思考。";
     /// The checker that decides about content gave no verdict, and nothing passes without one.
     ContentUnchecked = "content_unchecked", 503,
         "The content could not be checked, and nothing passes here unchecked: {}. Ask again later.",
