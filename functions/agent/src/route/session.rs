@@ -85,12 +85,15 @@ async fn shown<P: Ports>(
         "next": page.next.map(|place| cursor(place.started_at_ms, &place.run)),
         "files": offered.map(|file| native::file(&links, file)).collect::<Vec<_>>(),
     });
-    match access.right {
+    let (member, value) = match access.right {
         Right::Own => {
             let shares = store.list_shares(key).await.map_err(stored)?;
-            body["shares"] = shares.iter().map(share::shown).collect();
+            ("shares", shares.iter().map(share::shown).collect())
         }
-        right @ (Right::Read | Right::Write) => body["write"] = (right == Right::Write).into(),
+        right @ (Right::Read | Right::Write) => ("write", json!(right == Right::Write)),
+    };
+    if let Some(members) = body.as_object_mut() {
+        members.insert(member.to_owned(), value);
     }
     Ok(axum::Json(body).into_response())
 }
@@ -169,10 +172,9 @@ fn turn(turn: &Turn, owner: Option<&UserId>) -> Value {
         "question": exchange.as_ref().map(|said| &said.question),
         "answer": answer,
     });
-    if let (Some(owner), Some(user)) = (owner, user)
-        && user != owner
-    {
-        turn["user"] = json!(user);
+    let guest = user.as_ref().filter(|user| owner.is_some_and(|owner| owner != *user));
+    if let (Some(guest), Some(members)) = (guest, turn.as_object_mut()) {
+        members.insert("user".to_owned(), json!(guest));
     }
     turn
 }

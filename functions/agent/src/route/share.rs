@@ -53,7 +53,9 @@ pub(crate) async fn share_session<P: Ports>(
         match store.add_share(&share).await.map_err(stored)? {
             ShareResult::Added => {
                 let mut body = shown(&share);
-                body["session"] = json!(share.session.session);
+                if let Some(members) = body.as_object_mut() {
+                    members.insert("session".to_owned(), json!(share.session.session));
+                }
                 Ok((StatusCode::CREATED, axum::Json(body)).into_response())
             }
             ShareResult::UnknownSession => Err(ErrorCode::SessionNotFound.into()),
