@@ -45,6 +45,7 @@ mod planner;
 mod prompts;
 mod race;
 mod refused;
+mod repeats;
 mod restart;
 mod safety;
 mod session;

@@ -43,7 +43,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
+    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOOL_CALLS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
     /// `DJINN_KEEP_TURNS`, `DJINN_SUMMARY`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
     /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
@@ -59,6 +59,8 @@ impl Settings {
         };
         let budget = Budget {
             steps: small("DJINN_MAX_STEPS", 1..=1_000)?.unwrap_or(defaults.budget.steps),
+            tool_calls: small("DJINN_MAX_TOOL_CALLS", 1..=100_000)?
+                .unwrap_or(defaults.budget.tool_calls),
             tokens: number(var, "DJINN_MAX_TOKENS", 1_000..=1_000_000_000_000)?
                 .unwrap_or(defaults.budget.tokens),
             micro_usd: micro_usd(var, MAX_USD)?,
@@ -241,6 +243,9 @@ mod tests {
         for (name, value) in [("DJINN_COMPACT_AT", "96"), ("DJINN_KEEP_TURNS", "0")] {
             assert!(set(name, value).unwrap_err().to_string().starts_with(name));
         }
+        assert_eq!(none.run.budget.tool_calls, 200);
+        assert_eq!(set("DJINN_MAX_TOOL_CALLS", "7").unwrap().run.budget.tool_calls, 7);
+        assert!(set("DJINN_MAX_TOOL_CALLS", "0").unwrap_err().to_string().contains("1 to 100000"));
         assert_eq!(set("DJINN_MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
         assert_eq!(set("DJINN_MAX_USD", "2.5").unwrap().run.budget.micro_usd, Some(2_500_000));
         assert_eq!(set("DJINN_MAX_PLAN_STEPS", "1000").unwrap().run.plan.max_steps, 1_000);

@@ -66,7 +66,7 @@ impl Front {
         let models = place.models();
         let var = |name: &str| match name {
             "DJINN_LOCAL" => Some("1".to_owned()),
-            "DJINN_MAX_STEPS" => Some("1000".to_owned()),
+            "DJINN_MAX_STEPS" | "DJINN_MAX_TOOL_CALLS" => Some("1000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
             "DJINN_HUMAN_FEEDBACK" => changes.feedback.map(str::to_owned),
             _ => None,
