@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use djinn_core::budget::Price;
 use djinn_core::feedback::{CallSample, Estimate};
-use djinn_core::id::TenantId;
 use djinn_core::input::{AskedCall, Input};
 use djinn_core::run::Run;
 use djinn_core::tool::{OfferedTool, Outcome};
@@ -15,6 +14,7 @@ use djinn_core::tool::{OfferedTool, Outcome};
 use crate::account::BYTES_OF_A_TOKEN;
 use crate::port::Ports;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
+use crate::port::catalog::UserKey;
 
 /// What the calls of one driver came to, by tool.
 #[derive(Debug, Default)]
@@ -42,9 +42,9 @@ impl Samples {
     }
 
     /// Tells the store. A failure is logged: samples are many.
-    pub async fn keep<P: Ports>(self, ports: &P, tenant: &TenantId) {
+    pub async fn keep<P: Ports>(self, ports: &P, user: &UserKey) {
         for (tool, samples) in self.0 {
-            let key = ToolKey { tenant: tenant.clone(), tool };
+            let key = ToolKey { user: user.clone(), tool };
             if let Err(error) = ports.store().add_call_samples(&key, &samples).await {
                 tracing::warn!(%error, tool = key.tool, "samples of calls are not kept");
             }
@@ -61,21 +61,21 @@ pub async fn estimate<P: Ports>(
     offered: &mut [OfferedTool],
     calls: &[AskedCall],
 ) {
-    let asked = run.asked();
+    let user = UserKey::of(run.asked());
     for tool in offered {
         let is_called = calls.iter().any(|call| call.tool == tool.name);
         if !is_called || ports.tools().find(&tool.name).is_none() {
             continue;
         }
-        if asked.settings.feedback.enabled {
-            estimate_by_samples(ports, &asked.tenant, tool).await;
+        if run.asked().settings.feedback.enabled {
+            estimate_by_samples(ports, &user, tool).await;
         }
         tool.declared.estimate = tool.declared.estimate.with_price(price);
     }
 }
 
-async fn estimate_by_samples<P: Ports>(ports: &P, tenant: &TenantId, tool: &mut OfferedTool) {
-    let key = ToolKey { tenant: tenant.clone(), tool: tool.name.clone() };
+async fn estimate_by_samples<P: Ports>(ports: &P, user: &UserKey, tool: &mut OfferedTool) {
+    let key = ToolKey { user: user.clone(), tool: tool.name.clone() };
     match ports.store().call_samples(&key).await {
         Ok(samples) => {
             let estimate = Estimate::from_samples(tool.declared.estimate, &samples);

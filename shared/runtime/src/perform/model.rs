@@ -220,12 +220,13 @@ impl<P: Ports> Call<P> {
         content.allow_reply(&reply)?;
         if may_answer && content.checks.is_some() {
             let asked = self.run.asked();
+            let session = asked.session_name();
             let check = Check {
                 direction: Direction::Out,
                 text: &reply.text,
                 tenant: &asked.tenant,
                 user: &asked.user,
-                session: &asked.session,
+                session: &session,
                 run: &self.key.run,
             };
             if let Some(text) = content.pass(check).await? {
