@@ -8,9 +8,11 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod answer;
 mod bad_inputs;
 mod bad_plan;
 mod budget;
+mod clarify;
 mod come_back;
 mod compacting;
 mod confirm;
@@ -35,15 +37,21 @@ mod limits;
 mod links;
 mod look_up;
 mod matrix;
+mod original_ui;
+mod pages;
+mod patience;
 mod people;
+mod plan_forms;
 mod plan_solve;
 mod planner;
 mod prompts;
 mod race;
 mod refused;
+mod repeats;
 mod restart;
 mod safety;
 mod session;
+mod shares;
 mod stop;
 mod story;
 mod table;
@@ -53,5 +61,6 @@ mod tool;
 mod top_up;
 mod unreachable;
 mod urls;
+mod users;
 mod viewer;
 mod world;

@@ -1,4 +1,4 @@
-//! `cargo dev ask --deep` as people run it, killed at any moment and asked again.
+//! `cargo dev ask` as people run it: killed at any moment and asked again, and asked by the model.
 
 #![allow(
     clippy::expect_used,
@@ -11,13 +11,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use djinn_local::{System, SystemOptions};
-use serde_json::Value;
+use djinn_scripted::Scripted;
+use serde_json::{Value, json};
 
 /// How many processes are killed, at moments spread over the time that one takes.
 const KILLS: u32 = 10;
@@ -39,14 +41,77 @@ fn a_killed_ask_goes_on_with_its_run_and_ends_the_same() {
     });
 }
 
+#[test]
+fn a_question_of_the_models_is_answered_at_the_keyboard() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let model = runtime.block_on(Scripted::start()).unwrap();
+    let rule = model.on("What of the metal?");
+    let rule = rule.call("ask_user", json!({"questions": ["Which metal?"]})).then();
+    rule.reply("Copper is red.").always();
+    let home = tempfile::tempdir().unwrap();
+    let mut ask = command(home.path());
+    ask.args([
+        "dev",
+        "ask",
+        "--clarify",
+        "What of the metal?",
+        "--session",
+        "s1",
+        "--request-id",
+        "r1",
+    ])
+    .env("OPENAI_API_KEY", "key")
+    .env("OPENAI_BASE_URL", model.base_url())
+    .env("OPENAI_MODEL", "scripted");
+    let mut child =
+        ask.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"Copper\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{shown}\n{errors}");
+    assert!(shown.contains("? the model asks you:\n    Which metal?\n"), "{shown}");
+    assert!(shown.contains("Copper is red."), "{shown}");
+    let sees = runtime.block_on(model.request(2)).text().to_owned();
+    assert!(sees.contains("The user answers:\nCopper"), "{sees}");
+}
+
+#[test]
+fn an_answer_is_printed_once_with_links_that_lead_where_a_system_will_listen() {
+    let home = tempfile::tempdir().unwrap();
+    let question = "Which region grew fastest? Write the answer to growth.md";
+    let asked = |more: &[&str]| {
+        let mut ask = command(home.path());
+        ask.args(["dev", "ask", question, "--file", "examples/sales.csv"]).args(more);
+        shown_by(&mut ask)
+    };
+    let first = asked(&["--port", "9100"]);
+    // Its digits are nowhere else.
+    assert_eq!(first.matches("55.9").count(), 1, "{first}");
+    assert!(first.contains("http://127.0.0.1:9100/v1/file_tool/preview/"), "{first}");
+    assert!(asked(&[]).contains("http://127.0.0.1:9000/v1/file_tool/preview/"));
+    fs::write(home.path().join("last-url"), "http://127.0.0.1:9200").unwrap();
+    assert!(asked(&[]).contains("http://127.0.0.1:9200/v1/file_tool/preview/"));
+}
+
 /// The question that README.md asks, in a process of its own.
 fn ask(home: &Path) -> Command {
-    let mut ask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut ask = command(home);
     let question =
         "Compare the three regions in examples/sales.csv, one report each, then a summary";
-    ask.args(["dev", "ask", "--deep", question, "--file", "examples/sales.csv"])
-        .args(["--session", "s1", "--request-id", "r1"])
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
+    ask.args(["dev", "ask", "--deep", question, "--file", "examples/sales.csv"]).args([
+        "--session",
+        "s1",
+        "--request-id",
+        "r1",
+    ]);
+    ask
+}
+
+/// The commands over a home of their own, without a model.
+fn command(home: &Path) -> Command {
+    let mut ask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    ask.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
         .env("DJINN_HOME", home);
     for model in ["DJINN_MODELS", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
         ask.env_remove(model);
@@ -56,7 +121,11 @@ fn ask(home: &Path) -> Command {
 
 /// Asks to the end; returns what was shown.
 fn asked(home: &Path) -> String {
-    let output = ask(home).output().unwrap();
+    shown_by(&mut ask(home))
+}
+
+fn shown_by(ask: &mut Command) -> String {
+    let output = ask.output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{shown}\n{errors}");

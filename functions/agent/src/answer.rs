@@ -3,16 +3,18 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::id::{RequestId, RunId, SessionId};
+use djinn_core::id::{RequestId, RunId};
 use djinn_core::journal::Record;
+use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::{JoyAgent, Translator};
@@ -23,15 +25,17 @@ use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
     Driving, Opened, Question, Serving, known, no_cursor, open, replay, serve,
 };
 
-use crate::identity::Caller;
+use crate::link::{Asking, links_to_session};
 use crate::refusal::{Refusal, name};
 use crate::slots::{Slot, Slots};
-use crate::{Agent, Shared, link, origin};
+use crate::user_stream::UserStream;
+use crate::{Agent, Shared};
 
 /// The protocol a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,57 +57,72 @@ pub(crate) struct Ask {
 }
 
 /// Opens the question's run and streams it.
-pub(crate) async fn stream<P: Ports>(
+pub(crate) async fn stream<P: Ports<Store = AwsStore>>(
     agent: &Shared<P>,
     parts: &Parts,
     ask: Ask,
 ) -> Result<Response, Refusal> {
     let Ask { question, protocol, previews } = ask;
-    let slot = slot(agent, parts).await?;
+    let places = take_places(agent, parts).await?;
     let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
-    let (session, request) = (question.session.clone(), question.request.clone());
+    let (session, session_name) = (question.session_key(), question.session_name());
+    let request = question.request.clone();
     let opened = open(&agent.ports, question, &holder).await?;
     let (key, driving, cursor) = match opened {
         Opened::New { key, driving, first } => (key, Some((driving, first)), None),
         Opened::Existing { key, .. } => (key, None, cursor),
     };
-    let shown = Shown { key, session, request, protocol, previews };
-    send(agent, parts, shown, holder, Opening { slot, driving, cursor }).await
+    let shown = Shown { key, session, session_name, request, protocol, previews, asks: true };
+    send(agent, parts, shown, holder, Opening { places, driving, cursor }).await
 }
 
 /// Streams a run that exists, to a client that comes back to it.
-pub(crate) async fn follow<P: Ports>(
+pub(crate) async fn follow<P: Ports<Store = AwsStore>>(
     agent: &Shared<P>,
     parts: &Parts,
     shown: Shown,
     cursor: Option<Cursor>,
 ) -> Result<Response, Refusal> {
-    let (slot, driving) = (slot(agent, parts).await?, None);
-    send(agent, parts, shown, holder(agent), Opening { slot, driving, cursor }).await
+    let (places, driving) = (take_places(agent, parts).await?, None);
+    send(agent, parts, shown, holder(agent), Opening { places, driving, cursor }).await
 }
 
-/// A place among the streams of this process.
-async fn slot<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Option<Slot>, Refusal> {
-    match parts.extensions.get::<Arc<Slots>>() {
-        Some(slots) => Ok(Some(slots.take(agent.ports.clock()).await?)),
-        None => Ok(None),
-    }
+/// What a response takes up while it is streamed.
+struct Places {
+    user: Option<UserStream>,
+    _process: Option<Slot>,
+}
+
+/// A place among the streams of this process, and one among the caller's.
+async fn take_places<P: Ports<Store = AwsStore>>(
+    agent: &Shared<P>,
+    parts: &Parts,
+) -> Result<Places, Refusal> {
+    let process = match parts.extensions.get::<Arc<Slots>>() {
+        Some(slots) => Some(slots.take(agent.ports.clock()).await?),
+        None => None,
+    };
+    Ok(Places { user: UserStream::take(agent, parts).await?, _process: process })
 }
 
 /// A run, and how a client is shown it.
 pub(crate) struct Shown {
     pub(crate) key: RunKey,
-    pub(crate) session: SessionId,
+    pub(crate) session: SessionKey,
+    /// The session as this client names it.
+    pub(crate) session_name: SessionName,
     pub(crate) request: RequestId,
     pub(crate) protocol: Protocol,
     /// Whether text is sent as it is written.
     pub(crate) previews: bool,
+    /// Whether this client is who asked, and may answer what the run asks.
+    pub(crate) asks: bool,
 }
 
 /// What a response begins with.
 struct Opening {
-    slot: Option<Slot>,
+    places: Places,
     /// A run of this invocation's own, with its first record.
     driving: Option<(Box<Driving>, Record)>,
     cursor: Option<Cursor>,
@@ -117,16 +136,17 @@ async fn send<P: Ports>(
     holder: String,
     opening: Opening,
 ) -> Result<Response, Refusal> {
-    let Opening { slot, driving, cursor } = opening;
-    let Shown { key, session, request, protocol, previews } = shown;
+    let Opening { places, driving, cursor } = opening;
+    let Shown { key, session, session_name, request, protocol, previews, asks } = shown;
     let language = agent.settings.run.language;
-    let links = Links::new(origin::of(parts, &agent.settings), session);
-    let links = with_answers(links, agent, parts, &key, driving.is_some()).await;
+    let asking = asks.then(|| Asking { run: &key, is_new: driving.is_some() });
+    let links = links_to_session(agent, parts, &session, session_name, asking).await;
     let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
-    let buffer = agent.ports.settings().client_buffer;
-    let (mut client, body) = ClientStream::open(connection, buffer, now_ms);
+    let settings = agent.ports.settings();
+    let (mut client, body) = ClientStream::open(connection, settings.client_buffer, now_ms);
+    client.merge_previews(settings.merge_previews);
     client.greet(now_ms);
     let driving = match driving {
         Some((driving, first)) => {
@@ -143,25 +163,9 @@ async fn send<P: Ports>(
     let ports = agent.ports.clone();
     // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
     tokio::spawn(async move { serve(&ports, serving, client, driving).await });
-    let mut response = event_stream(Frames { body, _slot: slot });
+    let mut response = event_stream(Frames { body, places });
     name(response.headers_mut(), Some(&run), Some(&request));
     Ok(response)
-}
-
-/// Links that also lead to what the run asks, if there are such.
-async fn with_answers<P: Ports>(
-    links: Links,
-    agent: &Agent<P>,
-    parts: &Parts,
-    run: &RunKey,
-    is_new: bool,
-) -> Links {
-    let (Some(answers), Ok(caller)) = (link::Links::of(parts), Caller::of(&parts.extensions))
-    else {
-        return links;
-    };
-    let now = link::Moment { ms: agent.ports.clock().now_ms(), is_new };
-    links.with_answers(answers.maker(parts, &agent.settings, run, caller.user, now).await)
 }
 
 fn projection(
@@ -197,8 +201,8 @@ pub(crate) fn deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Deadline {
     Deadline::announced(at_ms, agent.ports.clock().now_ms(), margin)
 }
 
-/// The cursor that a question comes with: of its own run, or of the active run that a `continue`
-/// follows. Which of the two is checked when that run is known; one of neither starts no run.
+/// The cursor that a question comes with: of its own run, or of the one that a `continue` goes on
+/// with. Which of the two is checked when that run is known; one of neither starts no run.
 async fn cursor_of<P: Ports>(
     agent: &Agent<P>,
     headers: &HeaderMap,
@@ -213,7 +217,9 @@ async fn cursor_of<P: Ports>(
     };
     let key = RunKey::new(own.tenant, cursor.run.clone());
     match known(&agent.ports, &key).await {
-        Ok(_) => Ok(Some(cursor)),
+        Ok(meta) if meta.user == question.user => Ok(Some(cursor)),
+        // Another user's run does not exist for this one.
+        Ok(_) => Err(unwritten(&key.run, ErrorCode::RunNotFound.into())),
         Err(failure) => Err(unwritten(&key.run, failure)),
     }
 }
@@ -244,18 +250,22 @@ fn event_stream(frames: Frames) -> Response {
 }
 
 /// The body's frames as the bytes of a response. It cannot fail: an error in the middle of a
-/// Lambda stream would be written into it as text. The slot is free when the response has ended, or
-/// its client has gone.
+/// Lambda stream would be written into it as text. Its places are free when the response has
+/// ended, or its client has gone.
 struct Frames {
     body: ClientBody,
-    _slot: Option<Slot>,
+    places: Places,
 }
 
 impl futures::Stream for Frames {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let frame = std::task::ready!(Pin::new(&mut self.get_mut().body).poll_frame(cx));
+        let Self { body, places } = self.get_mut();
+        let frame = ready!(Pin::new(body).poll_frame(cx));
+        if let (None, Some(user)) = (&frame, &mut places.user) {
+            ready!(user.poll_give_back(cx));
+        }
         Poll::Ready(frame.map(|frame| Ok(Bytes::from(frame))))
     }
 }

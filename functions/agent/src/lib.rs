@@ -4,12 +4,15 @@
 //! `router` is the whole function: `main` puts it behind Lambda's runtime, `infra/local` behind a
 //! plain HTTP server.
 
+mod access;
 mod answer;
 mod cors;
+mod dialect;
 mod fields;
 mod identity;
 mod json;
 mod link;
+mod local;
 mod origin;
 mod query;
 mod refusal;
@@ -17,6 +20,7 @@ mod route;
 mod settings;
 mod slots;
 mod stored;
+mod user_stream;
 
 use std::sync::Arc;
 
@@ -33,8 +37,9 @@ use identity::{Gate, admitted};
 use link::Links;
 use slots::Slots;
 
-pub use identity::{Auth, KeyList, TokenSettings};
-pub use link::{BadLink, Grant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
+pub use identity::{Auth, IamUser, KeyList, TokenSettings};
+pub use link::{BadLink, FileGrant, Grant, LinkGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
+pub use local::LocalOrigins;
 pub use settings::Settings;
 pub use slots::StreamLimits;
 
@@ -60,7 +65,7 @@ where
     P: Ports<Store = AwsStore>,
     S: Secrets + Clone + 'static,
 {
-    let local = agent.settings.local;
+    let origins = agent.settings.local.then(|| agent.settings.origins.clone());
     let links = agent.settings.links.as_ref();
     let links = links.map(|settings| Arc::new(Links::new(settings, secrets.clone())));
     let gate = Arc::new(Gate::new(&agent.settings.auth, secrets, http));
@@ -72,14 +77,32 @@ where
         .layer(from_fn_with_state((Arc::clone(&agent), gate), admitted::<P, S>))
         .merge(open(links.is_some()))
         // Bodies are read with a limit of their own, so that one too large gets our answer.
-        .layer(DefaultBodyLimit::disable())
+        .layer(DefaultBodyLimit::disable());
+    let router = match &origins {
+        Some(_) => router.layer(from_fn_with_state(Arc::clone(&agent), local::refuse_others::<P>)),
+        None => router,
+    };
+    let router = router
+        .layer(from_fn_with_state(Arc::clone(&agent), dialect::speak::<P>))
         .layer(map_response(refusal::named))
         .with_state(agent);
     let router = match links {
         Some(links) => router.layer(Extension(links)),
         None => router,
     };
-    if local { cors::answered(router) } else { router }
+    match origins {
+        Some(origins) => cors::answered(router, origins),
+        None => router,
+    }
+}
+
+/// Whether a path is one of the function's, also where there is no such route: a web UI that is served
+/// beside it answers at others only.
+#[must_use]
+pub fn is_own_path(path: &str) -> bool {
+    const OWN: [&str; 8] = ["AutoAgent", "answer", "api", "data", "runs", "sessions", "v1", "web"];
+    let first = path.split('/').nth(1).unwrap_or_default();
+    OWN.contains(&first)
 }
 
 /// The routes for everybody: the health check, and what links lead to, if there are links.
@@ -94,15 +117,13 @@ fn open<P: Ports<Store = AwsStore>>(links: bool) -> Router<Shared<P>> {
     router.method_not_allowed_fallback(route::method_not_allowed::<P>)
 }
 
-/// The routes for callers who are known: all others.
+/// The routes for callers who are known: all others. Whoever has a signed link to a file may open it.
 fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
     Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))
-        .route(
-            route::QUERY_AGENT,
-            post(route::query_agent::<P>).fallback(route::query_not_posted::<P>),
-        )
-        .route("/data/allModels", get(route::all_models))
+        .route(route::QUERY_AGENT, post(route::query_agent::<P>))
+        .route("/data/chatQuery", post(route::ask_data::<P>))
+        .route("/data/allModels", get(route::list_models))
         .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))
@@ -119,13 +140,15 @@ fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
             get(route::show_session::<P>).delete(route::forget_session::<P>),
         )
         .route("/sessions/{session}/title", post(route::name_session::<P>))
+        .route("/sessions/{session}/share", post(route::share_session::<P>))
+        .route("/sessions/{session}/share/{handle}", delete(route::end_share::<P>))
         .route("/v1/file_tool/upload_url", post(route::upload_url::<P>))
         .route("/v1/file_tool/upload_file", post(route::upload_file::<P>))
         .route("/v1/file_tool/upload_file_data", post(route::upload_file_data::<P>))
         .route("/v1/file_tool/get_file", post(route::get_file::<P>))
         .route("/v1/file_tool/get_file_list", post(route::get_file_list::<P>))
-        .route("/v1/file_tool/preview/{label}/{name}", get(route::preview_file::<P>))
-        .route("/v1/file_tool/download/{label}/{name}", get(route::download_file::<P>))
+        .route("/v1/file_tool/preview/{key}/{name}", get(route::preview_file::<P>))
+        .route("/v1/file_tool/download/{key}/{name}", get(route::download_file::<P>))
         .fallback(route::not_found::<P>)
         .method_not_allowed_fallback(route::method_not_allowed::<P>)
 }

@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 
 use djinn_core::budget::Budget;
 use djinn_core::feedback::FeedbackSettings;
-use djinn_core::settings::{ContextSettings, Language, Mode, PlanSettings, Role, RunSettings};
+use djinn_core::settings::{
+    ContextSettings, Language, Mode, PlanSettings, Role, RunSettings, SummaryPolicy,
+};
 use djinn_runtime::settings::{BadSetting, MAX_USD, micro_usd, number};
 
 use crate::identity::Auth;
 use crate::link::LinkSettings;
+use crate::local::LocalOrigins;
 use crate::slots::StreamLimits;
 
 /// What a deployment decides about its agent.
@@ -24,6 +27,8 @@ pub struct Settings {
     pub base_prompt: String,
     /// On a laptop: CORS is answered by the app. Never set on Lambda.
     pub local: bool,
+    /// Whose pages may use a laptop's system.
+    pub origins: LocalOrigins,
     /// How callers are told apart.
     pub auth: Auth,
     /// Whether plans that are asked for in JoyAgent's protocols have digital employees, even if
@@ -38,12 +43,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
+    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOOL_CALLS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
-    /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
+    /// `DJINN_KEEP_TURNS`, `DJINN_SUMMARY`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
     /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
-    /// (see [`Auth`]), how many are streamed to (see [`StreamLimits`]) and links for answers (see
-    /// [`LinkSettings`]).
+    /// (see [`Auth`]), whose pages may call (see [`LocalOrigins`]), how many are streamed to (see
+    /// [`StreamLimits`]) and links for answers (see [`LinkSettings`]).
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -54,6 +59,8 @@ impl Settings {
         };
         let budget = Budget {
             steps: small("DJINN_MAX_STEPS", 1..=1_000)?.unwrap_or(defaults.budget.steps),
+            tool_calls: small("DJINN_MAX_TOOL_CALLS", 1..=100_000)?
+                .unwrap_or(defaults.budget.tool_calls),
             tokens: number(var, "DJINN_MAX_TOKENS", 1_000..=1_000_000_000_000)?
                 .unwrap_or(defaults.budget.tokens),
             micro_usd: micro_usd(var, MAX_USD)?,
@@ -70,6 +77,7 @@ impl Settings {
             context,
             language: language(var)?,
             budget,
+            summary: Some(summary(var)?),
             plan: plan(var)?,
             feedback: everywhere,
             compress_urls: switch(var, "DJINN_COMPRESS_URLS")?.unwrap_or(true),
@@ -89,6 +97,7 @@ impl Settings {
             base_prompt: var("DJINN_BASE_PROMPT").unwrap_or_default(),
             joyagent_employees: employees(var)? != Employees::Never,
             local,
+            origins: LocalOrigins::from_vars(var)?,
             auth: Auth::from_vars(var, local)?,
             streams: StreamLimits::from_vars(var)?,
             links: LinkSettings::from_vars(var)?,
@@ -162,9 +171,9 @@ enum Employees {
 fn employees(var: &dyn Fn(&str) -> Option<String>) -> Result<Employees, BadSetting> {
     const NAME: &str = "DJINN_DIGITAL_EMPLOYEES";
     match var(NAME).as_deref() {
-        None | Some("" | "joyagent") => Ok(Employees::JoyAgent),
+        None | Some("" | "0") => Ok(Employees::Never),
+        Some("joyagent") => Ok(Employees::JoyAgent),
         Some("1") => Ok(Employees::Always),
-        Some("0") => Ok(Employees::Never),
         Some(other) => Err(BadSetting::new(NAME, "1, 0 or joyagent", other)),
     }
 }
@@ -175,6 +184,15 @@ fn language(var: &dyn Fn(&str) -> Option<String>) -> Result<Language, BadSetting
         Some("zh") => Ok(Language::Zh),
         Some(other) => Err(BadSetting::new("DJINN_LANGUAGE", "en or zh", other)),
     }
+}
+
+fn summary(var: &dyn Fn(&str) -> Option<String>) -> Result<SummaryPolicy, BadSetting> {
+    const NAME: &str = "DJINN_SUMMARY";
+    let Some(word) = var(NAME).filter(|word| !word.is_empty()) else {
+        return Ok(SummaryPolicy::default());
+    };
+    let policy = SummaryPolicy::ALL.iter().find(|policy| policy.as_str() == word);
+    policy.copied().ok_or_else(|| BadSetting::new(NAME, "when_needed or always", word))
 }
 
 /// A variable that is `1` or `0`; `None` if it is not set or empty.
@@ -210,12 +228,24 @@ mod tests {
             set("DJINN_MAX_STEPS", "0").unwrap_err().to_string(),
             "DJINN_MAX_STEPS must be a whole number from 1 to 1000, got `0`"
         );
+        assert_eq!(none.run.summary, Some(SummaryPolicy::WhenNeeded));
+        assert_eq!(
+            set("DJINN_SUMMARY", "always").unwrap().run.summary,
+            Some(SummaryPolicy::Always)
+        );
+        assert_eq!(
+            set("DJINN_SUMMARY", "never").unwrap_err().to_string(),
+            "DJINN_SUMMARY must be when_needed or always, got `never`"
+        );
         let context = set("DJINN_COMPACT_AT", "50").unwrap().run.context;
         assert_eq!((context.compact_at, context.keep_turns), (50, 4));
         assert_eq!(set("DJINN_KEEP_TURNS", "1").unwrap().run.context.keep_turns, 1);
         for (name, value) in [("DJINN_COMPACT_AT", "96"), ("DJINN_KEEP_TURNS", "0")] {
             assert!(set(name, value).unwrap_err().to_string().starts_with(name));
         }
+        assert_eq!(none.run.budget.tool_calls, 200);
+        assert_eq!(set("DJINN_MAX_TOOL_CALLS", "7").unwrap().run.budget.tool_calls, 7);
+        assert!(set("DJINN_MAX_TOOL_CALLS", "0").unwrap_err().to_string().contains("1 to 100000"));
         assert_eq!(set("DJINN_MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
         assert_eq!(set("DJINN_MAX_USD", "2.5").unwrap().run.budget.micro_usd, Some(2_500_000));
         assert_eq!(set("DJINN_MAX_PLAN_STEPS", "1000").unwrap().run.plan.max_steps, 1_000);
@@ -235,7 +265,7 @@ mod tests {
             "DJINN_CLEAR_TOOL_CONTEXT must be 1 or 0, got `no`"
         );
         for (value, always, joyagent) in
-            [("1", true, true), ("", false, true), ("joyagent", false, true), ("0", false, false)]
+            [("1", true, true), ("", false, false), ("joyagent", false, true), ("0", false, false)]
         {
             let set = set("DJINN_DIGITAL_EMPLOYEES", value).unwrap();
             assert_eq!((set.run.plan.employees, set.joyagent_employees), (always, joyagent));

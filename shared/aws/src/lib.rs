@@ -26,7 +26,10 @@ mod once;
 mod query;
 mod secret;
 mod settings;
+mod share;
+mod signature;
 mod store;
+mod streams;
 pub mod table;
 mod throttle;
 mod transaction;
@@ -41,4 +44,6 @@ pub use settings::{
     Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,
     SettingsError, Timeouts,
 };
+pub use signature::{Signed, is_signed};
 pub use store::AwsStore;
+pub use streams::StreamPlace;

@@ -1,8 +1,11 @@
 //! The public error codes: one vocabulary for HTTP answers and for how runs end.
 
+mod failure;
+
 use serde::{Deserialize, Serialize};
 
 use crate::settings::Language;
+pub use failure::Failure;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal, $en:literal, $zh:literal;)*) => {
@@ -51,7 +54,7 @@ codes! {
         "{}.", "{}。";
     /// No question.
     QueryMissing = "query_missing", 400,
-        "The question is missing or empty; send it as `query`.", "缺少问题；请用 `query` 字段发送。";
+        "The question is missing or empty; send it as `{}`.", "缺少问题；请用 `{}` 字段发送。";
     /// A question over 64 KB.
     QueryTooLong = "query_too_long", 400,
         "The question is longer than {} bytes; put long material into a file.",
@@ -79,12 +82,24 @@ codes! {
     /// A key or a token that is not, or no longer, good for anything here.
     CredentialsRefused = "credentials_refused", 401,
         "This key or token is not accepted: {}.", "该密钥或令牌未被接受：{}。";
+    /// A page of an origin that a laptop's system does not answer.
+    OriginRefused = "origin_refused", 403,
+        "Pages of {} may not use this system. If they are yours, name their origin in DJINN_LOCAL_ORIGINS.",
+        "{} 的页面不能使用本系统。如果是您自己的页面，请在 DJINN_LOCAL_ORIGINS 中写明其来源。";
+    /// A laptop's system under a name that may lead anywhere.
+    HostRefused = "host_refused", 403,
+        "This system does not answer as {}. Use 127.0.0.1 or localhost, or name that origin in DJINN_LOCAL_ORIGINS.",
+        "本系统不以 {} 的名义应答。请使用 127.0.0.1 或 localhost，或在 DJINN_LOCAL_ORIGINS 中写明该来源。";
     /// No such run, or another tenant's.
     RunNotFound = "run_not_found", 404,
         "There is no such run.", "没有这个运行。";
     /// No such session in the caller's list.
     SessionNotFound = "session_not_found", 404,
         "There is no such session.", "没有这个会话。";
+    /// No such share of the session.
+    ShareNotFound = "share_not_found", 404,
+        "There is no such share of this session; it may have been ended.",
+        "该会话没有这个共享；它可能已被终止。";
     /// No such file, or another tenant's.
     FileNotFound = "file_not_found", 404,
         "There is no such file in this session.", "该会话中没有这个文件。";
@@ -94,6 +109,21 @@ codes! {
     /// The route exists, with another method.
     MethodNotAllowed = "method_not_allowed", 405,
         "This route does not take that method.", "该地址不支持此方法。";
+    /// A session that is shared with the caller, but not for writing.
+    SessionReadOnly = "session_read_only", 403,
+        "This session is shared with you for reading only; ask its owner to share it for writing.",
+        "该会话仅以只读方式与您共享；请联系其所有者开放写入。";
+    /// What nobody but a session's owner may do.
+    OwnerOnly = "owner_only", 403,
+        "Only the owner of this session can rename, share or delete it.",
+        "只有该会话的所有者才能重命名、共享或删除它。";
+    /// What nobody but who asked may do with a run.
+    AskerOnly = "asker_only", 403,
+        "Only who asked can do that with this run.", "只有提问者才能对该运行执行此操作。";
+    /// A session has as many shares as one may have.
+    TooManyShares = "too_many_shares", 409,
+        "This session has {} shares, the most at a time; end one first.",
+        "该会话已有 {} 个共享，达到上限；请先终止其中一个。";
     /// The same request id came with another body.
     RequestIdReused = "request_id_reused", 409,
         "This request id was used with another question; use a new one.",
@@ -102,6 +132,10 @@ codes! {
     SessionBusy = "session_busy", 409,
         "This session is still answering an earlier question ({}). Send `continue` to follow it, or stop it first.",
         "该会话仍在回答之前的问题（{}）。发送“继续”可跟进，或先停止它。";
+    /// A `continue` where no run is at work and every end was shown.
+    NothingToContinue = "nothing_to_continue", 409,
+        "There is nothing to go on with: every answer of this session was sent. Ask your next question.",
+        "没有可继续的内容：本会话的回答均已送达。请直接提出下一个问题。";
     /// Nothing of that name was asked in the run.
     FeedbackNotFound = "feedback_not_found", 404,
         "Nothing of that name was asked in this run; it waits for: {}.",
@@ -152,6 +186,10 @@ codes! {
     TooManyStreams = "too_many_streams", 429,
         "All {} streams of this server are in use; nothing was started. Ask again in some seconds.",
         "该服务器的 {} 个流均在使用中，未启动任何任务。请稍后重试。";
+    /// The user's streams are all in use.
+    TooManyUserStreams = "too_many_user_streams", 429,
+        "{} responses are being streamed to you, the most at a time; nothing was started. Close one, or wait until one has ended.",
+        "您已有 {} 个流正在输出，达到同时输出的上限，未启动任何任务。请关闭其中一个，或等待其结束。";
     /// A body over 4 MB.
     BodyTooLarge = "body_too_large", 413,
         "The body is larger than {} bytes; upload large files with /v1/file_tool/upload_url.",
@@ -166,6 +204,10 @@ codes! {
         "本部署不允许该问题或其回答的内容。请换一种方式提问。";
 
     // Ours to mend.
+    /// Questions about data, which JoyAgent's UI asks unless it is told otherwise.
+    DataUnavailable = "data_unavailable", 501,
+        "Data questions cannot be answered here yet. Choose another product, or switch deep thinking on.",
+        "暂不支持数据问答。请选择其他产品，或开启深度思考。";
     /// The checker that decides about content gave no verdict, and nothing passes without one.
     ContentUnchecked = "content_unchecked", 503,
         "The content could not be checked, and nothing passes here unchecked: {}. Ask again later.",
@@ -227,10 +269,22 @@ codes! {
     ModelUnreadable = "model_unreadable", 502,
         "The model's reply could not be read, also after retries: {}. Check base_url and provider.",
         "多次重试后仍无法读取模型回复：{}。请检查 base_url 和 provider。";
+    /// The model said nothing where the answer was due.
+    EmptyAnswer = "empty_answer", 502,
+        "The model gave no answer: its last replies held no text. What was written is kept; ask again, or choose another model.",
+        "模型没有给出回答：最后的回复没有任何文字。已写入的内容会保留；请重新提问，或换一个模型。";
     /// The step budget is used up.
     StepsUsedUp = "steps_used_up", 500,
         "The step budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
         "步数预算（{}）已用完。以上是目前的结果；可继续追问。";
+    /// The budget of tool calls is used up.
+    ToolCallsUsedUp = "tool_calls_used_up", 500,
+        "The budget of {} tool calls is used up. What was found so far is above; ask a follow-up question to go on.",
+        "工具调用次数预算（{}）已用完。以上是目前的结果；可继续追问。";
+    /// The same call brought the same result again and again.
+    RepeatedCalls = "repeated_calls", 500,
+        "The same call of {} brought the same result again and again, so the work was ended. What was found so far is above; ask in another way to go on.",
+        "反复以相同参数调用 {} 且结果相同，处理已结束。以上是目前的结果；可换一种方式追问。";
     /// The token budget is used up.
     TokensUsedUp = "tokens_used_up", 500,
         "The token budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
@@ -281,6 +335,7 @@ impl ErrorCode {
                 | Self::RateLimited
                 | Self::TooManyRuns
                 | Self::TooManyStreams
+                | Self::TooManyUserStreams
                 | Self::ModelUnreachable
                 | Self::ModelOverloaded
                 | Self::ModelUnreadable
@@ -293,59 +348,6 @@ impl ErrorCode {
     #[must_use]
     pub fn is_about_content(self) -> bool {
         matches!(self, Self::ContentRefused | Self::ContentUnchecked)
-    }
-}
-
-/// An error as a client gets it: a code and what it is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{}: {}", code.as_str(), self.sentence(Language::En))]
-pub struct Failure {
-    /// The code.
-    pub code: ErrorCode,
-    /// The fact that completes its sentence: a number, a name, a provider's words. May be empty.
-    /// Never holds a key.
-    #[serde(default)]
-    pub detail: String,
-}
-
-impl Failure {
-    /// A failure with the fact that completes its sentence.
-    #[must_use]
-    pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
-    }
-
-    /// Seconds after which to try again, if it is known that it is too early now.
-    #[must_use]
-    pub fn retry_after_s(&self) -> Option<u32> {
-        const RUN_MAY_END_S: u32 = 10;
-        const STREAM_MAY_END_S: u32 = 5;
-        if self.code == ErrorCode::RateLimited {
-            self.detail.parse().ok()
-        } else if self.code == ErrorCode::TooManyRuns {
-            Some(RUN_MAY_END_S)
-        } else {
-            (self.code == ErrorCode::TooManyStreams).then_some(STREAM_MAY_END_S)
-        }
-    }
-
-    /// The whole sentence for a user.
-    #[must_use]
-    pub fn sentence(&self, language: Language) -> String {
-        match self.code.sentence(language).split_once("{}") {
-            None => self.code.sentence(language).to_owned(),
-            // A fact that is a sentence of its own brings no second full stop.
-            Some((before, after)) if after.starts_with(['.', '。']) => {
-                format!("{before}{}{after}", self.detail.trim_end_matches(['.', '。']))
-            }
-            Some((before, after)) => format!("{before}{}{after}", self.detail),
-        }
-    }
-}
-
-impl From<ErrorCode> for Failure {
-    fn from(code: ErrorCode) -> Self {
-        Self::new(code, "")
     }
 }
 
@@ -370,13 +372,5 @@ mod tests {
             assert_eq!(holes(Language::En), holes(Language::Zh), "{}", code.as_str());
             assert!(holes(Language::En) <= 1, "{}", code.as_str());
         }
-    }
-
-    #[test]
-    fn a_failure_reads_as_one_sentence_with_its_fact() {
-        let failure = Failure::new(ErrorCode::StepsUsedUp, "40");
-        assert!(failure.sentence(Language::En).starts_with("The step budget of 40 is used up."));
-        let failure = Failure::new(ErrorCode::InvalidJson, "expected `:`.");
-        assert_eq!(failure.sentence(Language::En), "The body is not valid JSON: expected `:`.");
     }
 }

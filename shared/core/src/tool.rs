@@ -195,7 +195,10 @@ impl Outcome {
         done.into_iter().flat_map(|observation| {
             let read = match &observation.shown {
                 Shown::FileRead { file } => Some(&file.name),
-                Shown::FileWritten { .. } | Shown::Text | Shown::Plan { .. } => None,
+                Shown::FileWritten { .. }
+                | Shown::Text
+                | Shown::UserAnswer
+                | Shown::Plan { .. } => None,
             };
             let written = observation.files.iter().map(|file| &file.name);
             written.chain(read).chain(observation.whole.as_ref().map(|whole| &whole.file))
@@ -249,6 +252,8 @@ pub enum Shown {
         /// The file.
         file: ProductFile,
     },
+    /// What the user answered to a question of the model's: the text.
+    UserAnswer,
     /// The plan as it is after a call of the planning tool.
     Plan {
         /// The plan.
@@ -274,9 +279,7 @@ pub enum FailReason {
     Crashed,
     /// It was started, must not be repeated, and nobody knows whether it happened.
     Uncertain,
-    /// The same call with the same arguments a third time running: not run again.
-    Repeated,
-    /// More calls in one turn than the cap; this one was not run.
+    /// More calls in one turn than the cap, or than are left of the budget; this one was not run.
     TooMany,
     /// The run was stopped before it ended.
     Stopped,
@@ -298,7 +301,6 @@ impl FailReason {
             Self::TimedOut => "timed_out",
             Self::Crashed => "crashed",
             Self::Uncertain => "uncertain",
-            Self::Repeated => "repeated",
             Self::TooMany => "too_many",
             Self::Stopped => "stopped",
             Self::Skipped => "skipped",

@@ -5,6 +5,7 @@
 
 pub mod cursor;
 pub mod joyagent;
+pub mod joyagent_data;
 pub mod joyagent_ui;
 pub mod link;
 pub mod native;
@@ -44,6 +45,12 @@ pub trait Projection: Send {
     /// The client has seen everything up to here on another connection, and perhaps pieces of
     /// messages that are still unfinished.
     fn resume(&mut self);
+    /// Whether its frames are large beside the few letters that a piece of a message brings, so that pieces
+    /// that come close together are better sent as one.
+    fn has_large_frames(&self) -> bool;
+    /// Whether clients of the protocol are known to come back by themselves to a run that goes on after
+    /// its response.
+    fn can_resume(&self) -> bool;
 }
 
 /// One connection to one client: its protocol, and the newest record all of whose frames were sent.
@@ -179,6 +186,18 @@ impl Connection {
         let cursor = self.cursor();
         let frames = self.projection.hand_over(cursor.as_ref(), at_ms);
         frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
+    /// See [`Projection::has_large_frames`].
+    #[must_use]
+    pub fn has_large_frames(&self) -> bool {
+        self.projection.has_large_frames()
+    }
+
+    /// See [`Projection::can_resume`].
+    #[must_use]
+    pub fn can_resume(&self) -> bool {
+        self.projection.can_resume()
     }
 
     /// The newest record all of whose frames were sent.

@@ -33,6 +33,7 @@ use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::estimates::Samples;
 use crate::live::LiveReader;
+use crate::port::catalog::UserKey;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::Renewed;
@@ -221,7 +222,8 @@ impl<P: Ports> Driver<P> {
             },
         };
         self.account.leave(&self.ports).await;
-        Box::pin(self.samples.keep(&self.ports, &self.key.tenant)).await;
+        let user = UserKey::of(self.writer.run().asked());
+        Box::pin(self.samples.keep(&self.ports, &user)).await;
         end
     }
 
@@ -239,6 +241,7 @@ impl<P: Ports> Driver<P> {
     async fn wait(&mut self) -> Pass<Vec<Input>> {
         let wake_at_ms = self.next_moment_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
         let clock = self.ports.clock();
+        let room = self.preview_room();
         // In a fixed order, so that a test can repeat what happened. Moments last: under load there
         // always is one.
         tokio::select! {
@@ -259,6 +262,10 @@ impl<P: Ports> Driver<P> {
             }
             Some(live) = self.written.recv() => {
                 self.show_written(&live);
+                Ok(Vec::new())
+            }
+            () = room => {
+                self.show_waiting();
                 Ok(Vec::new())
             }
             () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),

@@ -112,8 +112,6 @@ fragments! {
     OUTCOME_CRASHED = "outcome/crashed", 1_000;
     /// A `once` call that may have happened.
     OUTCOME_UNCERTAIN = "outcome/uncertain", 2_000;
-    /// The same call again.
-    OUTCOME_REPEATED = "outcome/repeated", 1_000;
     /// Too many calls in one reply.
     OUTCOME_TOO_MANY = "outcome/too_many", 1_000;
     /// A call that was stopped with its run.
@@ -122,12 +120,18 @@ fragments! {
     OUTCOME_SKIPPED = "outcome/skipped", 1_000;
     /// What a person said instead of a call's result.
     OUTCOME_ANSWERED = "outcome/answered", 20_000;
+    /// What the user answers to a question of the model's.
+    OUTCOME_USER_ANSWER = "outcome/user_answer", 20_000;
+    /// A question of the model's that the user did not answer.
+    OUTCOME_NO_ANSWER = "outcome/no_answer", 1_000;
     /// The last reply was cut off.
     NOTE_CUT_OFF = "note/cut_off", 1_000;
     /// The last reply was empty.
     NOTE_EMPTY = "note/empty", 1_000;
-    /// The planner made no plan.
+    /// The planner has a plan refused, and answers in words.
     NOTE_NO_PLAN = "note/no_plan", 1_000;
+    /// A call brings the same result again and again.
+    NOTE_REPEATED = "note/repeated", 1_000;
     /// What the user said while the run was at work.
     NOTE_SAID = "note/said", 20_000;
     /// Older turns did not fit.

@@ -1,5 +1,6 @@
 //! What an invocation does with a run: start it, join it, stop it, continue it.
 
+mod access;
 mod asked;
 mod chat;
 mod feedback;
@@ -34,6 +35,7 @@ use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
+pub use access::{Access, Right, RunAccess, Viewer, access, run_access};
 pub use asked::{AskState, Asked, asked};
 pub use feedback::{Given, answer, audited, pending};
 use follow::{Followed, follow};
@@ -230,7 +232,10 @@ pub async fn replay<P: Ports>(
     client: &mut ClientStream,
     cursor: Option<&Cursor>,
 ) -> Result<(), Failure> {
-    let records = whole_journal(ports, key).await?;
+    let (meta, records) = read_whole_run(ports, key).await?;
+    if meta.end_shown {
+        client.note_end_shown();
+    }
     let had = cursor.map_or(0, |cursor| cursor.record.saturating_add(1));
     let had = usize::try_from(had).unwrap_or(usize::MAX);
     if had > records.len() || cursor.is_some_and(|cursor| cursor.run != key.run) {
@@ -260,12 +265,21 @@ pub async fn no_cursor<P: Ports>(ports: &P, key: &RunKey) -> Failure {
 
 /// Every record of a run so far, unless some have expired.
 async fn whole_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Record>, Failure> {
-    let has_ended = known(ports, key).await?.status.has_ended();
+    read_whole_run(ports, key).await.map(|(_, records)| records)
+}
+
+/// What was known of a run before its records were read, and these.
+async fn read_whole_run<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+) -> Result<(RunMeta, Vec<Record>), Failure> {
+    let meta = known(ports, key).await?;
+    let has_ended = meta.status.has_ended();
     let records = ports.store().read(key, 0).await.map_err(|error| unavailable(&error))?;
     if !is_whole(&records) || (has_ended && !holds_the_end(&records)) {
         return Err(ErrorCode::RunExpired.into());
     }
-    Ok(records)
+    Ok((meta, records))
 }
 
 fn bad_cursor(run: &RunId, records: usize) -> Failure {
@@ -347,7 +361,7 @@ async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreErro
                     inputs.push(Input::Delivered { delivery });
                 }
                 Effect::KeepPlan { version } => {
-                    let keeping = Keeping::of(ports.clone(), key, journal.run(), version);
+                    let keeping = Keeping::of(ports.clone(), journal.run(), version);
                     inputs.extend(keeping.perform().await);
                 }
                 Effect::CallModel(_)

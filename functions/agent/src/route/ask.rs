@@ -6,17 +6,20 @@ use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::FeedbackChange;
-use djinn_core::id::{RequestId, RunId, SessionId};
+use djinn_core::id::{RequestId, RunId};
+use djinn_core::session::SessionName;
 use djinn_core::settings::{Mode, OutputStyle};
 use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Question, accept};
+use djinn_runtime::serve::{Question, Right, accept};
 use serde_json::{Value, json};
 
+use crate::access::may;
 use crate::answer::{Ask, Protocol, stream};
 use crate::fields::Fields;
 use crate::identity::Caller;
@@ -24,7 +27,7 @@ use crate::refusal::{REQUEST_ID, RUN_ID, Refusal, name};
 use crate::{Agent, Shared};
 
 /// Bytes of a question.
-const MAX_QUESTION: usize = 64 * 1024;
+pub(super) const MAX_QUESTION: usize = 64 * 1024;
 
 /// Characters of a question's own instructions.
 const MAX_BASE_PROMPT: usize = 20_000;
@@ -66,7 +69,7 @@ const NATIVE: Names = Names {
 };
 
 /// `POST /AutoAgent`.
-pub(crate) async fn auto_agent<P: Ports>(
+pub(crate) async fn auto_agent<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
     request: Request<Body>,
 ) -> Response {
@@ -76,7 +79,7 @@ pub(crate) async fn auto_agent<P: Ports>(
 }
 
 /// `POST /web/api/v1/gpt/queryAgentStreamIncr`.
-pub(crate) async fn query_agent<P: Ports>(
+pub(crate) async fn query_agent<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
     request: Request<Body>,
 ) -> Response {
@@ -88,14 +91,8 @@ pub(crate) async fn query_agent<P: Ports>(
     }))
 }
 
-/// The same path with another method: this client reads nothing but events.
-pub(crate) async fn query_not_posted<P: Ports>(State(agent): State<Shared<P>>) -> Response {
-    let refusal = Refusal::from(ErrorCode::MethodNotAllowed);
-    refusal.ui_event("", agent.settings.run.language, agent.ports.clock().now_ms())
-}
-
 /// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
-pub(crate) async fn start_run<P: Ports>(
+pub(crate) async fn start_run<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
     request: Request<Body>,
 ) -> Response {
@@ -112,26 +109,26 @@ struct Asking {
 }
 
 impl Asking {
-    async fn auto_agent<P: Ports>(
+    async fn auto_agent<P: Ports<Store = AwsStore>>(
         &mut self,
         agent: &Shared<P>,
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
+        let mut question = self.question(agent, &fields, caller, &JOYAGENT).await?;
         set_mode(agent, &fields, &mut question, agent_type(&fields)?, JOYAGENT.feedback)?;
         let previews = fields.flag("isStream")?.unwrap_or(false);
         let ask = Ask { question, protocol: Protocol::JoyAgent, previews };
         stream(agent, &parts, ask).await
     }
 
-    async fn query_agent<P: Ports>(
+    async fn query_agent<P: Ports<Store = AwsStore>>(
         &mut self,
         agent: &Shared<P>,
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
+        let mut question = self.question(agent, &fields, caller, &JOYAGENT).await?;
         let mode = match fields.number("deepThink")?.unwrap_or_default() {
             0 => Mode::React,
             _ => Mode::PlanSolve,
@@ -141,19 +138,19 @@ impl Asking {
         stream(agent, &parts, ask).await
     }
 
-    async fn start_run<P: Ports>(
+    async fn start_run<P: Ports<Store = AwsStore>>(
         &mut self,
         agent: &Shared<P>,
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &NATIVE)?;
+        let mut question = self.question(agent, &fields, caller, &NATIVE).await?;
         set_mode(agent, &fields, &mut question, native_mode(&fields)?, NATIVE.feedback)?;
         if accepts_stream(&parts.headers) {
             let ask = Ask { question, protocol: Protocol::Native, previews: true };
             return stream(agent, &parts, ask).await;
         }
-        let session = question.session.clone();
+        let session = question.session_name();
         let key = accept(&agent.ports, question).await?;
         self.run = Some(key.run.clone());
         // An invocation may come never; nobody but the alarm would bring this run another.
@@ -170,7 +167,7 @@ impl Asking {
     }
 
     /// Reads the question itself, which is the same everywhere but for its names.
-    fn question<P: Ports>(
+    async fn question<P: Ports>(
         &mut self,
         agent: &Agent<P>,
         fields: &Fields,
@@ -182,7 +179,7 @@ impl Asking {
             None => new_request_id(agent)?,
         };
         self.request = Some(request.clone());
-        let session: SessionId = match fields.id(names.session)? {
+        let session: SessionName = match fields.id(names.session)? {
             Some(session) => session,
             // Without a session the question is one of its own.
             None => crate::fields::id_of(names.session, request.as_str())?,
@@ -191,8 +188,8 @@ impl Asking {
         let about = |code, detail: String| {
             Err(Refusal::from(Failure::new(code, detail)).about(names.question))
         };
-        if text.chars().all(|c| c.is_whitespace() || is_invisible(c)) {
-            return about(ErrorCode::QueryMissing, String::new());
+        if is_blank(text) {
+            return about(ErrorCode::QueryMissing, names.question.to_owned());
         }
         if text.len() > MAX_QUESTION {
             return about(ErrorCode::QueryTooLong, MAX_QUESTION.to_string());
@@ -215,10 +212,12 @@ impl Asking {
         }
         let mut settings = agent.settings.run.clone();
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
+        let access = may(agent, &caller, session, Right::Write).await?;
         let question = Question {
             tenant: caller.tenant,
             user: caller.user,
-            session,
+            session: access.session.session,
+            shared: access.shared,
             request,
             text: text.to_owned(),
             output_style,
@@ -318,6 +317,11 @@ fn joined(deployment: &str, own: &str) -> String {
         .copied()
         .collect::<Vec<_>>()
         .join("\n\n")
+}
+
+/// Whether a text shows nothing.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
 }
 
 /// Characters that show nothing: zero-width ones, joiners, tags.

@@ -2,36 +2,35 @@
 //!
 //! Its `requestId` is a session id, or any request id of that session.
 
+mod open;
 mod upload;
 
+pub(crate) use open::{download_file, preview_file};
 pub(crate) use upload::{upload_file, upload_file_data, upload_url};
 
-use std::time::Duration;
-
 use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
+use axum::extract::State;
+use axum::http::Request;
 use axum::http::request::Parts;
-use axum::http::{Extensions, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use djinn_aws::{AwsStore, Disposition};
+use djinn_aws::AwsStore;
 use djinn_core::code::ErrorCode;
 use djinn_core::file::ProductFile;
-use djinn_core::id::{FileName, SessionId};
+use djinn_core::id::FileName;
+use djinn_core::session::SessionName;
 use djinn_core::wire::link::Links;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::{Ports, StoreError};
-use djinn_runtime::serve::unavailable;
+use djinn_runtime::serve::{Access, Right, unavailable};
 use serde_json::{Value, json};
 
-use crate::fields::{Fields, id_of};
+use crate::access::may;
+use crate::fields::Fields;
 use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::refusal::Refusal;
-use crate::{Agent, Shared, origin};
-
-/// How long a link to an object is valid: long enough to follow a redirect.
-const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
+use crate::{Agent, Shared};
 
 /// Files on one page of a list unless the request says otherwise, and at most.
 const PAGE_SIZE: i64 = 10;
@@ -43,10 +42,10 @@ pub(crate) async fn get_file<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, session) = read(&agent, request).await?;
+        let (parts, fields, access) = read(&agent, request, Right::Read).await?;
         let name: FileName = fields.needed_id("fileName")?;
-        let file = find(&agent, &session, &name).await?;
-        let links = links(&agent, &parts, &session);
+        let file = find(&agent, &access.session, &name).await?;
+        let links = links_to(&agent, &parts, &access).await;
         Ok(axum::Json(located(&links, &fields, &file)).into_response())
     };
     answered(&agent, answer.await)
@@ -58,11 +57,11 @@ pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, session) = read(&agent, request).await?;
+        let (parts, fields, access) = read(&agent, request, Right::Read).await?;
         let page = fields.number("page")?.unwrap_or(1).max(1);
         let size = fields.number("pageSize")?.unwrap_or(PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
-        let files = agent.ports.store().list_files(&session).await.map_err(stored)?;
-        let links = links(&agent, &parts, &session);
+        let files = agent.ports.store().list_files(&access.session).await.map_err(stored)?;
+        let links = links_to(&agent, &parts, &access).await;
         let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
         let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
         let results: Vec<Value> = shown.map(|file| located(&links, &fields, file)).collect();
@@ -72,69 +71,30 @@ pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
     answered(&agent, answer.await)
 }
 
-/// `GET /v1/file_tool/preview/{label}/{name}`.
-pub(crate) async fn preview_file<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
-    Path((label, name)): Path<(String, String)>,
-    request: Request<Body>,
-) -> Response {
-    let extensions = request.extensions().clone();
-    let answer = redirect(&agent, extensions, &label, &name, Disposition::Inline).await;
-    answered(&agent, answer)
-}
-
-/// `GET /v1/file_tool/download/{label}/{name}`.
-pub(crate) async fn download_file<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
-    Path((label, name)): Path<(String, String)>,
-    request: Request<Body>,
-) -> Response {
-    let extensions = request.extensions().clone();
-    let answer = redirect(&agent, extensions, &label, &name, Disposition::Attachment).await;
-    answered(&agent, answer)
-}
-
-/// Sends the client to the object itself.
-async fn redirect<P: Ports<Store = AwsStore>>(
-    agent: &Agent<P>,
-    extensions: Extensions,
-    label: &str,
-    name: &str,
-    disposition: Disposition,
-) -> Result<Response, Refusal> {
-    let caller = Caller::of(&extensions)?;
-    let session = session_key(agent, caller, id_of("requestId", label)?).await?;
-    let name: FileName = id_of("fileName", name)?;
-    let file = find(agent, &session, &name).await?;
-    let store = agent.ports.store();
-    let url = store.presign_get(&session, &file, disposition, LINK_LIFE).await.map_err(stored)?;
-    let location = HeaderValue::from_str(&url).map_err(|_| ErrorCode::Internal)?;
-    // The link expires; what it leads to may change.
-    let headers = [(LOCATION, location), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    Ok((StatusCode::FOUND, headers).into_response())
-}
-
-/// Reads a JSON request about a session's files.
+/// Reads a JSON request about a session's files, by a caller who may do this in it.
 async fn read<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     request: Request<Body>,
-) -> Result<(Parts, Fields, SessionKey), Refusal> {
+    right: Right,
+) -> Result<(Parts, Fields, Access), Refusal> {
     let (parts, body) = request.into_parts();
     let caller = Caller::of(&parts.extensions)?;
     let fields = Fields::read(&parts.headers, body).await?;
-    let session = session_key(agent, caller, fields.needed_id("requestId")?).await?;
-    Ok((parts, fields, session))
+    let label = fields.needed_id("requestId")?;
+    let access = session_named(agent, &caller, label, right).await?;
+    Ok((parts, fields, access))
 }
 
-/// The session a label names: the one a request of that id belongs to, else the one of that id.
-async fn session_key<P: Ports>(
+/// The session that a handle names, or a label of the caller's: the one in which the request of that id
+/// was asked, else the one of that id.
+async fn session_named<P: Ports>(
     agent: &Agent<P>,
-    caller: Caller,
-    label: SessionId,
-) -> Result<SessionKey, Refusal> {
-    let known = agent.ports.store().session_of(&caller.tenant, label.as_str()).await;
-    let session = known.map_err(stored)?.unwrap_or(label);
-    Ok(SessionKey { tenant: caller.tenant, session })
+    caller: &Caller,
+    label: SessionName,
+    right: Right,
+) -> Result<Access, Refusal> {
+    let known = agent.ports.store().session_of(&caller.key(), label.as_str()).await;
+    may(agent, caller, known.map_err(stored)?.unwrap_or(label), right).await
 }
 
 async fn find<P: Ports>(
@@ -146,17 +106,18 @@ async fn find<P: Ports>(
     file.ok_or_else(|| ErrorCode::FileNotFound.into())
 }
 
-fn links<P>(agent: &Agent<P>, parts: &Parts, session: &SessionKey) -> Links {
-    Links::new(origin::of(parts, &agent.settings), session.session.clone())
+/// The URLs of a session's files, for a caller who may see it.
+async fn links_to<P: Ports>(agent: &Agent<P>, parts: &Parts, access: &Access) -> Links {
+    links_to_session(agent, parts, &access.session, access.name(), None).await
 }
 
 /// Where a file is, as every answer about one says it.
 fn located(links: &Links, fields: &Fields, file: &ProductFile) -> Value {
-    let download = links.download(&file.name);
+    let download = links.download(file);
     json!({
         "ossUrl": download,
         "downloadUrl": download,
-        "domainUrl": links.preview(&file.name),
+        "domainUrl": links.preview(file),
         "requestId": fields.text("requestId").ok().flatten(),
         "fileName": file.name,
         "fileSize": file.size,

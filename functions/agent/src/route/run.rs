@@ -9,23 +9,25 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
 use djinn_core::code::ErrorCode;
 use djinn_core::id::{RequestId, RunId, TenantId};
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
-use djinn_core::wire::link::Links;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
-use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{audited, known, look, no_cursor, stop, unavailable};
+use djinn_runtime::serve::{
+    RunAccess, Viewer, audited, look, no_cursor, run_access, stop, unavailable,
+};
 use serde_json::json;
 
 use crate::answer::{Protocol, Shown, follow, last_event_id};
 use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::{Refusal, name};
 use crate::route::feedback::own;
-use crate::{Agent, Shared, origin};
+use crate::{Agent, Shared};
 pub(crate) use word::{edit_plan, tell_run};
 
 /// Every status, in the words of the API.
@@ -41,19 +43,25 @@ const STATUSES: [RunStatus; 6] = [
 /// `GET /runs/{run}/events`: the run's stream, from behind the client's cursor on. A browser that
 /// reconnects repeats the URL it began with and says in `Last-Event-ID` where it is by now, so that
 /// the header counts, and `after` without one.
-pub(crate) async fn follow_run<P: Ports>(
+pub(crate) async fn follow_run<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
     Path(run): Path<String>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let key = own_run(&agent, &parts.extensions, &run).await?;
-        let meta = known(&agent.ports, &key).await?;
+        let (key, RunAccess { meta, session, viewer }) =
+            seen_run(&agent, &parts.extensions, &run).await?;
         let cursor = cursor_of(&agent, &parts, &key).await?;
-        let (session, request) = (meta.session, meta.request);
-        let protocol = Protocol::Native;
-        let shown = Shown { key, session, request, protocol, previews: true };
+        let shown = Shown {
+            session: meta.session_key(&key.tenant),
+            session_name: session,
+            key,
+            request: meta.request,
+            protocol: Protocol::Native,
+            previews: true,
+            asks: viewer == Viewer::Asker,
+        };
         follow(&agent, &parts, shown, cursor).await
     };
     answered(&agent, answer.await)
@@ -81,12 +89,13 @@ pub(crate) async fn show_run<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let key = own_run(&agent, &parts.extensions, &run).await?;
+        let (key, seen) = seen_run(&agent, &parts.extensions, &run).await?;
         let view = look(&agent.ports, &key).await?;
         let request = view.meta.request.clone();
-        let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session.clone());
-        let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
-        let body = view::json(&key.run, view, &links, language, now_ms);
+        let (session, named) = (view.meta.session_key(&key.tenant), seen.session.clone());
+        let links = links_to_session(&agent, &parts, &session, named, None).await;
+        let language = agent.settings.run.language;
+        let body = view::json(&key.run, view, &seen.session, &links, language);
         let mut response = axum::Json(body).into_response();
         name(response.headers_mut(), Some(&key.run), Some(&request));
         Ok(response)
@@ -154,6 +163,18 @@ async fn own_run<P: Ports>(
     Ok(key)
 }
 
+/// The run of that id, if the caller may see it.
+async fn seen_run<P: Ports>(
+    agent: &Agent<P>,
+    extensions: &Extensions,
+    run: &str,
+) -> Result<(RunKey, RunAccess), Refusal> {
+    let caller = Caller::of(extensions)?;
+    let key = key_of(caller.tenant.clone(), run)?;
+    let seen = run_access(&agent.ports, &caller.key(), &key).await?;
+    Ok((key, seen))
+}
+
 /// `POST /runs/{run}/stop`: 202 with the status seen, 200 if the run had ended.
 pub(crate) async fn stop_run<P: Ports>(
     State(agent): State<Shared<P>>,
@@ -163,8 +184,12 @@ pub(crate) async fn stop_run<P: Ports>(
     let answer = async {
         let parts = request.into_parts().0;
         let caller = Caller::of(&parts.extensions)?;
-        let key = own_run(&agent, &parts.extensions, &run).await?;
-        let request = known(&agent.ports, &key).await?.request;
+        let (key, RunAccess { meta, viewer, .. }) =
+            seen_run(&agent, &parts.extensions, &run).await?;
+        if viewer < Viewer::SessionOwner {
+            return Err(ErrorCode::AskerOnly.into());
+        }
+        let request = meta.request;
         let status = stop(&agent.ports, &key, caller.user).await?;
         let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
         let body = json!({"run": key.run, "status": status});

@@ -1,6 +1,6 @@
 //! Ending a run: one transaction.
 
-use aws_sdk_dynamodb::types::TransactWriteItem;
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::UserKey;
@@ -64,7 +64,7 @@ impl AwsStore {
         if run.status.has_ended() {
             return Ok(());
         }
-        let session = SessionKey { tenant: key.tenant.clone(), session: run.session };
+        let session = run.session_key(&key.tenant);
         let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
         let turn = ExchangeItem::key(&session, run.started_at_ms, &key.run);
         let user = UserKey { tenant: key.tenant.clone(), user: run.user.clone() };
@@ -93,9 +93,10 @@ impl AwsStore {
             },
             Change {
                 key: RunItem::key(key),
-                expression: "SET #status = :status, #ended_at_ms = :ended REMOVE #holder, #until_ms",
+                expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown \
+                    REMOVE #holder, #until_ms",
                 condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
-                values: failed(),
+                values: failed().into_iter().chain([shown_value()]).collect(),
             },
         ];
         for change in changes {
@@ -103,6 +104,17 @@ impl AwsStore {
             self.change(change).await?;
         }
         Ok(())
+    }
+
+    /// A run that has not ended, is gone, or has the note stays as it is.
+    pub(super) async fn note_end_of(&self, key: &RunKey) -> Result<(), StoreError> {
+        let change = Change {
+            key: RunItem::key(key),
+            expression: "SET #end_shown = :shown",
+            condition: "attribute_exists(#ended_at_ms) AND #end_shown <> :shown",
+            values: [shown_value()].into(),
+        };
+        self.change(change).await.map(|_| ())
     }
 
     /// What ends the run, whatever else is the case.
@@ -119,12 +131,13 @@ impl AwsStore {
             self.put_new(item.to_item(key)?)?,
             self.update(Change {
                 key: RunItem::key(key),
-                expression: "SET #status = :status, #ended_at_ms = :ended, #expires = :expires \
-                    REMOVE #holder, #until_ms",
+                expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown, \
+                    #expires = :expires REMOVE #holder, #until_ms",
                 condition: "attribute_exists(#status)",
                 values: values([
                     (":status", text(end.status.as_str())),
                     (":ended", number(&record.at_ms)),
+                    (":shown", AttributeValue::Bool(end.end_shown)),
                     (":expires", number(&expires)),
                 ]),
             })?,
@@ -138,7 +151,7 @@ impl AwsStore {
         end: &RunEnd,
         expires_at_s: i64,
     ) -> Result<TransactWriteItem, StoreError> {
-        let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
+        let session = &end.session;
         let exchange = serde_json::to_string(&end.exchange)
             .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
         let expires = meta_expiry(expires_at_s);
@@ -149,7 +162,7 @@ impl AwsStore {
             user: Some(end.user.clone()),
             expires,
         };
-        let exchange_key = ExchangeItem::key(&session, end.started_at_ms, &key.run);
+        let exchange_key = ExchangeItem::key(session, end.started_at_ms, &key.run);
         self.put_any(exchange.to_item(exchange_key)?)
     }
 
@@ -161,9 +174,9 @@ impl AwsStore {
         record: &Record,
         end: &RunEnd,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
-        let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
+        let session = &end.session;
         let mut others = vec![
-            self.update(free(key, &session))?,
+            self.update(free(key, session))?,
             self.update(Change {
                 key: UserRunItem::key(&key.tenant, &end.user, end.started_at_ms, &key.run),
                 expression: "SET #status = :status, #ended_at_ms = :ended",
@@ -183,6 +196,11 @@ impl AwsStore {
         }
         Ok(others)
     }
+}
+
+/// That a client was sent the end.
+fn shown_value() -> (String, AttributeValue) {
+    (":shown".to_owned(), AttributeValue::Bool(true))
 }
 
 /// The session does not answer this run any more.

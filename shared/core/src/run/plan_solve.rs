@@ -31,7 +31,7 @@ const MAX_TASK_ATTEMPTS: u32 = 2;
 const MAX_FURTHER: usize = 50;
 pub(super) const MAX_FURTHER_TEXT: usize = 500;
 
-/// How often the planner is asked to go on when it answers without a plan.
+/// How often the planner is asked to go on when it answers without a plan after one that was refused.
 const MAX_PLAN_NUDGES: u32 = 2;
 
 /// The planner and the tasks at work.
@@ -51,6 +51,8 @@ pub struct PlanSolve {
     turns_of: BTreeMap<StepId, Vec<Turn>>,
     rounds: u32,
     nudges: u32,
+    /// Whether the planner made a plan that was none.
+    plan_refused: bool,
 }
 
 /// What came of a step.
@@ -101,6 +103,7 @@ impl PlanSolve {
             turns_of: BTreeMap::new(),
             rounds: 0,
             nudges: 0,
+            plan_refused: false,
         }
     }
 
@@ -189,7 +192,8 @@ impl PlanSolve {
         let shown_first = settings.feedback.confirm_plan && self.plan.is_none();
         let mut plan = self.plan.clone();
         let mut finished = false;
-        let observed = self.planner.replied(replied, settings, |call| {
+        let most = settings.max_tool_calls_per_turn;
+        let observed = self.planner.replied(replied, settings, most, |call| {
             // A plan that people are shown first is carried out when they have answered.
             if shown_first && makes_plan(call, max_steps) {
                 None

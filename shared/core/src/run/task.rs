@@ -137,7 +137,7 @@ impl Run {
         then: Then,
         at_ms: i64,
     ) -> Vec<(String, Event)> {
-        let Observed { mut events, items, asks, .. } = observed;
+        let Observed { mut events, items, asks, repeated, .. } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
         let heard = self.join(items);
         let then = match then {
@@ -145,26 +145,30 @@ impl Run {
             Then::Answered | Then::Done if heard => Then::GoOn,
             Then::Answered | Then::Done | Then::GoOn | Then::RoundsUsedUp => then,
         };
-        events.extend(match then {
-            Then::Answered => self.answered(at_ms),
-            Then::Done => {
+        match then {
+            Then::Answered if self.conversation.answer().is_some() => {
+                self.answer(&mut events, at_ms);
+            }
+            // Words that end a reply which was cut off are half an answer.
+            Then::Answered | Then::Done => {
                 self.keep_taint();
                 self.phase = Phase::Summarizing(Summarizing::after(None));
-                Vec::new()
             }
             Then::RoundsUsedUp => {
                 let rounds = self.asked.settings.plan.max_rounds.to_string();
-                self.break_off(Failure::new(ErrorCode::RoundsUsedUp, rounds), at_ms)
+                let failure = Failure::new(ErrorCode::RoundsUsedUp, rounds);
+                events.extend(self.break_off(failure, at_ms));
             }
-            Then::GoOn => match self.used_up().or_else(|| self.planner_is_used_up()) {
-                Some(failure) => self.ran_out(failure, at_ms),
-                None => {
-                    self.hand_out();
-                    self.compact_if_due();
-                    Vec::new()
+            Then::GoOn => {
+                match self.work_ended_by(repeated).or_else(|| self.planner_is_used_up()) {
+                    Some(failure) => events.extend(self.ran_out(failure, at_ms)),
+                    None => {
+                        self.hand_out();
+                        self.compact_if_due();
+                    }
                 }
-            },
-        });
+            }
+        }
         events
     }
 

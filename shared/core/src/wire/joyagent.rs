@@ -132,6 +132,7 @@ impl Translator {
     /// The events of an entry.
     pub fn entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
         let at_ms = entry.at_ms;
+        self.links.advance_to(at_ms);
         let mut events = match &entry.event {
             Event::RunStarted { mode, .. } => {
                 self.mode = *mode;
@@ -146,11 +147,11 @@ impl Translator {
             }
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
-            Event::MessageCompleted { message, text, .. } => {
-                let key = entry.key(message);
-                self.texts.completed(&key);
-                let shown = !message.is_summary() && !text.is_empty();
-                shown.then(|| self.thought(&key, text, true, at_ms)).into_iter().collect()
+            Event::MessageCompleted { message, text, answer, .. } => {
+                // The answer stands in `result`: what was shown of it as a thought makes room.
+                let is_answer = *answer && entry.within.is_none();
+                let text = if is_answer { self.answer_follows() } else { text.as_str() };
+                self.message(entry, message, text).into_iter().collect()
             }
             Event::CallRequested { call, tool, arguments, visible } => {
                 let (tool, arguments) = (tool.clone(), arguments.clone());
@@ -223,6 +224,21 @@ impl Translator {
         self.texts.resumed = true;
     }
 
+    /// A message is whole. The summary is shown as the result only.
+    fn message(&mut self, entry: &Entry, message: &MessageId, text: &str) -> Option<AgentResponse> {
+        let key = entry.key(message);
+        self.texts.completed(&key);
+        let shown = !message.is_summary() && !text.is_empty();
+        shown.then(|| self.thought(&key, text, true, entry.at_ms))
+    }
+
+    fn answer_follows(&self) -> &'static str {
+        match self.language {
+            Language::En => "The answer is below.",
+            Language::Zh => "回答见下方。",
+        }
+    }
+
     fn take_back(&mut self, entry: &Entry, message: Option<&MessageId>) -> Vec<AgentResponse> {
         let key = message.map(|message| entry.key(message));
         let void = self.texts.void(entry.within.as_ref(), key.as_ref());
@@ -243,7 +259,7 @@ impl Translator {
                     return shown(self.file(id, "写入文件", file, at_ms));
                 }
                 Shown::FileRead { file } => return shown(self.file(id, "读取文件", file, at_ms)),
-                Shown::Text => observation.text.clone(),
+                Shown::Text | Shown::UserAnswer => observation.text.clone(),
                 // The plan has an event of its own.
                 Shown::Plan { .. } => return None,
             },
@@ -269,9 +285,9 @@ impl Translator {
     fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
         Map::from_iter([
             ("fileName".to_owned(), json!(file.name)),
-            ("ossUrl".to_owned(), json!(self.links.download(&file.name))),
-            ("downloadUrl".to_owned(), json!(self.links.download(&file.name))),
-            ("domainUrl".to_owned(), json!(self.links.preview(&file.name))),
+            ("ossUrl".to_owned(), json!(self.links.download(file))),
+            ("downloadUrl".to_owned(), json!(self.links.download(file))),
+            ("domainUrl".to_owned(), json!(self.links.preview(file))),
             ("fileSize".to_owned(), json!(file.size)),
         ])
     }

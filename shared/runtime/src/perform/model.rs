@@ -220,12 +220,13 @@ impl<P: Ports> Call<P> {
         content.allow_reply(&reply)?;
         if may_answer && content.checks.is_some() {
             let asked = self.run.asked();
+            let session = asked.session_name();
             let check = Check {
                 direction: Direction::Out,
                 text: &reply.text,
                 tenant: &asked.tenant,
                 user: &asked.user,
-                session: &asked.session,
+                session: &session,
                 run: &self.key.run,
             };
             if let Some(text) = content.pass(check).await? {
@@ -272,10 +273,11 @@ impl<P: Ports> Call<P> {
 
     async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
-        if self.run.asked().settings.feedback.enabled {
-            // In a box, since most runs have no need of the room.
-            let (tenant, calls) = (&self.key.tenant, reply.calls.as_slice());
-            Box::pin(estimate(&self.ports, tenant, &mut offered, calls)).await;
+        if !reply.calls.is_empty() {
+            let limits = self.ports.model().limits(self.call.role);
+            let price = limits.ok().and_then(|limits| limits.price);
+            // In a box, since most replies have no need of the room.
+            Box::pin(estimate(&self.ports, &self.run, price, &mut offered, &reply.calls)).await;
         }
         let message = self.call.message.clone();
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);

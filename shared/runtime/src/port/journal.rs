@@ -3,21 +3,44 @@
 use djinn_core::conversation::Exchange;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::input::Asked;
 use djinn_core::journal::Record;
+use djinn_core::session::{SessionName, SharedSession};
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 
 use super::admission::{Admission, TooMany};
 use super::budget::{DayChange, DayKey};
+use super::catalog::UserKey;
 use super::{RunKey, StoreError};
 
-/// A session of a tenant.
+/// A session of a user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
-    /// Whose it is.
+    /// The tenant of its owner.
     pub tenant: TenantId,
-    /// Which.
+    /// Whose it is, whoever asks in it.
+    pub owner: UserId,
+    /// Its label among the owner's.
     pub session: SessionId,
+}
+
+impl SessionKey {
+    /// Its owner.
+    #[must_use]
+    pub fn owner_key(&self) -> UserKey {
+        UserKey { tenant: self.tenant.clone(), user: self.owner.clone() }
+    }
+
+    /// The session that a run was asked in.
+    #[must_use]
+    pub fn of(asked: &Asked) -> Self {
+        Self {
+            tenant: asked.tenant.clone(),
+            owner: asked.owner().clone(),
+            session: asked.session.clone(),
+        }
+    }
 }
 
 /// What a new run needs to know of its session.
@@ -27,8 +50,19 @@ pub struct SessionView {
     pub active: Option<RunId>,
     /// Its ended runs' questions and answers, oldest first; at most the newest ten.
     pub history: Vec<Exchange>,
+    /// These runs, those without an exchange too, newest first.
+    pub ended: Vec<EndedRun>,
     /// Its files, oldest first; at most the newest 200.
     pub files: Vec<ProductFile>,
+}
+
+/// An ended run of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedRun {
+    /// The run.
+    pub run: RunId,
+    /// Who asked; `None` of one that ended before this was kept.
+    pub user: Option<UserId>,
 }
 
 /// Who drives a run, until when.
@@ -49,8 +83,10 @@ pub struct RunMeta {
     pub status: RunStatus,
     /// How it works.
     pub mode: Mode,
-    /// Its session.
+    /// Its session, by the owner's label.
     pub session: SessionId,
+    /// How that is shared with who asked, if it is somebody else's.
+    pub shared: Option<SharedSession>,
     /// Who asked.
     pub user: UserId,
     /// The client's label.
@@ -65,6 +101,8 @@ pub struct RunMeta {
     pub started_at_ms: i64,
     /// When it ended, Unix milliseconds.
     pub ended_at_ms: Option<i64>,
+    /// Whether a client was sent its end, as far as is known, or there is none to be sent.
+    pub end_shown: bool,
 }
 
 impl RunMeta {
@@ -72,6 +110,28 @@ impl RunMeta {
     #[must_use]
     pub fn is_driven(&self, now_ms: i64) -> bool {
         self.lease.as_ref().is_some_and(|lease| lease.until_ms > now_ms)
+    }
+
+    /// Whose session it was asked in.
+    #[must_use]
+    pub fn owner(&self) -> &UserId {
+        SharedSession::owner_of(self.shared.as_ref(), &self.user)
+    }
+
+    /// The session as who asked names it.
+    #[must_use]
+    pub fn session_name(&self) -> SessionName {
+        SharedSession::name_of(self.shared.as_ref(), &self.session)
+    }
+
+    /// The session of this run of a tenant.
+    #[must_use]
+    pub fn session_key(&self, tenant: &TenantId) -> SessionKey {
+        SessionKey {
+            tenant: tenant.clone(),
+            owner: self.owner().clone(),
+            session: self.session.clone(),
+        }
     }
 }
 
@@ -116,7 +176,7 @@ pub struct RunEnd {
     /// The final status.
     pub status: RunStatus,
     /// The session whose active run this was.
-    pub session: SessionId,
+    pub session: SessionKey,
     /// Who asked.
     pub user: UserId,
     /// The client's label.
@@ -129,6 +189,8 @@ pub struct RunEnd {
     pub counted: bool,
     /// What its last calls came to; one that is settled already is left out.
     pub settled: Vec<(DayKey, DayChange)>,
+    /// Whether a response is open to which the end is sent.
+    pub end_shown: bool,
 }
 
 /// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
@@ -168,13 +230,16 @@ pub trait Journals {
     ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
 
     /// Ends a run whose journal cannot be read, without a record: its status is `failed`, its lease
-    /// released, and the session free again, if this run is its active one. A run that has ended or
-    /// does not exist stays as it is.
+    /// released, and the session free again, if this run is its active one. It has no end that could be
+    /// shown. A run that has ended or does not exist stays as it is.
     fn give_up(
         &self,
         key: &RunKey,
         at_ms: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Notes that a client was sent the end of a run that has ended; nothing if that is noted.
+    fn note_end_shown(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// The records from number `from` on, in order. Strongly consistent. Records are deleted one by
     /// one, in no order, once they have expired.
@@ -199,11 +264,11 @@ pub trait Journals {
         key: &SessionKey,
     ) -> impl Future<Output = Result<SessionView, StoreError>> + Send;
 
-    /// The session that a label names: itself, if a run was ever started in it, or else the one that
-    /// the newest request of that label belongs to.
+    /// The session that a label of a user's names: the user's own of that label, if a run was ever
+    /// started in it, or else the one in which the user's newest request of that label was asked.
     fn session_of(
         &self,
-        tenant: &TenantId,
+        user: &UserKey,
         label: &str,
-    ) -> impl Future<Output = Result<Option<SessionId>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Option<SessionName>, StoreError>> + Send;
 }

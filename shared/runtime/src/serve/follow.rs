@@ -10,7 +10,7 @@ use crate::driver::read_mailbox;
 use crate::history::show;
 use crate::live::LiveReader;
 use crate::port::clock::Clock;
-use crate::port::journal::{Journals, RunMeta, SessionKey};
+use crate::port::journal::{Journals, RunMeta};
 use crate::port::live::LiveLog;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::milliseconds;
@@ -42,6 +42,9 @@ pub(super) async fn follow<P: Ports>(
     };
     loop {
         if follower.client.connection().has_ended() || !follower.client.is_open() {
+            if follower.client.is_first_shown_the_end() {
+                note_end_shown(ports, &serving.key).await;
+            }
             return Followed::Ended;
         }
         let now_ms = ports.clock().now_ms();
@@ -97,9 +100,9 @@ impl<P: Ports> Follower<'_, P> {
         // before the record that begins it.
         let (pieces, entries): (Vec<Live>, Vec<Live>) =
             live.into_iter().partition(|live| matches!(live, Live::Piece(_)));
-        self.show_live(&pieces, now_ms);
+        self.client.live(&pieces, now_ms);
         let is_behind = !self.show_all(&records).await;
-        self.show_live(&entries, now_ms);
+        self.client.live(&entries, now_ms);
         if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
             self.client.heartbeat(now_ms);
         }
@@ -127,14 +130,6 @@ impl<P: Ports> Follower<'_, P> {
                 Ok(None)
             }
             Some(_) | None => Ok(None),
-        }
-    }
-
-    fn show_live(&mut self, live: &[Live], now_ms: i64) {
-        for live in live {
-            if self.client.has_room() {
-                self.client.live(live, now_ms);
-            }
         }
     }
 
@@ -167,6 +162,21 @@ impl<P: Ports> Follower<'_, P> {
     }
 }
 
+/// Notes that a client was sent a run's end, unless the one before it was. What is not noted is only
+/// shown once more.
+async fn note_end_shown<P: Ports>(ports: &P, key: &RunKey) {
+    let noted = async {
+        let meta = ports.store().meta(key).await?;
+        match meta.is_some_and(|meta| !meta.end_shown) {
+            true => ports.store().note_end_shown(key).await,
+            false => Ok(()),
+        }
+    };
+    if let Err(error) = noted.await {
+        tracing::warn!(%error, run_id = %key.run, "it is not noted that the end was shown");
+    }
+}
+
 /// Whether a run waits for people and there is nothing to tell it: nobody need drive it to see that.
 async fn is_at_rest<P: Ports>(
     ports: &P,
@@ -177,8 +187,7 @@ async fn is_at_rest<P: Ports>(
     if meta.status != RunStatus::Paused || meta.is_driven(now_ms) {
         return Ok(false);
     }
-    let session = SessionKey { tenant: key.tenant.clone(), session: meta.session.clone() };
-    if !read_mailbox(ports, key, &session).await?.is_empty() {
+    if !read_mailbox(ports, key, &meta.session_key(&key.tenant)).await?.is_empty() {
         return Ok(false);
     }
     let (journal, _) = read_journal(ports, key).await?;

@@ -3,14 +3,14 @@
 use djinn_core::id::TaskId;
 use djinn_core::journal::FORMAT;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::journal::{Appended, Created};
+use djinn_runtime::port::journal::{Appended, Created, RunEnd};
 use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{Store, StoreError};
 use futures::future::try_join_all;
 
 use super::Checked;
-use super::fixture::{EXPIRY, Run, lease, record, text_of};
+use super::fixture::{EXPIRY, Run, file, lease, record, text_of};
 
 /// The first creation is new, and so is its repetition; any other one finds the run.
 pub async fn a_run_is_created_once(store: &impl Store) -> Checked {
@@ -101,6 +101,32 @@ pub async fn the_last_record_ends_the_run_and_is_written_once(store: &impl Store
     // The run is over, and found by its request for as long as it is kept.
     let created = store.create(&run.key, &run.created_by("w9", None)?).await?;
     assert!(matches!(created, Created::Exists(meta) if meta.status == RunStatus::Finished));
+    Ok(())
+}
+
+/// The ending notes whether a client is sent it, and whoever shows it later notes that.
+pub async fn whether_its_end_was_shown_is_known_of_a_run(store: &impl Store) -> Checked {
+    for shown in [true, false] {
+        let run = Run::of(&format!("s-{shown}"), "r")?;
+        store.note_end_shown(&run.key).await?;
+        assert_eq!(store.meta(&run.key).await?, None);
+        store.create(&run.key, &run.created_by("w0", None)?).await?;
+        // It has no end yet.
+        store.note_end_shown(&run.key).await?;
+        assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(false));
+        let end = RunEnd { end_shown: shown, ..run.end() };
+        store.end(&run.key, &record(1, "w1", "answer")?, &end, EXPIRY).await?;
+        assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(shown));
+        for _ in 0..2 {
+            store.note_end_shown(&run.key).await?;
+            assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
+        }
+    }
+    // One that was given up has none that could be shown.
+    let run = Run::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", None)?).await?;
+    store.give_up(&run.key, run.at_ms + 1).await?;
+    assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
     Ok(())
 }
 
@@ -202,10 +228,45 @@ pub async fn tenants_never_see_each_others_runs(store: &impl Store) -> Checked {
     assert_eq!(store.meta(&stranger).await?, None);
     assert!(store.read(&stranger, 0).await?.is_empty());
     assert_eq!(store.session(&theirs.session()).await?, Default::default());
-    assert_eq!(store.session_of(&theirs.key.tenant, "s").await?, None);
-    assert_eq!(store.session_of(&theirs.key.tenant, "r").await?, None);
+    assert_eq!(store.session_of(&theirs.user(), "s").await?, None);
+    assert_eq!(store.session_of(&theirs.user(), "r").await?, None);
     // Their session is free although ours is busy.
     assert_eq!(store.create(&theirs.key, &theirs.created_by("w1", None)?).await?, Created::New);
+    Ok(())
+}
+
+/// The same session, request and file name of two users of a tenant are two of each, while both are at
+/// work and when both have ended.
+pub async fn users_of_a_tenant_may_use_the_same_labels(store: &impl Store) -> Checked {
+    let ours = Run::of("s", "r")?;
+    let bobs = ours.clone().by("bob")?;
+    assert_ne!(ours.key, bobs.key);
+    let mut files = Vec::new();
+    for run in [&ours, &bobs] {
+        assert_eq!(store.create(&run.key, &run.created_by("w0", None)?).await?, Created::New);
+        let bytes = run.asked.user.as_str().as_bytes();
+        files.push(store.write_file(&run.session(), &file("a.md")?, bytes).await?);
+    }
+    for run in [&ours, &bobs] {
+        let view = store.session(&run.session()).await?;
+        assert_eq!((view.active.as_ref(), view.history.len()), (Some(&run.key.run), 0));
+        assert_eq!(store.list_turns(&run.session(), None, 9).await?.items.len(), 1);
+        let mut end = run.end();
+        end.exchange.answer = run.asked.user.to_string();
+        store.end(&run.key, &record(1, "w1", "done")?, &end, EXPIRY).await?;
+    }
+    for (run, file) in [&ours, &bobs].into_iter().zip(files) {
+        let meta = store.meta(&run.key).await?.ok_or("no run")?;
+        assert_eq!((&meta.user, meta.owner()), (&run.asked.user, &run.asked.user));
+        let view = store.session(&run.session()).await?;
+        let answers: Vec<_> = view.history.iter().map(|said| said.answer.as_str()).collect();
+        assert_eq!(answers, [run.asked.user.as_str()]);
+        assert_eq!(view.files.as_slice(), std::slice::from_ref(&file));
+        let read = store.read_file(&run.session(), &file, 99).await?;
+        assert_eq!(read, run.asked.user.as_str().as_bytes());
+        assert_eq!(store.list_runs(&run.user(), &[], None, 9).await?.items.len(), 1);
+        assert_eq!(store.session_of(&run.user(), "r").await?, Some(run.asked.session_name()));
+    }
     Ok(())
 }
 
