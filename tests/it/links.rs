@@ -343,7 +343,9 @@ async fn steps_and_their_results_are_looked_at_by_link() {
         .then()
         .call("planning", json!({"command": "finish"}));
     employees(&world.model).reply("{}").always();
-    task(&world.model, "look at\nsilver").reply("It is cheap.");
+    let report = json!({"command": "upload", "filename": "silver.html", "content": "<h1>1</h1>"});
+    let rule = task(&world.model, "look at\nsilver").call("file_tool", report);
+    rule.then().reply("It is cheap.");
     summary(&world.model).reply("Silver is <not> dear.");
     let question = Question::of("What is the price of gold?", "s1").deep();
     let stream = world.ask(Protocol::Native, &question).await;
@@ -365,6 +367,11 @@ async fn steps_and_their_results_are_looked_at_by_link() {
         let (shown, button, instead) = answers.next().unwrap();
         assert!(page.contains(&format!("<pre>{shown}</pre>")), "{page}");
         assert!(page.contains(&format!(">{button}</button>")), "{page}");
+        if asked == 1 {
+            let (_, url) = page.split_once("href=\"").unwrap();
+            let url = url.split('"').next().unwrap();
+            assert_eq!(world.follow(url).await.text, "<h1>1</h1>", "who judges a result sees it");
+        }
         let empty = post(&world, &path, &[("answer", "modify"), ("instead", "")]).await;
         assert_eq!((empty.status, code(&empty.text)), (400, "invalid_field"), "{}", empty.text);
         let given = post(&world, &path, &[("answer", "modify"), ("instead", instead)]).await;

@@ -5,6 +5,8 @@
 
 mod html;
 
+use std::collections::BTreeMap;
+
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
     VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
@@ -38,6 +40,8 @@ button{font:inherit;padding:.4em 1em;margin:.6em .6em 0 0}.problem{border-left:4
 pub(crate) struct Question<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) reasoning: &'a str,
+    /// Where the files that it is about open.
+    pub(crate) files: &'a BTreeMap<FileName, String>,
     /// Until when the link counts, Unix milliseconds.
     pub(crate) until_ms: i64,
     pub(crate) language: Language,
@@ -81,7 +85,7 @@ impl Question<'_> {
         if let Some(task) = &ask.task {
             html.term(words.task, task.as_str());
         }
-        show_about(html, &ask.about, words);
+        show_about(html, &ask.about, words, self.files);
         html.term(words.risk, words::risk(ask.risk, *language));
         if !ask.why.is_empty() {
             let why = ask.why.iter().map(|why| words::why(*why, *language));
@@ -145,7 +149,7 @@ fn confirm(about: &About, words: &Words) -> &'static str {
     }
 }
 
-fn show_about(html: &mut Html, about: &About, words: &Words) {
+fn show_about(html: &mut Html, about: &About, words: &Words, urls: &BTreeMap<FileName, String>) {
     let name = match about {
         About::Call { tool, .. } | About::CallInterrupted { tool, .. } => {
             html.term(words.tool, tool);
@@ -163,8 +167,10 @@ fn show_about(html: &mut Html, about: &About, words: &Words) {
         About::Result { step, details, files, .. } => {
             html.term(words.step, &step.to_string()).term(words.details, details);
             if !files.is_empty() {
-                let files: Vec<&str> = files.iter().map(FileName::as_str).collect();
-                html.term(words.files, &files.join(", "));
+                let files = files.iter().map(|file| (file.as_str(), urls.get(file)));
+                let files: Vec<_> =
+                    files.map(|(name, url)| (name, url.map(String::as_str))).collect();
+                html.linked_term(words.files, &files);
             }
             words.result
         }

@@ -3,6 +3,8 @@
 //! The link is all the credentials there are. Looking changes nothing, whoever looks: those who check
 //! mail for others follow links.
 
+use std::collections::BTreeMap;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::ACCEPT_LANGUAGE;
@@ -11,23 +13,28 @@ use axum::http::{HeaderMap, Request};
 use axum::response::Response;
 use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::{Answer, Answered, Ask, Via};
+use djinn_core::feedback::{About, Answer, Answered, Ask, Via};
+use djinn_core::id::FileName;
 use djinn_core::settings::Language;
+use djinn_core::wire::link::Links as Urls;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::file::Files;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{AskState, Asked, answer, asked};
+use djinn_runtime::serve::{AskState, Asked, answer, asked, known, unavailable};
 
 use super::feedback::new_answer_id;
 use crate::link::form::Form;
 use crate::link::page::{self, Question};
-use crate::link::{Grant, Links};
-use crate::{Agent, Shared};
+use crate::link::{Grant, Links, Moment};
+use crate::{Agent, Shared, origin};
 
 /// What a link leads to.
 struct Linked {
     grant: Grant,
     key: RunKey,
     asked: Asked,
+    /// Where the files open that are asked about.
+    files: BTreeMap<FileName, String>,
     language: Language,
 }
 
@@ -93,8 +100,42 @@ async fn linked<P: Ports<Store = AwsStore>>(
     let grant = granted(agent, parts).await.map_err(refused)?;
     let key = RunKey::new(grant.tenant.clone(), grant.run.clone());
     let asked = look(agent, &key, &grant).await.map_err(refused)?;
+    let files = files_of(agent, parts, &key, &asked.state).await.map_err(refused)?;
     let language = preferred.unwrap_or(asked.language);
-    Ok(Linked { grant, key, asked, language })
+    Ok(Linked { grant, key, asked, files, language })
+}
+
+/// Where the files open that somebody is asked to judge: who cannot see a result cannot accept it.
+async fn files_of<P: Ports>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    key: &RunKey,
+    state: &AskState,
+) -> Result<BTreeMap<FileName, String>, Failure> {
+    let names = match state {
+        AskState::Open(ask) => match &ask.about {
+            About::Result { files, .. } => files.as_slice(),
+            About::Call { .. }
+            | About::CallInterrupted { .. }
+            | About::ModelInterrupted { .. }
+            | About::Budget { .. }
+            | About::Step { .. } => &[],
+        },
+        AskState::Changed | AskState::Settled(_) | AskState::Over => &[],
+    };
+    let Some(links) = Links::of(parts).filter(|_| !names.is_empty()) else {
+        return Ok(BTreeMap::new());
+    };
+    let meta = known(&agent.ports, key).await?;
+    let session = meta.session_key(&key.tenant);
+    let files = agent.ports.store().list_files(&session).await;
+    let files = files.map_err(|error| unavailable(&error))?;
+    let now = Moment { ms: agent.ports.clock().now_ms(), is_new: false };
+    let signer = links.signer(parts, &agent.settings, now).await;
+    let urls = Urls::new(origin::of(parts, &agent.settings), meta.session_name());
+    let urls = urls.with_files(signer.files(&session), now.ms);
+    let asked = files.iter().filter(|file| names.contains(&file.name));
+    Ok(asked.map(|file| (file.name.clone(), urls.preview(file))).collect())
 }
 
 async fn granted<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Grant, Failure> {
@@ -134,8 +175,9 @@ impl Linked {
     }
 
     fn question<'a>(&'a self, ask: &'a Ask) -> Question<'a> {
-        let (reasoning, language) = (self.asked.reasoning.as_str(), self.language);
-        Question { ask, reasoning, until_ms: self.grant.expires_at_ms, language }
+        let Self { asked, files, language, grant, .. } = self;
+        let (reasoning, until_ms) = (asked.reasoning.as_str(), grant.expires_at_ms);
+        Question { ask, reasoning, files, until_ms, language: *language }
     }
 
     /// The answer as the run takes it: in the name of its user, by the link.

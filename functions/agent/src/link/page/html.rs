@@ -43,6 +43,22 @@ impl Html {
         self.element("dt", name).element("dd", text)
     }
 
+    /// The same with a link for each text that leads somewhere, next to one another.
+    pub(super) fn linked_term(&mut self, name: &str, texts: &[(&str, Option<&str>)]) -> &mut Self {
+        self.element("dt", name).raw("<dd>");
+        for (nth, (text, url)) in texts.iter().enumerate() {
+            self.raw(if nth == 0 { "" } else { ", " });
+            match url {
+                Some(url) => {
+                    self.raw("<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"").text(url);
+                    self.raw("\">").text(text).raw("</a>")
+                }
+                None => self.text(text),
+            };
+        }
+        self.raw("</dd>\n")
+    }
+
     /// A button that answers.
     pub(super) fn button(&mut self, answer: &'static str, label: &str) -> &mut Self {
         self.raw("<button name=\"answer\" value=\"").raw(answer).raw("\">").text(label);
