@@ -188,8 +188,10 @@ fn joyagent(frames: &[Frame], run: &str) -> BTreeMap<String, String> {
         let files = event["resultMap"]["fileInfo"].as_array().into_iter().flatten();
         let files: Vec<_> = files.map(|file| file["fileName"].as_str().unwrap()).collect();
         let what = text.map_or_else(|| files.join(","), str::to_owned);
+        // The UI is told all thoughts about the plan with each; a result is shown in its own place.
+        let what = what.rsplit("\n\n").next().unwrap_or_default().to_owned();
         // A plan has a shape of its own in each of the two.
-        if !what.is_empty() {
+        if !what.is_empty() && what != "See the result below." {
             said.insert(id.trim_start_matches('.').to_owned(), what);
         }
     }

@@ -29,6 +29,7 @@ mod files;
 mod identity;
 mod idle;
 mod join;
+mod joyagent;
 mod keys;
 mod layout;
 mod limits;

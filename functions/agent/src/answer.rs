@@ -13,9 +13,8 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionId};
 use djinn_core::journal::Record;
-use djinn_core::settings::Language;
 use djinn_core::wire::cursor::Cursor;
-use djinn_core::wire::joyagent::{JoyAgent, Translator};
+use djinn_core::wire::joyagent::{JoyAgent, Schemas, Translator};
 use djinn_core::wire::joyagent_ui::JoyAgentUi;
 use djinn_core::wire::link::Links;
 use djinn_core::wire::native::Native;
@@ -25,7 +24,8 @@ use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
-    Driving, Opened, Question, Serving, known, no_cursor, open, replay, serve,
+    Driving, Opened, Question, ReplayFrom, Serving, known, no_cursor, open, replay, schema_of,
+    serve,
 };
 
 use crate::identity::Caller;
@@ -42,6 +42,17 @@ pub(crate) enum Protocol {
     JoyAgentUi,
     /// Our own.
     Native,
+}
+
+impl Protocol {
+    /// Whether its clients show what follows a message below that message: there an answer is not
+    /// followed by the whole run once more.
+    fn has_a_place_for_each_message(self) -> bool {
+        match self {
+            Self::JoyAgent | Self::JoyAgentUi => true,
+            Self::Native => false,
+        }
+    }
 }
 
 /// A question with how it wants to be answered.
@@ -64,12 +75,15 @@ pub(crate) async fn stream<P: Ports>(
     let holder = holder(agent);
     let (session, request) = (question.session.clone(), question.request.clone());
     let opened = open(&agent.ports, question, &holder).await?;
-    let (key, driving, cursor) = match opened {
-        Opened::New { key, driving, first } => (key, Some((driving, first)), None),
-        Opened::Existing { key, .. } => (key, None, cursor),
+    let (key, begin) = match opened {
+        Opened::New { key, driving, first } => (key, Begin::Driving(driving, Box::new(first))),
+        Opened::Existing { key, asked_in, .. } => {
+            let asked_in = asked_in.filter(|_| protocol.has_a_place_for_each_message());
+            (key, cursor.map_or(asked_in.map_or(Begin::Start, Begin::Record), Begin::After))
+        }
     };
     let shown = Shown { key, session, request, protocol, previews };
-    send(agent, parts, shown, holder, Opening { slot, driving, cursor }).await
+    send(agent, parts, shown, holder, Opening { slot, begin }).await
 }
 
 /// Streams a run that exists, to a client that comes back to it.
@@ -79,8 +93,9 @@ pub(crate) async fn follow<P: Ports>(
     shown: Shown,
     cursor: Option<Cursor>,
 ) -> Result<Response, Refusal> {
-    let (slot, driving) = (slot(agent, parts).await?, None);
-    send(agent, parts, shown, holder(agent), Opening { slot, driving, cursor }).await
+    let slot = slot(agent, parts).await?;
+    let begin = cursor.map_or(Begin::Start, Begin::After);
+    send(agent, parts, shown, holder(agent), Opening { slot, begin }).await
 }
 
 /// A place among the streams of this process.
@@ -104,9 +119,19 @@ pub(crate) struct Shown {
 /// What a response begins with.
 struct Opening {
     slot: Option<Slot>,
-    /// A run of this invocation's own, with its first record.
-    driving: Option<(Box<Driving>, Record)>,
-    cursor: Option<Cursor>,
+    begin: Begin,
+}
+
+/// Where it begins.
+enum Begin {
+    /// With a run of this invocation's own, and its first record.
+    Driving(Box<Driving>, Box<Record>),
+    /// With the question.
+    Start,
+    /// After what the client had.
+    After(Cursor),
+    /// With this record: the client has another place for what was before.
+    Record(u64),
 }
 
 /// Sends what the client has not had, and serves it from there on.
@@ -117,26 +142,43 @@ async fn send<P: Ports>(
     holder: String,
     opening: Opening,
 ) -> Result<Response, Refusal> {
-    let Opening { slot, driving, cursor } = opening;
+    let Opening { slot, begin } = opening;
     let Shown { key, session, request, protocol, previews } = shown;
     let language = agent.settings.run.language;
     let links = Links::new(origin::of(parts, &agent.settings), session);
-    let links = with_answers(links, agent, parts, &key, driving.is_some()).await;
-    let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
+    let is_new = matches!(begin, Begin::Driving(..));
+    let links = with_answers(links, agent, parts, &key, is_new).await;
+    let translator = || {
+        let ports = agent.ports.clone();
+        let schemas = Schemas::new(move |tool| schema_of(&ports, tool, language));
+        Translator::new(key.run.clone(), request.clone(), links.clone(), language)
+            .with_schemas(schemas)
+    };
+    let projection: Box<dyn Projection> = match protocol {
+        Protocol::Native => Box::new(Native::new(links)),
+        Protocol::JoyAgent => Box::new(JoyAgent::new(translator())),
+        Protocol::JoyAgentUi => Box::new(JoyAgentUi::new(translator())),
+    };
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
     let buffer = agent.ports.settings().client_buffer;
     let (mut client, body) = ClientStream::open(connection, buffer, now_ms);
     client.greet(now_ms);
-    let driving = match driving {
-        Some((driving, first)) => {
+    let from = match &begin {
+        Begin::Driving(..) => None,
+        Begin::Start => Some(ReplayFrom::Start),
+        Begin::After(cursor) => Some(ReplayFrom::After(cursor)),
+        Begin::Record(n) => Some(ReplayFrom::Record(*n)),
+    };
+    if let Some(from) = from {
+        replay(&agent.ports, &key, &mut client, from).await?;
+    }
+    let driving = match begin {
+        Begin::Driving(driving, first) => {
             client.record(&first, &[], now_ms);
             Some(driving)
         }
-        None => {
-            replay(&agent.ports, &key, &mut client, cursor.as_ref()).await?;
-            None
-        }
+        Begin::Start | Begin::After(_) | Begin::Record(_) => None,
     };
     let run = key.run.clone();
     let serving = Serving { key, holder, deadline: deadline(agent, parts), hops: 0 };
@@ -162,24 +204,6 @@ async fn with_answers<P: Ports>(
     };
     let now = link::Moment { ms: agent.ports.clock().now_ms(), is_new };
     links.with_answers(answers.maker(parts, &agent.settings, run, caller.user, now).await)
-}
-
-fn projection(
-    protocol: Protocol,
-    run: RunId,
-    request: RequestId,
-    links: Links,
-    language: Language,
-) -> Box<dyn Projection> {
-    match protocol {
-        Protocol::Native => Box::new(Native::new(links)),
-        Protocol::JoyAgent => {
-            Box::new(JoyAgent::new(Translator::new(run, request, links, language)))
-        }
-        Protocol::JoyAgentUi => {
-            Box::new(JoyAgentUi::new(Translator::new(run, request, links, language)))
-        }
-    }
 }
 
 /// Names this driver among all others that ever were.

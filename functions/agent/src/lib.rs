@@ -5,6 +5,7 @@
 //! plain HTTP server.
 
 mod answer;
+mod answer_words;
 mod cors;
 mod fields;
 mod identity;

@@ -140,6 +140,7 @@ impl AgentLoop {
                 text: reply.text.clone(),
                 reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
                 cut: reply.finish != Finish::Done,
+                finish: reply.finish,
                 usage: reply.usage,
             },
         ));
@@ -149,6 +150,7 @@ impl AgentLoop {
                 id: CallId::nth(&message, index + 1),
                 tool: asked.tool.clone(),
                 arguments: asked.arguments.clone(),
+                changed: None,
             };
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
             let refused = self.refuse(index, asked, &replied.offered, settings);

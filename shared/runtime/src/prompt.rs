@@ -122,6 +122,8 @@ fragments! {
     OUTCOME_SKIPPED = "outcome/skipped", 1_000;
     /// What a person said instead of a call's result.
     OUTCOME_ANSWERED = "outcome/answered", 20_000;
+    /// A person changed a call's arguments.
+    OUTCOME_CHANGED = "outcome/changed", 10_000;
     /// The last reply was cut off.
     NOTE_CUT_OFF = "note/cut_off", 1_000;
     /// The last reply was empty.

@@ -35,7 +35,7 @@ use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
 pub use asked::{AskState, Asked, asked};
-pub use feedback::{Given, answer, audited, pending};
+pub use feedback::{Given, answer, audited, pending, schema_of};
 use follow::{Followed, follow};
 pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
@@ -78,9 +78,19 @@ pub async fn serve<P: Ports>(
                 let Driving { lease, lapsed, fresh, journal } = *driving;
                 let Serving { key, deadline, hops, .. } = &serving;
                 let (key, deadline, hops) = (key.clone(), *deadline, *hops);
-                let (client, parent) = (Some(client), None);
-                let drive =
-                    Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops };
+                let (client, parent, before) = (Some(client), None, Vec::new());
+                let drive = Drive {
+                    key,
+                    journal,
+                    lease,
+                    lapsed,
+                    fresh,
+                    before,
+                    client,
+                    parent,
+                    deadline,
+                    hops,
+                };
                 // In boxes: many responses are served at once, and one that drives needs no room
                 // for following.
                 Box::pin(crate::driver::drive(ports, drive)).await
@@ -155,11 +165,13 @@ async fn continue_for<P: Ports>(
         let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
         ports.store().put_mail(key, &stop, expires_at_s).await?;
     }
-    if let Some((driving, _)) = take_over(ports, &serving).await? {
+    if let Some((driving, records)) = take_over(ports, &serving).await? {
         let Driving { lease, lapsed, fresh, journal } = *driving;
         let (key, deadline, hops) = (key.clone(), *deadline, *hops);
+        let before = if key.task.is_some() { records } else { Vec::new() };
         let client = None;
-        let drive = Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops };
+        let drive =
+            Drive { key, journal, lease, lapsed, fresh, before, client, parent, deadline, hops };
         crate::driver::drive(ports, drive).await;
     }
     Ok(())
@@ -218,8 +230,18 @@ pub async fn known<P: Ports>(ports: &P, key: &RunKey) -> Result<RunMeta, Failure
     meta.ok_or_else(|| ErrorCode::RunNotFound.into())
 }
 
-/// Prepares a client for a run that exists: replays what it missed since `cursor`, everything
-/// without one. What its buffer does not hold, [`serve`] sends as it reads.
+/// Where a client begins that a run is shown to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayFrom<'a> {
+    /// With the question.
+    Start,
+    /// After what it had on another connection.
+    After(&'a Cursor),
+    /// With this record; it has seen nothing of what was before, and is not to.
+    Record(u64),
+}
+
+/// Prepares a client for a run that exists: replays what it missed. What its buffer does not hold, [`serve`] sends as it reads.
 ///
 /// # Errors
 /// `bad_cursor` for a cursor of another run or ahead of this one, `run_expired` when its journal is
@@ -228,17 +250,23 @@ pub async fn replay<P: Ports>(
     ports: &P,
     key: &RunKey,
     client: &mut ClientStream,
-    cursor: Option<&Cursor>,
+    from: ReplayFrom<'_>,
 ) -> Result<(), Failure> {
     let records = whole_journal(ports, key).await?;
-    let had = cursor.map_or(0, |cursor| cursor.record.saturating_add(1));
+    let had = match from {
+        ReplayFrom::Start => 0,
+        ReplayFrom::After(cursor) => cursor.record.saturating_add(1),
+        ReplayFrom::Record(n) => n.min(records.len() as u64),
+    };
     let had = usize::try_from(had).unwrap_or(usize::MAX);
-    if had > records.len() || cursor.is_some_and(|cursor| cursor.run != key.run) {
+    if had > records.len() || matches!(from, ReplayFrom::After(cursor) if cursor.run != key.run) {
         return Err(bad_cursor(&key.run, records.len()));
     }
     let (known, missed) = records.split_at(had);
-    if cursor.is_some() {
-        client.skip(known);
+    match from {
+        ReplayFrom::Start => {}
+        ReplayFrom::After(_) => client.skip(known),
+        ReplayFrom::Record(_) => client.begin_late(known, ports.clock().now_ms()),
     }
     for record in missed {
         if !client.has_room() {

@@ -148,6 +148,7 @@ impl Sim {
             session: SessionId::new(id("s")).unwrap(),
             request: RequestId::new(id("r")).unwrap(),
             text: "What is to be done?".to_owned(),
+            as_answer: None,
             output_style: None,
             base_prompt: String::new(),
             settings,

@@ -18,6 +18,7 @@ use djinn_runtime::serve::{Question, accept};
 use serde_json::{Value, json};
 
 use crate::answer::{Ask, Protocol, stream};
+use crate::answer_words;
 use crate::fields::Fields;
 use crate::identity::Caller;
 use crate::refusal::{REQUEST_ID, RUN_ID, Refusal, name};
@@ -221,6 +222,7 @@ impl Asking {
             session,
             request,
             text: text.to_owned(),
+            as_answer: Some(answer_words::read(text, None, settings.language)),
             output_style,
             base_prompt: joined(&agent.settings.base_prompt, own),
             settings,

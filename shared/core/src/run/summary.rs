@@ -7,7 +7,7 @@ use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::file::{FileList, ProductFile};
 use crate::id::MessageId;
-use crate::input::ModelReplied;
+use crate::input::{Finish, ModelReplied};
 use crate::settings::Role;
 use crate::status::RunStatus;
 
@@ -52,7 +52,8 @@ impl Run {
             message: replied.message.clone(),
             text: summary.text.clone(),
             reasoning: replied.reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
-            cut: false,
+            cut: replied.reply.finish != Finish::Done,
+            finish: replied.reply.finish,
             usage: replied.reply.usage,
         };
         let mut events = vec![(replied.message.to_string(), completed)];

@@ -138,6 +138,7 @@ pub(crate) fn file(name: &str) -> ProductFile {
         internal: name.starts_with("result-"),
         media_type: media_type_of(name).to_owned(),
         object: format!("object-of-{name}"),
+        has_rows: None,
     }
 }
 
@@ -354,6 +355,7 @@ pub(crate) fn entries_of_tasks(record: &Record) -> Vec<Entry> {
             text: ended.report.text.clone(),
             reasoning: None,
             cut: false,
+            finish: Finish::Done,
             usage: usage(),
         };
         let entry = Entry { id: "t1".to_owned(), within: None, at_ms: 1_500, event: said };

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Exchange;
+use djinn_core::feedback::Answer;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256};
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{Mode, OutputStyle, Role, RunSettings};
 use serde_json::json;
 
-use super::chat::{Words, answer_in_chat};
+use super::chat::{InChat, Words, answer_in_chat};
 use super::{Driving, known, unavailable};
 use crate::port::admission::{Admission, TooMany};
 use crate::port::checker::{Check, Direction};
@@ -33,6 +34,9 @@ pub struct Question {
     pub request: RequestId,
     /// What is asked; not empty.
     pub text: String,
+    /// What the text says as an answer to what a run asks, in the words of whoever reads it for us.
+    /// `None`: in those of [`Answer::read`].
+    pub as_answer: Option<Result<Answer, Failure>>,
     /// The form the answer should take.
     pub output_style: Option<OutputStyle>,
     /// Instructions for this run, put into its system prompt.
@@ -58,6 +62,9 @@ pub enum Opened {
         key: RunKey,
         /// Whether it is the session's active run rather than this request's own.
         continued: bool,
+        /// The record by which that run asked what the question answers, or asks still: a client that
+        /// has another place for each message begins there.
+        asked_in: Option<u64>,
     },
 }
 
@@ -79,18 +86,20 @@ pub async fn open<P: Ports>(
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    if let Some(active) = in_chat(ports, &question, &view).await? {
-        return Ok(Opened::Existing { key: active, continued: true });
+    if let Some((key, asked_in)) = in_chat(ports, &question, &view).await? {
+        return Ok(Opened::Existing { key, continued: true, asked_in });
     }
     let replaced = let_in(ports, &question, &key).await?;
     match create(ports, question, replaced, &key, view, Some(holder)).await? {
-        Made::Existing { key, continued } => Ok(Opened::Existing { key, continued }),
+        Made::Existing { key, continued } => {
+            Ok(Opened::Existing { key, continued, asked_in: None })
+        }
         Made::New(made) => Ok(match *made {
             (journal, first, Some(lease)) => {
                 let driving = Box::new(Driving { lease, lapsed: false, fresh: true, journal });
                 Opened::New { key, driving, first }
             }
-            (_, _, None) => Opened::Existing { key, continued: false },
+            (_, _, None) => Opened::Existing { key, continued: false, asked_in: None },
         }),
     }
 }
@@ -101,7 +110,7 @@ async fn in_chat<P: Ports>(
     ports: &P,
     question: &Question,
     view: &SessionView,
-) -> Result<Option<RunKey>, Failure> {
+) -> Result<Option<(RunKey, Option<u64>)>, Failure> {
     let own = question.run_key();
     let Some(active) = view.active.as_ref().filter(|active| **active != own.run) else {
         return Ok(None);
@@ -112,9 +121,9 @@ async fn in_chat<P: Ports>(
         return Ok(None);
     }
     let (by, id) = (&question.user, question.request.as_str());
-    let words = Words { by, id, text: &question.text };
-    let answers = answer_in_chat(ports, &active, words).await?;
-    Ok((answers || question.is_continue()).then_some(active))
+    let words = Words { by, id, text: &question.text, as_answer: question.as_answer.as_ref() };
+    let InChat { answers, asked_in } = answer_in_chat(ports, &active, words).await?;
+    Ok((answers || question.is_continue()).then_some((active, asked_in)))
 }
 
 /// Accepts a question for whoever drives runs without a client: creates its run undriven, or finds
@@ -126,7 +135,7 @@ pub async fn accept<P: Ports>(ports: &P, question: Question) -> Result<RunKey, F
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    if let Some(active) = in_chat(ports, &question, &view).await? {
+    if let Some((active, _)) = in_chat(ports, &question, &view).await? {
         return Ok(active);
     }
     let replaced = let_in(ports, &question, &key).await?;

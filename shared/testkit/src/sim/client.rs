@@ -11,7 +11,7 @@ use djinn_core::wire::native::Native;
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Opened, Question, Serving, open, replay, serve};
+use djinn_runtime::serve::{Opened, Question, ReplayFrom, Serving, open, replay, serve};
 use tokio::sync::oneshot;
 
 use super::SimWorld;
@@ -49,7 +49,8 @@ pub(super) async fn answer(
             Some(driving)
         }
         Opened::Existing { key, .. } => {
-            replay(ports, &key, &mut client, cursor.as_ref()).await?;
+            let from = cursor.as_ref().map_or(ReplayFrom::Start, ReplayFrom::After);
+            replay(ports, &key, &mut client, from).await?;
             None
         }
     };

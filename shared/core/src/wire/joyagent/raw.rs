@@ -44,6 +44,10 @@ impl Projection for JoyAgent {
     fn resume(&mut self) {
         self.0.resume();
     }
+
+    fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
+        self.0.begin_late(at_ms).iter().map(frame).collect()
+    }
 }
 
 fn frame(event: &AgentResponse) -> Frame {
