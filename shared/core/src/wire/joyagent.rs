@@ -141,6 +141,7 @@ impl Translator {
 
     fn of_event(&mut self, entry: &Entry) -> Vec<AgentResponse> {
         let at_ms = entry.at_ms;
+        self.links.advance_to(at_ms);
         match &entry.event {
             Event::RunStarted { mode, request, output_style, .. } => {
                 (self.mode, self.style) = (*mode, *output_style);

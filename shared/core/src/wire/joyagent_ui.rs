@@ -162,6 +162,14 @@ impl Projection for JoyAgentUi {
         let events = self.translator.begin_late(at_ms);
         events.iter().map(|event| self.wrap(event)).collect()
     }
+
+    fn merges_previews(&self) -> bool {
+        true
+    }
+
+    fn can_resume(&self) -> bool {
+        false
+    }
 }
 
 impl Thoughts {

@@ -111,9 +111,9 @@ impl Translator {
         }
         Map::from_iter([
             ("fileName".to_owned(), json!(name)),
-            ("ossUrl".to_owned(), json!(self.links.download(&file.name))),
-            ("downloadUrl".to_owned(), json!(self.links.download(&file.name))),
-            ("domainUrl".to_owned(), json!(self.links.preview(&file.name))),
+            ("ossUrl".to_owned(), json!(self.links.download(file))),
+            ("downloadUrl".to_owned(), json!(self.links.download(file))),
+            ("domainUrl".to_owned(), json!(self.links.preview(file))),
             ("fileSize".to_owned(), json!(file.size)),
         ])
     }

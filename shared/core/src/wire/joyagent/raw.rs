@@ -48,6 +48,15 @@ impl Projection for JoyAgent {
     fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
         self.0.begin_late(at_ms).iter().map(frame).collect()
     }
+
+    fn merges_previews(&self) -> bool {
+        true
+    }
+
+    fn can_resume(&self) -> bool {
+        // It is told where to go on, but clients of the original know nothing of that.
+        false
+    }
 }
 
 fn frame(event: &AgentResponse) -> Frame {
