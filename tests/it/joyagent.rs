@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::feedback::APPROVAL;
 use crate::world::{
-    COMPARE, Frame, Options, Protocol, QUESTION, Question, SALES, World, planner, script,
-    script_plan, task,
+    COMPARE, Frame, Options, Protocol, QUESTION, Question, SALES, World, employees, planner,
+    script, script_plan, summary, task,
 };
 use page::{Chip, Page};
 
@@ -66,11 +66,9 @@ async fn pages_and_slides_are_rendered_and_a_table_without_rows_breaks_nothing()
         };
         assert_eq!(of("page.html").kind, kind);
         assert_eq!(of("full.csv").kind, "file");
-        // Its table is known by that ending, and breaks on these.
-        assert_eq!(
-            (of("empty.CSV").kind.as_str(), of("given.CSV").kind.as_str()),
-            ("markdown", "markdown")
-        );
+        // The page's table breaks on these.
+        assert_eq!(of("empty.csv").kind, "markdown");
+        assert_eq!(of("given.csv").kind, "markdown");
         let event = frames.iter().map(Frame::raw).find(|event| event["messageType"] == kind);
         let info = event.unwrap()["resultMap"]["fileInfo"][0].clone();
         let preview = info["domainUrl"].as_str().unwrap();
@@ -104,15 +102,16 @@ async fn a_deep_run_is_a_page_of_lanes_with_all_thoughts_and_every_text_once() {
 
 #[tokio::test]
 async fn what_a_model_thinks_and_what_fails_is_shown_while_it_works() {
-    let world = World::start().await;
-    let rule = world.model.on("Why?").reason("Let me think of x.").say("I look.");
-    rule.call("file_tool", json!({"command": "get", "filename": "nowhere.md"}))
-        .call_unknown("dance", json!({}))
-        .then()
-        .reason("So it is four.")
-        .reply("Four.")
-        .always();
     for protocol in [Protocol::Ui, Protocol::Raw] {
+        let world = World::start().await;
+        let rule = world.model.on("Why?").reason("Let me think of x.").say("I look.");
+        rule.call("file_tool", json!({"command": "get", "filename": "nowhere.md"}))
+            .call_unknown("dance", json!({}))
+            .then()
+            .reason("So it is four.")
+            .reply("Four.")
+            .then()
+            .reply("It is four.");
         let question = Question::of("Why?", &format!("{protocol:?}"));
         let frames = world.ask(protocol, &question).await.rest().await;
         let page = shown(protocol, false, &frames);
@@ -164,7 +163,8 @@ async fn a_tasks_text_that_was_cut_says_so_in_its_lane() {
         .say("Done.")
         .call("planning", json!({"command": "finish"}));
     task(&world.model, "Tell: a story").say("Once upon").finish("content_filter");
-    crate::world::summary(&world.model).reply("A story was begun.");
+    employees(&world.model).reply("{}").always();
+    summary(&world.model).reply("A story was begun.");
     let question = Question::of("Tell me a story", "s1").deep();
     let frames = world.ask(Protocol::Ui, &question).await.rest().await;
     let page = shown(Protocol::Ui, true, &frames);
@@ -224,8 +224,6 @@ async fn people_answer_in_chinese_and_see_what_follows_the_question() {
         let request = of_kind(&again, "human_feedback_request").unwrap();
         assert_eq!(request["requestId"], "r1", "{request}");
         shown(protocol, false, &again).check();
-        let first = again.iter().map(Frame::raw).find(|event| !event["messageType"].is_null());
-        assert_eq!(first.unwrap()["messageType"], "human_feedback_request");
 
         let frames = said(&world, protocol, "同意", "r3").await;
         let page = shown(protocol, false, &frames);

@@ -91,7 +91,14 @@ fn says(protocol: Protocol, frames: &[Received], message: &str) -> String {
     let said = state.items.iter().filter(|(id, kind, _)| kind == "tool_thought" && is_it(id));
     let said: Vec<&str> = said.map(|(_, _, text)| text.as_str().unwrap()).collect();
     assert!(said.len() < 2, "{message} is there twice");
-    said.concat()
+    match said.concat() {
+        // The last reply is shown as the result, and nowhere else.
+        said if said == "See the result below." => {
+            let result = state.items.iter().find(|(_, kind, _)| kind == "result");
+            result.unwrap().2["result"].as_str().unwrap().to_owned()
+        }
+        said => said,
+    }
 }
 
 /// So many characters, of which no part is like another.

@@ -16,7 +16,6 @@ use djinn_core::journal::Record;
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::{JoyAgent, Schemas, Translator};
 use djinn_core::wire::joyagent_ui::JoyAgentUi;
-use djinn_core::wire::link::Links;
 use djinn_core::wire::native::Native;
 use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};

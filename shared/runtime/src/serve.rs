@@ -7,23 +7,22 @@ mod follow;
 mod forget;
 mod look;
 mod question;
+mod replay;
 mod word;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::Effect;
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{RunId, UserId};
+use djinn_core::id::UserId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
-use djinn_core::wire::cursor::Cursor;
 use tokio::sync::mpsc;
 
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::driver::{Drive, DriveEnd};
-use crate::history::show;
 use crate::perform::deliver::{deliver, put_outcome};
 use crate::perform::plan::Keeping;
 use crate::port::alarm::Alarms;
@@ -40,6 +39,8 @@ use follow::{Followed, follow};
 pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
 pub use question::{Opened, Question, accept, open};
+use replay::whole_journal;
+pub use replay::{ReplayFrom, no_cursor, replay};
 pub use word::{Edited, Heard, edit, say};
 
 /// A run as an invocation serves it.
@@ -228,86 +229,6 @@ async fn give_up<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
 pub async fn known<P: Ports>(ports: &P, key: &RunKey) -> Result<RunMeta, Failure> {
     let meta = ports.store().meta(key).await.map_err(|error| unavailable(&error))?;
     meta.ok_or_else(|| ErrorCode::RunNotFound.into())
-}
-
-/// Where a client begins that a run is shown to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayFrom<'a> {
-    /// With the question.
-    Start,
-    /// After what it had on another connection.
-    After(&'a Cursor),
-    /// With this record; it has seen nothing of what was before, and is not to.
-    Record(u64),
-}
-
-/// Prepares a client for a run that exists: replays what it missed. What its buffer does not hold, [`serve`] sends as it reads.
-///
-/// # Errors
-/// `bad_cursor` for a cursor of another run or ahead of this one, `run_expired` when its journal is
-/// gone, or `store_unavailable`.
-pub async fn replay<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    client: &mut ClientStream,
-    from: ReplayFrom<'_>,
-) -> Result<(), Failure> {
-    let (meta, records) = whole_run(ports, key).await?;
-    if meta.end_shown {
-        client.note_end_shown();
-    }
-    let had = match from {
-        ReplayFrom::Start => 0,
-        ReplayFrom::After(cursor) => cursor.record.saturating_add(1),
-        ReplayFrom::Record(n) => n.min(records.len() as u64),
-    };
-    let had = usize::try_from(had).unwrap_or(usize::MAX);
-    if had > records.len() || matches!(from, ReplayFrom::After(cursor) if cursor.run != key.run) {
-        return Err(bad_cursor(&key.run, records.len()));
-    }
-    let (known, missed) = records.split_at(had);
-    match from {
-        ReplayFrom::Start => {}
-        ReplayFrom::After(_) => client.skip(known),
-        ReplayFrom::Record(_) => client.begin_late(known, ports.clock().now_ms()),
-    }
-    for record in missed {
-        if !client.has_room() {
-            break;
-        }
-        show(ports, key, client, record).await;
-    }
-    Ok(())
-}
-
-/// Why a client that comes back to a run with something that is no cursor is refused: `bad_cursor`
-/// with the valid ones, or what [`replay`] would say.
-pub async fn no_cursor<P: Ports>(ports: &P, key: &RunKey) -> Failure {
-    match whole_journal(ports, key).await {
-        Ok(records) => bad_cursor(&key.run, records.len()),
-        Err(failure) => failure,
-    }
-}
-
-/// Every record of a run so far, unless some have expired.
-async fn whole_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Record>, Failure> {
-    whole_run(ports, key).await.map(|(_, records)| records)
-}
-
-/// What was known of a run before its records were read, and these.
-async fn whole_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(RunMeta, Vec<Record>), Failure> {
-    let meta = known(ports, key).await?;
-    let has_ended = meta.status.has_ended();
-    let records = ports.store().read(key, 0).await.map_err(|error| unavailable(&error))?;
-    if !is_whole(&records) || (has_ended && !holds_the_end(&records)) {
-        return Err(ErrorCode::RunExpired.into());
-    }
-    Ok((meta, records))
-}
-
-fn bad_cursor(run: &RunId, records: usize) -> Failure {
-    let last = records.saturating_sub(1);
-    Failure::new(ErrorCode::BadCursor, format!("valid are {run}:0 to {run}:{last}"))
 }
 
 /// Takes the lease of a run and reads its journal, unless somebody else drives it.

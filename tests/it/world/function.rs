@@ -111,6 +111,7 @@ impl Function {
             session: SessionId::new("s1").unwrap(),
             request: RequestId::new("r1").unwrap(),
             text: "What is to be done?".to_owned(),
+            as_answer: None,
             output_style: None,
             base_prompt: String::new(),
             settings: RunSettings { mode, ..RunSettings::default() },

@@ -42,7 +42,7 @@ const MAX_THOUGHTS: usize = 64 * 1024;
 /// Between two thoughts.
 const PARAGRAPH: &str = "\n\n";
 
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Spent {
     tokens: u64,
     seconds: u64,
@@ -74,7 +74,8 @@ impl JoyAgentUi {
         let text = event.result.as_deref().unwrap_or_default();
         let (finished, agent_type) = (event.finish, self.translator.agent_type());
         let about = About { request: self.translator.request().as_str(), agent_type };
-        let envelope = about.envelope(text, finished, Some(event_data), &self.spent);
+        let spent = if finished { self.spent } else { Spent::default() };
+        let envelope = about.envelope(text, finished, Some(event_data), &spent);
         Frame::Data { event: None, data: envelope.to_string() }
     }
 

@@ -31,7 +31,9 @@ struct Lane {
     /// How many of a task's entries were shown while it was at work.
     shown: u64,
     /// Entries that came before one that stands before them.
-    ahead: BTreeMap<u64, Entry>,
+    ahead: BTreeMap<u64, EarlyEntry>,
+    /// Whether more entries of the newest record are on their way.
+    is_in_record: bool,
     turns: Turns,
     /// The newest message that came before its turn.
     waiting: Option<Waiting>,
@@ -102,7 +104,7 @@ impl Lanes {
         let lane = self.lane(Some(task));
         let is_news = lane.stage != Stage::Complete && early.nth >= lane.shown;
         if is_news && lane.ahead.len() < MAX_AHEAD {
-            lane.ahead.insert(early.nth, early.entry.clone());
+            lane.ahead.insert(early.nth, early.clone());
         }
     }
 
@@ -111,9 +113,10 @@ impl Lanes {
         let ready =
             |lane: &&mut Lane| lane.stage == Stage::Open && lane.ahead.contains_key(&lane.shown);
         let lane = self.lanes.values_mut().find(ready)?;
-        let entry = lane.ahead.remove(&lane.shown)?;
+        let early = lane.ahead.remove(&lane.shown)?;
         lane.shown += 1;
-        Some(entry)
+        lane.is_in_record = !early.ends_record;
+        Some(early.entry)
     }
 
     /// How many entries of each task at work were shown.
@@ -170,7 +173,7 @@ impl Lane {
     /// Whether a piece of this message would stand where it belongs.
     fn is_ready_for(&self, message: &MessageId, is_task: bool) -> bool {
         let has_begun = !is_task || self.stage != Stage::Unknown;
-        has_begun && self.turns.has_come_to(message)
+        has_begun && !self.is_in_record && self.turns.has_come_to(message)
     }
 
     /// Keeps a piece. Of a message that a newer one follows the whole is on its way.

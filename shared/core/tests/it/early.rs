@@ -75,7 +75,9 @@ impl Told {
     fn early(&self, task: usize, nth: usize) -> Option<Live> {
         let (_, entries) = self.tasks.iter().nth(task)?;
         let entry = entries.get(nth)?.clone();
-        Some(Live::Entry(EarlyEntry { nth: nth as u64, entry }))
+        // Each record has a moment of its own.
+        let ends_record = entries.get(nth + 1).is_none_or(|next| next.at_ms != entry.at_ms);
+        Some(Live::Entry(EarlyEntry { nth: nth as u64, ends_record, entry }))
     }
 }
 

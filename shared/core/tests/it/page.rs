@@ -225,6 +225,7 @@ impl Page {
             true => Vec::new(),
             false => self.lanes().into_iter().flat_map(|lane| lane.chips).collect(),
         };
+        let own: Vec<Chip> = own.into_iter().filter(|chip| chip.kind == "tool_thought").collect();
         let newest = self.thought.rsplit("\n\n").take(1);
         let texts = own.iter().map(|chip| chip.text.as_str()).chain(newest);
         for text in texts.map(str::trim).filter(|text| text.len() > 3) {

@@ -102,15 +102,8 @@ impl Translator {
     }
 
     fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
-        let mut name = file.name.to_string();
-        // The UI knows tables by the lower-case ending of their names, and breaks on one without rows.
-        if file.has_rows == Some(false)
-            && let Some(stem) = name.strip_suffix(".csv")
-        {
-            name = format!("{stem}.CSV");
-        }
         Map::from_iter([
-            ("fileName".to_owned(), json!(name)),
+            ("fileName".to_owned(), json!(file.name)),
             ("ossUrl".to_owned(), json!(self.links.download(file))),
             ("downloadUrl".to_owned(), json!(self.links.download(file))),
             ("domainUrl".to_owned(), json!(self.links.preview(file))),
