@@ -33,7 +33,7 @@ impl Fault {
     }
 }
 
-/// The message that a request asks for: `t1`, `t2`, `summary`.
+/// The message that a request asks for: `t1`, `t2`.
 fn message(request: &Request) -> String {
     let call = request.header("djinn-call").unwrap();
     call.split('/').nth(1).unwrap().to_owned()
@@ -44,16 +44,14 @@ fn says(message: &str) -> Response {
         "t1" => Response::default()
             .say("I write it down first.")
             .call("file_tool", json!({"command": "upload", "filename": "a.md", "content": "A"})),
-        "t2" => Response::default().reply("East grew fastest, by 55.9 %, as the file says."),
-        _ => Response::default().reply("East grew fastest: 55.9 %.$$$a.md"),
+        _ => Response::default().reply("East grew fastest, by 55.9 %, as the file says."),
     }
 }
 
 fn text_of(message: &str) -> &'static str {
     match message {
         "t1" => "I write it down first.",
-        "t2" => "East grew fastest, by 55.9 %, as the file says.",
-        _ => "East grew fastest: 55.9 %.",
+        _ => "East grew fastest, by 55.9 %, as the file says.",
     }
 }
 
@@ -97,7 +95,7 @@ async fn folded(protocol: Protocol, mut stream: Stream) -> Vec<String> {
 
 fn is_beginning(text: &str, message: &str) -> bool {
     // A text whose attempt is void, and one that is the result, have a sentence in their place.
-    let instead = ["This attempt broke off", "See the result below."];
+    let instead = ["This attempt broke off", "The answer is below."];
     text_of(message).starts_with(text)
         || "East East ".starts_with(text)
         || instead.iter().any(|sentence| text.starts_with(sentence))
@@ -145,14 +143,13 @@ fn expected(protocol: Protocol) -> Vec<&'static str> {
             r#""t1.c1" null"#,
             r#""t1.c1.result" "a.md is written: 1 bytes.""#,
             r#""t2" "East grew fastest, by 55.9 %, as the file says.""#,
-            r#""summary" "East grew fastest: 55.9 %.""#,
-            r#""end" "finished" "East grew fastest: 55.9 %.""#,
+            r#""end" "finished" "East grew fastest, by 55.9 %, as the file says.""#,
         ],
         Protocol::Raw | Protocol::Ui => vec![
             r#"t1 tool_thought "I write it down first.""#,
             r#"t1.c1.result file "a.md""#,
-            r#"t2 tool_thought "East grew fastest, by 55.9 %, as the file says.""#,
-            r#"end result "East grew fastest: 55.9 %.""#,
+            r#"t2 tool_thought "The answer is below.""#,
+            r#"end result "East grew fastest, by 55.9 %, as the file says.""#,
         ],
     }
 }
@@ -202,7 +199,7 @@ async fn refusals_that_pass_and_garbage_leave_the_final_text_alone() {
         Fault::GarbageAfter(2),
     ];
     let mut nth = 0;
-    for at in ["t1", "t2", "summary"] {
+    for at in ["t1", "t2"] {
         for fault in faults {
             nth += 1;
             survives(&world, nth, at, fault).await;

@@ -3,13 +3,14 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionId};
 use djinn_core::journal::Record;
@@ -31,6 +32,7 @@ use djinn_runtime::serve::{
 use crate::link::links_to_session;
 use crate::refusal::{Refusal, name};
 use crate::slots::{Slot, Slots};
+use crate::user_stream::UserStream;
 use crate::{Agent, Shared};
 
 /// The protocol a client speaks.
@@ -64,13 +66,13 @@ pub(crate) struct Ask {
 }
 
 /// Opens the question's run and streams it.
-pub(crate) async fn stream<P: Ports>(
+pub(crate) async fn stream<P: Ports<Store = AwsStore>>(
     agent: &Shared<P>,
     parts: &Parts,
     ask: Ask,
 ) -> Result<Response, Refusal> {
     let Ask { question, protocol, previews } = ask;
-    let slot = slot(agent, parts).await?;
+    let places = take_places(agent, parts).await?;
     let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
     let (session, request) = (question.session.clone(), question.request.clone());
@@ -83,27 +85,37 @@ pub(crate) async fn stream<P: Ports>(
         }
     };
     let shown = Shown { key, session, request, protocol, previews };
-    send(agent, parts, shown, holder, Opening { slot, begin }).await
+    send(agent, parts, shown, holder, Opening { places, begin }).await
 }
 
 /// Streams a run that exists, to a client that comes back to it.
-pub(crate) async fn follow<P: Ports>(
+pub(crate) async fn follow<P: Ports<Store = AwsStore>>(
     agent: &Shared<P>,
     parts: &Parts,
     shown: Shown,
     cursor: Option<Cursor>,
 ) -> Result<Response, Refusal> {
-    let slot = slot(agent, parts).await?;
+    let places = take_places(agent, parts).await?;
     let begin = cursor.map_or(Begin::Start, Begin::After);
-    send(agent, parts, shown, holder(agent), Opening { slot, begin }).await
+    send(agent, parts, shown, holder(agent), Opening { places, begin }).await
 }
 
-/// A place among the streams of this process.
-async fn slot<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Option<Slot>, Refusal> {
-    match parts.extensions.get::<Arc<Slots>>() {
-        Some(slots) => Ok(Some(slots.take(agent.ports.clock()).await?)),
-        None => Ok(None),
-    }
+/// What a response takes up while it is streamed.
+struct Places {
+    user: Option<UserStream>,
+    _process: Option<Slot>,
+}
+
+/// A place among the streams of this process, and one among the caller's.
+async fn take_places<P: Ports<Store = AwsStore>>(
+    agent: &Shared<P>,
+    parts: &Parts,
+) -> Result<Places, Refusal> {
+    let process = match parts.extensions.get::<Arc<Slots>>() {
+        Some(slots) => Some(slots.take(agent.ports.clock()).await?),
+        None => None,
+    };
+    Ok(Places { user: UserStream::take(agent, parts).await?, _process: process })
 }
 
 /// A run, and how a client is shown it.
@@ -118,7 +130,7 @@ pub(crate) struct Shown {
 
 /// What a response begins with.
 struct Opening {
-    slot: Option<Slot>,
+    places: Places,
     begin: Begin,
 }
 
@@ -142,7 +154,7 @@ async fn send<P: Ports>(
     holder: String,
     opening: Opening,
 ) -> Result<Response, Refusal> {
-    let Opening { slot, begin } = opening;
+    let Opening { places, begin } = opening;
     let Shown { key, session, request, protocol, previews } = shown;
     let language = agent.settings.run.language;
     let is_new = matches!(begin, Begin::Driving(..));
@@ -186,7 +198,7 @@ async fn send<P: Ports>(
     let ports = agent.ports.clone();
     // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
     tokio::spawn(async move { serve(&ports, serving, client, driving).await });
-    let mut response = event_stream(Frames { body, _slot: slot });
+    let mut response = event_stream(Frames { body, places });
     name(response.headers_mut(), Some(&run), Some(&request));
     Ok(response)
 }
@@ -253,18 +265,22 @@ fn event_stream(frames: Frames) -> Response {
 }
 
 /// The body's frames as the bytes of a response. It cannot fail: an error in the middle of a
-/// Lambda stream would be written into it as text. The slot is free when the response has ended, or
-/// its client has gone.
+/// Lambda stream would be written into it as text. Its places are free when the response has
+/// ended, or its client has gone.
 struct Frames {
     body: ClientBody,
-    _slot: Option<Slot>,
+    places: Places,
 }
 
 impl futures::Stream for Frames {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let frame = std::task::ready!(Pin::new(&mut self.get_mut().body).poll_frame(cx));
+        let Self { body, places } = self.get_mut();
+        let frame = ready!(Pin::new(body).poll_frame(cx));
+        if let (None, Some(user)) = (&frame, &mut places.user) {
+            ready!(user.poll_give_back(cx));
+        }
         Poll::Ready(frame.map(|frame| Ok(Bytes::from(frame))))
     }
 }

@@ -18,6 +18,7 @@ mod route;
 mod settings;
 mod slots;
 mod stored;
+mod user_stream;
 
 use std::sync::Arc;
 

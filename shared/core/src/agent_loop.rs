@@ -27,6 +27,9 @@ pub const MAX_REPEATS: u32 = 2;
 /// last word.
 const MAX_NUDGES: u32 = 2;
 
+/// The same after a reply that says nothing.
+const MAX_NUDGES_WHEN_EMPTY: u32 = 1;
+
 /// How often an effect was tried before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Attempts {
@@ -141,6 +144,7 @@ impl AgentLoop {
                 reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
                 cut: reply.finish != Finish::Done,
                 finish: reply.finish,
+                answer: false,
                 usage: reply.usage,
             },
         ));
@@ -296,12 +300,14 @@ impl AgentLoop {
             return;
         }
         let turn = turn.clone();
+        let is_empty = turn.text.trim().is_empty();
         let note = match (turn.calls.is_empty(), finish) {
             (true, Finish::Length) => Some(Note::CutOff),
-            (true, Finish::Done) if turn.text.trim().is_empty() => Some(Note::Empty),
+            (true, Finish::Done) if is_empty => Some(Note::Empty),
             (true, Finish::Done | Finish::Filtered) | (false, _) => None,
         };
-        let note = note.filter(|_| self.nudges < MAX_NUDGES);
+        let most = if is_empty { MAX_NUDGES_WHEN_EMPTY } else { MAX_NUDGES };
+        let note = note.filter(|_| self.nudges < most);
         self.nudges = note.map_or(0, |_| self.nudges + 1);
         observed.done = turn.calls.is_empty() && note.is_none();
         observed.items.push(Item::Turn(Turn {

@@ -84,6 +84,9 @@ pub enum Event {
         /// What ended it, if the model did not.
         #[serde(default, skip_serializing_if = "is_done")]
         finish: Finish,
+        /// Whether it is the answer of its run or task, whose end repeats it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        answer: bool,
         /// What it cost.
         usage: Usage,
     },

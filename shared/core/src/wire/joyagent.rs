@@ -123,16 +123,8 @@ impl Translator {
 
     /// The events of an entry.
     pub fn entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
-        let lane = entry.within.as_ref();
-        // Until then the newest reply may be the lane's result.
-        let is_reply = matches!(
-            &entry.event,
-            Event::MessageCompleted { message, .. } if !message.is_summary()
-        );
-        let goes_on = is_reply || matches!(entry.event, Event::CallRequested { .. });
-        let mut events = if goes_on { self.tell_reply(lane) } else { Vec::new() };
         self.turns.entry(entry.within.clone()).or_default().entry(&entry.event);
-        events.extend(self.of_event(entry));
+        let mut events = self.of_event(entry);
         for event in &mut events {
             event.lane = event.lane.take().or_else(|| entry.within.clone());
         }
@@ -157,8 +149,9 @@ impl Translator {
             }
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
-            Event::MessageCompleted { message, text, reasoning, finish, .. } => {
-                self.reply(entry, message, text, reasoning.as_deref(), *finish)
+            Event::MessageCompleted { message, text, reasoning, finish, answer, .. } => {
+                let reply = Reply::of(entry, message, text, *finish, *answer);
+                self.reply(reply, reasoning.as_deref(), at_ms)
             }
             Event::CallRequested { call, tool, arguments, visible } => {
                 let (tool, arguments) = (tool.clone(), arguments.clone());

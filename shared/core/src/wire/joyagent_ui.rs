@@ -164,7 +164,7 @@ impl Projection for JoyAgentUi {
         events.iter().map(|event| self.wrap(event)).collect()
     }
 
-    fn merges_previews(&self) -> bool {
+    fn has_large_frames(&self) -> bool {
         true
     }
 

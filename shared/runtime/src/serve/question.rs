@@ -122,7 +122,7 @@ async fn in_chat<P: Ports>(
     if began.is_some() {
         return Ok(None);
     }
-    let Some(active) = active else { return told_again(ports, question, view).await };
+    let Some(active) = active else { return find_unseen(ports, question, view).await };
     let active = RunKey::new(own.tenant.clone(), active.clone());
     let RunMeta { user, status, .. } = known(ports, &active).await?;
     if user == question.user {
@@ -133,38 +133,38 @@ async fn in_chat<P: Ports>(
         return Ok((answers || question.is_continue()).then_some((active, asked_in)));
     }
     match question.is_continue() {
-        true if status.has_ended() => told_again(ports, question, view).await,
+        true if status.has_ended() => find_unseen(ports, question, view).await,
         true => Err(Failure::new(ErrorCode::SessionBusy, active.run.to_string())),
         false => Ok(None),
     }
 }
 
-async fn told_again<P: Ports>(
+async fn find_unseen<P: Ports>(
     ports: &P,
     question: &Question,
     view: &SessionView,
 ) -> Result<Option<(RunKey, Option<u64>)>, Failure> {
-    unseen(ports, question, view).await.map(|key| Some((key, None)))
+    find_unseen_run(ports, question, view).await.map(|key| Some((key, None)))
 }
 
 /// What a `continue` goes on with where no run is at work: the newest of the user's ended runs in the
 /// session whose end no client was sent, and that can still be shown.
-async fn unseen<P: Ports>(
+async fn find_unseen_run<P: Ports>(
     ports: &P,
     question: &Question,
     view: &SessionView,
 ) -> Result<RunKey, Failure> {
-    if let Some(key) = newest_unseen(ports, question, &view.ended).await? {
+    if let Some(key) = find_unseen_among(ports, question, &view.ended).await? {
         return Ok(key);
     }
     // One that ended while the session was read may be neither at work there nor among the ended.
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    let unseen = newest_unseen(ports, question, &view.ended).await?;
+    let unseen = find_unseen_among(ports, question, &view.ended).await?;
     unseen.ok_or_else(|| ErrorCode::NothingToContinue.into())
 }
 
-async fn newest_unseen<P: Ports>(
+async fn find_unseen_among<P: Ports>(
     ports: &P,
     question: &Question,
     ended: &[EndedRun],

@@ -162,6 +162,7 @@ pub(super) fn record(n: u64, write: &str, text: &str) -> Made<Record> {
         reasoning: None,
         cut: false,
         finish: djinn_core::input::Finish::Done,
+        answer: false,
         usage: Usage::default(),
     };
     Ok(Record {

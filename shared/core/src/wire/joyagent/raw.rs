@@ -49,7 +49,7 @@ impl Projection for JoyAgent {
         self.0.begin_late(at_ms).iter().map(frame).collect()
     }
 
-    fn merges_previews(&self) -> bool {
+    fn has_large_frames(&self) -> bool {
         true
     }
 

@@ -9,14 +9,26 @@ use crate::preview::{MessageKey, Preview, TextKind};
 use crate::settings::Mode;
 use crate::wire::texts::Change;
 
-/// The newest reply of a lane. Whether it is the lane's result is known when something follows it.
+/// The newest reply of a lane.
 pub(super) struct Reply {
     key: MessageKey,
     text: String,
     finish: Finish,
-    at_ms: i64,
-    /// Whether it was sent whole.
-    is_told: bool,
+    /// Whether it is the lane's result, which is shown where the lane ends and nowhere else.
+    is_answer: bool,
+}
+
+impl Reply {
+    /// The reply that an entry completes.
+    pub(super) fn of(
+        entry: &Entry,
+        message: &MessageId,
+        text: &str,
+        finish: Finish,
+        is_answer: bool,
+    ) -> Self {
+        Self { key: entry.key(message), text: text.to_owned(), finish, is_answer }
+    }
 }
 
 /// The text of a result, and what cut it.
@@ -28,16 +40,10 @@ pub(super) struct ResultText {
 impl Translator {
     /// The events of a piece of unfinished text. The summary's text is shown when it is whole.
     pub fn preview(&mut self, preview: &Preview) -> Vec<AgentResponse> {
-        let lane = preview.within.as_ref();
-        let is_other =
-            |reply: &Reply| reply.key.message != preview.message && !preview.message.is_summary();
-        let mut events = match self.replies.get(&preview.within).is_some_and(is_other) {
-            true => self.tell_reply(lane),
-            false => Vec::new(),
-        };
         if is_hidden(&preview.message, preview.kind) {
-            return events;
+            return Vec::new();
         }
+        let mut events = Vec::new();
         for (kind, change) in self.texts.preview(preview) {
             let (text, is_final) = match &change {
                 Change::Append(text) => (text.as_str(), false),
@@ -52,13 +58,11 @@ impl Translator {
     /// A reply is complete.
     pub(super) fn reply(
         &mut self,
-        entry: &Entry,
-        message: &MessageId,
-        text: &str,
+        reply: Reply,
         reasoning: Option<&str>,
-        finish: Finish,
+        at_ms: i64,
     ) -> Vec<AgentResponse> {
-        let (key, at_ms) = (entry.key(message), entry.at_ms);
+        let key = reply.key.clone();
         let was_shown = self.texts.completed(&key);
         let mut events = Vec::new();
         match reasoning.filter(|reasoning| !reasoning.trim().is_empty()) {
@@ -71,12 +75,15 @@ impl Translator {
             }
             None => {}
         }
-        if message.is_summary() {
-            self.summary_finish = finish;
-        } else if !text.trim().is_empty() {
-            let (text, is_told) = (text.to_owned(), false);
-            let reply = Reply { key, text, finish, at_ms, is_told };
-            self.replies.insert(entry.within.clone(), reply);
+        if key.message.is_summary() {
+            self.summary_finish = reply.finish;
+        } else if !reply.text.trim().is_empty() {
+            let text = match reply.is_answer {
+                true => see_below(self.language).to_owned(),
+                false => marked(&reply.text, reply.finish, self.language),
+            };
+            events.push(self.thought(&key, TextKind::Text, &text, true, at_ms));
+            self.replies.insert(key.within.clone(), reply);
         } else if was_shown.contains(&TextKind::Text) {
             // An attempt before had said something.
             let text = broke_off(self.language);
@@ -85,21 +92,8 @@ impl Translator {
         events
     }
 
-    /// The newest reply of a lane was not its last: it is a thought.
-    pub(super) fn tell_reply(&mut self, lane: Option<&TaskId>) -> Vec<AgentResponse> {
-        let Some(mut reply) = self.replies.remove(&lane.cloned()) else { return Vec::new() };
-        let mut events = Vec::new();
-        if !reply.is_told {
-            reply.is_told = true;
-            let text = marked(&reply.text, reply.finish, self.language);
-            events.push(self.thought(&reply.key, TextKind::Text, &text, true, reply.at_ms));
-        }
-        self.replies.insert(lane.cloned(), reply);
-        events
-    }
-
-    /// A lane has come to its result. Its newest reply, if that is what it says, is shown there and
-    /// nowhere else; and what is unfinished stays so.
+    /// A lane has come to its result. Its newest reply, if the result holds it, is shown there and nowhere
+    /// else; and what is unfinished stays so.
     pub(super) fn end_lane(
         &mut self,
         entry: &Entry,
@@ -108,7 +102,7 @@ impl Translator {
     ) -> (Vec<AgentResponse>, ResultText) {
         let mut events = Vec::new();
         let mut shown = ResultText { text: result.to_owned(), finish: Finish::Done };
-        if let Some(reply) = self.replies.get_mut(&lane.cloned()) {
+        if let Some(reply) = self.replies.remove(&lane.cloned()) {
             let said = reply.text.trim();
             // What a task hands back to its run is cut to a bound.
             let is_cut = lane.is_some() && !result.is_empty() && said.starts_with(result.trim());
@@ -117,20 +111,18 @@ impl Translator {
                 if !result.contains(said) {
                     shown.text = said.to_owned();
                 }
-                reply.is_told = true;
-                let (key, at_ms) = (reply.key.clone(), entry.at_ms);
-                let text = see_below(self.language);
-                events.push(self.thought(&key, TextKind::Text, text, true, at_ms));
+                if !reply.is_answer {
+                    let text = see_below(self.language);
+                    let at_ms = entry.at_ms;
+                    events.push(self.thought(&reply.key, TextKind::Text, text, true, at_ms));
+                }
             }
         }
-        let mut told = self.tell_reply(lane);
-        told.append(&mut events);
-        told.extend(self.void(lane, None, entry.at_ms));
-        self.replies.remove(&lane.cloned());
-        for event in &mut told {
+        events.extend(self.void(lane, None, entry.at_ms));
+        for event in &mut events {
             event.lane = lane.cloned();
         }
-        (told, shown)
+        (events, shown)
     }
 
     /// Texts of an entry's lane are void: of one message, or of all that are unfinished.

@@ -8,8 +8,8 @@ use crate::tool::FailReason;
 /// In the place of a text that follows as a result: it is not shown twice.
 pub(super) fn see_below(language: Language) -> &'static str {
     match language {
-        Language::En => "See the result below.",
-        Language::Zh => "结果见下文。",
+        Language::En => "The answer is below.",
+        Language::Zh => "回答见下方。",
     }
 }
 
