@@ -5,6 +5,7 @@
 
 pub mod cursor;
 pub mod joyagent;
+pub mod joyagent_data;
 pub mod joyagent_ui;
 mod lanes;
 pub mod link;

@@ -96,10 +96,11 @@ impl Run {
         if !replied.reply.text.trim().is_empty() {
             self.finish = replied.reply.finish;
         }
+        let most = self.calls_of_next_reply();
         match &mut self.phase {
             Phase::Reacting(agent) => {
                 self.spent.steps += 1;
-                let observed = agent.replied(replied, &self.asked.settings, |_| None);
+                let observed = agent.replied(replied, &self.asked.settings, most, |_| None);
                 Some(self.observe(observed, at_ms))
             }
             Phase::PlanSolving(solving) => {

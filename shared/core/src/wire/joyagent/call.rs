@@ -131,7 +131,6 @@ fn has_run(reason: FailReason) -> bool {
         FailReason::UnknownTool
         | FailReason::BadArguments
         | FailReason::BadPlan
-        | FailReason::Repeated
         | FailReason::TooMany
         | FailReason::Stopped
         | FailReason::Skipped

@@ -69,8 +69,6 @@ pub(super) fn failed_call(
         (FailReason::Crashed, Language::Zh) => "执行崩溃",
         (FailReason::Uncertain, Language::En) => "it was interrupted, and may have happened",
         (FailReason::Uncertain, Language::Zh) => "执行被打断，可能已生效",
-        (FailReason::Repeated, Language::En) => "the same call again, not made",
-        (FailReason::Repeated, Language::Zh) => "重复调用，未执行",
         (FailReason::TooMany, Language::En) => "too many calls at once, not made",
         (FailReason::TooMany, Language::Zh) => "单次调用过多，未执行",
         (FailReason::Stopped, Language::En) => "stopped with its run",
