@@ -92,6 +92,7 @@ async fn a_deep_run_is_a_page_of_lanes_with_all_thoughts_and_every_text_once() {
         let lanes = page.lanes();
         let of_tasks: Vec<_> = lanes.iter().filter(|lane| !lane.title.is_empty()).collect();
         assert_eq!(of_tasks.len(), 4, "{lanes:#?}");
+        assert_eq!(page.plan["steps"].as_array().unwrap().len(), 4);
         for lane in of_tasks {
             let results = lane.chips.iter().filter(|chip| chip.kind == "task_summary");
             assert_eq!(results.count(), 1, "{lane:#?}");

@@ -137,7 +137,7 @@ impl Translator {
         };
         let key = message.map(|message| entry.key(message));
         let void = self.texts.void(entry.within.as_ref(), key.as_ref(), written.as_ref());
-        self.taken_back(void, entry.at_ms)
+        self.taken_back(&void, entry.at_ms)
     }
 
     fn void(
@@ -147,10 +147,10 @@ impl Translator {
         at_ms: i64,
     ) -> Vec<AgentResponse> {
         let void = self.texts.void(lane, message, None);
-        self.taken_back(void, at_ms)
+        self.taken_back(&void, at_ms)
     }
 
-    fn taken_back(&self, void: Vec<(MessageKey, TextKind)>, at_ms: i64) -> Vec<AgentResponse> {
+    fn taken_back(&self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
         let shown = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
         let text = broke_off(self.language);
         shown.map(|(key, kind)| self.thought(key, *kind, text, true, at_ms)).collect()
