@@ -164,7 +164,7 @@ async fn send<P: Ports>(
     let Shown { key, session, session_name, request, protocol, previews, asks } = shown;
     let language = agent.settings.run.language;
     let is_new = matches!(begin, Begin::Driving(..));
-    let asking = asks.then(|| Asking { run: &key, is_new });
+    let asking = asks.then_some(Asking { run: &key, is_new });
     let links = links_to_session(agent, parts, &session, session_name, asking).await;
     let translator = || {
         let ports = agent.ports.clone();

@@ -172,8 +172,8 @@ impl Page {
     /// What stands below the lanes: the newest result, and the names of its files.
     pub(crate) fn conclusion(&self) -> Option<Chip> {
         let events = self.groups.iter().flat_map(|(_, events)| events);
-        let results = events.filter(|event| event["messageType"] == "result");
-        results.last().map(|event| chip(event, "result"))
+        let mut results = events.filter(|event| event["messageType"] == "result");
+        results.next_back().map(|event| chip(event, "result"))
     }
 
     /// What is wrong with it; empty for a page as it should be.
