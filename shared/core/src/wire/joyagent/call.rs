@@ -38,6 +38,11 @@ impl Translator {
                 Shown::FileRead { file } => {
                     return shown(self.file(id, "读取文件", file, at_ms));
                 }
+                Shown::UserAnswer => {
+                    let (tool, reason) = (requested.tool.as_str(), FailReason::Answered);
+                    let text = failed_call(tool, reason, &observation.text, self.language);
+                    return shown(self.said(entry.within.as_ref(), id, &text, at_ms));
+                }
                 Shown::Text if requested.visible => observation.text.clone(),
                 // The plan has an event of its own.
                 Shown::Text | Shown::Plan { .. } => return None,

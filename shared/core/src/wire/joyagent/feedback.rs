@@ -194,17 +194,20 @@ fn action(ask: &Ask) -> Option<Value> {
     Some(action)
 }
 
-/// The design's three figures, and ours.
+/// The design's three figures, and ours; money where there is a price.
 fn cost(estimate: Estimate) -> Value {
-    json!({
+    let mut cost = json!({
         "tokenCost": estimate.tokens,
         "timeCost": estimate.ms.div_ceil(1_000),
         "apiCost": estimate.calls,
-        "moneyCost": estimate.micro_usd,
         "tokenCostP95": estimate.tokens_p95,
         "timeCostP95": estimate.ms_p95.div_ceil(1_000),
         "samples": estimate.samples,
-    })
+    });
+    if let (Some(money), Value::Object(members)) = (estimate.micro_usd, &mut cost) {
+        members.insert("moneyCost".to_owned(), money.into());
+    }
+    cost
 }
 
 fn agent_name(ask: &Ask) -> &'static str {

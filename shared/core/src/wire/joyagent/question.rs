@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Translator;
 use super::feedback::changeable;
 use crate::budget::dollars;
-use crate::feedback::{ASK_USER, About, Ask, TopUp};
+use crate::feedback::{ASK_USER, About, Ask, TopUp, questions};
 use crate::id::FileName;
 use crate::plan::{PLANNING_TOOL, PlanCommand};
 use crate::settings::Language;
@@ -53,9 +53,8 @@ impl Translator {
     fn line(&self, ask: &Ask) -> String {
         match &ask.about {
             About::Call { tool, arguments, .. } if tool == ASK_USER => {
-                let questions = arguments.get("questions").and_then(Value::as_array);
-                let questions = questions.into_iter().flatten().filter_map(Value::as_str);
-                questions.map(|question| format!("- {question}")).collect::<Vec<_>>().join("\n")
+                let asked = questions(arguments);
+                asked.iter().map(|question| format!("- {question}")).collect::<Vec<_>>().join("\n")
             }
             About::Call { tool, arguments, .. } => {
                 let plan = (tool == PLANNING_TOOL).then(|| self.plan_lines(arguments)).flatten();
