@@ -140,6 +140,7 @@ impl AgentLoop {
                 text: reply.text.clone(),
                 reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
                 cut: reply.finish != Finish::Done,
+                finish: reply.finish,
                 answer: false,
                 usage: reply.usage,
             },
@@ -150,6 +151,7 @@ impl AgentLoop {
                 id: CallId::nth(&message, index + 1),
                 tool: asked.tool.clone(),
                 arguments: asked.arguments.clone(),
+                changed: None,
             };
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
             let refused = refusal(index, asked, &replied.offered, most);

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::access::may;
 use crate::answer::{Ask, Protocol, stream};
+use crate::answer_words;
 use crate::fields::Fields;
 use crate::identity::Caller;
 use crate::refusal::{REQUEST_ID, RUN_ID, Refusal, name};
@@ -194,15 +195,7 @@ impl Asking {
         if text.len() > MAX_QUESTION {
             return about(ErrorCode::QueryTooLong, MAX_QUESTION.to_string());
         }
-        let output_style = match fields.text(names.style)? {
-            None => None,
-            Some(word) => match OutputStyle::parse(word) {
-                None if !names.own_styles => {
-                    return Err(Refusal::from(ErrorCode::UnknownStyle).about(names.style));
-                }
-                style => style,
-            },
-        };
+        let output_style = read_style(fields, names)?;
         let own = fields.text(names.base_prompt)?.unwrap_or_default();
         if own.chars().count() > MAX_BASE_PROMPT {
             let sentence =
@@ -220,6 +213,7 @@ impl Asking {
             shared: access.shared,
             request,
             text: text.to_owned(),
+            as_answer: Some(answer_words::read(text, None, settings.language)),
             output_style,
             base_prompt: joined(&agent.settings.base_prompt, own),
             settings,
@@ -243,6 +237,15 @@ async fn read(request: Request<Body>) -> Result<(Parts, Fields, Caller), Refusal
     let caller = Caller::of(&parts.extensions)?;
     let fields = Fields::read(&parts.headers, body).await?;
     Ok((parts, fields, caller))
+}
+
+/// The style that a question asks for, if it is one of ours.
+fn read_style(fields: &Fields, names: &Names) -> Result<Option<OutputStyle>, Refusal> {
+    let Some(word) = fields.text(names.style)? else { return Ok(None) };
+    match OutputStyle::parse(word) {
+        None if !names.own_styles => Err(Refusal::from(ErrorCode::UnknownStyle).about(names.style)),
+        style => Ok(style),
+    }
 }
 
 /// Decides how the question is worked on, and when people are asked: as the deployment says for that
