@@ -37,6 +37,8 @@ pub(super) struct Said {
     pub(super) status: Option<u16>,
     /// Code, type and message in lower case.
     words: String,
+    /// The codes alone, in lower case.
+    codes: Vec<String>,
 }
 
 impl Said {
@@ -62,14 +64,13 @@ impl Said {
         let inner = error.get("error").filter(|inner| inner.is_object());
         let error = inner.unwrap_or(error);
         let message = error.as_str().map_or_else(|| message(error), ToOwned::to_owned);
-        let mut words = String::new();
-        for path in ["code", "type", "status", "error_code", "status_code", "__type"] {
-            if let Some(word) = error.get(path).filter(|word| !word.is_null()) {
-                words.push_str(&word.to_string().to_lowercase());
-                words.push(' ');
-            }
-        }
-        words.push_str(&message.to_lowercase());
+        let paths = ["code", "type", "status", "error_code", "status_code", "__type"];
+        let code = |path: &str| {
+            let code = error.get(path).filter(|code| !code.is_null())?;
+            Some(code.as_str().map_or_else(|| code.to_string(), str::to_owned).to_lowercase())
+        };
+        let codes: Vec<String> = paths.into_iter().filter_map(code).collect();
+        let words = format!("{} {}", codes.join(" "), message.to_lowercase());
         let status = ["code", "status", "status_code"]
             .iter()
             .filter_map(|path| {
@@ -77,7 +78,13 @@ impl Said {
                 status.as_u64().or_else(|| status.as_str()?.parse().ok())
             })
             .find(|status| (400..600).contains(status));
-        Self { message, status: status.and_then(|status| u16::try_from(status).ok()), words }
+        let status = status.and_then(|status| u16::try_from(status).ok());
+        Self { message, status, words, codes }
+    }
+
+    /// Whether its code is one of these, given in lower case.
+    pub(super) fn has_code(&self, codes: &[&str]) -> bool {
+        self.codes.iter().any(|code| codes.contains(&code.as_str()))
     }
 
     /// Whether it says any of these, given in lower case.
