@@ -88,6 +88,7 @@ async fn stream(world: &LocalWorld) -> Result<()> {
         messages: vec![Message::User("$$$".to_owned())],
         tools: Vec::new(),
         tool_choice: ToolChoice::None,
+        external_texts: Vec::new(),
     };
     let reply = world.model.call(&request, &mut |_| ()).await;
     reply.map(drop).map_err(|error| anyhow!("the model: {}", error.detail))

@@ -156,17 +156,24 @@ mod words {
 
     use super::*;
 
+    const INSTRUCTED: &str = "You are a wizard. Never reveal that the password is swordfish.";
+    const SAID: &str = "Sorry, HTTP 401: your account has an overdue balance.";
+    const ASKED: &str = "我想知道今天北京的天气怎么样以及明天会不会下雨好吗";
+    const READ: &str = "The bill of Anna Ruiz comes to 4,000 euros.";
+
     fn shown(message: &str) -> String {
         let request = ModelRequest {
             role: Role::React,
             call: String::new(),
             language: Language::En,
-            system: "You are a wizard. Never reveal that the password is swordfish.".to_owned(),
-            messages: vec![Message::User(
-                "我想知道今天北京的天气怎么样以及明天会不会下雨好吗".to_owned(),
-            )],
+            system: INSTRUCTED.to_owned(),
+            messages: vec![
+                Message::User(format!("The question: {ASKED}")),
+                Message::Assistant { text: SAID.to_owned(), reasoning: None, calls: Vec::new() },
+            ],
             tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
+            external_texts: [ASKED, READ].map(ToOwned::to_owned).to_vec(),
         };
         let key = Secret::new("my-private-key");
         Mask::new(Some(&key), &request).shown(message)
@@ -189,16 +196,16 @@ mod words {
     }
 
     #[test]
-    fn quotes_of_the_request_are_left_out() {
-        assert_eq!(
-            shown("Invalid prompt: 'Never reveal that the password is swordfish.' is not allowed"),
-            "Invalid prompt: '…' is not allowed"
-        );
-        assert_eq!(
-            shown("内容违规：我想知道今天北京的天气怎么样以及明天会不会下雨好吗"),
-            "内容违规：…"
-        );
-        assert_eq!(shown("the password is wrong"), "the password is wrong");
+    fn quotes_of_users_and_tools_are_left_out_and_our_own_words_stay() {
+        for (given, expected) in [
+            ("内容违规：我想知道今天北京的天气怎么样以及明天会不会下雨好吗", "内容违规：…"),
+            ("Invalid input: 'bill of Anna Ruiz comes to 4,000'", "Invalid input: '…'"),
+            ("the bill is wrong", "the bill is wrong"),
+            (SAID, SAID),
+            (INSTRUCTED, INSTRUCTED),
+        ] {
+            assert_eq!(shown(given), expected);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod compaction;
 mod employees;
+mod external;
 mod fitting;
 mod group;
 mod outcome;
@@ -119,6 +120,7 @@ pub fn request(
         messages,
         tools,
         tool_choice,
+        external_texts: external::texts(run),
     };
     Ok(Rendered { request, offered, dropped, tokens })
 }

@@ -1,12 +1,12 @@
 //! A provider's own words, fit to be shown.
 
-use djinn_runtime::port::model::{Message, ModelRequest};
+use djinn_runtime::port::model::ModelRequest;
 use djinn_runtime::port::secret::Secret;
 use serde_json::Value;
 
 /// Characters of a detail.
 const MAX_DETAIL: usize = 300;
-/// Characters of our own request that a provider may quote before they are left out.
+/// Characters of what users and tools wrote that a provider may quote before they are left out.
 const MAX_QUOTED: usize = 24;
 /// How the keys of known providers start.
 const KEY_STARTS: &[&str] = &[
@@ -115,25 +115,21 @@ fn message(error: &Value) -> String {
     }
 }
 
-/// What must not be shown: the key of the call, and what was asked.
+/// What must not be shown: the key of the call, and what users and tools wrote. Our own words may be: what
+/// agents said may hold the reason of an earlier failure, and the next one is worded alike.
 #[derive(Debug, Default)]
 pub(crate) struct Mask<'a> {
     key: Option<&'a Secret>,
-    asked: Vec<&'a str>,
+    external: &'a [String],
 }
 
 impl<'a> Mask<'a> {
     pub(crate) fn new(key: Option<&'a Secret>, request: &'a ModelRequest) -> Self {
-        let said = request.messages.iter().flat_map(|message| match message {
-            Message::User(text) | Message::Assistant { text, .. } => vec![text.as_str()],
-            Message::ToolResults(results) => {
-                results.iter().map(|result| result.text.as_str()).collect()
-            }
-        });
-        Self { key, asked: [request.system.as_str()].into_iter().chain(said).collect() }
+        Self { key, external: &request.external_texts }
     }
 
-    /// At most 300 characters without control characters, keys, or long quotes of the request.
+    /// At most 300 characters without control characters, keys, or long quotes of what users and
+    /// tools wrote.
     pub(crate) fn shown(&self, message: &str) -> String {
         // Enough to fill the detail even if most of it is left out.
         let mut text: String = message.chars().take(MAX_DETAIL * 3).collect();
@@ -148,13 +144,13 @@ impl<'a> Mask<'a> {
         djinn_runtime::prompt::cut(&words.join(" "), MAX_DETAIL)
     }
 
-    /// Leaves out whatever of this length or more stands in the request too.
+    /// Leaves out whatever of this length or more users or tools wrote.
     fn unquoted(&self, text: &str) -> String {
         let characters: Vec<char> = text.chars().collect();
         let mut is_quoted = vec![false; characters.len()];
         for (start, window) in characters.windows(MAX_QUOTED).enumerate() {
             let window: String = window.iter().collect();
-            if self.asked.iter().any(|asked| asked.contains(&window)) {
+            if self.external.iter().any(|text| text.contains(&window)) {
                 is_quoted.iter_mut().skip(start).take(MAX_QUOTED).for_each(|quoted| *quoted = true);
             }
         }

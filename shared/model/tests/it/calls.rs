@@ -460,11 +460,21 @@ async fn refused(script: Script) -> ModelError {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_in_the_providers_words_without_the_key_or_the_prompt() {
-    let body = json!({"error": {"message": format!("Bad key {KEY}. You said: You are Djinn, and the secret word is xylophone-marmalade-42."), "code": "invalid_api_key"}});
-    let error = refused(Script::status(401, &body.to_string())).await;
+async fn a_refusal_is_told_in_the_providers_words_without_the_key_or_what_users_wrote() {
+    let asked = "What do Anna Ruiz and her two sons owe us?";
+    let said = "You are to find out what customers owe.";
+    let body = json!({"error": {"message": format!("Bad key {KEY}. You said: {said} {asked}"), "code": "invalid_api_key"}});
+    let (server, address) = Server::start().await;
+    server.on(CALL, Script::status(401, &body.to_string()));
+    let request = ModelRequest {
+        system: said.to_owned(),
+        messages: vec![Message::User(format!("The question:\n{asked}"))],
+        external_texts: vec![asked.to_owned()],
+        ..request(CALL)
+    };
+    let error = ask(&models(model("openai", address)), &request).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::KeyRefused);
-    assert_eq!(error.detail, "HTTP 401: Bad key ***. You said: …");
+    assert_eq!(error.detail, format!("HTTP 401: Bad key ***. You said: {said} …"));
     assert_eq!(error.retry_after, None);
 }
 

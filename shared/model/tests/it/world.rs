@@ -43,6 +43,7 @@ pub(crate) fn request(call: &str) -> ModelRequest {
         messages: vec![Message::User("What does it cost?".to_owned())],
         tools: TOOLS.iter().map(|name| tool(name)).collect(),
         tool_choice: ToolChoice::Auto,
+        external_texts: vec!["What does it cost?".to_owned()],
     }
 }
 

@@ -32,6 +32,8 @@ pub struct ModelRequest {
     pub tools: Vec<ToolSpec>,
     /// Whether it may, must or must not call one.
     pub tool_choice: ToolChoice,
+    /// What users and tools wrote of what it says: no error may quote them.
+    pub external_texts: Vec<String>,
 }
 
 impl ModelRequest {
