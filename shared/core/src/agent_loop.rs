@@ -3,9 +3,11 @@
 //! A turn is one reply of the model and the outcomes of the calls it made. The loop owns the turn
 //! being worked on; a complete turn moves into the conversation.
 
+mod attempts;
 mod held;
 mod open;
 
+pub use attempts::{Attempts, MAX_CRASHES};
 use open::{OpenCall, OpenTurn, completed, requested};
 
 use crate::conversation::{Item, Note, Turn};
@@ -17,32 +19,12 @@ use crate::input::{AskedCall, Finish, ModelReplied};
 use crate::settings::{Role, RunSettings};
 use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome, canonical};
 
-/// How often a driver may die over one effect before it is given up.
-pub const MAX_CRASHES: u32 = 3;
-
 /// How often in a row the same call with the same arguments is run; from then on a hint answers it.
 pub const MAX_REPEATS: u32 = 2;
 
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
 const MAX_NUDGES: u32 = 2;
-
-/// How often an effect was tried before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Attempts {
-    /// Attempts that failed after they had sent text.
-    pub failed: u32,
-    /// Drivers that died while it was owed.
-    pub crashes: u32,
-}
-
-impl Attempts {
-    /// The number of the next attempt, from 1.
-    #[must_use]
-    pub fn next(self) -> u32 {
-        1 + self.failed + self.crashes
-    }
-}
 
 /// The loop's state between two inputs.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +80,8 @@ impl AgentLoop {
                 role: self.role,
                 attempt: attempts.next(),
                 failed: attempts.failed,
+                retries: attempts.retries(),
+                fallback: attempts.fallback().cloned(),
                 tool_choice: ToolChoice::Auto,
                 round: 0,
             })],
@@ -117,7 +101,7 @@ impl AgentLoop {
     #[must_use]
     pub fn writing(&self) -> Option<(MessageId, Attempts)> {
         match &self.stage {
-            Stage::Thinking(attempts) => Some((MessageId::turn(self.turn), *attempts)),
+            Stage::Thinking(attempts) => Some((MessageId::turn(self.turn), attempts.clone())),
             Stage::Acting(_) => None,
         }
     }

@@ -1,5 +1,6 @@
 //! What a run can be told. The journal is the list of these, in order.
 
+mod model_changed;
 mod people;
 mod round_start;
 
@@ -17,6 +18,7 @@ use crate::id::{
 use crate::settings::{OutputStyle, RunSettings};
 use crate::status::RunStatus;
 use crate::tool::{Arguments, OfferedTool, Outcome};
+pub use model_changed::ModelChanged;
 pub use people::{Interrupted, PlanEdited, Said, TaskAsks};
 pub use round_start::RoundStart;
 
@@ -52,6 +54,9 @@ pub enum Input {
     /// The model replied.
     #[serde(rename = "model.replied")]
     ModelReplied(Box<ModelReplied>),
+    /// Another model makes a call from here on.
+    #[serde(rename = "model.changed")]
+    ModelChanged(Box<ModelChanged>),
     /// The model call failed for good.
     #[serde(rename = "model.failed")]
     ModelFailed {
@@ -151,6 +156,7 @@ impl Input {
             Self::Resumed { .. } => "resumed",
             Self::AttemptFailed { .. } => "model.attempt_failed",
             Self::ModelReplied(_) => "model.replied",
+            Self::ModelChanged(_) => "model.changed",
             Self::ModelFailed { .. } => "model.failed",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolReturned { .. } => "tool.returned",

@@ -211,6 +211,7 @@ impl Connection {
             Event::RunStarted { .. }
             | Event::RunResumed { .. }
             | Event::ItemReset { .. }
+            | Event::ModelChanged(_)
             | Event::MessageCompleted { .. }
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
@@ -255,6 +256,7 @@ impl Closed {
             }
             Event::RunStarted { .. }
             | Event::RunResumed { .. }
+            | Event::ModelChanged(_)
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }

@@ -150,7 +150,7 @@ fn a_wait_that_is_asked_for_is_kept() {
 
 mod words {
     use djinn_core::effect::ToolChoice;
-    use djinn_core::settings::{Language, Role};
+    use djinn_core::settings::{Language, ModelChoice, Role};
     use djinn_runtime::port::model::{Message, ModelRequest};
     use djinn_runtime::port::secret::Secret;
 
@@ -164,6 +164,7 @@ mod words {
     fn shown(message: &str) -> String {
         let request = ModelRequest {
             role: Role::React,
+            choice: ModelChoice::Primary,
             call: String::new(),
             language: Language::En,
             system: INSTRUCTED.to_owned(),

@@ -114,6 +114,7 @@ pub fn request(
     let tool_choice = call.tool_choice.clone();
     let request = ModelRequest {
         role: call.role,
+        choice: call.choice(),
         call: call_name,
         language,
         system,

@@ -6,16 +6,18 @@
 //! deltas go on from there: that is how this protocol can take text back.
 
 mod feedback;
+mod model_changed;
 mod planned;
 mod raw;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::link::Links;
 use super::{Change, Texts};
+use crate::code::ErrorCode;
 use crate::entry::{Ending, Entry, Event};
 use crate::feedback::Ask;
 use crate::file::ProductFile;
@@ -91,6 +93,8 @@ pub struct Translator {
     plan: Option<Plan>,
     /// What was asked and not answered.
     asks: BTreeMap<FeedbackId, Ask>,
+    /// The models that others answer for, as far as that was said, and why.
+    replaced: BTreeSet<(String, ErrorCode)>,
 }
 
 struct RequestedCall {
@@ -105,7 +109,8 @@ impl Translator {
     pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
         let (texts, calls, employees) = (Texts::default(), BTreeMap::new(), BTreeMap::new());
         let (mode, plan, asks) = (Mode::default(), None, BTreeMap::new());
-        Self { run, request, links, language, texts, calls, employees, mode, plan, asks }
+        let replaced = BTreeSet::new();
+        Self { run, request, links, language, texts, calls, employees, mode, plan, asks, replaced }
     }
 
     /// The run of this connection.
@@ -146,6 +151,9 @@ impl Translator {
             }
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
+            Event::ModelChanged(changed) => {
+                self.model_changed(entry, changed).into_iter().collect()
+            }
             Event::MessageCompleted { message, text, .. } => {
                 let key = entry.key(message);
                 self.texts.completed(&key);

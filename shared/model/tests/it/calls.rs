@@ -8,7 +8,7 @@ use djinn_core::budget::Usage;
 use djinn_core::conversation::Reasoning;
 use djinn_core::effect::ToolChoice;
 use djinn_core::id::CallId;
-use djinn_core::settings::Role;
+use djinn_core::settings::{ModelChoice, Role};
 use djinn_model::{Key, ModelSettings, Models, Provider, Settings, Temperature, Thinking};
 use djinn_runtime::port::model::{
     Message, Model as _, ModelError, ModelErrorKind, ModelRequest, PastCall, ToolResult,
@@ -543,18 +543,18 @@ async fn a_role_without_a_model_says_so() {
             usage: Usage::default(),
         }
     );
-    assert_eq!(models.limits(Role::React), Err(error));
-    assert!(models.count_tokens(Role::React, "hello world") > 0);
+    assert_eq!(models.limits(Role::React, ModelChoice::Primary), Err(error));
+    assert!(models.count_tokens(Role::React, ModelChoice::Primary, "hello world") > 0);
 }
 
 #[tokio::test]
 async fn limits_are_the_settings() {
     let settings = ModelSettings::new(Provider::OPENAI, "gpt-4");
     let models = models(settings);
-    let limits = models.limits(Role::Summary).unwrap();
+    let limits = models.limits(Role::Summary, ModelChoice::Primary).unwrap();
     assert_eq!(limits.max_input_tokens, 100_000);
     assert_eq!(limits.call_timeout, Duration::from_secs(300));
-    assert_eq!(models.count_tokens(Role::React, "お誕生日おめでとう"), 9);
+    assert_eq!(models.count_tokens(Role::React, ModelChoice::Primary, "お誕生日おめでとう"), 9);
 }
 
 /// A store that fails before it answers, and counts how often it is asked.
