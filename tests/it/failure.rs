@@ -57,7 +57,7 @@ async fn a_reason_is_told_as_often_as_it_comes_and_never_what_users_or_tools_wro
     let world = World::start().await;
     let fails = |question: &str, words: &str| {
         let rule = world.model.on(question);
-        rule.error(401, "invalid_request_error", Some("invalid_api_key"), words).always();
+        let _ = rule.error(401, "invalid_request_error", Some("invalid_api_key"), words);
     };
     let detail = async |question: &str, request: &str| {
         let question = Question::new(question).session("s1").request(request);

@@ -8,9 +8,7 @@ use djinn_runtime::port::clock::Clock as _;
 use djinn_scripted::{Rule, Scripted};
 use serde_json::{Value, json};
 
-use crate::world::{
-    Frame, Logged, Options, Protocol, Question, World, planner, settled, summary, task,
-};
+use crate::world::{Frame, Options, Protocol, Question, World, planner, settled, summary, task};
 
 /// Dollars a million tokens: the backup costs eight times as much.
 const PRICES: &str = r#"{
@@ -110,8 +108,8 @@ async fn a_model_that_fails_or_is_refused_is_replaced_and_that_is_seen_and_charg
         assert_eq!(changed["message"], "t1");
         assert_eq!((&changed["from"], &changed["to"]), (&json!("main"), &json!("backup")));
         // What the first had sent is void, each time.
-        let sent = frames.iter().any(|frame| frame.json()["text"] == "It is 12 metr");
-        assert_eq!(of(&frames, "item.reset").len(), if sent { times } else { 0 }, "{code}");
+        let void = if code == "model_unreachable" { times } else { 0 };
+        assert_eq!(of(&frames, "item.reset").len(), void, "{code}");
         assert_eq!(of(&frames, "message.completed")[0]["text"], ANSWER);
         let end = frames.last().unwrap().json();
         assert_eq!((&end["status"], &end["answer"]), (&json!("finished"), &json!(ANSWER)));
@@ -238,7 +236,7 @@ async fn the_conversation_is_fitted_into_the_window_of_the_one_that_answers() {
         models["models"]["backup"]["max_input_tokens"] = 6_000.into();
     })
     .await;
-    let long = "figure ".repeat(3_000);
+    let long = "figure ".repeat(9_000);
     pair.world.model.on("Tell me much.").reply(long.as_str());
     let much = Question::new("Tell me much.").session("s1").request("r0");
     pair.world.told(&much).await;
@@ -309,30 +307,4 @@ async fn a_tasks_model_is_replaced_within_the_task() {
     assert_eq!(changed.len(), 1, "{changed:?}");
     assert_eq!((&changed[0]["within"], &changed[0]["message"]), (&json!("s1.1"), &json!("t1")));
     assert_eq!(changed[0]["from"], "worker");
-}
-
-#[tokio::test]
-async fn logs_name_the_model_that_answered() {
-    let logged = Logged::start();
-    let pair = Pair::start().await;
-    pair.world.model.on(ASKED).status(401);
-    pair.backup.on(ASKED).reply(ANSWER);
-    pair.told("r1").await;
-    let lines: Vec<String> = logged.lines().iter().map(ToString::to_string).collect();
-    let line = |what: &str| {
-        lines
-            .iter()
-            .find(|line| line.contains(what))
-            .unwrap_or_else(|| panic!("{what}: {lines:#?}"))
-    };
-    let changed = line("model changed");
-    assert!(
-        changed.contains(r#""from":"main""#) && changed.contains(r#""to":"backup""#),
-        "{changed}"
-    );
-    let replied = line("model replied");
-    assert!(
-        replied.contains(r#""model":"backup""#) && replied.contains("backup-model"),
-        "{replied}"
-    );
 }

@@ -151,9 +151,7 @@ impl Translator {
             }
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
-            Event::ModelChanged(changed) => {
-                self.model_changed(entry, changed).into_iter().collect()
-            }
+            Event::ModelChanged(changed) => self.model_changed(entry, changed),
             Event::MessageCompleted { message, text, .. } => {
                 let key = entry.key(message);
                 self.texts.completed(&key);
