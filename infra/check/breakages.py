@@ -39,14 +39,21 @@ BREAKAGES = {
     ],
     rules.drivers_are_told_where_everything_lies: [
         ("DJINN_TABLE:", "DJINN_TABEL:", "no variable DJINN_TABLE"),
-        ("        DJINN_MAX_STEPS: !Ref MaxSteps\n", "", "no variable DJINN_MAX_STEPS"),
+        ("          DJINN_MAX_STEPS: !Ref MaxSteps\n", "", "no variable DJINN_MAX_STEPS"),
+        ("        DJINN_TABLE:", "        DJINN_LINK_KEY: x\n        DJINN_TABLE:", "Executor has the var"),
+    ],
+    rules.users_are_bounded_by_default: [
+        ('Default: "20000000"', 'Default: ""', "parameter UserDayTokens"),
+        ('Default: "30"', 'Default: ""', "parameter UserRunsPerMinute"),
+        ('Default: "10"', 'Default: "0"', "parameter UserRunsAtOnce"),
+        ("PER_MINUTE: !Ref UserRunsPerMinute", "PER_MINUTE: !Ref UserRunsAtOnce", "Agent: DJINN_USER"),
     ],
     rules.concurrency_is_bounded_if_asked_for: [
         ("[HasExecutorBound, !Ref ExecutorConcurrency,", "[HasExecutorBound, 0,", "Executor: Res"),
         ("[HasAgentBound,", "[HasExecutorBound,", "Agent: Reserved"),
     ],
     rules.nothing_is_local: [
-        ("DJINN_LANGUAGE:", 'DJINN_LOCAL: "1"\n        DJINN_LANGUAGE:', "DJINN_LOCAL"),
+        ("DJINN_LANGUAGE:", 'DJINN_LOCAL: "1"\n          DJINN_LANGUAGE:', "DJINN_LOCAL"),
     ],
     rules.the_url_streams_and_is_closed_by_default: [
         ("InvokeMode: RESPONSE_STREAM", "InvokeMode: BUFFERED", "InvokeMode"),
@@ -78,6 +85,7 @@ BREAKAGES = {
         ("                - sigv4: []\n", "                - {}\n", "security"),
         ("            post:\n              security: []\n", "            post:\n", "post /answer/{token}"),
         ("/answer/{token}:", "/answers/{token}:", "does not lead get to /answer/{token}"),
+        ("tool/download/{token}", "tool/download/{id}", "does not lead get to /v1/file_tool/download/"),
         ("/{proxy+}:", "/{proxy}:", "does not lead x-amazon-apigateway-any-method"),
         ("authtype: awsSigv4", "authtype: custom", "awsSigv4"),
         ('STAGE_IN_PATH: "true"', 'STAGE_IN_PATH: "false"', "IGNORE_STAGE_IN_PATH"),
@@ -117,6 +125,15 @@ BREAKAGES = {
     rules.secrets_and_bedrock_are_asked_for: [
         ("    Condition: HasBedrock\n", "", "HasBedrock"),
         ("    Condition: HasSecret\n", "", "HasSecret"),
+    ],
+    rules.links_have_a_key_that_only_the_agent_reads: [
+        ("[MakesLinkKey, !Sub", "[HasModels, !Sub", "DJINN_LINK_KEY"),
+        ('MakesLinkKey: !Equals [!Ref LinkKey, ""]', 'MakesLinkKey: !Equals [!Ref Auth, key]', "condition"),
+        ("    Condition: MakesLinkKey\n", "", "Condition is null"),
+        ("ExcludePunctuation: true", "ExcludePunctuation: false", "ExcludePunctuation"),
+        ("PasswordLength: 64", "PasswordLength: 16", "PasswordLength"),
+        ("link-key\n      Roles: [", "link-key\n      Roles: [!Ref ExecutorRole, ", "LinkKeyPolicy: Roles"),
+        ("Resource: !Ref LinkKeySecret", 'Resource: "arn:*"', "LinkKeyPolicy: Resource"),
     ],
     rules.lambda_does_not_repeat_the_executor: [
         ("MaximumRetryAttempts: 0", "MaximumRetryAttempts: 2", "is 2, not 0"),

@@ -40,25 +40,43 @@ DRIVER_ACTIONS = {
     "xray:PutTraceSegments",
 }
 
-# What the functions' settings are read from (`from_vars` in shared/ and functions/).
-NEEDED_VARIABLES = {
-    "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH",
-    "DJINN_API_KEYS",
-    "DJINN_AUTH",
-    "DJINN_BASE_PROMPT",
+# What the settings of both functions are read from (`from_vars` in shared/).
+DRIVER_VARIABLES = {
     "DJINN_BUCKET",
-    "DJINN_CLEAR_TOOL_CONTEXT",
-    "DJINN_CLOSE_UPDATE",
-    "DJINN_COMPACT_AT",
-    "DJINN_COMPRESS_URLS",
     "DJINN_CONTENT_CHECKER",
     "DJINN_CONTENT_CHECKER_FAILS",
     "DJINN_CONTENT_CHECKER_KEY",
     "DJINN_CONTENT_CHECKER_TIMEOUT_MS",
     "DJINN_DENY_LIST",
-    "DJINN_DIGITAL_EMPLOYEES",
     "DJINN_EXECUTOR",
     "DJINN_HAND_OVER_MARGIN_SECONDS",
+    "DJINN_MAX_USD",
+    "DJINN_MODELS",
+    "DJINN_OBJECT_DAYS",
+    "DJINN_PRICES",
+    "DJINN_RETENTION_DAYS",
+    "DJINN_SCHEDULE_GROUP",
+    "DJINN_SCHEDULE_ROLE_ARN",
+    "DJINN_TABLE",
+    "DJINN_USER_DAY_TOKENS",
+    "DJINN_USER_DAY_USD",
+    "DJINN_USER_RUNS_AT_ONCE",
+}
+
+# What only the agent reads (`from_vars` in functions/agent/, and what bounds the start of a run).
+AGENT_VARIABLES = {
+    "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH",
+    "DJINN_API_KEYS",
+    "DJINN_AUTH",
+    "DJINN_BASE_PROMPT",
+    "DJINN_CLEAR_TOOL_CONTEXT",
+    "DJINN_CLOSE_UPDATE",
+    "DJINN_COMPACT_AT",
+    "DJINN_COMPRESS_URLS",
+    "DJINN_DIGITAL_EMPLOYEES",
+    "DJINN_HUMAN_FEEDBACK",
+    "DJINN_IAM_USER",
+    "DJINN_IDLE_STREAM_SECONDS",
     "DJINN_JWT_AUDIENCE",
     "DJINN_JWT_ISSUER",
     "DJINN_JWT_JWKS",
@@ -69,32 +87,21 @@ NEEDED_VARIABLES = {
     "DJINN_LINK_KEY",
     "DJINN_LINK_TTL_S",
     "DJINN_LINK_URL",
-    "DJINN_MASK_PII", "DJINN_HUMAN_FEEDBACK",
+    "DJINN_MASK_PII",
     "DJINN_MAX_OBSERVE",
     "DJINN_MAX_PARALLEL_PER_TOOL",
+    "DJINN_MAX_PARALLEL_TASKS",
     "DJINN_MAX_PARALLEL_TOOL_CALLS",
+    "DJINN_MAX_PLAN_STEPS",
     "DJINN_MAX_ROUNDS",
     "DJINN_MAX_RUN_STEPS",
-    "DJINN_MAX_PLAN_STEPS",
-    "DJINN_MAX_PARALLEL_TASKS",
-    "DJINN_MAX_TASK_STEPS",
     "DJINN_MAX_SECONDS",
     "DJINN_MAX_STEPS",
+    "DJINN_MAX_TASK_STEPS",
     "DJINN_MAX_TOKENS",
-    "DJINN_MAX_USD",
-    "DJINN_MODELS",
-    "DJINN_OBJECT_DAYS",
-    "DJINN_PRICES",
     "DJINN_PUBLIC_URL",
-    "DJINN_RETENTION_DAYS",
-    "DJINN_SCHEDULE_GROUP",
-    "DJINN_SCHEDULE_ROLE_ARN",
     "DJINN_STREAM_QUEUE",
     "DJINN_STREAM_SLOTS",
-    "DJINN_TABLE",
-    "DJINN_USER_DAY_TOKENS",
-    "DJINN_USER_DAY_USD",
-    "DJINN_USER_RUNS_AT_ONCE",
     "DJINN_USER_RUNS_PER_MINUTE",
 }
 
@@ -102,8 +109,20 @@ NEEDED_VARIABLES = {
 # signed by a page needs.
 NEEDED_HEADERS = {"authorization", "cache-control", "content-type", "last-event-id", "x-api-key"}
 
-# What the REST API leads to without a signature: the links that let somebody answer.
-OPEN_METHODS = {("/answer/{token}", "get"), ("/answer/{token}", "post")}
+# What bounds a user: the parameters with their variables.
+USER_BOUNDS = {
+    "UserDayTokens": "DJINN_USER_DAY_TOKENS",
+    "UserRunsAtOnce": "DJINN_USER_RUNS_AT_ONCE",
+    "UserRunsPerMinute": "DJINN_USER_RUNS_PER_MINUTE",
+}
+
+# What the REST API leads to without a signature: links that let somebody answer, or open a file.
+OPEN_METHODS = {
+    ("/answer/{token}", "get"),
+    ("/answer/{token}", "post"),
+    ("/v1/file_tool/download/{token}/{name}", "get"),
+    ("/v1/file_tool/preview/{token}/{name}", "get"),
+}
 
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
@@ -131,10 +150,20 @@ def drivers_run_as_they_must(template):
 def drivers_are_told_where_everything_lies(template):
     for name in DRIVERS:
         variables = value(properties(template, name), "Environment.Variables") or {}
-        for variable in sorted(NEEDED_VARIABLES - set(variables)):
+        needed = DRIVER_VARIABLES | (AGENT_VARIABLES if name == "Agent" else set())
+        for variable in sorted(needed - set(variables)):
             yield f"{name} has no variable {variable}"
-        for variable in sorted(set(variables) - NEEDED_VARIABLES):
-            yield f"{name} has the variable {variable}, which rules.py does not know"
+        for variable in sorted(set(variables) - needed):
+            yield f"{name} has the variable {variable}, which rules.py does not know it to need"
+
+
+def users_are_bounded_by_default(template):
+    variables = value(properties(template, "Agent"), "Environment.Variables") or {}
+    for name, variable in USER_BOUNDS.items():
+        default = str(template["Parameters"][name].get("Default"))
+        if not re.fullmatch("[1-9][0-9]*", default):
+            yield f"parameter {name} is {json.dumps(default)}, so that nothing bounds a user"
+        yield from expect("Agent", variables, variable, {"Ref": name})
 
 
 def concurrency_is_bounded_if_asked_for(template):
@@ -313,15 +342,37 @@ def schedules_act_for_this_account(template):
 
 
 def secrets_and_bedrock_are_asked_for(template):
-    for prefix, condition in {"secretsmanager:": "HasSecret", "bedrock:": "HasBedrock"}.items():
+    asked_for = {"secretsmanager:": ["HasSecret", "MakesLinkKey"], "bedrock:": ["HasBedrock"]}
+    for prefix, conditions in asked_for.items():
         for name, resource in template["Resources"].items():
             grants = any(
                 action.startswith(prefix)
                 for _, statement in statements(name, resource)
                 for action in listed(statement.get("Action"))
             )
-            if grants and resource.get("Condition") != condition:
-                yield f"{name} grants {prefix}… and not only under the condition {condition}"
+            if grants and resource.get("Condition") not in conditions:
+                names = " or ".join(conditions)
+                yield f"{name} grants {prefix}… and not only under the condition {names}"
+
+
+def links_have_a_key_that_only_the_agent_reads(template):
+    secret = {"Ref": "LinkKeySecret"}
+    made = {"Fn::Sub": "secret:${LinkKeySecret}"}
+    wanted = {"Fn::If": ["MakesLinkKey", made, {"Ref": "LinkKey"}]}
+    key = "Environment.Variables.DJINN_LINK_KEY"
+    yield from expect("Agent", properties(template, "Agent"), key, wanted)
+    none_given = {"Fn::Equals": [{"Ref": "LinkKey"}, ""]}
+    yield from expect("condition MakesLinkKey", template["Conditions"], "MakesLinkKey", none_given)
+    for name in ("LinkKeySecret", "LinkKeyPolicy"):
+        yield from expect(name, template["Resources"].get(name, {}), "Condition", "MakesLinkKey")
+    chance = properties(template, "LinkKeySecret")
+    yield from expect("LinkKeySecret", chance, "GenerateSecretString.PasswordLength", 64)
+    # A comma would make two keys of it.
+    yield from expect("LinkKeySecret", chance, "GenerateSecretString.ExcludePunctuation", True)
+    policy = properties(template, "LinkKeyPolicy")
+    yield from expect("LinkKeyPolicy", policy, "Roles", [{"Ref": "AgentRole"}])
+    for statement in listed(value(policy, "PolicyDocument.Statement")):
+        yield from expect("LinkKeyPolicy", statement, "Resource", secret)
 
 
 def lambda_does_not_repeat_the_executor(template):
@@ -400,6 +451,7 @@ def the_bucket_is_kept_and_private(template):
 RULES = (
     drivers_run_as_they_must,
     drivers_are_told_where_everything_lies,
+    users_are_bounded_by_default,
     concurrency_is_bounded_if_asked_for,
     nothing_is_local,
     the_url_streams_and_is_closed_by_default,
@@ -413,6 +465,7 @@ RULES = (
     every_driver_and_alarm_may_invoke_the_executor,
     schedules_act_for_this_account,
     secrets_and_bedrock_are_asked_for,
+    links_have_a_key_that_only_the_agent_reads,
     lambda_does_not_repeat_the_executor,
     what_the_executor_failed_at_is_kept,
     the_table_is_kept_and_bounded,

@@ -7,7 +7,7 @@ mod sent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use agent::{Grant, LinkKeys};
+use agent::{FileGrant, Grant, LinkKeys};
 use djinn_scripted::Scripted;
 use dynoxide::Database;
 use dynoxide::actions::scan::ScanRequest;
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::keys::{keyed, let_in};
+use crate::links::files::file_grant;
 use crate::links::{LINK_KEY, grant_of, link_settings};
 use crate::matrix::routes;
 use crate::table::made;
@@ -82,8 +83,12 @@ impl Place {
         caller.upload("s1", "mine.md", "Mine.").await;
         let credential = credential.unwrap_or_default();
         let mut known = BTreeMap::from([("run", run.clone()), ("credential", credential)]);
+        let keys = LinkKeys::read(LINK_KEY).unwrap();
         for (name, grant) in links_to(&run) {
-            known.insert(name, LinkKeys::read(LINK_KEY).unwrap().sign(&grant).unwrap());
+            known.insert(name, keys.sign(&grant).unwrap());
+        }
+        for (name, grant) in links_to_files() {
+            known.insert(name, keys.sign(&grant).unwrap());
         }
         let place = Self { door, client, database, known, _issuer: None };
         place.settled().await;
@@ -158,6 +163,12 @@ impl Place {
 fn links_to(run: &str) -> [(&'static str, Grant); 2] {
     let grant = grant_of(run, "t1.c1", &"0".repeat(64));
     [("link", grant.clone()), ("expired", Grant { expires_at_ms: 1, ..grant })]
+}
+
+/// What the links to files in rows grant: content that is not there, and the same when it is too late.
+fn links_to_files() -> [(&'static str, FileGrant); 2] {
+    let grant = file_grant();
+    [("file", grant.clone()), ("expired_file", FileGrant { expires_at_ms: 1, ..grant })]
 }
 
 #[tokio::test]

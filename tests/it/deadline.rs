@@ -46,28 +46,7 @@ async fn the_client_is_told_how_to_go_on_and_the_run_goes_on_meanwhile() {
         let last = frames.last().unwrap();
         // The executor has taken the run over.
         gate.reached().await;
-        let goes_on = match protocol {
-            Protocol::Native => {
-                assert_eq!(last.event(), "run.handed_over");
-                let cursor = last.json()["last_event_id"].as_str().unwrap().to_owned();
-                question.after(&cursor)
-            }
-            Protocol::Raw => {
-                let event = last.json();
-                assert_eq!(
-                    (&event["messageType"], &event["finish"]),
-                    (&"hand_over".into(), &false.into())
-                );
-                question.after(event["ext"]["lastEventId"].as_str().unwrap())
-            }
-            Protocol::Ui => {
-                let envelope = last.json();
-                assert_eq!(envelope["finished"], true);
-                let words = envelope["response"].as_str().unwrap();
-                assert!(words.contains("Still working") && words.contains("continue"), "{words}");
-                Question::new("continue").session("Ui").request("r2")
-            }
-        };
+        let goes_on = question.going_on(protocol, last);
         let following = client.ask(protocol, &goes_on).await;
         gate.open();
         let told = following.rest().await;

@@ -1,9 +1,7 @@
-//! Who asks, as AWS says it: the account is the tenant, the ARN without its session the user.
+//! Who asks, as AWS says it: the account is the tenant, the ARN the user, with its session or without it.
 
+use agent::{Auth, IamUser};
 use axum::body::to_bytes;
-use djinn_core::id::{RunId, TenantId};
-use djinn_runtime::port::RunKey;
-use djinn_runtime::port::journal::Journals as _;
 use djinn_scripted::Scripted;
 use serde_json::{Value, json};
 
@@ -38,16 +36,54 @@ async fn both_kinds_of_event_are_the_same_caller_and_the_same_run() {
     assert!(told.contains("event: run.ended"), "{told}");
     for event in [
         caller_v1(Some(ANNA), "POST", "/runs", &question),
-        caller_v2(Some(BERT), "POST", "/runs", &question),
+        caller_v2(Some(ANNA), "POST", "/runs", &question),
     ] {
         let (again, retold) = asked(&door, event).await;
         assert_eq!((again.as_str(), retold.lines().last()), (first.as_str(), told.lines().last()));
     }
     model.assert_done();
-    let tenant = TenantId::new("123456789012").unwrap();
-    let key = RunKey::new(tenant, RunId::new(first).unwrap());
-    let meta = door.ports.store.meta(&key).await.unwrap().unwrap();
-    assert_eq!(meta.user.as_str(), "arn:aws:sts::123456789012:assumed-role/Analyst");
+}
+
+/// How somebody else with the role sees what Anna asked: the status of her run, and the runs in the list.
+async fn seen_behind_one_role(user: IamUser) -> (u16, usize) {
+    let model = Scripted::start().await.unwrap();
+    let door = Door::open(
+        &model,
+        |_| {},
+        |parts| {
+            not_local(parts);
+            parts.settings.auth = Auth::Iam(user);
+        },
+    );
+    model.on("Who am I?").reply("An analyst.");
+    let question = json!({"question": "Who am I?", "session_id": "s1", "request_id": "r1"});
+    let (run, _) = asked(&door, caller_v2(Some(ANNA), "POST", "/runs", &question)).await;
+    let mut seen = Vec::new();
+    for caller in [caller_v1, caller_v2] {
+        let bert = |path: &str| caller(Some(BERT), "GET", path, &json!({}));
+        let (status, _) = door.status_and_json(bert(&format!("/runs/{run}"))).await;
+        let (_, list) = door.status_and_json(bert("/runs")).await;
+        seen.push((status, list["runs"].as_array().unwrap().len()));
+    }
+    assert_eq!(seen[0], seen[1]);
+    seen[0]
+}
+
+#[tokio::test]
+async fn people_behind_one_role_are_apart_unless_the_role_is_the_user() {
+    assert_eq!(seen_behind_one_role(IamUser::default()).await, (404, 0));
+    assert_eq!(seen_behind_one_role(IamUser::Role).await, (200, 1));
+}
+
+#[tokio::test]
+async fn people_of_an_identity_pool_have_a_name_or_none() {
+    let (_model, door) = deployed().await;
+    let pool = "arn:aws:sts::123456789012:assumed-role/Pool/CognitoIdentityCredentials";
+    let mut event = caller_v1(Some(pool), "GET", "/runs", &json!({}));
+    let (status, nobody) = door.status_and_json(event.clone()).await;
+    assert_eq!((status, &nobody["code"]), (503, &json!("no_identity")));
+    event["requestContext"]["identity"]["cognitoIdentityId"] = "eu-west-1:0a".into();
+    assert_eq!(door.status_and_json(event).await.0, 200);
 }
 
 #[tokio::test]
@@ -88,7 +124,7 @@ async fn another_tenants_runs_and_files_do_not_exist() {
     ];
     for (method, path, body, own, code) in rows {
         for caller in [caller_v1, caller_v2] {
-            let (status, _) = door.status_and_json(caller(Some(BERT), method, path, &body)).await;
+            let (status, _) = door.status_and_json(caller(Some(ANNA), method, path, &body)).await;
             assert_eq!(status, own, "{path}");
             let (status, answer) =
                 door.status_and_json(caller(Some(MALLORY), method, path, &body)).await;

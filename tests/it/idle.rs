@@ -1,17 +1,23 @@
 //! A run that waits for its tasks: a response that does nothing but wait ends, nobody is kept awake,
 //! and the run goes on when the tasks have ended.
 
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use djinn_core::id::{RunId, TenantId};
 use djinn_runtime::port::RunKey;
+use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
-use djinn_scripted::Gate;
+use djinn_runtime::settings::Settings;
+use djinn_scripted::{Gate, Scripted};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::world::{
-    Frame, NativeState, Protocol, Question, World, employees, planner, summary, task,
+    Client, Door, Frame, NativeState, Parts, Protocol, Question, employees, planner, quick,
+    settled, summary, task,
 };
 
 /// Longer than anything here takes.
@@ -26,7 +32,7 @@ struct Gates {
 }
 
 /// Two tasks at once, each held in the middle of its reply; then the planner is done.
-fn script(world: &World) -> Gates {
+fn script(world: &Waiting) -> Gates {
     let steps = ["first: look", "second: look"];
     let plan = json!({"command": "create", "title": "T", "steps": steps, "depends_on": [[], []]});
     let rule = planner(&world.model).say("Two parts.").call("planning", plan);
@@ -38,32 +44,58 @@ fn script(world: &World) -> Gates {
     Gates { first, second, planner }
 }
 
-/// A system whose streams wait for tasks for so long, and whose drivers look after them all the time.
-async fn world(idle_stream: Duration) -> World {
-    let change = |options: &mut crate::world::Options, _: &djinn_scripted::Scripted| {
-        options.settings.idle_stream = idle_stream;
-        options.settings.dispatch_every = Duration::from_millis(20);
-    };
-    World::start_with(change).await
+/// A deployment, each of whose functions has a quarter of an hour, or as long as it likes.
+struct Waiting {
+    model: Scripted,
+    client: Client,
+    door: Door,
+}
+
+impl Deref for Waiting {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Waiting {
+    /// Streams wait for tasks for so long, and drivers look after them all the time.
+    async fn start(idle_stream: Duration, has_deadline: bool) -> Self {
+        let model = Scripted::start().await.unwrap();
+        let change = |parts: &mut Parts| {
+            let (idle_stream_unresumable, soon) = (idle_stream, Duration::from_millis(20));
+            let settings = Settings { idle_stream, idle_stream_unresumable, ..quick() };
+            parts.ports.settings = Arc::new(Settings { dispatch_every: soon, ..settings });
+        };
+        let mut door = Door::open(&model, |_| {}, change);
+        if has_deadline {
+            let mut context = lambda_http::Context::default();
+            context.deadline = u64::try_from(door.ports.clock.now_ms()).unwrap() + 900_000;
+            door.router = door.router.clone().layer(Extension(context));
+        }
+        let client = door.listen().await;
+        Self { model, client, door }
+    }
+
+    async fn is_held(&self, run: &str) -> bool {
+        let meta = self.door.ports.store.meta(&key(run)).await.unwrap().unwrap();
+        meta.lease.is_some()
+    }
+
+    /// Waits until nobody drives a run.
+    async fn let_go(&self, run: &str) {
+        let let_go = async {
+            while self.is_held(run).await {
+                tokio::task::yield_now().await;
+            }
+        };
+        assert!(tokio::time::timeout(SOON, let_go).await.is_ok(), "somebody keeps the run");
+    }
 }
 
 fn key(run: &str) -> RunKey {
     RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap())
-}
-
-async fn is_held(world: &World, run: &str) -> bool {
-    let meta = world.system.ports().store.meta(&key(run)).await.unwrap().unwrap();
-    meta.lease.is_some()
-}
-
-/// Waits until nobody drives a run.
-async fn let_go(world: &World, run: &str) {
-    let let_go = async {
-        while is_held(world, run).await {
-            tokio::task::yield_now().await;
-        }
-    };
-    assert!(tokio::time::timeout(SOON, let_go).await.is_ok(), "somebody keeps the run");
 }
 
 /// What a client shows after these connections.
@@ -75,35 +107,10 @@ fn state(connections: &[&[Frame]]) -> NativeState {
     state.by_id()
 }
 
-/// The question with which a client goes on after this frame.
-fn goes_on(protocol: Protocol, question: &Question, last: &Frame) -> Question {
-    match protocol {
-        Protocol::Native => {
-            assert_eq!(last.event(), "run.handed_over");
-            question.clone().after(last.json()["last_event_id"].as_str().unwrap())
-        }
-        Protocol::Raw => {
-            let event = last.json();
-            assert_eq!(
-                (&event["messageType"], &event["finish"]),
-                (&json!("hand_over"), &json!(false))
-            );
-            question.clone().after(event["ext"]["lastEventId"].as_str().unwrap())
-        }
-        Protocol::Ui => {
-            let envelope = last.json();
-            assert_eq!(envelope["finished"], true);
-            let words = envelope["response"].as_str().unwrap();
-            assert!(words.contains("Still working") && words.contains("continue"), "{words}");
-            Question::new("continue").session("s1").request("r2")
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_response_that_only_waits_for_tasks_ends_and_the_run_goes_on_without_it() {
     for protocol in Protocol::ALL {
-        let world = world(Duration::from_millis(300)).await;
+        let world = Waiting::start(Duration::from_millis(300), true).await;
         let gates = script(&world);
         let question = Question::of("What is there?", "s1").deep();
         let stream = world.ask(protocol, &question).await;
@@ -113,10 +120,10 @@ async fn a_response_that_only_waits_for_tasks_ends_and_the_run_goes_on_without_i
         // The one that is left is looked after by the driver itself, and driven by its executor.
         gates.first.open();
         let had = stream.rest().await;
-        assert!(!is_held(&world, &run).await, "{protocol:?}: somebody keeps the run");
+        assert!(!world.is_held(&run).await, "{protocol:?}: somebody keeps the run");
         let (last, before) = had.split_last().unwrap();
         assert!(before.iter().all(|frame| !frame.is_final()));
-        let next = goes_on(protocol, &question, last);
+        let next = question.going_on(protocol, last);
 
         gates.second.open();
         // Nobody is there, and the planner is asked.
@@ -139,7 +146,7 @@ async fn a_response_that_only_waits_for_tasks_ends_and_the_run_goes_on_without_i
 
 #[tokio::test]
 async fn a_client_that_waits_on_sees_the_tasks_end_and_its_stream_is_not_cut_for_that() {
-    let world = world(Duration::from_secs(600)).await;
+    let world = Waiting::start(Duration::from_secs(600), true).await;
     let gates = script(&world);
     let question = Question::of("What is there?", "s1").deep();
     let mut stream = world.ask(Protocol::Native, &question).await;
@@ -147,7 +154,7 @@ async fn a_client_that_waits_on_sees_the_tasks_end_and_its_stream_is_not_cut_for
     gates.second.reached().await;
     gates.first.open();
     stream.until(|frame| frame.event() == "task.ended").await;
-    assert!(is_held(&world, &stream.run()).await);
+    assert!(world.is_held(&stream.run()).await);
     gates.second.open();
     gates.planner.open();
     assert!(stream.rest().await.last().unwrap().is_final());
@@ -155,9 +162,67 @@ async fn a_client_that_waits_on_sees_the_tasks_end_and_its_stream_is_not_cut_for
 }
 
 #[tokio::test]
+async fn a_late_continue_after_a_silent_stream_has_ended_gets_the_answer_once() {
+    for (protocol, word) in [(Protocol::Ui, "继续"), (Protocol::Raw, "continue")] {
+        let world = Waiting::start(Duration::ZERO, true).await;
+        let gates = script(&world);
+        let question = Question::of("What is there?", "s1").deep();
+        let stream = world.ask(protocol, &question).await;
+        let run = stream.run();
+        gates.first.reached().await;
+        gates.second.reached().await;
+        let had = stream.rest().await;
+        question.going_on(protocol, had.last().unwrap());
+        gates.first.open();
+        gates.second.open();
+        gates.planner.open();
+        settled(&world.door.ports, &run).await;
+
+        let asks = |nth: u32| Question::new(word).session("s1").request(&format!("late-{nth}"));
+        let late = world.ask(protocol, &asks(1)).await;
+        assert_eq!((late.status, late.run()), (200, run));
+        let told = late.rest().await;
+        let last = told.last().unwrap();
+        assert!(last.is_final() && last.json().to_string().contains("Both were found."));
+        let again = world.ask(protocol, &asks(2)).await;
+        assert_eq!(again.status, 409);
+        if protocol == Protocol::Ui {
+            let told = again.rest().await;
+            let last = told.last().unwrap();
+            assert!(told.len() == 1 && last.is_final(), "{told:?}");
+            let envelope = last.json();
+            assert_eq!(envelope["finished"], true);
+            let words = envelope["response"].as_str().unwrap();
+            assert!(words.contains("nothing to go on with"), "{words}");
+        }
+        world.model.assert_done();
+    }
+}
+
+#[tokio::test]
+async fn where_a_function_has_no_deadline_no_stream_ends_for_being_silent() {
+    for protocol in Protocol::ALL {
+        let world = Waiting::start(Duration::ZERO, false).await;
+        let gates = script(&world);
+        let question = Question::of("What is there?", "s1").deep();
+        let stream = world.ask(protocol, &question).await;
+        gates.first.reached().await;
+        gates.second.reached().await;
+        gates.first.open();
+        gates.second.open();
+        gates.planner.open();
+        let told = stream.rest().await;
+        let last = told.last().unwrap();
+        assert!(last.is_final() && !last.is_hand_over(), "{protocol:?}: {last:?}");
+        assert!(last.json().to_string().contains("Both were found."));
+        world.model.assert_done();
+    }
+}
+
+#[tokio::test]
 async fn without_a_client_nobody_waits_for_tasks() {
     for leaves in [true, false] {
-        let world = world(Duration::from_secs(600)).await;
+        let world = Waiting::start(Duration::from_secs(600), true).await;
         let gates = script(&world);
         let question = Question::of("What is there?", "s1").deep();
         let run = if leaves {
@@ -174,7 +239,7 @@ async fn without_a_client_nobody_waits_for_tasks() {
         };
         gates.first.reached().await;
         gates.second.reached().await;
-        let_go(&world, &run).await;
+        world.let_go(&run).await;
         gates.first.open();
         gates.second.open();
         gates.planner.reached().await;

@@ -184,12 +184,92 @@ async fn continue_with_a_cursor_goes_on_behind_it() {
     assert_eq!(ids(&following.rest().await), ["t1", "end"]);
 }
 
+/// Says `word` in a session in which there is nothing to go on with.
+async fn has_nothing_to_continue(world: &World, session: &str, word: &str) {
+    for protocol in Protocol::ALL {
+        let request = format!("late-{protocol:?}");
+        let refused =
+            world.ask(protocol, &Question::new(word).session(session).request(&request)).await;
+        assert_eq!((refused.status, refused.header("djinn-request-id")), (409, request.as_str()));
+        let told = told_refusal(refused, protocol).await;
+        assert_eq!(told, ("nothing_to_continue".to_owned(), String::new()), "{protocol:?}");
+    }
+}
+
 #[tokio::test]
-async fn continue_is_a_question_where_nothing_is_under_way() {
+async fn continue_begins_no_run_and_says_so_where_every_end_was_shown() {
     let world = World::start().await;
-    world.model.on("continue").reply("With what?");
-    let ending = world.ending(&Question::of("continue", "s1")).await;
-    assert_eq!(ending["answer"], "With what?");
+    has_nothing_to_continue(&world, "s1", "继续").await;
+    world.model.on("What is one?").reply("One.");
+    assert_eq!(world.ending(&Question::of("What is one?", "s1")).await["answer"], "One.");
+    has_nothing_to_continue(&world, "s1", "continue").await;
+    let body = Protocol::Native.body(&Question::new("continue").session("s1").request("r3"));
+    let sent = world.request(Method::POST, "/runs").json(&body).send().await.unwrap();
+    let refused = Answer::of(sent).await;
+    assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("nothing_to_continue")));
+    assert_eq!(world.model.requests().len(), 1);
+}
+
+/// Asks without waiting for the answer, and returns when there is one.
+async fn post(world: &World, question: &Question) -> String {
+    let body = Protocol::Native.body(question);
+    let sent = world.request(Method::POST, "/runs").json(&body).send().await.unwrap();
+    let run = Answer::of(sent).await.json()["run"].as_str().unwrap().to_owned();
+    world.settled(&run).await;
+    run
+}
+
+#[tokio::test]
+async fn continue_tells_the_newest_end_that_no_client_was_sent_once() {
+    let world = World::start().await;
+    for protocol in Protocol::ALL {
+        let session = format!("{protocol:?}");
+        let mut runs = Vec::new();
+        for (nth, is_streamed) in [(1, false), (2, false), (3, true)] {
+            let text = format!("What is {nth}, {protocol:?}?");
+            world.model.on(text.as_str()).reply(format!("It is {nth}."));
+            let question = Question::new(&text).session(&session).request(&format!("r{nth}"));
+            if is_streamed {
+                assert!(world.told(&question).await.last().unwrap().is_final());
+            } else {
+                runs.push(post(&world, &question).await);
+            }
+        }
+        for (nth, run) in [(2, &runs[1]), (1, &runs[0])] {
+            let again = Question::new("继续").session(&session).request(&format!("go-{nth}"));
+            let late = world.ask(protocol, &again).await;
+            assert_eq!((late.status, &late.run()), (200, run));
+            let told = late.rest().await;
+            let last = told.last().unwrap();
+            assert!(last.is_final() && last.json().to_string().contains(&format!("It is {nth}.")));
+        }
+        has_nothing_to_continue(&world, &session, "继续").await;
+        // The runs are there, for whoever asks for them.
+        let told = world.come_back(&runs[0], None).await.rest().await;
+        assert_eq!(told.last().unwrap().json()["answer"], "It is 1.");
+    }
+    assert_eq!(world.model.requests().len(), 9);
+}
+
+#[tokio::test]
+async fn an_end_that_was_followed_or_looked_up_is_none_to_continue_with() {
+    let world = World::start().await;
+    for (session, comes_late) in [("s1", true), ("s2", false)] {
+        let text = format!("What takes long, {session}?");
+        let gate = world.model.on(text.as_str()).reply("This.").gate(1);
+        let body = Protocol::Native.body(&Question::of(&text, session));
+        let sent = world.request(Method::POST, "/runs").json(&body).send().await.unwrap();
+        let run = Answer::of(sent).await.json()["run"].as_str().unwrap().to_owned();
+        gate.reached().await;
+        if comes_late {
+            gate.open();
+            world.settled(&run).await;
+        }
+        let following = world.come_back(&run, None).await;
+        gate.open();
+        assert!(following.rest().await.last().unwrap().is_final());
+        has_nothing_to_continue(&world, session, "continue").await;
+    }
 }
 
 /// A client that keeps its state over two connections.

@@ -1,6 +1,7 @@
-//! Links by which people answer what a run asks without credentials: each is good for one ask, until
-//! it ends, and for nothing else.
+//! Links by which people answer what a run asks, and open files, without credentials: each is good for one
+//! ask or one content of a file, until it ends, and for nothing else.
 
+pub(crate) mod files;
 mod refused;
 
 use agent::{Grant, LinkKeys, LinkSettings};
@@ -91,7 +92,8 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
     let (early, now) = (granted(early), granted(&path));
     assert_eq!((early.run.as_str(), now.digest.as_str()), (&*run, ask["digest"].as_str().unwrap()));
     let week_ms = 7 * 24 * 60 * 60 * 1000;
-    assert_eq!(early.expires_at_ms, asked["at_ms"].as_i64().unwrap() + week_ms);
+    let expiry_ms = asked["at_ms"].as_i64().unwrap() + week_ms;
+    assert_eq!(early.expires_at_ms, expiry_ms / 1_000 * 1_000, "tokens count whole seconds");
     assert!((0..600_000).contains(&(now.expires_at_ms - early.expires_at_ms)));
 
     let before = world.settled_paused(&run).await;
@@ -310,7 +312,7 @@ async fn joyagents_clients_get_links_too_and_none_outlives_its_question() {
     let link = request["link"].as_str().unwrap();
     let path = link.strip_prefix("https://answers.example.org/live").unwrap();
     let until_ms = request["timestamp"].as_i64().unwrap() + 3_600_000;
-    assert_eq!(granted(path).expires_at_ms, until_ms);
+    assert_eq!(granted(path).expires_at_ms, until_ms / 1_000 * 1_000);
     let pending = world.get("/api/feedback/pending/s1").await.json();
     assert_eq!(pending["data"]["t2.c1"]["link"], link, "until then it is the same");
     assert_eq!(post(&world, path, &[("answer", "skip")]).await.status, 200);

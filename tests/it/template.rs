@@ -1,5 +1,6 @@
 //! What SAM makes of `template.yaml`, as `cargo xtask template` wrote it.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -49,6 +50,40 @@ fn every_setting_that_the_readme_names_is_one_of_the_functions() {
         .filter(|name| variables.get(*name).is_none())
         .collect();
     assert!(missing.is_empty(), "template.yaml has no parameter for {missing:?}");
+}
+
+/// What a deployment may be told, so that all else of it is looked up too.
+fn deployed(name: &str) -> Option<String> {
+    let value = match name {
+        "DJINN_TABLE" | "DJINN_BUCKET" | "DJINN_SCHEDULE_GROUP" => "djinn",
+        "DJINN_EXECUTOR" => "arn:aws:lambda:eu-west-1:123456789012:function:djinn-executor",
+        "DJINN_SCHEDULE_ROLE_ARN" => "arn:aws:iam::123456789012:role/djinn",
+        "DJINN_CONTENT_CHECKER" => "https://checker.example.org",
+        "DJINN_CONTENT_CHECKER_KEY" => "secret:djinn/checker",
+        _ => return None,
+    };
+    Some(value.to_owned())
+}
+
+#[tokio::test]
+async fn the_executor_is_told_what_it_reads_and_nothing_else() {
+    let template = transformed();
+    let told = |name: &str| -> BTreeSet<String> {
+        let function = &template["Resources"][name]["Properties"];
+        function["Environment"]["Variables"].as_object().unwrap().keys().cloned().collect()
+    };
+    let read = RefCell::new(BTreeSet::new());
+    let var = |name: &str| {
+        read.borrow_mut().insert(name.to_owned());
+        deployed(name)
+    };
+    drop(djinn_wiring::on_lambda(&var).unwrap());
+    let (agent, executor, read) = (told("Agent"), told("Executor"), read.into_inner());
+    let unread: Vec<_> = executor.difference(&read).collect();
+    assert!(unread.is_empty(), "the executor does not read {unread:?}");
+    for kept in ["DJINN_LINK_KEY", "DJINN_API_KEYS", "DJINN_JWT_ISSUER", "DJINN_AUTH"] {
+        assert!(agent.contains(kept) && !executor.contains(kept), "{kept}");
+    }
 }
 
 #[test]

@@ -3,55 +3,246 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use djinn_runtime::settings::Settings;
 use djinn_scripted::Scripted;
-use serde_json::json;
+use futures::StreamExt as _;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::world::{Door, Frame, NativeState, Protocol, Question, World, models, quick, received};
+use crate::world::{
+    Door, Frame, NativeState, Parts, Protocol, Question, Received, UiState, World, models, quick,
+    received, settled,
+};
+
+/// Longer than anything here takes.
+const SOON: Duration = Duration::from_secs(10);
+
+/// An answer of which nothing is read before somebody wants to.
+struct Unread {
+    protocol: Protocol,
+    run: String,
+    data: BodyDataStream,
+    frames: Vec<Received>,
+    bytes: usize,
+}
+
+impl Unread {
+    async fn ask(door: &Door, protocol: Protocol, question: &Question) -> Self {
+        let request = Request::post(protocol.path()).header("accept", "text/event-stream");
+        let body = Body::from(protocol.body(question).to_string());
+        let request = request.header("host", "localhost").body(body).unwrap();
+        let answer = door.router.clone().oneshot(request).await.unwrap();
+        let run = answer.headers()["djinn-run-id"].to_str().unwrap().to_owned();
+        let data = answer.into_body().into_data_stream();
+        Self { protocol, run, data, frames: Vec::new(), bytes: 0 }
+    }
+
+    /// Reads the next frame, if there is one.
+    async fn read(&mut self) -> bool {
+        let Some(chunk) = self.data.next().await else { return false };
+        let chunk = chunk.unwrap();
+        self.bytes += chunk.len();
+        self.frames.extend(received(std::str::from_utf8(&chunk).unwrap()));
+        true
+    }
+
+    async fn read_all(&mut self) {
+        while self.read().await {}
+    }
+
+    fn last(&self) -> Frame {
+        Frame::Data(self.frames.last().unwrap().clone())
+    }
+
+    /// How many pieces of unfinished text there were.
+    fn pieces(&self) -> usize {
+        let is_piece = |frame: &&Received| {
+            frame.event.as_deref() == Some("preview") || frame.data.contains("\"isFinal\":false")
+        };
+        self.frames.iter().filter(is_piece).count()
+    }
+
+    /// What a client shows of a message.
+    fn says(&self, message: &str) -> String {
+        says(self.protocol, &self.frames, message)
+    }
+}
+
+/// What a client shows of a message after these frames.
+fn says(protocol: Protocol, frames: &[Received], message: &str) -> String {
+    if protocol == Protocol::Native {
+        let mut state = NativeState::default();
+        frames.iter().for_each(|frame| state.take(frame));
+        let entry = state.entries.iter().find(|entry| entry["id"] == message);
+        let whole = entry.map(|entry| entry["text"].as_str().unwrap().to_owned());
+        let open = state.open.remove(message).map(|(_, text)| text);
+        return whole.or(open).unwrap_or_default();
+    }
+    let mut state = UiState::default();
+    for frame in frames {
+        match protocol {
+            Protocol::Ui => state.take(frame),
+            _ => state.raw(&serde_json::from_str(&frame.data).unwrap()),
+        }
+    }
+    let is_it = |id: &str| id.ends_with(&format!(".{message}"));
+    let said = state.items.iter().filter(|(id, kind, _)| kind == "tool_thought" && is_it(id));
+    let said: Vec<&str> = said.map(|(_, _, text)| text.as_str().unwrap()).collect();
+    assert!(said.len() < 2, "{message} is there twice");
+    said.concat()
+}
+
+/// So many characters, of which no part is like another.
+fn long_text(characters: usize) -> String {
+    let text: String = (0..characters).map(|nth| format!("第{nth}句，")).collect();
+    text.chars().take(characters - 1).chain(['。']).collect()
+}
+
+fn door(model: &Scripted, client_buffer: usize) -> Door {
+    let change = |parts: &mut Parts| {
+        parts.ports.settings = Arc::new(Settings { client_buffer, ..quick() });
+    };
+    Door::open(model, |_| {}, change)
+}
+
+/// What a system of its own has.
+fn default_buffer() -> usize {
+    Settings::default().client_buffer
+}
 
 #[tokio::test]
-async fn a_client_that_never_reads_is_cut_and_the_run_finishes_without_it() {
-    let model = Scripted::start().await.unwrap();
-    let buffer = 16 * 1024;
-    let mut door = Door::open(
-        &model,
-        |_| {},
-        |parts| {
-            parts.ports.settings = Arc::new(Settings { client_buffer: buffer, ..quick() });
-        },
-    );
-    let client = door.listen().await;
-    let text = "All that is known. ".repeat(5_000);
-    let write = json!({"command": "upload", "filename": "a.md", "content": "A"});
-    let rule = model.on("Tell me everything.").say("I begin.").call("file_tool", write);
-    rule.then().reply(text.as_str()).delta_chars(100).then().reply("That was all.");
-    let question = Question::of("Tell me everything.", "s1");
-    let host = client.url.trim_start_matches("http://");
-    let request = Request::post("/runs").header("accept", "text/event-stream").header("host", host);
-    let body = Body::from(Protocol::Native.body(&question).to_string());
-    let unread = door.router.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+async fn a_client_that_never_reads_is_told_how_to_go_on_and_the_run_finishes_without_it() {
+    for protocol in Protocol::ALL {
+        let model = Scripted::start().await.unwrap();
+        let buffer = 16 * 1024;
+        let mut door = door(&model, buffer);
+        let client = door.listen().await;
+        let text = long_text(30_000);
+        let write = json!({"command": "upload", "filename": "a.md", "content": "A"});
+        let rule = model.on("Tell me everything.").say(text.as_str()).call("file_tool", write);
+        rule.delta_chars(100).then().reply("That was all.").then().reply("That was all.");
+        let question = Question::of("Tell me everything.", "s1");
+        let mut unread = Unread::ask(&door, protocol, &question).await;
+        settled(&door.ports, &unread.run).await;
 
-    // Another client sees that the run has ended; the first has read nothing until then.
-    let told = client.told(&question).await;
-    assert_eq!(told.last().unwrap().json()["answer"], "That was all.");
-    let bytes = to_bytes(unread.into_body(), usize::MAX).await.unwrap();
-    // The last frame may be one that the buffer had just room for.
-    assert!(bytes.len() <= buffer + 1_000, "{} bytes waited for it", bytes.len());
-    let had = String::from_utf8(bytes.to_vec()).unwrap();
-    assert!(had.ends_with("\n\n") && !had.contains("run.ended"));
-    let had = received(&had);
-    let cursor = had.last().unwrap().id.clone().unwrap();
+        // What waited for it is the buffer, and the one entry that had just room.
+        unread.read_all().await;
+        assert!(unread.bytes < buffer + text.len() + 4_000, "{} bytes waited", unread.bytes);
+        assert_eq!(unread.says("t1"), text, "{protocol:?}");
+        let last = unread.last();
+        assert!(last.is_hand_over(), "{protocol:?}: {last:?}");
+        let next = question.going_on(protocol, &last);
 
-    let missed = client.told(&question.clone().after(&cursor)).await;
+        let missed = client.ask(protocol, &next).await;
+        assert_eq!(missed.run(), unread.run);
+        let missed = missed.rest().await;
+        let last = missed.last().unwrap();
+        assert!(last.is_final() && last.json().to_string().contains("That was all."));
+        if protocol == Protocol::Native {
+            let whole = client.told(&question).await;
+            assert_eq!(entries(&[&unread.frames, &data(&missed)]), entries(&[&data(&whole)]));
+        }
+    }
+}
+
+fn data(frames: &[Frame]) -> Vec<Received> {
+    frames.iter().filter_map(Frame::received).cloned().collect()
+}
+
+/// What a native client has after these connections.
+fn entries(connections: &[&[Received]]) -> NativeState {
     let mut state = NativeState::default();
-    had.iter().for_each(|frame| state.take(frame));
-    missed.iter().filter_map(Frame::received).for_each(|frame| state.take(frame));
-    let mut whole = NativeState::default();
-    told.iter().filter_map(Frame::received).for_each(|frame| whole.take(frame));
-    assert!(state == whole, "what it had and what it missed are not all of it");
+    let frames = connections.iter().copied().flatten();
+    let told = frames.filter(|frame| frame.event.as_deref() != Some("run.handed_over"));
+    told.for_each(|frame| state.take(frame));
+    state
+}
+
+#[tokio::test]
+async fn a_long_answer_that_is_read_at_its_end_only_is_whole_and_ends() {
+    let model = Scripted::start().await.unwrap();
+    let door = door(&model, default_buffer());
+    let text = long_text(28_000);
+    model.on("Tell me everything.").reply(text.as_str()).delta_chars(5).always();
+    for protocol in Protocol::ALL {
+        let question = Question::of("Tell me everything.", &format!("{protocol:?}"));
+        let mut unread = Unread::ask(&door, protocol, &question).await;
+        settled(&door.ports, &unread.run).await;
+        unread.read_all().await;
+        let last = unread.last();
+        assert!(last.is_final() && !last.is_hand_over(), "{protocol:?}: {last:?}");
+        let answer = match protocol {
+            Protocol::Native => last.json()["answer"].clone(),
+            _ => last.raw()["result"].clone(),
+        };
+        assert_eq!(answer, text.as_str(), "{protocol:?}");
+        assert_eq!(unread.says("t1"), text, "{protocol:?}");
+        assert!(unread.pieces() < 5_600, "{protocol:?}: {} pieces", unread.pieces());
+    }
+}
+
+#[tokio::test]
+async fn a_slow_line_is_told_all_that_was_written_whenever_it_has_read_the_rest() {
+    let model = Scripted::start().await.unwrap();
+    let door = door(&model, default_buffer());
+    let text = long_text(28_000);
+    for protocol in Protocol::ALL {
+        let words = format!("Tell me everything, {protocol:?}.");
+        let rule = model.on(words.as_str()).reply(text.as_str()).delta_chars(5);
+        let gates = [rule.gate(2_500), rule.gate(4_500)];
+        let question = Question::of(&words, &format!("{protocol:?}"));
+        let mut slow = Unread::ask(&door, protocol, &question).await;
+        for (gate, characters) in gates.iter().zip([12_000, 22_000]) {
+            gate.reached().await;
+            // The model stands still; nothing but its reading brings it the rest.
+            let catch_up = async {
+                while slow.says("t1").chars().count() < characters {
+                    assert!(slow.read().await, "{protocol:?}: it ended");
+                }
+            };
+            tokio::time::timeout(SOON, catch_up).await.expect("the rest never came");
+            let said = slow.says("t1");
+            assert!(text.starts_with(&said), "{protocol:?}: torn or doubled");
+            gate.open();
+        }
+        settled(&door.ports, &slow.run).await;
+        slow.read_all().await;
+        assert!(slow.last().is_final(), "{protocol:?}: {:?}", slow.last());
+        assert_eq!(slow.says("t1"), text, "{protocol:?}");
+        assert!(slow.pieces() < 4_500, "{protocol:?}: {} pieces", slow.pieces());
+    }
+}
+
+#[tokio::test]
+async fn pieces_that_follow_each_other_are_one_frame_where_the_protocol_asks_for_it() {
+    let world = World::start_with(|options, _| {
+        // No moment is late enough for a second one.
+        options.settings.merge_previews = Duration::from_secs(3_600);
+    })
+    .await;
+    world.model.on("What is there?").reply("All that is known of it.").delta_chars(4).always();
+    for protocol in Protocol::ALL {
+        let question = Question::of("What is there?", &format!("{protocol:?}"));
+        let told = data(&world.ask(protocol, &question).await.rest().await);
+        let pieces = told.iter().filter_map(|frame| {
+            let frame: Value = serde_json::from_str(&frame.data).unwrap();
+            let event = match protocol {
+                Protocol::Ui => frame["resultMap"]["eventData"]["resultMap"].clone(),
+                _ => frame,
+            };
+            let text = if protocol == Protocol::Native { "text" } else { "toolThought" };
+            let is_piece = event["isFinal"] == false || !event["offset"].is_null();
+            is_piece.then(|| event[text].as_str().unwrap().to_owned())
+        });
+        let pieces: Vec<String> = pieces.collect();
+        match protocol {
+            Protocol::Native => assert_eq!(pieces.len(), 6),
+            Protocol::Raw | Protocol::Ui => assert_eq!(pieces, ["All "], "the first at once"),
+        }
+        assert_eq!(says(protocol, &told, "t1"), "All that is known of it.");
+    }
 }
 
 #[tokio::test]

@@ -145,6 +145,8 @@ pub(crate) fn quick() -> Settings {
         follow_every: Duration::from_millis(5),
         live_every: Duration::from_millis(5),
         renew_every: Duration::from_millis(50),
+        // Each piece in a frame of its own, whatever the time.
+        merge_previews: Duration::ZERO,
         model_retries: retries(RetryPolicy::MODEL),
         store_retries: retries(RetryPolicy::STORE),
         hand_over_after_record: always_hands_over(),

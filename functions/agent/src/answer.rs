@@ -23,15 +23,16 @@ use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
     Driving, Opened, Question, Serving, known, no_cursor, open, replay, serve,
 };
 
-use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::refusal::{Refusal, name};
 use crate::slots::{Slot, Slots};
-use crate::{Agent, Shared, link, origin};
+use crate::{Agent, Shared};
 
 /// The protocol a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,13 +121,14 @@ async fn send<P: Ports>(
     let Opening { slot, driving, cursor } = opening;
     let Shown { key, session, request, protocol, previews } = shown;
     let language = agent.settings.run.language;
-    let links = Links::new(origin::of(parts, &agent.settings), session);
-    let links = with_answers(links, agent, parts, &key, driving.is_some()).await;
+    let session = SessionKey { tenant: key.tenant.clone(), session };
+    let links = links_to_session(agent, parts, &session, Some(&key), driving.is_some()).await;
     let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
-    let buffer = agent.ports.settings().client_buffer;
-    let (mut client, body) = ClientStream::open(connection, buffer, now_ms);
+    let settings = agent.ports.settings();
+    let (mut client, body) = ClientStream::open(connection, settings.client_buffer, now_ms);
+    client.merge_previews(settings.merge_previews);
     client.greet(now_ms);
     let driving = match driving {
         Some((driving, first)) => {
@@ -146,22 +148,6 @@ async fn send<P: Ports>(
     let mut response = event_stream(Frames { body, _slot: slot });
     name(response.headers_mut(), Some(&run), Some(&request));
     Ok(response)
-}
-
-/// Links that also lead to what the run asks, if there are such.
-async fn with_answers<P: Ports>(
-    links: Links,
-    agent: &Agent<P>,
-    parts: &Parts,
-    run: &RunKey,
-    is_new: bool,
-) -> Links {
-    let (Some(answers), Ok(caller)) = (link::Links::of(parts), Caller::of(&parts.extensions))
-    else {
-        return links;
-    };
-    let now = link::Moment { ms: agent.ports.clock().now_ms(), is_new };
-    links.with_answers(answers.maker(parts, &agent.settings, run, caller.user, now).await)
 }
 
 fn projection(
@@ -197,8 +183,8 @@ pub(crate) fn deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Deadline {
     Deadline::announced(at_ms, agent.ports.clock().now_ms(), margin)
 }
 
-/// The cursor that a question comes with: of its own run, or of the active run that a `continue`
-/// follows. Which of the two is checked when that run is known; one of neither starts no run.
+/// The cursor that a question comes with: of its own run, or of the one that a `continue` goes on
+/// with. Which of the two is checked when that run is known; one of neither starts no run.
 async fn cursor_of<P: Ports>(
     agent: &Agent<P>,
     headers: &HeaderMap,

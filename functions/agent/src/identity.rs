@@ -1,7 +1,8 @@
 //! Who asks. Tenant and user come from the verified caller and never from a request.
 //!
 //! [`admitted`] stands before every route but the health check and what links lead to: it finds out
-//! who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else.
+//! who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else. A
+//! signed link to a file passes without one.
 
 mod auth;
 mod credentials;
@@ -24,10 +25,11 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::secret::{Secret, Secrets};
 
 use crate::Shared;
+use crate::link::{Links, opens_file};
 use crate::refusal::Refusal;
 use crate::route::QUERY_AGENT;
 
-pub use auth::{Auth, KeyList};
+pub use auth::{Auth, IamUser, KeyList};
 use credentials::Credentials;
 use keys::Keys;
 pub use token::TokenSettings;
@@ -49,7 +51,7 @@ impl Caller {
 
 /// How callers are told apart, with what that needs.
 pub(crate) enum Gate<S> {
-    Signed,
+    Signed(IamUser),
     Keys(Keys<S>),
     Tokens(Tokens<HttpEndpoint>),
     /// On a laptop: everybody is the same user, but for whom an event names as its signer, as those of
@@ -60,7 +62,7 @@ pub(crate) enum Gate<S> {
 impl<S: Secrets> Gate<S> {
     pub(crate) fn new(auth: &Auth, secrets: S, http: Http) -> Self {
         match auth {
-            Auth::Iam => Self::Signed,
+            Auth::Iam(user) => Self::Signed(*user),
             Auth::Key(list) => Self::Keys(Keys::new(list, secrets)),
             Auth::Jwt(settings) => {
                 let endpoint = HttpEndpoint::new(settings.keys_url.clone(), http);
@@ -77,7 +79,9 @@ impl<S: Secrets> Gate<S> {
         now_ms: i64,
     ) -> Result<Caller, Refusal> {
         match self {
-            Self::Signed => Ok(signed::caller(extensions).ok_or(ErrorCode::NoIdentity)?),
+            Self::Signed(user) => {
+                Ok(signed::caller(extensions, *user).ok_or(ErrorCode::NoIdentity)?)
+            }
             Self::Keys(keys) => {
                 let key = credentials.key()?;
                 Ok(keys.caller(key.as_ref().map(Secret::reveal), now_ms).await?)
@@ -86,7 +90,10 @@ impl<S: Secrets> Gate<S> {
                 let token = credentials.token()?;
                 Ok(tokens.caller(token.as_ref().map(Secret::reveal), now_ms).await?)
             }
-            Self::Open => signed::caller(extensions).map_or_else(|| Ok(you()?), Ok),
+            Self::Open => {
+                let signed = signed::caller(extensions, IamUser::default());
+                signed.map_or_else(|| Ok(you()?), Ok)
+            }
         }
     }
 }
@@ -106,6 +113,9 @@ pub(crate) async fn admitted<P: Ports, S: Secrets + 'static>(
 ) -> Response {
     let (mut parts, body) = request.into_parts();
     let credentials = Credentials::taken_from(&mut parts.headers);
+    if Links::of(&parts).is_some() && opens_file(parts.uri.path()) {
+        return next.run(Request::from_parts(parts, body)).await;
+    }
     let now_ms = agent.ports.clock().now_ms();
     match gate.caller(credentials, &parts.extensions, now_ms).await {
         Ok(caller) => {

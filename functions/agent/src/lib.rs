@@ -33,8 +33,8 @@ use identity::{Gate, admitted};
 use link::Links;
 use slots::Slots;
 
-pub use identity::{Auth, KeyList, TokenSettings};
-pub use link::{BadLink, Grant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
+pub use identity::{Auth, IamUser, KeyList, TokenSettings};
+pub use link::{BadLink, FileGrant, Grant, LinkGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
 pub use settings::Settings;
 pub use slots::StreamLimits;
 
@@ -94,7 +94,7 @@ fn open<P: Ports<Store = AwsStore>>(links: bool) -> Router<Shared<P>> {
     router.method_not_allowed_fallback(route::method_not_allowed::<P>)
 }
 
-/// The routes for callers who are known: all others.
+/// The routes for callers who are known: all others. Whoever has a signed link to a file may open it.
 fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
     Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))
@@ -124,8 +124,8 @@ fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
         .route("/v1/file_tool/upload_file_data", post(route::upload_file_data::<P>))
         .route("/v1/file_tool/get_file", post(route::get_file::<P>))
         .route("/v1/file_tool/get_file_list", post(route::get_file_list::<P>))
-        .route("/v1/file_tool/preview/{label}/{name}", get(route::preview_file::<P>))
-        .route("/v1/file_tool/download/{label}/{name}", get(route::download_file::<P>))
+        .route("/v1/file_tool/preview/{key}/{name}", get(route::preview_file::<P>))
+        .route("/v1/file_tool/download/{key}/{name}", get(route::download_file::<P>))
         .fallback(route::not_found::<P>)
         .method_not_allowed_fallback(route::method_not_allowed::<P>)
 }

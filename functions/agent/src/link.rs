@@ -1,30 +1,30 @@
-//! Links by which people answer what runs ask, without credentials of their own.
+//! Links by which people open files and answer what runs ask, without credentials of their own.
 //!
-//! A link is made where an ask is shown, holds all that is needed to verify it, and is kept nowhere.
-//! It ends with what it is about, and after [`LinkSettings::ttl`] at the latest.
+//! A link is made where a file or an ask is shown, holds all that is needed to verify it, and is kept
+//! nowhere. One for an answer ends with what it is about, and after [`LinkSettings::ttl`] at the latest; one
+//! to a file is good for its content until the end of the next morning (UTC).
 
 pub(crate) mod form;
 pub(crate) mod page;
+mod sign;
 mod token;
 mod words;
 
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use djinn_core::feedback::Ask;
-use djinn_core::id::UserId;
-use djinn_core::wire::link::AnswerLinks;
-use djinn_runtime::port::RunKey;
+use djinn_core::code::{ErrorCode, Failure};
 use djinn_runtime::port::secret::Secrets;
 use djinn_runtime::settings::{BadSetting, milliseconds, number};
+use percent_encoding::percent_decode_str;
 
 use crate::stored::Stored;
-use crate::{Settings, origin};
 
-pub(crate) use token::has_form;
-pub use token::{BadLink, Grant, LinkKeys, MIN_KEY};
+pub(crate) use sign::{Moment, links_to_session};
+use token::has_form;
+pub use token::{BadLink, FileGrant, Grant, LinkGrant, LinkKeys, MIN_KEY};
 
 const KEY: &str = "DJINN_LINK_KEY";
 const TTL: &str = "DJINN_LINK_TTL_S";
@@ -34,16 +34,22 @@ const WEEK_S: u64 = 7 * 24 * 60 * 60;
 const YEAR_S: u64 = 366 * 24 * 60 * 60;
 
 /// Where people answer; a link's token follows.
-const PATH: &str = "/answer/";
+const ANSWERS: &str = "/answer/";
+
+/// Where people open files.
+const FILES: &str = "/v1/file_tool/";
+
+/// The most letters of a label.
+const MAX_LABEL: usize = 128;
 
 /// The links of a deployment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkSettings {
     /// What they are signed with.
     pub key: LinkKey,
-    /// The longest that one counts.
+    /// The longest that one for an answer counts.
     pub ttl: Duration,
-    /// The origin and path that they begin with, where it is not the one that other links do.
+    /// The origin and path that they begin with, where it is not the one that is asked.
     pub url: Option<String>,
 }
 
@@ -130,53 +136,45 @@ impl Links {
         }
     }
 
-    /// What makes the links of a run for a client that asked with this request; they have none while
-    /// the keys are not read. A run that is new asks nothing at once, and does not wait for them.
-    pub(crate) async fn maker(
-        self: Arc<Self>,
-        parts: &Parts,
-        settings: &Settings,
-        run: &RunKey,
-        user: UserId,
-        now: Moment,
-    ) -> AnswerLinks {
-        let base = self.url.clone().unwrap_or_else(|| origin::of(parts, settings));
-        let (run, ttl_ms) = (run.clone(), self.ttl_ms);
-        let keys = Arc::new(OnceLock::new());
-        let (known, is_stored) = (Arc::clone(&keys), matches!(self.source, Source::Stored(_)));
-        let reading = async move {
-            if let Some(read) = self.keys(now.ms).await {
-                let _ = known.set(read);
-            }
-        };
-        if now.is_new && is_stored {
-            drop(tokio::spawn(reading));
-        } else {
-            reading.await;
+    /// What a token grants at this moment.
+    ///
+    /// # Errors
+    /// `link_not_found` for one that is none of ours or for something else, `link_expired`, and
+    /// `identity_unavailable` while the keys cannot be read, which are not asked for without need.
+    pub(crate) async fn granted<G: LinkGrant>(
+        &self,
+        token: &str,
+        now_ms: i64,
+    ) -> Result<G, Failure> {
+        if !has_form(token) {
+            return Err(ErrorCode::LinkNotFound.into());
         }
-        AnswerLinks::new(move |ask, at_ms| {
-            let token = keys.get()?.sign(&grant(ask, &run, &user, at_ms.saturating_add(ttl_ms)))?;
-            Some(format!("{base}{PATH}{token}"))
+        let keys = self.keys(now_ms).await.ok_or_else(|| {
+            Failure::new(ErrorCode::IdentityUnavailable, "the keys of links cannot be read")
+        })?;
+        keys.verify(token, now_ms).map_err(|bad| match bad {
+            BadLink::NotOurs => ErrorCode::LinkNotFound.into(),
+            BadLink::Expired => ErrorCode::LinkExpired.into(),
         })
     }
 }
 
-/// When a client comes, and whether its run begins with that.
-#[derive(Clone, Copy)]
-pub(crate) struct Moment {
-    pub(crate) ms: i64,
-    pub(crate) is_new: bool,
+/// Whether the path of a URL is that of a signed link to a file, as far as its form says: what stands there
+/// is too long to be a label.
+pub(crate) fn opens_file(path: &str) -> bool {
+    let Some(rest) = path.strip_prefix(FILES) else { return false };
+    let mut parts = rest.split('/');
+    let (verb, key, name) = (parts.next(), parts.next(), parts.next());
+    let is_token = |key| percent_decode_str(key).decode_utf8().is_ok_and(|key| is_token(&key));
+    matches!(verb, Some("preview" | "download"))
+        && key.is_some_and(is_token)
+        && name.is_some_and(|name| !name.is_empty())
+        && parts.next().is_none()
 }
 
-fn grant(ask: &Ask, run: &RunKey, user: &UserId, latest_ms: i64) -> Grant {
-    Grant {
-        tenant: run.tenant.clone(),
-        user: user.clone(),
-        run: run.run.clone(),
-        feedback: ask.id.clone(),
-        digest: ask.digest.clone(),
-        expires_at_ms: ask.expires_at_ms.map_or(latest_ms, |until_ms| until_ms.min(latest_ms)),
-    }
+/// Whether what stands in the place of a label is the token of a signed link: those are longer.
+pub(crate) fn is_token(key: &str) -> bool {
+    key.len() > MAX_LABEL
 }
 
 #[cfg(test)]
@@ -214,6 +212,25 @@ mod tests {
         ] {
             let problem = read(vars).unwrap_err();
             assert!(problem.contains(part) && !problem.contains(short), "{problem}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_longer_than_any_label_is_taken_for_a_token() {
+        let (token, label) = ("t".repeat(129), "s".repeat(128));
+        let colons = "%3A".repeat(128);
+        for (path, opens) in [
+            (format!("/v1/file_tool/preview/{token}/a.md"), true),
+            (format!("/v1/file_tool/download/{token}/%E9%87%91.md"), true),
+            (format!("/v1/file_tool/preview/{label}/a.md"), false),
+            (format!("/v1/file_tool/preview/{colons}/a.md"), false),
+            (format!("/v1/file_tool/preview/{token}/"), false),
+            (format!("/v1/file_tool/preview/{token}"), false),
+            (format!("/v1/file_tool/preview/{token}/a/b"), false),
+            (format!("/v1/file_tool/get_file/{token}/a.md"), false),
+            (format!("/runs/{token}/a.md"), false),
+        ] {
+            assert_eq!(opens_file(&path), opens, "{path}");
         }
     }
 

@@ -55,6 +55,10 @@ impl Journals for AwsStore {
         self.give_up_run(key, at_ms).await
     }
 
+    async fn note_end_shown(&self, key: &RunKey) -> Result<(), StoreError> {
+        self.note_end_of(key).await
+    }
+
     async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         self.read_records(key, from).await
     }

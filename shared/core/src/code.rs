@@ -102,6 +102,10 @@ codes! {
     SessionBusy = "session_busy", 409,
         "This session is still answering an earlier question ({}). Send `continue` to follow it, or stop it first.",
         "该会话仍在回答之前的问题（{}）。发送“继续”可跟进，或先停止它。";
+    /// A `continue` where no run is at work and every end was shown.
+    NothingToContinue = "nothing_to_continue", 409,
+        "There is nothing to go on with: every answer of this session was sent. Ask your next question.",
+        "没有可继续的内容：本会话的回答均已送达。请直接提出下一个问题。";
     /// Nothing of that name was asked in the run.
     FeedbackNotFound = "feedback_not_found", 404,
         "Nothing of that name was asked in this run; it waits for: {}.",

@@ -72,8 +72,7 @@ text_id!(
     TenantId, "tenant", "1-128 of A-Z a-z 0-9 _ : . -", is_label
 );
 text_id!(
-    /// Who asks, within a tenant: the caller's ARN without its session name, or the holder of an API
-    /// key.
+    /// Who asks, within a tenant: the caller's ARN, the holder of an API key, or what a token's claim says.
     UserId, "user", "1-256 printable ASCII characters without #", is_principal
 );
 text_id!(

@@ -44,6 +44,12 @@ pub trait Projection: Send {
     /// The client has seen everything up to here on another connection, and perhaps pieces of
     /// messages that are still unfinished.
     fn resume(&mut self);
+    /// Whether pieces of a message that come close together are to be sent as one: where a frame is
+    /// large beside the few letters that it brings.
+    fn merges_previews(&self) -> bool;
+    /// Whether clients of the protocol are known to come back by themselves to a run that goes on after
+    /// its response.
+    fn can_resume(&self) -> bool;
 }
 
 /// One connection to one client: its protocol, and the newest record all of whose frames were sent.
@@ -179,6 +185,18 @@ impl Connection {
         let cursor = self.cursor();
         let frames = self.projection.hand_over(cursor.as_ref(), at_ms);
         frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
+    /// See [`Projection::merges_previews`].
+    #[must_use]
+    pub fn merges_previews(&self) -> bool {
+        self.projection.merges_previews()
+    }
+
+    /// See [`Projection::can_resume`].
+    #[must_use]
+    pub fn can_resume(&self) -> bool {
+        self.projection.can_resume()
     }
 
     /// The newest record all of whose frames were sent.

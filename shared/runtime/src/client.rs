@@ -1,27 +1,39 @@
 //! A client's stream: what a driver or viewer sends, and the body that carries it.
 //!
-//! No driver waits for a slow client: when more than the buffer is unread, its stream ends after
-//! what is buffered, and the cursor on its last frame says where to go on. A record is sent whole,
-//! however large it is: else a client would come back to the same place for ever.
+//! No driver waits for a slow client. Previews are hints: they fill a quarter of the buffer at most, and
+//! what has no room there waits, merged with what follows it, until there is room or its entry comes,
+//! which says all of it. Entries have the rest. A record is sent whole, however large it is, as long as
+//! the buffer is not full: else a client would come back to the same place for ever. Where it is full,
+//! the response ends there, and its last frame, which says how to go on, passes the bound.
+
+mod waiting;
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use djinn_core::entry::Entry;
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::wire::Connection;
 use tokio::sync::{Notify, mpsc};
+use waiting::WaitingPreviews;
+
+/// The part of the buffer that previews and what tasks show early may fill: one in so many.
+const PREVIEW_PART: usize = 4;
 
 /// The sending half, kept by whoever drives or follows the run.
 pub struct ClientStream {
     connection: Box<Connection>,
+    previews: WaitingPreviews,
     sender: Option<mpsc::UnboundedSender<String>>,
     buffered: Arc<Buffered>,
     buffer_size: usize,
     last_sent_ms: i64,
+    last_shown_ms: i64,
+    end_shown_before: bool,
 }
 
 /// The receiving half: the body of the response, as a stream of SSE frames.
@@ -45,9 +57,25 @@ impl ClientStream {
         let buffered = Arc::new(Buffered::default());
         let body = ClientBody { receiver, buffered: Arc::clone(&buffered) };
         let sender = Some(sender);
-        let connection = Box::new(connection);
-        let stream = Self { connection, sender, buffered, buffer_size, last_sent_ms: now_ms };
+        let stream = Self {
+            connection: Box::new(connection),
+            previews: WaitingPreviews::default(),
+            sender,
+            buffered,
+            buffer_size,
+            last_sent_ms: now_ms,
+            last_shown_ms: now_ms,
+            end_shown_before: false,
+        };
         (stream, body)
+    }
+
+    /// Sends the pieces of a message together once in so long, its first one at once, if the client's
+    /// protocol asks for it.
+    pub fn merge_previews(&mut self, every: Duration) {
+        if self.connection.merges_previews() {
+            self.previews.merge_for(every);
+        }
     }
 
     /// Whether anybody can still read what is sent. On Lambda a client that left is not noticed.
@@ -56,10 +84,31 @@ impl ClientStream {
         self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
-    /// Whether more can be sent without closing the stream.
+    /// Whether an entry can be sent without ending the response.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size
+    }
+
+    fn has_room_for_hints(&self) -> bool {
+        self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size / PREVIEW_PART
+    }
+
+    /// Whether an entry would be sent if it came now.
+    #[must_use]
+    pub fn takes_entries(&self) -> bool {
+        self.is_open() && self.has_room()
+    }
+
+    /// It is known that some client was sent the end of the run.
+    pub fn note_end_shown(&mut self) {
+        self.end_shown_before = true;
+    }
+
+    /// Whether it has the end of the run, and is the first to have it, as far as is known.
+    #[must_use]
+    pub fn is_first_shown_the_end(&self) -> bool {
+        self.is_open() && self.connection.has_ended() && !self.end_shown_before
     }
 
     /// Returns when there is room, or nobody to read any more.
@@ -89,16 +138,77 @@ impl ClientStream {
     }
 
     /// Sends a record's frames, those of the tasks that ended with it first; nothing if it was sent
-    /// before.
+    /// before. Ends the response instead if there is no room for them.
     pub fn record(&mut self, record: &Record, tasks: &[Entry], now_ms: i64) {
+        if record.n != self.connection.wants() {
+            return;
+        }
+        let is_empty = tasks.is_empty() && record.entries.is_empty();
+        if !is_empty && !self.has_room() {
+            self.hand_over(now_ms);
+            return;
+        }
+        tasks.iter().chain(&record.entries).for_each(|entry| self.previews.forget(entry));
         let frames = self.connection.record(record, tasks);
-        self.send(frames, now_ms);
+        self.show(frames, now_ms);
     }
 
-    /// Sends what is shown before it is in the journal.
-    pub fn live(&mut self, live: &Live, now_ms: i64) {
-        let frames = self.connection.live(live);
-        self.send(frames, now_ms);
+    /// Shows what is not yet in the journal, as far as there is room: what is left out follows in its
+    /// record.
+    pub fn live<'a>(&mut self, news: impl IntoIterator<Item = &'a Live>, now_ms: i64) {
+        for live in news {
+            match live {
+                Live::Piece(piece) => self.previews.add(piece),
+                Live::Entry(early) => {
+                    self.previews.forget(&early.entry);
+                    if self.has_room_for_hints() {
+                        let frames = self.connection.live(live);
+                        self.show(frames, now_ms);
+                    }
+                }
+            }
+        }
+        self.send_previews(now_ms);
+    }
+
+    /// Sends the previews that wait, those whose time has come, while there is room.
+    pub fn send_previews(&mut self, now_ms: i64) {
+        if !self.is_open() {
+            self.previews.clear();
+        }
+        while self.has_room_for_hints()
+            && let Some(piece) = self.previews.take(now_ms)
+        {
+            let frames = self.connection.live(&Live::Piece(piece));
+            self.show(frames, now_ms);
+        }
+    }
+
+    /// When [`Self::send_previews`] has something to send, Unix milliseconds; `None` while there is
+    /// nothing, or no room.
+    #[must_use]
+    pub fn previews_at_ms(&self) -> Option<i64> {
+        self.previews.at_ms().filter(|_| self.has_room_for_hints())
+    }
+
+    /// Returns when previews that have no room now have some, or nobody can read them any more; never
+    /// if none wait for room.
+    pub fn preview_room(&self) -> impl Future<Output = ()> + use<> {
+        let waits = self.previews.at_ms().is_some() && !self.has_room_for_hints();
+        let sender = self.sender.clone().filter(|_| waits);
+        let (buffered, most) = (Arc::clone(&self.buffered), self.buffer_size / PREVIEW_PART);
+        async move {
+            let Some(sender) = sender else { return std::future::pending().await };
+            while !sender.is_closed() && buffered.bytes.load(Ordering::Relaxed) > most {
+                buffered.read.notified().await;
+            }
+        }
+    }
+
+    /// When an entry or a preview was sent last, Unix milliseconds; at first when the stream began.
+    #[must_use]
+    pub fn last_shown_ms(&self) -> i64 {
+        self.last_shown_ms
     }
 
     /// When the next heartbeat is due if nothing else is sent, Unix milliseconds. Never for a client
@@ -109,25 +219,32 @@ impl ClientStream {
         if listens { self.last_sent_ms.saturating_add(every_ms) } else { i64::MAX }
     }
 
-    /// Sends the frame that keeps the connection open.
+    /// Sends the frame that keeps the connection open, unless there is enough to be read.
     pub fn heartbeat(&mut self, now_ms: i64) {
-        let frame = self.connection.heartbeat();
-        self.send(vec![frame], now_ms);
+        self.last_sent_ms = now_ms;
+        if self.has_room_for_hints() {
+            self.send(vec![self.connection.heartbeat()], now_ms);
+        }
     }
 
     /// Sends how to go on, if the run has not ended, and closes the stream.
     pub fn hand_over(&mut self, now_ms: i64) {
-        if !self.connection.has_ended() {
+        if self.sender.is_some() && !self.connection.has_ended() {
             let frames = self.connection.hand_over(now_ms);
             self.send(frames, now_ms);
         }
         self.sender = None;
+        self.previews.clear();
+    }
+
+    fn show(&mut self, frames: Vec<String>, now_ms: i64) {
+        if !frames.is_empty() {
+            self.last_shown_ms = now_ms;
+        }
+        self.send(frames, now_ms);
     }
 
     fn send(&mut self, frames: Vec<String>, now_ms: i64) {
-        if !self.has_room() {
-            self.sender = None;
-        }
         for frame in frames {
             let Some(sender) = &self.sender else { return };
             self.buffered.bytes.fetch_add(frame.len(), Ordering::Relaxed);

@@ -24,6 +24,12 @@ impl Deadline {
         Self { at_ms: None, margin_ms: 0 }
     }
 
+    /// Whether this invocation ends at a moment that is known.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.at_ms.is_some()
+    }
+
     /// When the hand-over starts, Unix milliseconds.
     #[must_use]
     pub fn hand_over_at_ms(&self) -> Option<i64> {
@@ -65,7 +71,7 @@ mod tests {
     #[test]
     fn a_deadline_in_the_past_is_unknown() {
         let deadline = Deadline::announced(600_000, 1_800_000_000_000, Duration::from_secs(30));
-        assert_eq!(deadline.hand_over_at_ms(), None);
+        assert_eq!((deadline.hand_over_at_ms(), deadline.is_known()), (None, false));
         assert!(deadline.fits(u64::MAX, 1_800_000_000_000));
     }
 }

@@ -239,6 +239,7 @@ impl<P: Ports> Driver<P> {
     async fn wait(&mut self) -> Pass<Vec<Input>> {
         let wake_at_ms = self.next_moment_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
         let clock = self.ports.clock();
+        let room = self.preview_room();
         // In a fixed order, so that a test can repeat what happened. Moments last: under load there
         // always is one.
         tokio::select! {
@@ -259,6 +260,10 @@ impl<P: Ports> Driver<P> {
             }
             Some(live) = self.written.recv() => {
                 self.show_written(&live);
+                Ok(Vec::new())
+            }
+            () = room => {
+                self.show_waiting();
                 Ok(Vec::new())
             }
             () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),

@@ -230,7 +230,10 @@ pub async fn replay<P: Ports>(
     client: &mut ClientStream,
     cursor: Option<&Cursor>,
 ) -> Result<(), Failure> {
-    let records = whole_journal(ports, key).await?;
+    let (meta, records) = whole_run(ports, key).await?;
+    if meta.end_shown {
+        client.note_end_shown();
+    }
     let had = cursor.map_or(0, |cursor| cursor.record.saturating_add(1));
     let had = usize::try_from(had).unwrap_or(usize::MAX);
     if had > records.len() || cursor.is_some_and(|cursor| cursor.run != key.run) {
@@ -260,12 +263,18 @@ pub async fn no_cursor<P: Ports>(ports: &P, key: &RunKey) -> Failure {
 
 /// Every record of a run so far, unless some have expired.
 async fn whole_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Record>, Failure> {
-    let has_ended = known(ports, key).await?.status.has_ended();
+    whole_run(ports, key).await.map(|(_, records)| records)
+}
+
+/// What was known of a run before its records were read, and these.
+async fn whole_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(RunMeta, Vec<Record>), Failure> {
+    let meta = known(ports, key).await?;
+    let has_ended = meta.status.has_ended();
     let records = ports.store().read(key, 0).await.map_err(|error| unavailable(&error))?;
     if !is_whole(&records) || (has_ended && !holds_the_end(&records)) {
         return Err(ErrorCode::RunExpired.into());
     }
-    Ok(records)
+    Ok((meta, records))
 }
 
 fn bad_cursor(run: &RunId, records: usize) -> Failure {

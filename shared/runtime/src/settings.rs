@@ -33,13 +33,20 @@ pub struct Settings {
     /// How often a task that somebody else works on is looked after: one that nobody drives is
     /// dispatched again.
     pub dispatch_every: Duration,
-    /// How long a response goes on whose driver only waits for tasks that others work on. Then it ends
-    /// with how to go on: a function that waits costs as much as one that works.
+    /// How long a response goes on whose driver only waits for tasks that others work on, after the last
+    /// entry or preview that was sent. Then it ends with how to go on: a function that waits costs as much
+    /// as one that works. Of no interest where an invocation has no deadline.
     pub idle_stream: Duration,
+    /// The same for clients whose protocol does not say that they come back.
+    pub idle_stream_unresumable: Duration,
     /// How long one look of a viewer keeps the driver writing previews.
     pub watch_for: Duration,
-    /// Bytes that wait for a slow client before its stream is closed with its cursor.
+    /// Bytes that wait for a slow client before an entry has no room: then its response ends with how
+    /// to go on.
     pub client_buffer: usize,
+    /// How long pieces of a message are collected before they are sent as one, to clients whose protocol
+    /// asks for it.
+    pub merge_previews: Duration,
     /// Retries of a model call.
     pub model_retries: RetryPolicy,
     /// Retries of a store operation, on top of those of the client library.
@@ -115,10 +122,17 @@ pub fn micro_usd(
     amount.map(Some).ok_or_else(|| BadSetting::new(name, wanted, text))
 }
 
+/// What `DJINN_IDLE_STREAM_SECONDS` may be.
+const IDLE_STREAM_SECONDS: RangeInclusive<u64> = 10..=LONGEST_IDLE_STREAM.as_secs();
+
+/// What is left of a function's fifteen minutes less the margin of the hand-over, rounded down.
+const LONGEST_IDLE_STREAM: Duration = Duration::from_secs(840);
+
 impl Settings {
-    /// The settings of a deployment: `DJINN_HAND_OVER_MARGIN_SECONDS` (1-300, default 30) and
-    /// `DJINN_RETENTION_DAYS` (1-365, default 30), and those of [`UserLimits`]. On a laptop, where `DJINN_LOCAL` is 1, tests change
-    /// others through `DJINN_TEST_SETTINGS`; anywhere else that is refused.
+    /// The settings of a deployment: `DJINN_HAND_OVER_MARGIN_SECONDS` (1-300, default 30),
+    /// `DJINN_IDLE_STREAM_SECONDS` (10-840, default 120), `DJINN_RETENTION_DAYS` (1-365, default 30), and
+    /// those of [`UserLimits`]. On a laptop, where `DJINN_LOCAL` is 1, tests change others through
+    /// `DJINN_TEST_SETTINGS`; anywhere else that is refused.
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -126,6 +140,9 @@ impl Settings {
         let mut settings = Self::default();
         if let Some(seconds) = number(var, "DJINN_HAND_OVER_MARGIN_SECONDS", 1..=300)? {
             settings.hand_over_margin = Duration::from_secs(seconds);
+        }
+        if let Some(seconds) = number(var, "DJINN_IDLE_STREAM_SECONDS", IDLE_STREAM_SECONDS)? {
+            settings.idle_stream = Duration::from_secs(seconds);
         }
         if let Some(days) = number(var, "DJINN_RETENTION_DAYS", 1..=365)? {
             settings.retention = Duration::from_secs(days * 24 * 60 * 60);
@@ -148,8 +165,10 @@ impl Default for Settings {
             follow_every: Duration::from_millis(250),
             dispatch_every: Duration::from_secs(30),
             idle_stream: Duration::from_secs(120),
+            idle_stream_unresumable: LONGEST_IDLE_STREAM,
             watch_for: Duration::from_secs(20),
             client_buffer: 256 * 1024,
+            merge_previews: Duration::from_millis(50),
             model_retries: RetryPolicy::MODEL,
             store_retries: RetryPolicy::STORE,
             retention: Duration::from_secs(30 * 24 * 60 * 60),
@@ -262,6 +281,22 @@ mod tests {
         let sentence = "DJINN_RETENTION_DAYS must be a whole number from 1 to 365, got `many`";
         assert_eq!(error.unwrap_err().to_string(), sentence);
         assert_eq!(Settings::from_vars(&|_| None), Ok(Settings::default()));
+    }
+
+    #[test]
+    fn how_long_a_stream_may_idle_is_a_setting() {
+        let read = |seconds: &'static str| {
+            let set = |name: &str| name == "DJINN_IDLE_STREAM_SECONDS";
+            Settings::from_vars(&|name| set(name).then(|| seconds.to_owned()))
+        };
+        for (seconds, idle_s) in [("10", 10), ("840", 840), ("", 120)] {
+            let settings = read(seconds).unwrap();
+            assert_eq!(settings.idle_stream, Duration::from_secs(idle_s));
+            assert_eq!(settings.idle_stream_unresumable, Duration::from_secs(840));
+        }
+        let error = read("9").unwrap_err().to_string();
+        let sentence = "DJINN_IDLE_STREAM_SECONDS must be a whole number from 10 to 840, got `9`";
+        assert_eq!(error, sentence);
     }
 
     #[test]

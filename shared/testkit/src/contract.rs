@@ -32,6 +32,7 @@ macro_rules! contract_tests {
                 a_record_is_appended_once,
                 of_concurrent_records_of_one_number_one_is_written,
                 the_last_record_ends_the_run_and_is_written_once,
+                whether_its_end_was_shown_is_known_of_a_run,
                 an_ending_that_lost_its_number_changes_nothing,
                 records_are_read_in_order_and_from_any_number_on,
                 long_records_are_read_as_they_were_written,

@@ -127,6 +127,8 @@ pub enum OpKind {
     Meta,
     /// `Catalog::name_session`
     NameSession,
+    /// `Journals::note_end_shown`
+    NoteEndShown,
     /// `Mailbox::put_mail`
     PutMail,
     /// `Journals::read`
@@ -167,6 +169,7 @@ impl OpKind {
             | Self::ForgetSession
             | Self::GiveUp
             | Self::NameSession
+            | Self::NoteEndShown
             | Self::PutMail
             | Self::ReleaseLease
             | Self::RenewLease

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use client::Frames;
-use client::{Visit, answer};
+use client::Visit;
+pub use client::{Frames, Speaks, joyagent_ui, native};
 pub use crowd::{Crowd, Told};
 use djinn_core::entry::Entry;
 use djinn_core::feedback::{Answer, Ask};
@@ -68,6 +68,8 @@ pub struct Sim {
     pub one_machine: bool,
     /// Whether clients ask without waiting for the answer: no invocation has one attached.
     pub posts: bool,
+    /// What clients speak; our own protocol unless given.
+    pub speaks: Speaks,
     /// What clients were sent, each frame with its moment; one list a client, in the order they
     /// asked.
     pub clients: Vec<Frames>,
@@ -106,6 +108,7 @@ impl Sim {
             crowd: None,
             one_machine: false,
             posts: false,
+            speaks: native,
             clients: Vec::new(),
             host,
             kicks,
@@ -308,14 +311,6 @@ impl Sim {
                 // One that was not invoked is, by the client's next request.
                 let _ = ports.invoker.kick(&serving.key, 0).await;
             }
-        });
-    }
-
-    fn visit(&mut self, visit: Visit) {
-        let (process, ports, serving) = self.invocation_of(visit.question.run_key(), 0);
-        self.spawn(process, async move {
-            // A client that is refused says so by asking again.
-            let _ = answer(&ports, serving, visit).await;
         });
     }
 

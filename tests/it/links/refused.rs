@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use agent::{Auth, KeyList};
+use agent::{Auth, IamUser, KeyList};
 use djinn_core::id::FeedbackId;
 
 use super::*;
@@ -11,12 +11,12 @@ use crate::world::{Door, Logged, not_local};
 
 /// A letter of a token's alphabet.
 fn letter(random: &mut fastrand::Rng) -> char {
-    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
     alphabet.chars().nth(random.usize(..alphabet.len())).unwrap()
 }
 
 /// Something else that looks like a token.
-fn mutated(token: &str, random: &mut fastrand::Rng) -> String {
+pub(super) fn mutated(token: &str, random: &mut fastrand::Rng) -> String {
     let mut letters: Vec<char> = token.chars().collect();
     let place = random.usize(..letters.len());
     match random.u8(..5) {
@@ -173,7 +173,7 @@ async fn links_are_open_under_every_way_of_telling_callers_apart() {
     let nobody = grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &digest);
     let expired = Grant { expires_at_ms: 1, ..nobody };
     let path = format!("/answer/{}", keys().sign(&expired).unwrap());
-    for auth in [Auth::Iam, Auth::Key(KeyList::Given(Vec::new())), Auth::None] {
+    for auth in [Auth::Iam(IamUser::Role), Auth::Key(KeyList::Given(Vec::new())), Auth::None] {
         let mut door = Door::open(
             None,
             |_| {},

@@ -122,7 +122,7 @@ pub(super) const ROUTES: &[Route] = &[
     ),
     (
         "GET",
-        "/v1/file_tool/preview/{label}/{name}",
+        "/v1/file_tool/preview/{key}/{name}",
         &[
             case(LABELS, "/v1/file_tool/preview/{id}/secret.md", Sent::Nothing, 404),
             case(NAMES, "/v1/file_tool/preview/s-secret/{id}", Sent::Nothing, 404),
@@ -130,7 +130,7 @@ pub(super) const ROUTES: &[Route] = &[
     ),
     (
         "GET",
-        "/v1/file_tool/download/{label}/{name}",
+        "/v1/file_tool/download/{key}/{name}",
         &[
             case(LABELS, "/v1/file_tool/download/{id}/secret.md", Sent::Nothing, 404),
             case(NAMES, "/v1/file_tool/download/q-secret/{id}", Sent::Nothing, 404),

@@ -5,7 +5,7 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 use super::always_hands_over;
-use super::stream::{Again, Stream};
+use super::stream::{Again, Frame, Stream};
 
 /// Speaks to one origin.
 #[derive(Clone)]
@@ -113,6 +113,31 @@ impl Question {
 
     pub(crate) fn after(self, cursor: &str) -> Self {
         Self { last_event_id: Some(cursor.to_owned()), ..self }
+    }
+
+    /// What a client goes on with after a frame that says how to.
+    #[track_caller]
+    pub(crate) fn going_on(&self, protocol: Protocol, last: &Frame) -> Self {
+        match protocol {
+            Protocol::Native => {
+                assert_eq!(last.event(), "run.handed_over");
+                self.clone().after(last.json()["last_event_id"].as_str().unwrap())
+            }
+            Protocol::Raw => {
+                let event = last.json();
+                let says = (&event["messageType"], &event["finish"]);
+                assert_eq!(says, (&json!("hand_over"), &json!(false)));
+                self.clone().after(event["ext"]["lastEventId"].as_str().unwrap())
+            }
+            Protocol::Ui => {
+                let envelope = last.json();
+                assert_eq!(envelope["finished"], true);
+                let words = envelope["response"].as_str().unwrap();
+                assert!(words.contains("Still working") && words.contains("continue"), "{words}");
+                let session = self.session.as_deref().unwrap();
+                Self::new("continue").session(session).request("r2")
+            }
+        }
     }
 }
 

@@ -118,7 +118,7 @@ impl Drop for Door {
 /// A deployment on AWS: nobody is anybody without a signature.
 pub(crate) fn not_local(parts: &mut Parts) {
     parts.settings.local = false;
-    parts.settings.auth = agent::Auth::Iam;
+    parts.settings.auth = agent::Auth::Iam(agent::IamUser::Session);
 }
 
 /// What a REST API sends.

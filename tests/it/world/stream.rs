@@ -74,7 +74,7 @@ impl Frame {
     }
 
     /// Whether it says that the run goes on in another response.
-    fn is_hand_over(&self) -> bool {
+    pub(crate) fn is_hand_over(&self) -> bool {
         let raw = self.raw();
         self.event() == "run.handed_over"
             || raw["messageType"] == "hand_over"

@@ -7,18 +7,29 @@ use super::token::TokenSettings;
 
 const AUTH: &str = "DJINN_AUTH";
 const KEYS: &str = "DJINN_API_KEYS";
+const IAM_USER: &str = "DJINN_IAM_USER";
 
 /// How callers are told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
-    /// AWS has verified their signatures: the account is the tenant, the ARN the user.
-    Iam,
+    /// AWS has verified their signatures: the account is the tenant, the ARN the user, as far as this says.
+    Iam(IamUser),
     /// By keys that were given to them.
     Key(KeyList),
     /// By tokens that somebody else issues to them.
     Jwt(TokenSettings),
     /// Not at all: on a laptop everybody is the same user.
     None,
+}
+
+/// How much of the ARN of a role's session names a user.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IamUser {
+    /// The role alone: whoever holds it is the same user.
+    Role,
+    /// The role and the session, which is where Identity Center puts the person.
+    #[default]
+    Session,
 }
 
 /// Where the list of keys is.
@@ -31,8 +42,8 @@ pub enum KeyList {
 }
 
 impl Auth {
-    /// Reads `DJINN_AUTH`, and `DJINN_API_KEYS` for `key`, `DJINN_JWT_…` for `jwt`. Unset it is
-    /// `iam`, and `none` on a laptop, the only place where that may be asked for.
+    /// Reads `DJINN_AUTH`, and `DJINN_IAM_USER` for `iam`, `DJINN_API_KEYS` for `key`, `DJINN_JWT_…` for
+    /// `jwt`. Unset it is `iam`, and `none` on a laptop, the only place where that may be asked for.
     pub(crate) fn from_vars(
         var: &dyn Fn(&str) -> Option<String>,
         local: bool,
@@ -40,7 +51,7 @@ impl Auth {
         let given = |name| var(name).filter(|text: &String| !text.trim().is_empty());
         match (given(AUTH).as_deref(), local) {
             (Some("none") | None, true) => Ok(Self::None),
-            (Some("iam"), _) | (None, false) => Ok(Self::Iam),
+            (Some("iam"), _) | (None, false) => iam_user(given(IAM_USER).as_deref()).map(Self::Iam),
             (Some("key"), _) => key_list(&given(KEYS).unwrap_or_default()).map(Self::Key),
             (Some("jwt"), _) => TokenSettings::from_vars(var, local).map(Self::Jwt),
             (Some(other), true) => Err(BadSetting::new(AUTH, "iam, key, jwt or none", other)),
@@ -51,6 +62,14 @@ impl Auth {
             }
             (Some(other), false) => Err(BadSetting::new(AUTH, "iam, key or jwt", other)),
         }
+    }
+}
+
+fn iam_user(word: Option<&str>) -> Result<IamUser, BadSetting> {
+    match word {
+        None | Some("session") => Ok(IamUser::Session),
+        Some("role") => Ok(IamUser::Role),
+        Some(other) => Err(BadSetting::new(IAM_USER, "session or role", other)),
     }
 }
 
@@ -90,13 +109,26 @@ mod tests {
         Auth::from_vars(&var, local).map_err(|error| error.to_string())
     }
 
+    fn by_session() -> Auth {
+        Auth::Iam(IamUser::Session)
+    }
+
+    #[test]
+    fn a_role_is_one_user_only_where_that_is_asked_for() {
+        let set = |value| auth(&[("DJINN_AUTH", "iam"), ("DJINN_IAM_USER", value)], false);
+        assert_eq!((set(""), set("session")), (Ok(by_session()), Ok(by_session())));
+        assert_eq!(set("role"), Ok(Auth::Iam(IamUser::Role)));
+        let refused = "DJINN_IAM_USER must be session or role, got `person`";
+        assert_eq!(set("person"), Err(refused.to_owned()));
+    }
+
     #[test]
     fn without_a_word_it_is_iam_and_none_on_a_laptop_only() {
         for unset in [&[][..], &[("DJINN_AUTH", "")]] {
-            assert_eq!((auth(unset, false), auth(unset, true)), (Ok(Auth::Iam), Ok(Auth::None)));
+            assert_eq!((auth(unset, false), auth(unset, true)), (Ok(by_session()), Ok(Auth::None)));
         }
         let set = |value, local| auth(&[("DJINN_AUTH", value)], local);
-        assert_eq!((set("iam", false), set("iam", true)), (Ok(Auth::Iam), Ok(Auth::Iam)));
+        assert_eq!((set("iam", false), set("iam", true)), (Ok(by_session()), Ok(by_session())));
         assert_eq!(set("none", true), Ok(Auth::None));
         let refused = set("none", false).unwrap_err();
         assert!(refused.starts_with("DJINN_AUTH must be iam"), "{refused}");

@@ -4,36 +4,46 @@ use axum::http::Extensions;
 use djinn_core::id::{TenantId, UserId};
 use lambda_http::request::RequestContext;
 
-use super::Caller;
+use super::{Caller, IamUser};
 
-/// The caller behind `AWS_IAM`: the account is the tenant, and the ARN without its session name the
-/// user.
-pub(super) fn caller(extensions: &Extensions) -> Option<Caller> {
+/// What Cognito calls every session of an identity pool, whoever's it is.
+const OF_COGNITO: &str = "CognitoIdentityCredentials";
+
+/// The caller behind `AWS_IAM`: the account is the tenant, and as much of the ARN as `user` says the
+/// user. Of an identity pool's sessions, which all have one name, the identity stands in its place;
+/// where AWS does not say it (function URLs do not), they name nobody.
+pub(super) fn caller(extensions: &Extensions, user: IamUser) -> Option<Caller> {
     match extensions.get::<RequestContext>()? {
         RequestContext::ApiGatewayV1(context) => {
             let identity = &context.identity;
-            named(identity.account_id.as_deref()?, identity.user_arn.as_deref()?)
+            let (account, arn) = (identity.account_id.as_deref()?, identity.user_arn.as_deref()?);
+            named(account, &user_of(arn, identity.cognito_identity_id.as_deref(), user)?)
         }
         RequestContext::ApiGatewayV2(context) => {
             let iam = context.authorizer.as_ref()?.iam.as_ref()?;
-            named(iam.account_id.as_deref()?, iam.user_arn.as_deref()?)
+            let identity = iam.cognito_identity.as_ref().and_then(|it| it.identity_id.as_deref());
+            let (account, arn) = (iam.account_id.as_deref()?, iam.user_arn.as_deref()?);
+            named(account, &user_of(arn, identity, user)?)
         }
         _ => None,
     }
 }
 
-fn named(account: &str, arn: &str) -> Option<Caller> {
+fn named(account: &str, user: &str) -> Option<Caller> {
     let tenant = TenantId::new(account).ok()?;
-    let user = UserId::new(without_session(arn)).ok()?;
+    let user = UserId::new(user).ok()?;
     Some(Caller { tenant, user })
 }
 
-/// `arn:aws:sts::1:assumed-role/Role/session` is whoever holds the role, whatever the session is
-/// called.
-fn without_session(arn: &str) -> &str {
-    match (arn.contains(":assumed-role/"), arn.rsplit_once('/')) {
-        (true, Some((role, _))) => role,
-        (false, _) | (true, None) => arn,
+/// `arn:aws:sts::1:assumed-role/Role/session` without its session, if the role is the user, or with the
+/// identity in the place of Cognito's. Any other ARN names one user.
+fn user_of(arn: &str, identity: Option<&str>, user: IamUser) -> Option<String> {
+    let session = arn.rsplit_once('/').filter(|_| arn.contains(":assumed-role/"));
+    match (session, user) {
+        (None, _) => Some(arn.to_owned()),
+        (Some((role, _)), IamUser::Role) => Some(role.to_owned()),
+        (Some((role, OF_COGNITO)), IamUser::Session) => Some(format!("{role}/{}", identity?)),
+        (Some(_), IamUser::Session) => Some(arn.to_owned()),
     }
 }
 
@@ -71,22 +81,49 @@ mod tests {
 
     const ARN: &str = "arn:aws:sts::123456789012:assumed-role/Analyst/anna@example.com";
 
+    /// The user of both kinds of event.
+    fn user(arn: &str, cognito: Option<&str>, user: IamUser) -> Option<String> {
+        let old = v1(&json!({"accountId": "123456789012", "userArn": arn, "sourceIp": "1.1.1.1",
+            "cognitoIdentityId": cognito}));
+        let identity =
+            cognito.map(|id| json!({"amr": [], "identityId": id, "identityPoolId": "p"}));
+        let new = v2(&json!({"iam": {"accountId": "123456789012", "userArn": arn,
+            "accessKey": "A", "callerId": "c", "userId": "u", "cognitoIdentity": identity}}));
+        let (old, new) = (caller(&old, user), caller(&new, user));
+        assert_eq!(old, new);
+        let Caller { tenant, user } = old?;
+        assert_eq!(tenant.as_str(), "123456789012");
+        Some(user.to_string())
+    }
+
     #[test]
-    fn both_kinds_of_event_name_the_same_caller_without_the_session() {
-        let old = v1(&json!({"accountId": "123456789012", "userArn": ARN, "sourceIp": "1.1.1.1"}));
-        let new = v2(&json!({"iam": {"accountId": "123456789012", "userArn": ARN,
-            "accessKey": "A", "callerId": "c", "userId": "u"}}));
-        let old = caller(&old).unwrap();
-        assert_eq!(old, caller(&new).unwrap());
-        assert_eq!(old.tenant.as_str(), "123456789012");
-        assert_eq!(old.user.as_str(), "arn:aws:sts::123456789012:assumed-role/Analyst");
+    fn both_kinds_of_event_name_the_same_caller_with_the_session_or_without_it() {
+        assert_eq!(user(ARN, None, IamUser::Session).as_deref(), Some(ARN));
+        let role = "arn:aws:sts::123456789012:assumed-role/Analyst";
+        assert_eq!(user(ARN, None, IamUser::Role).as_deref(), Some(role));
+        for arn in ["arn:aws:iam::123456789012:user/team/anna", "arn:aws:iam::123456789012:root"] {
+            for of in [IamUser::Session, IamUser::Role] {
+                assert_eq!(user(arn, None, of).as_deref(), Some(arn));
+            }
+        }
+    }
+
+    #[test]
+    fn people_of_an_identity_pool_are_told_apart_by_their_identities_or_not_let_in() {
+        let role = "arn:aws:sts::123456789012:assumed-role/Pool";
+        let arn = format!("{role}/{OF_COGNITO}");
+        let anna = user(&arn, Some("eu-west-1:0a"), IamUser::Session);
+        assert_eq!(anna, Some(format!("{role}/eu-west-1:0a")));
+        assert_ne!(anna, user(&arn, Some("eu-west-1:0b"), IamUser::Session));
+        assert_eq!(user(&arn, None, IamUser::Session), None);
+        assert_eq!(user(&arn, None, IamUser::Role).as_deref(), Some(role));
     }
 
     #[test]
     fn nobody_is_nobody() {
-        assert_eq!(caller(&Extensions::new()), None);
-        assert_eq!(caller(&v2(&Value::Null)), None);
+        assert_eq!(caller(&Extensions::new(), IamUser::Role), None);
+        assert_eq!(caller(&v2(&Value::Null), IamUser::Role), None);
         let nobody = v1(&json!({"sourceIp": "1.1.1.1", "accountId": null, "userArn": null}));
-        assert_eq!(caller(&nobody), None);
+        assert_eq!(caller(&nobody, IamUser::Role), None);
     }
 }

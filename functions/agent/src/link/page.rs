@@ -186,6 +186,16 @@ pub(crate) fn problem(problem: &Failure, language: Language) -> Response {
     response(status(problem), &document, language)
 }
 
+/// The same in the place of a file, which may stand in a frame of another page.
+pub(crate) fn file_problem(failure: &Failure, language: Language) -> Response {
+    let mut response = problem(failure, language);
+    let headers = response.headers_mut();
+    headers.remove(X_FRAME_OPTIONS);
+    let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
 /// How it was answered: what a late answer is told, and whoever looks then.
 pub(crate) fn settled(settled: &Settled, late: Option<&Failure>, language: Language) -> Response {
     let words = words(language);

@@ -80,7 +80,8 @@ pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
         let maker = match Links::of(&parts).filter(|_| !asks.is_empty()) {
             Some(links) => {
                 let now = Moment { ms: now_ms, is_new: false };
-                Some(links.maker(&parts, &agent.settings, &key, caller.user, now).await)
+                let signer = links.signer(&parts, &agent.settings, now).await;
+                Some(signer.answers(&key, caller.user))
             }
             None => None,
         };

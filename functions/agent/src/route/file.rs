@@ -2,19 +2,18 @@
 //!
 //! Its `requestId` is a session id, or any request id of that session.
 
+mod open;
 mod upload;
 
+pub(crate) use open::{download_file, preview_file};
 pub(crate) use upload::{upload_file, upload_file_data, upload_url};
 
-use std::time::Duration;
-
 use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
+use axum::extract::State;
+use axum::http::Request;
 use axum::http::request::Parts;
-use axum::http::{Extensions, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use djinn_aws::{AwsStore, Disposition};
+use djinn_aws::AwsStore;
 use djinn_core::code::ErrorCode;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, SessionId};
@@ -25,13 +24,11 @@ use djinn_runtime::port::{Ports, StoreError};
 use djinn_runtime::serve::unavailable;
 use serde_json::{Value, json};
 
-use crate::fields::{Fields, id_of};
+use crate::fields::Fields;
 use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::refusal::Refusal;
-use crate::{Agent, Shared, origin};
-
-/// How long a link to an object is valid: long enough to follow a redirect.
-const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
+use crate::{Agent, Shared};
 
 /// Files on one page of a list unless the request says otherwise, and at most.
 const PAGE_SIZE: i64 = 10;
@@ -46,7 +43,7 @@ pub(crate) async fn get_file<P: Ports<Store = AwsStore>>(
         let (parts, fields, session) = read(&agent, request).await?;
         let name: FileName = fields.needed_id("fileName")?;
         let file = find(&agent, &session, &name).await?;
-        let links = links(&agent, &parts, &session);
+        let links = links_to_session(&agent, &parts, &session, None, false).await;
         Ok(axum::Json(located(&links, &fields, &file)).into_response())
     };
     answered(&agent, answer.await)
@@ -62,7 +59,7 @@ pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
         let page = fields.number("page")?.unwrap_or(1).max(1);
         let size = fields.number("pageSize")?.unwrap_or(PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
         let files = agent.ports.store().list_files(&session).await.map_err(stored)?;
-        let links = links(&agent, &parts, &session);
+        let links = links_to_session(&agent, &parts, &session, None, false).await;
         let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
         let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
         let results: Vec<Value> = shown.map(|file| located(&links, &fields, file)).collect();
@@ -70,48 +67,6 @@ pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
         Ok(axum::Json(body).into_response())
     };
     answered(&agent, answer.await)
-}
-
-/// `GET /v1/file_tool/preview/{label}/{name}`.
-pub(crate) async fn preview_file<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
-    Path((label, name)): Path<(String, String)>,
-    request: Request<Body>,
-) -> Response {
-    let extensions = request.extensions().clone();
-    let answer = redirect(&agent, extensions, &label, &name, Disposition::Inline).await;
-    answered(&agent, answer)
-}
-
-/// `GET /v1/file_tool/download/{label}/{name}`.
-pub(crate) async fn download_file<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
-    Path((label, name)): Path<(String, String)>,
-    request: Request<Body>,
-) -> Response {
-    let extensions = request.extensions().clone();
-    let answer = redirect(&agent, extensions, &label, &name, Disposition::Attachment).await;
-    answered(&agent, answer)
-}
-
-/// Sends the client to the object itself.
-async fn redirect<P: Ports<Store = AwsStore>>(
-    agent: &Agent<P>,
-    extensions: Extensions,
-    label: &str,
-    name: &str,
-    disposition: Disposition,
-) -> Result<Response, Refusal> {
-    let caller = Caller::of(&extensions)?;
-    let session = session_key(agent, caller, id_of("requestId", label)?).await?;
-    let name: FileName = id_of("fileName", name)?;
-    let file = find(agent, &session, &name).await?;
-    let store = agent.ports.store();
-    let url = store.presign_get(&session, &file, disposition, LINK_LIFE).await.map_err(stored)?;
-    let location = HeaderValue::from_str(&url).map_err(|_| ErrorCode::Internal)?;
-    // The link expires; what it leads to may change.
-    let headers = [(LOCATION, location), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    Ok((StatusCode::FOUND, headers).into_response())
 }
 
 /// Reads a JSON request about a session's files.
@@ -146,17 +101,13 @@ async fn find<P: Ports>(
     file.ok_or_else(|| ErrorCode::FileNotFound.into())
 }
 
-fn links<P>(agent: &Agent<P>, parts: &Parts, session: &SessionKey) -> Links {
-    Links::new(origin::of(parts, &agent.settings), session.session.clone())
-}
-
 /// Where a file is, as every answer about one says it.
 fn located(links: &Links, fields: &Fields, file: &ProductFile) -> Value {
-    let download = links.download(&file.name);
+    let download = links.download(file);
     json!({
         "ossUrl": download,
         "downloadUrl": download,
-        "domainUrl": links.preview(&file.name),
+        "domainUrl": links.preview(file),
         "requestId": fields.text("requestId").ok().flatten(),
         "fileName": file.name,
         "fileSize": file.size,

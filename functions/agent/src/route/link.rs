@@ -20,7 +20,7 @@ use djinn_runtime::serve::{AskState, Asked, answer, asked};
 use super::feedback::new_answer_id;
 use crate::link::form::Form;
 use crate::link::page::{self, Question};
-use crate::link::{BadLink, Grant, Links, has_form};
+use crate::link::{Grant, Links};
 use crate::{Agent, Shared};
 
 /// What a link leads to.
@@ -99,15 +99,8 @@ async fn linked<P: Ports<Store = AwsStore>>(
 
 async fn granted<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Grant, Failure> {
     let token = parts.uri.path().rsplit('/').next().unwrap_or_default();
-    let links = Links::of(parts).filter(|_| has_form(token)).ok_or(ErrorCode::LinkNotFound)?;
-    let now_ms = agent.ports.clock().now_ms();
-    let keys = links.keys(now_ms).await.ok_or_else(|| {
-        Failure::new(ErrorCode::IdentityUnavailable, "the keys of links cannot be read")
-    })?;
-    keys.verify(token, now_ms).map_err(|bad| match bad {
-        BadLink::NotOurs => ErrorCode::LinkNotFound.into(),
-        BadLink::Expired => ErrorCode::LinkExpired.into(),
-    })
+    let links = Links::of(parts).ok_or(ErrorCode::LinkNotFound)?;
+    links.granted(token, agent.ports.clock().now_ms()).await
 }
 
 /// A run that is gone, or is not of the user that the link names, does not exist for it.
@@ -160,7 +153,7 @@ impl Linked {
 }
 
 /// The language that a browser asks for, if it is one of ours.
-fn preferred(headers: &HeaderMap) -> Option<Language> {
+pub(super) fn preferred(headers: &HeaderMap) -> Option<Language> {
     let wanted = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     let ours = wanted.split(',').filter_map(|wanted| {
         let mut parts = wanted.split(';').map(str::trim);

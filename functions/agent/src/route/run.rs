@@ -13,19 +13,20 @@ use djinn_core::code::ErrorCode;
 use djinn_core::id::{RequestId, RunId, TenantId};
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
-use djinn_core::wire::link::Links;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{audited, known, look, no_cursor, stop, unavailable};
 use serde_json::json;
 
 use crate::answer::{Protocol, Shown, follow, last_event_id};
 use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::{Refusal, name};
 use crate::route::feedback::own;
-use crate::{Agent, Shared, origin};
+use crate::{Agent, Shared};
 pub(crate) use word::{edit_plan, tell_run};
 
 /// Every status, in the words of the API.
@@ -84,7 +85,9 @@ pub(crate) async fn show_run<P: Ports>(
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let view = look(&agent.ports, &key).await?;
         let request = view.meta.request.clone();
-        let links = Links::new(origin::of(&parts, &agent.settings), view.meta.session.clone());
+        let (tenant, session) = (key.tenant.clone(), view.meta.session.clone());
+        let session = SessionKey { tenant, session };
+        let links = links_to_session(&agent, &parts, &session, None, false).await;
         let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
         let body = view::json(&key.run, view, &links, language, now_ms);
         let mut response = axum::Json(body).into_response();

@@ -8,7 +8,6 @@ use axum::http::{Extensions, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::SessionId;
-use djinn_core::wire::link::Links;
 use djinn_core::wire::native;
 use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn, UserKey};
 use djinn_runtime::port::file::Files;
@@ -18,9 +17,10 @@ use serde_json::{Value, json};
 
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::Refusal;
-use crate::{Agent, Shared, origin};
+use crate::{Agent, Shared};
 
 /// Characters of a title.
 const MAX_TITLE: usize = 200;
@@ -69,7 +69,7 @@ async fn shown<P: Ports>(
     let key = user.session(&session);
     let turns = store.list_turns(&key, after.as_ref(), limit);
     let (page, files) = tokio::try_join!(turns, store.list_files(&key)).map_err(stored)?;
-    let links = Links::new(origin::of(parts, &agent.settings), session);
+    let links = links_to_session(agent, parts, &key, None, false).await;
     let offered = files.iter().rev().filter(|file| !file.internal);
     let SessionSummary { session, title, started_at_ms, newest_at_ms } = found;
     let body = json!({

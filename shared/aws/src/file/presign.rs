@@ -57,6 +57,19 @@ impl AwsStore {
         }
     }
 
+    /// Whether a file's bytes are there: they are gone with their session, and when their time is over. Needs
+    /// no record of the file, so that an earlier content of it is found as well.
+    ///
+    /// # Errors
+    /// `Unreadable` for a file that is not of this session's objects, `Unavailable`.
+    pub async fn has_bytes(
+        &self,
+        session: &SessionKey,
+        file: &ProductFile,
+    ) -> Result<bool, StoreError> {
+        Ok(self.head_object(&object_key(session, &file.object)?).await?.is_some())
+    }
+
     /// A URL to upload a file of exactly this size to, once. The file is there, for
     /// `list_files`, `find_file` and `session`, as soon as its bytes are; until then one of
     /// its name stays what it is.

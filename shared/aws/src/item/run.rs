@@ -36,6 +36,9 @@ pub(crate) struct RunItem {
     pub(crate) started_at_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at_ms: Option<i64>,
+    /// Whether a client was sent the end.
+    #[serde(default)]
+    pub(crate) end_shown: bool,
     pub(crate) expires: i64,
 }
 
@@ -77,6 +80,7 @@ impl RunItem {
             watched_until_ms: self.watched_until_ms,
             started_at_ms: self.started_at_ms,
             ended_at_ms: self.ended_at_ms,
+            end_shown: self.end_shown,
         }
     }
 }
@@ -105,6 +109,7 @@ mod tests {
             watched_until_ms: 7,
             started_at_ms: 1,
             ended_at_ms: None,
+            end_shown: false,
             expires: 2,
         }
     }
@@ -116,12 +121,13 @@ mod tests {
             until in proptest::option::of(any::<i64>()),
             epoch in any::<u64>(),
             taken_from in "[a-z]{0,5}",
+            end_shown in any::<bool>(),
             times in any::<(i64, i64, Option<i64>, i64)>(),
             status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
         ) {
             let run = RunItem {
                 status: RunStatus::parse(status).unwrap(),
-                holder, until_ms: until, epoch, taken_from,
+                holder, until_ms: until, epoch, taken_from, end_shown,
                 watched_until_ms: times.0, started_at_ms: times.1, ended_at_ms: times.2,
                 expires: times.3,
                 ..item()

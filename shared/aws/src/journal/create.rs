@@ -209,6 +209,7 @@ impl Creation<'_> {
             watched_until_ms: 0,
             started_at_ms: self.record.at_ms,
             ended_at_ms: None,
+            end_shown: false,
             expires: self.expires(),
         }
     }

@@ -1,6 +1,6 @@
 //! Ending a run: one transaction.
 
-use aws_sdk_dynamodb::types::TransactWriteItem;
+use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::UserKey;
@@ -93,9 +93,10 @@ impl AwsStore {
             },
             Change {
                 key: RunItem::key(key),
-                expression: "SET #status = :status, #ended_at_ms = :ended REMOVE #holder, #until_ms",
+                expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown \
+                    REMOVE #holder, #until_ms",
                 condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
-                values: failed(),
+                values: failed().into_iter().chain([shown()]).collect(),
             },
         ];
         for change in changes {
@@ -103,6 +104,17 @@ impl AwsStore {
             self.change(change).await?;
         }
         Ok(())
+    }
+
+    /// A run that has not ended, is gone, or has the note stays as it is.
+    pub(super) async fn note_end_of(&self, key: &RunKey) -> Result<(), StoreError> {
+        let change = Change {
+            key: RunItem::key(key),
+            expression: "SET #end_shown = :shown",
+            condition: "attribute_exists(#ended_at_ms) AND #end_shown <> :shown",
+            values: [shown()].into(),
+        };
+        self.change(change).await.map(|_| ())
     }
 
     /// What ends the run, whatever else is the case.
@@ -119,12 +131,13 @@ impl AwsStore {
             self.put_new(item.to_item(key)?)?,
             self.update(Change {
                 key: RunItem::key(key),
-                expression: "SET #status = :status, #ended_at_ms = :ended, #expires = :expires \
-                    REMOVE #holder, #until_ms",
+                expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown, \
+                    #expires = :expires REMOVE #holder, #until_ms",
                 condition: "attribute_exists(#status)",
                 values: values([
                     (":status", text(end.status.as_str())),
                     (":ended", number(&record.at_ms)),
+                    (":shown", AttributeValue::Bool(end.end_shown)),
                     (":expires", number(&expires)),
                 ]),
             })?,
@@ -183,6 +196,11 @@ impl AwsStore {
         }
         Ok(others)
     }
+}
+
+/// That a client was sent the end.
+fn shown() -> (String, AttributeValue) {
+    (":shown".to_owned(), AttributeValue::Bool(true))
 }
 
 /// The session does not answer this run any more.

@@ -2,7 +2,7 @@
 
 use djinn_core::conversation::Exchange;
 use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::{SessionKey, SessionView};
+use djinn_runtime::port::journal::{EndedRun, SessionKey, SessionView};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::body::Body;
@@ -10,7 +10,7 @@ use crate::item::exchange::ExchangeItem;
 use crate::item::session::SessionItem;
 use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{Attributes, EXPECTED, META, RUN, SORT, session_partition};
+use crate::table::{Attributes, EXPECTED, META, RUN, SORT, run_place, session_partition};
 
 /// Exchanges that a new run is shown: 20 messages.
 const EXCHANGES: usize = 10;
@@ -27,10 +27,12 @@ impl AwsStore {
         let (ended, mut rest) = tokio::try_join!(ended, rest)?;
         let meta = rest.iter().position(is_meta).map(|place| rest.swap_remove(place));
         let meta = meta.map(SessionItem::from_item).transpose()?;
+        let runs = ended.iter().filter_map(ended_run).collect();
         let (history, mut files) =
             tokio::try_join!(self.exchanges(ended), self.settled_files(key, rest))?;
         let files = files.split_off(files.len().saturating_sub(FILES));
-        Ok(SessionView { active: meta.and_then(|meta| meta.active), history, files })
+        let active = meta.and_then(|meta| meta.active);
+        Ok(SessionView { active, history, ended: runs, files })
     }
 
     /// Exchanges, oldest first. One that cannot be read is left out: its session goes on without it.
@@ -64,6 +66,13 @@ impl AwsStore {
             .map(Some)
             .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))
     }
+}
+
+/// The run of a turn; one that cannot be read is left out.
+fn ended_run(item: &Attributes) -> Option<EndedRun> {
+    let place = run_place(item.get(SORT)?.as_s().ok()?)?;
+    let user = ExchangeItem::from_item(item.clone()).ok()?.user;
+    Some(EndedRun { run: place.run, user })
 }
 
 fn is_meta(item: &Attributes) -> bool {

@@ -137,6 +137,7 @@ impl Translator {
     /// The events of an entry.
     pub fn entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
         let at_ms = entry.at_ms;
+        self.links.advance_to(at_ms);
         let mut events = match &entry.event {
             Event::RunStarted { mode, .. } => {
                 self.mode = *mode;
@@ -275,9 +276,9 @@ impl Translator {
     fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
         Map::from_iter([
             ("fileName".to_owned(), json!(file.name)),
-            ("ossUrl".to_owned(), json!(self.links.download(&file.name))),
-            ("downloadUrl".to_owned(), json!(self.links.download(&file.name))),
-            ("domainUrl".to_owned(), json!(self.links.preview(&file.name))),
+            ("ossUrl".to_owned(), json!(self.links.download(file))),
+            ("downloadUrl".to_owned(), json!(self.links.download(file))),
+            ("domainUrl".to_owned(), json!(self.links.preview(file))),
             ("fileSize".to_owned(), json!(file.size)),
         ])
     }

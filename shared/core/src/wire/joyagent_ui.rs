@@ -139,6 +139,14 @@ impl Projection for JoyAgentUi {
     fn resume(&mut self) {
         self.translator.resume();
     }
+
+    fn merges_previews(&self) -> bool {
+        true
+    }
+
+    fn can_resume(&self) -> bool {
+        false
+    }
 }
 
 /// The only event of a request that was refused: what this client needs to unlock its input.

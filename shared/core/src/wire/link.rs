@@ -4,7 +4,8 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use crate::feedback::Ask;
-use crate::id::{FileName, SessionId};
+use crate::file::ProductFile;
+use crate::id::SessionId;
 
 /// Makes the URLs of a session's files, and of what its run asks. `preview` and `download` are sibling paths, because the
 /// original UI turns one into the other by replacing the first `preview` in the URL.
@@ -13,6 +14,38 @@ pub struct Links {
     base: String,
     session: SessionId,
     answers: Option<AnswerLinks>,
+    files: Option<FileLinks>,
+    /// The newest moment that is known of.
+    at_ms: i64,
+}
+
+/// Makes the tokens by which whoever has one can open one content of a file. They are made anew for each
+/// client and kept nowhere.
+#[derive(Clone)]
+pub struct FileLinks {
+    base: String,
+    make: Arc<MakeToken>,
+}
+
+/// A file, and the moment at which its link is handed out, Unix milliseconds.
+type MakeToken = dyn Fn(&ProductFile, i64) -> Option<String> + Send + Sync;
+
+impl FileLinks {
+    /// Links that begin with `base` and hold tokens as `make` makes them: letters, digits, `.`, `-` and `_`, and
+    /// always the same for the same arguments. Files that it makes none for have the links of those who are
+    /// known.
+    pub fn new(
+        base: impl Into<String>,
+        make: impl Fn(&ProductFile, i64) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { base: base.into(), make: Arc::new(make) }
+    }
+}
+
+impl fmt::Debug for FileLinks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FileLinks")
+    }
 }
 
 /// Makes the link by which whoever has it can answer one thing that is asked. It is made anew for each
@@ -46,7 +79,19 @@ impl Links {
     /// `base` is the origin the client reached us at, without a slash at its end.
     #[must_use]
     pub fn new(base: impl Into<String>, session: SessionId) -> Self {
-        Self { base: base.into(), session, answers: None }
+        Self { base: base.into(), session, answers: None, files: None, at_ms: 0 }
+    }
+
+    /// The same, whose links to files are good without credentials, as of this moment, Unix milliseconds.
+    #[must_use]
+    pub fn with_files(self, files: FileLinks, now_ms: i64) -> Self {
+        Self { files: Some(files), at_ms: now_ms, ..self }
+    }
+
+    /// Has the links that are made from here on be those of this moment, Unix milliseconds, unless they are of
+    /// a later one: a connection may last for days.
+    pub fn advance_to(&mut self, at_ms: i64) {
+        self.at_ms = self.at_ms.max(at_ms);
     }
 
     /// The same, which also lead to what is asked.
@@ -63,20 +108,24 @@ impl Links {
 
     /// Shows the file in place.
     #[must_use]
-    pub fn preview(&self, name: &FileName) -> String {
-        self.url("preview", name)
+    pub fn preview(&self, file: &ProductFile) -> String {
+        self.url("preview", file)
     }
 
     /// Hands the file over as an attachment.
     #[must_use]
-    pub fn download(&self, name: &FileName) -> String {
-        self.url("download", name)
+    pub fn download(&self, file: &ProductFile) -> String {
+        self.url("download", file)
     }
 
-    fn url(&self, verb: &str, name: &FileName) -> String {
-        let session = percent_encoded(self.session.as_str());
-        let name = percent_encoded(name.as_str());
-        format!("{}/v1/file_tool/{verb}/{session}/{name}", self.base)
+    fn url(&self, verb: &str, file: &ProductFile) -> String {
+        let signed = self.files.as_ref().and_then(|files| {
+            let token = (files.make)(file, self.at_ms)?;
+            Some((files.base.as_str(), token))
+        });
+        let (base, key) =
+            signed.unwrap_or_else(|| (&self.base, percent_encoded(self.session.as_str())));
+        format!("{base}/v1/file_tool/{verb}/{key}/{}", percent_encoded(file.name.as_str()))
     }
 }
 
@@ -98,11 +147,47 @@ pub fn percent_encoded(text: &str) -> String {
 mod tests {
     use super::*;
 
+    use crate::file::media_type_of;
+    use crate::id::FileName;
+
+    fn file(name: &str) -> ProductFile {
+        ProductFile {
+            name: FileName::new(name).unwrap(),
+            description: String::new(),
+            size: 1,
+            internal: false,
+            media_type: media_type_of(name).to_owned(),
+            object: "files/5e".to_owned(),
+        }
+    }
+
+    fn links() -> Links {
+        Links::new("http://h", SessionId::new("s:1").unwrap())
+    }
+
     #[test]
     fn names_with_spaces_and_chinese_stay_one_path_segment() {
-        let links = Links::new("http://h", SessionId::new("s:1").unwrap());
-        let name = FileName::new("金 a.md").unwrap();
-        assert_eq!(links.preview(&name), "http://h/v1/file_tool/preview/s%3A1/%E9%87%91%20a.md");
-        assert_eq!(links.preview(&name).replacen("preview", "download", 1), links.download(&name));
+        let (links, file) = (links(), file("金 a.md"));
+        assert_eq!(links.preview(&file), "http://h/v1/file_tool/preview/s%3A1/%E9%87%91%20a.md");
+        assert_eq!(links.preview(&file).replacen("preview", "download", 1), links.download(&file));
+    }
+
+    #[test]
+    fn a_signed_link_holds_a_token_of_its_moment_and_has_the_same_form() {
+        let make = |file: &ProductFile, at_ms| {
+            (file.name.as_str() != "none.md").then(|| format!("{}.{at_ms}", file.object.len()))
+        };
+        let mut links = links().with_files(FileLinks::new("https://cdn/x", make), 7);
+        let file_at = |links: &Links| links.preview(&file("a.md"));
+        assert_eq!(file_at(&links), "https://cdn/x/v1/file_tool/preview/8.7/a.md");
+        assert_eq!(
+            file_at(&links).replacen("preview", "download", 1),
+            links.download(&file("a.md"))
+        );
+        links.advance_to(9);
+        links.advance_to(8);
+        assert_eq!(file_at(&links), "https://cdn/x/v1/file_tool/preview/8.9/a.md");
+        let unsigned = "http://h/v1/file_tool/preview/s%3A1/none.md";
+        assert_eq!(links.preview(&file("none.md")), unsigned);
     }
 }

@@ -11,7 +11,6 @@ use super::link::Links;
 use super::{Frame, Projection};
 use crate::entry::{Entry, Event};
 use crate::file::ProductFile;
-use crate::id::FileName;
 use crate::preview::Preview;
 
 /// The native projection.
@@ -61,16 +60,17 @@ pub fn add_answer_link(ask: &mut Value, link: Option<String>) {
 
 /// Puts a file's URLs in the place of where its bytes lie.
 fn link(links: &Links, members: &mut Map<String, Value>) {
-    let has_bytes = members.remove("object").is_some();
-    let name = members.get("name").and_then(Value::as_str).unwrap_or_default();
-    if let Some(name) = FileName::new(name).ok().filter(|_| has_bytes) {
-        members.insert("preview_url".into(), links.preview(&name).into());
-        members.insert("download_url".into(), links.download(&name).into());
+    let file = serde_json::from_value::<ProductFile>(Value::Object(members.clone()));
+    members.remove("object");
+    if let Ok(file) = file {
+        members.insert("preview_url".into(), links.preview(&file).into());
+        members.insert("download_url".into(), links.download(&file).into());
     }
 }
 
 impl Projection for Native {
     fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
+        self.links.advance_to(entry.at_ms);
         let mut value = json!(entry);
         // Arguments are the model's own words and stay as they are, and so does what is asked of them.
         let kept = ["arguments", "asks"].map(|name| (name, value.get_mut(name).map(Value::take)));
@@ -102,4 +102,13 @@ impl Projection for Native {
     }
 
     fn resume(&mut self) {}
+
+    fn merges_previews(&self) -> bool {
+        // A frame is 150 bytes, and who watches a model write sees each word when it comes.
+        false
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
 }

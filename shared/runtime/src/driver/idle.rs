@@ -1,4 +1,5 @@
-//! Waiting for others with a client attached: its response is paid for, so it ends after a while.
+//! Waiting for others with a client attached: its response is paid for, so it ends when nothing was to
+//! be shown for a while.
 
 use djinn_core::status::RunStatus;
 
@@ -9,7 +10,8 @@ use crate::settings::milliseconds;
 
 impl<P: Ports> Driver<P> {
     /// Whether it only waits for others and has a client to wait with, for some time yet. Looking
-    /// after tasks is no work; what it performs by itself has it begin anew.
+    /// after tasks is no work; what it performs by itself, and whatever the client is shown, has it begin
+    /// anew.
     pub(super) fn idles(&mut self) -> bool {
         let attached = self.client.as_ref().is_some_and(ClientStream::is_open);
         // People take their time: nobody waits for them with a function.
@@ -24,8 +26,18 @@ impl<P: Ports> Driver<P> {
 
     /// Until when it waits, Unix milliseconds; `None` if it does not, or no longer.
     pub(super) fn idle_until_ms(&self) -> Option<i64> {
-        let idle_stream_ms = milliseconds(self.ports.settings().idle_stream);
-        let until_ms = self.idle_since_ms?.saturating_add(idle_stream_ms);
+        let (client, idle_since_ms) = (self.client.as_ref()?, self.idle_since_ms?);
+        if !self.deadline.is_known() {
+            // A laptop is not paid for by the second.
+            return Some(i64::MAX);
+        }
+        let settings = self.ports.settings();
+        let longest = match client.connection().can_resume() {
+            true => settings.idle_stream,
+            false => settings.idle_stream_unresumable,
+        };
+        let since_ms = idle_since_ms.max(client.last_shown_ms());
+        let until_ms = since_ms.saturating_add(milliseconds(longest));
         (until_ms > self.now_ms()).then_some(until_ms)
     }
 }

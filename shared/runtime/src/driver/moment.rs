@@ -19,6 +19,7 @@ impl<P: Ports> Driver<P> {
         let heartbeat_every_ms = milliseconds(self.ports.settings().heartbeat_every);
         let heartbeat =
             self.client.as_ref().map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
+        let previews = self.client.as_ref().and_then(ClientStream::previews_at_ms);
         let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > self.now_ms());
         let tended = (!self.has_ended()).then(|| {
             let run = self.writer.run();
@@ -30,7 +31,7 @@ impl<P: Ports> Driver<P> {
             let live = self.client.as_ref().filter(|client| client.is_open());
             live.map_or(self.dispatch_at_ms, |_| self.live_look.at_ms().min(self.dispatch_at_ms))
         });
-        let moments = [heartbeat, hand_over, tended, tasks, self.live.flush_at_ms()];
+        let moments = [heartbeat, previews, hand_over, tended, tasks, self.live.flush_at_ms()];
         moments.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
 
@@ -38,10 +39,11 @@ impl<P: Ports> Driver<P> {
     pub(super) fn moment_came(&mut self) -> Vec<Input> {
         let now_ms = self.now_ms();
         let heartbeat_every_ms = milliseconds(self.ports.settings().heartbeat_every);
-        if let Some(client) = &mut self.client
-            && client.heartbeat_at_ms(heartbeat_every_ms) <= now_ms
-        {
-            client.heartbeat(now_ms);
+        if let Some(client) = &mut self.client {
+            client.send_previews(now_ms);
+            if client.heartbeat_at_ms(heartbeat_every_ms) <= now_ms {
+                client.heartbeat(now_ms);
+            }
         }
         if let Some(pieces) = self.live.flush(now_ms) {
             let (ports, writer) = (self.ports.clone(), self.lease.holder.clone());

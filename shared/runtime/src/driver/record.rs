@@ -5,6 +5,7 @@ use djinn_core::input::Input;
 use super::moment::renewal;
 use super::writer::{Refused, Written};
 use super::{DriveEnd, Driver, Pass};
+use crate::client::ClientStream;
 use crate::port::Ports;
 use crate::port::clock::Clock;
 use crate::settings::milliseconds;
@@ -50,7 +51,8 @@ impl<P: Ports> Driver<P> {
         let renew_every = milliseconds(self.ports.settings().renew_every);
         let clock = self.ports.clock();
         let mut renew_at_ms = self.now_ms().saturating_add(renew_every);
-        let mut writing = std::pin::pin!(self.writer.record(inputs));
+        let attached = self.client.as_ref().is_some_and(ClientStream::takes_entries);
+        let mut writing = std::pin::pin!(self.writer.record(inputs, attached));
         loop {
             let client = self.client.as_mut();
             let beat_at_ms =

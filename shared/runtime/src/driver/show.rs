@@ -4,6 +4,7 @@ use djinn_core::journal::Record;
 use djinn_core::preview::{Live, Preview};
 
 use super::Driver;
+use crate::client::ClientStream;
 use crate::history::show;
 use crate::port::clock::Clock;
 use crate::port::{Ports, StoreError};
@@ -25,7 +26,7 @@ impl<P: Ports> Driver<P> {
         self.live_look.looked(now_ms);
         if let Some(client) = &mut self.client {
             let tasks = read.iter().flatten().filter(|live| live.within().is_some());
-            tasks.for_each(|live| client.live(live, now_ms));
+            client.live(tasks, now_ms);
         }
     }
 
@@ -43,7 +44,26 @@ impl<P: Ports> Driver<P> {
             }
         }
         if let Some(client) = &mut self.client {
-            client.live(live, now_ms);
+            client.live([live], now_ms);
+        }
+    }
+
+    /// Returns when the client has room for what waits for some.
+    pub(super) fn preview_room(&self) -> impl Future<Output = ()> + use<P> {
+        let room = self.client.as_ref().map(ClientStream::preview_room);
+        async move {
+            match room {
+                Some(room) => room.await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Shows the client what it had no room for before.
+    pub(super) fn show_waiting(&mut self) {
+        let now_ms = self.now_ms();
+        if let Some(client) = &mut self.client {
+            client.send_previews(now_ms);
         }
     }
 

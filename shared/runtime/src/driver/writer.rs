@@ -68,10 +68,11 @@ impl<P: Ports> JournalWriter<P> {
         self.lease = lease;
     }
 
-    /// Tells the run these inputs. Inputs that it does not wait for leave no record.
-    pub(super) async fn record(&mut self, inputs: Vec<Input>) -> Written {
+    /// Tells the run these inputs. Inputs that it does not wait for leave no record. `attached` is whether
+    /// a client can be sent what comes of them.
+    pub(super) async fn record(&mut self, inputs: Vec<Input>, attached: bool) -> Written {
         let mut records = Vec::new();
-        let outcome = self.record_into(inputs, &mut records).await;
+        let outcome = self.record_into(inputs, attached, &mut records).await;
         Written { records, outcome }
     }
 
@@ -85,6 +86,7 @@ impl<P: Ports> JournalWriter<P> {
     async fn record_into(
         &mut self,
         inputs: Vec<Input>,
+        attached: bool,
         records: &mut Vec<Record>,
     ) -> Result<(), Refused> {
         loop {
@@ -94,7 +96,7 @@ impl<P: Ports> JournalWriter<P> {
             let Some((journal, record)) = decided else {
                 return Ok(());
             };
-            match self.append(&journal, &record).await? {
+            match self.append(&journal, &record, attached).await? {
                 Appended::Done => {
                     self.journal = journal;
                     records.push(record);
@@ -107,7 +109,12 @@ impl<P: Ports> JournalWriter<P> {
 
     /// Appends a record, after which the journal is `after`; the one that ends the run frees its
     /// session with it.
-    async fn append(&self, after: &Journal, record: &Record) -> Result<Appended, Refused> {
+    async fn append(
+        &self,
+        after: &Journal,
+        record: &Record,
+        attached: bool,
+    ) -> Result<Appended, Refused> {
         let run = after.run();
         let expires_at_s = journal_expiry_s(self.ports.settings(), run);
         let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
@@ -115,7 +122,12 @@ impl<P: Ports> JournalWriter<P> {
         let settles = self.key.task.is_none();
         let settled = || if settles { self.account.settlement() } else { Vec::new() };
         let counted = self.ports.settings().user.runs_at_once.is_some();
-        let end = ends.then(|| RunEnd { settled: settled(), counted, ..run_end(run, record) });
+        let end = ends.then(|| RunEnd {
+            settled: settled(),
+            counted,
+            end_shown: attached,
+            ..run_end(run, record)
+        });
         let store = self.ports.store();
         let retries = self.ports.settings().store_retries;
         let mut failed = 0;
@@ -186,6 +198,7 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         started_at_ms: run.started_at_ms(),
         counted: false,
         settled: Vec::new(),
+        end_shown: false,
         exchange: Exchange {
             question: asked.question.clone(),
             answer: answer.join("\n\n"),

@@ -27,8 +27,19 @@ pub struct SessionView {
     pub active: Option<RunId>,
     /// Its ended runs' questions and answers, oldest first; at most the newest ten.
     pub history: Vec<Exchange>,
+    /// These runs, those without an exchange too, newest first.
+    pub ended: Vec<EndedRun>,
     /// Its files, oldest first; at most the newest 200.
     pub files: Vec<ProductFile>,
+}
+
+/// An ended run of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedRun {
+    /// The run.
+    pub run: RunId,
+    /// Who asked; `None` of one that ended before this was kept.
+    pub user: Option<UserId>,
 }
 
 /// Who drives a run, until when.
@@ -65,6 +76,8 @@ pub struct RunMeta {
     pub started_at_ms: i64,
     /// When it ended, Unix milliseconds.
     pub ended_at_ms: Option<i64>,
+    /// Whether a client was sent its end, as far as is known, or there is none to be sent.
+    pub end_shown: bool,
 }
 
 impl RunMeta {
@@ -129,6 +142,8 @@ pub struct RunEnd {
     pub counted: bool,
     /// What its last calls came to; one that is settled already is left out.
     pub settled: Vec<(DayKey, DayChange)>,
+    /// Whether a response is open to which the end is sent.
+    pub end_shown: bool,
 }
 
 /// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
@@ -168,13 +183,16 @@ pub trait Journals {
     ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
 
     /// Ends a run whose journal cannot be read, without a record: its status is `failed`, its lease
-    /// released, and the session free again, if this run is its active one. A run that has ended or
-    /// does not exist stays as it is.
+    /// released, and the session free again, if this run is its active one. It has no end that could be
+    /// shown. A run that has ended or does not exist stays as it is.
     fn give_up(
         &self,
         key: &RunKey,
         at_ms: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Notes that a client was sent the end of a run that has ended; nothing if that is noted.
+    fn note_end_shown(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// The records from number `from` on, in order. Strongly consistent. Records are deleted one by
     /// one, in no order, once they have expired.

@@ -42,6 +42,9 @@ pub(super) async fn follow<P: Ports>(
     };
     loop {
         if follower.client.connection().has_ended() || !follower.client.is_open() {
+            if follower.client.is_first_shown_the_end() {
+                note_end_shown(ports, &serving.key).await;
+            }
             return Followed::Ended;
         }
         let now_ms = ports.clock().now_ms();
@@ -97,9 +100,9 @@ impl<P: Ports> Follower<'_, P> {
         // before the record that begins it.
         let (pieces, entries): (Vec<Live>, Vec<Live>) =
             live.into_iter().partition(|live| matches!(live, Live::Piece(_)));
-        self.show_live(&pieces, now_ms);
+        self.client.live(&pieces, now_ms);
         let is_behind = !self.show_all(&records).await;
-        self.show_live(&entries, now_ms);
+        self.client.live(&entries, now_ms);
         if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
             self.client.heartbeat(now_ms);
         }
@@ -130,14 +133,6 @@ impl<P: Ports> Follower<'_, P> {
         }
     }
 
-    fn show_live(&mut self, live: &[Live], now_ms: i64) {
-        for live in live {
-            if self.client.has_room() {
-                self.client.live(live, now_ms);
-            }
-        }
-    }
-
     /// The run has ended, so its final entry is in the journal, unless that has expired meanwhile.
     async fn see_the_end(&mut self) -> Result<(), StoreError> {
         let wanted = self.client.connection().wants();
@@ -164,6 +159,21 @@ impl<P: Ports> Follower<'_, P> {
             show(&self.ports, &self.serving.key, &mut self.client, record).await;
         }
         true
+    }
+}
+
+/// Notes that a client was sent a run's end, unless the one before it was. What is not noted is only
+/// shown once more.
+async fn note_end_shown<P: Ports>(ports: &P, key: &RunKey) {
+    let noted = async {
+        let meta = ports.store().meta(key).await?;
+        match meta.is_some_and(|meta| !meta.end_shown) {
+            true => ports.store().note_end_shown(key).await,
+            false => Ok(()),
+        }
+    };
+    if let Err(error) = noted.await {
+        tracing::warn!(%error, run_id = %key.run, "it is not noted that the end was shown");
     }
 }
 

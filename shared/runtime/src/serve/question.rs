@@ -15,7 +15,9 @@ use super::{Driving, known, unavailable};
 use crate::port::admission::{Admission, TooMany};
 use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
-use crate::port::journal::{Created, Journals, Lease, NewRun, SessionKey, SessionView};
+use crate::port::journal::{
+    Created, EndedRun, Journals, Lease, NewRun, RunMeta, SessionKey, SessionView,
+};
 use crate::port::model::Model;
 use crate::port::{Ports, RunKey};
 use crate::settings::{UserLimits, journal_expiry_s, milliseconds};
@@ -52,7 +54,8 @@ pub enum Opened {
         /// What the client is sent first.
         first: Record,
     },
-    /// A run that exists: the same request came before, or the question was `continue`.
+    /// A run that exists: the same request came before, or the question was `continue` and goes on with
+    /// what is at work, or with an end that no client was sent.
     Existing {
         /// The run.
         key: RunKey,
@@ -61,7 +64,7 @@ pub enum Opened {
     },
 }
 
-/// The words that follow the active run instead of asking something.
+/// The words that go on with a run instead of asking something. They never begin one.
 const CONTINUE: [&str; 2] = ["continue", "继续"];
 
 /// Opens a question: creates its run, or finds the run it belongs to.
@@ -69,8 +72,8 @@ const CONTINUE: [&str; 2] = ["continue", "继续"];
 /// `holder` names the driver; see [`super::Serving`].
 ///
 /// # Errors
-/// `request_id_reused`, `session_busy` with the run that is active, `rate_limited`, `too_many_runs`,
-/// `store_unavailable`, or what [`crate::content::Content::pass`] says.
+/// `request_id_reused`, `session_busy` with the run that is active, `nothing_to_continue`,
+/// `rate_limited`, `too_many_runs`, `store_unavailable`, or what [`crate::content::Content::pass`] says.
 pub async fn open<P: Ports>(
     ports: &P,
     question: Question,
@@ -79,12 +82,12 @@ pub async fn open<P: Ports>(
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    if let Some(active) = in_chat(ports, &question, &view).await? {
-        return Ok(Opened::Existing { key: active, continued: true });
+    if let Some(key) = in_chat(ports, &question, &view).await? {
+        return Ok(Opened::Existing { key, continued: true });
     }
     let replaced = let_in(ports, &question, &key).await?;
     match create(ports, question, replaced, &key, view, Some(holder)).await? {
-        Made::Existing { key, continued } => Ok(Opened::Existing { key, continued }),
+        Made::Existing => Ok(Opened::Existing { key, continued: false }),
         Made::New(made) => Ok(match *made {
             (journal, first, Some(lease)) => {
                 let driving = Box::new(Driving { lease, lapsed: false, fresh: true, journal });
@@ -95,26 +98,72 @@ pub async fn open<P: Ports>(
     }
 }
 
-/// The session's run, if what is said is no question of its own: it answers what that run asks, and the
-/// run has been told so; or it follows the run. A repeat of a request belongs to the run it began.
+/// A run of the session, if what is said is no question of its own: it answers what the active run asks,
+/// and that has been told so; or it follows that, or one that has ended. A repeat of a request belongs to
+/// the run it began.
 async fn in_chat<P: Ports>(
     ports: &P,
     question: &Question,
     view: &SessionView,
 ) -> Result<Option<RunKey>, Failure> {
     let own = question.run_key();
-    let Some(active) = view.active.as_ref().filter(|active| **active != own.run) else {
-        return Ok(None);
-    };
-    let active = RunKey::new(own.tenant.clone(), active.clone());
-    let began = ports.store().meta(&own).await.map_err(|error| unavailable(&error))?;
-    if began.is_some() || known(ports, &active).await?.user != question.user {
+    let active = view.active.as_ref().filter(|active| **active != own.run);
+    if active.is_none() && !question.is_continue() {
         return Ok(None);
     }
-    let (by, id) = (&question.user, question.request.as_str());
-    let words = Words { by, id, text: &question.text };
-    let answers = answer_in_chat(ports, &active, words).await?;
-    Ok((answers || question.is_continue()).then_some(active))
+    let began = ports.store().meta(&own).await.map_err(|error| unavailable(&error))?;
+    if began.is_some() {
+        return Ok(None);
+    }
+    let Some(active) = active else { return unseen(ports, question, view).await.map(Some) };
+    let active = RunKey::new(own.tenant.clone(), active.clone());
+    let RunMeta { user, status, .. } = known(ports, &active).await?;
+    if user == question.user {
+        let (by, id) = (&question.user, question.request.as_str());
+        let words = Words { by, id, text: &question.text };
+        let answers = answer_in_chat(ports, &active, words).await?;
+        return Ok((answers || question.is_continue()).then_some(active));
+    }
+    match question.is_continue() {
+        true if status.has_ended() => unseen(ports, question, view).await.map(Some),
+        true => Err(Failure::new(ErrorCode::SessionBusy, active.run.to_string())),
+        false => Ok(None),
+    }
+}
+
+/// What a `continue` goes on with where no run is at work: the newest of the user's ended runs in the
+/// session whose end no client was sent, and that can still be shown.
+async fn unseen<P: Ports>(
+    ports: &P,
+    question: &Question,
+    view: &SessionView,
+) -> Result<RunKey, Failure> {
+    if let Some(key) = newest_unseen(ports, question, &view.ended).await? {
+        return Ok(key);
+    }
+    // One that ended while the session was read may be neither at work there nor among the ended.
+    let session = question.session_key();
+    let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
+    let unseen = newest_unseen(ports, question, &view.ended).await?;
+    unseen.ok_or_else(|| ErrorCode::NothingToContinue.into())
+}
+
+async fn newest_unseen<P: Ports>(
+    ports: &P,
+    question: &Question,
+    ended: &[EndedRun],
+) -> Result<Option<RunKey>, Failure> {
+    let kept_since_ms =
+        ports.clock().now_ms().saturating_sub(milliseconds(ports.settings().retention));
+    for ended in ended.iter().filter(|ended| ended.user.as_ref() == Some(&question.user)) {
+        let key = RunKey::new(question.tenant.clone(), ended.run.clone());
+        let meta = ports.store().meta(&key).await.map_err(|error| unavailable(&error))?;
+        let is_kept = |at_ms| at_ms > kept_since_ms;
+        if meta.is_some_and(|meta| !meta.end_shown && meta.ended_at_ms.is_some_and(is_kept)) {
+            return Ok(Some(key));
+        }
+    }
+    Ok(None)
 }
 
 /// Accepts a question for whoever drives runs without a client: creates its run undriven, or finds
@@ -126,13 +175,12 @@ pub async fn accept<P: Ports>(ports: &P, question: Question) -> Result<RunKey, F
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    if let Some(active) = in_chat(ports, &question, &view).await? {
-        return Ok(active);
+    if let Some(key) = in_chat(ports, &question, &view).await? {
+        return Ok(key);
     }
     let replaced = let_in(ports, &question, &key).await?;
     match create(ports, question, replaced, &key, view, None).await? {
-        Made::New(..) => Ok(key),
-        Made::Existing { key, .. } => Ok(key),
+        Made::New(..) | Made::Existing => Ok(key),
     }
 }
 
@@ -159,7 +207,7 @@ async fn let_in<P: Ports>(
 /// What came of creating a run.
 enum Made {
     New(Box<(Journal, Record, Option<Lease>)>),
-    Existing { key: RunKey, continued: bool },
+    Existing,
 }
 
 async fn create<P: Ports>(
@@ -172,7 +220,7 @@ async fn create<P: Ports>(
 ) -> Result<Made, Failure> {
     let now_ms = ports.clock().now_ms();
     let body_hash = question.body_hash();
-    let (is_continue, user) = (question.is_continue(), question.user.clone());
+    let user = question.user.clone();
     question.text = replaced.unwrap_or(question.text);
     let asked = question.into_asked(ports, view, body_hash.clone());
     let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
@@ -183,22 +231,12 @@ async fn create<P: Ports>(
     let UserLimits { runs_per_minute, runs_at_once, .. } = ports.settings().user;
     let admission = Admission { runs_per_minute, runs_at_once };
     let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s, admission };
-    let existing = |run, continued| {
-        Ok(Made::Existing { key: RunKey::new(key.tenant.clone(), run), continued })
-    };
     match ports.store().create(key, &run).await.map_err(|error| unavailable(&error))? {
         Created::New => Ok(Made::New(Box::new((journal, first, lease)))),
         Created::Exists(meta) if meta.body_hash == body_hash && meta.user == user => {
-            existing(key.run.clone(), false)
+            Ok(Made::Existing)
         }
         Created::Exists(_) => Err(ErrorCode::RequestIdReused.into()),
-        Created::SessionBusy(active)
-            if is_continue
-                && known(ports, &RunKey::new(key.tenant.clone(), active.clone())).await?.user
-                    == user =>
-        {
-            existing(active, true)
-        }
         Created::SessionBusy(active) => {
             Err(Failure::new(ErrorCode::SessionBusy, active.to_string()))
         }
@@ -241,7 +279,7 @@ impl Question {
         SessionKey { tenant: self.tenant.clone(), session: self.session.clone() }
     }
 
-    /// Whether it follows the session's active run instead of asking something, if there is one.
+    /// Whether it goes on with a run of the session instead of asking something.
     #[must_use]
     pub fn is_continue(&self) -> bool {
         is_continue(&self.text)

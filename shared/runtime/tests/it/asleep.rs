@@ -10,7 +10,7 @@ use djinn_core::id::FileName;
 use djinn_core::journal::Journal;
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::tool::EffectClass;
-use djinn_runtime::port::clock::Clock as _;
+use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::tool::Toolbox;
@@ -19,7 +19,7 @@ use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
 use djinn_testkit::point::{Fate, Points};
-use djinn_testkit::sim::Sim;
+use djinn_testkit::sim::{Sim, joyagent_ui, native};
 use djinn_testkit::story::{Line, StoryModel};
 use serde_json::json;
 
@@ -64,8 +64,11 @@ async fn a_run_that_is_woken_creates_none_of_its_tasks_again() {
     assert!(created.len() >= 3 && created.values().all(|times| *times == 1), "{created:?}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_response_that_only_waits_for_tasks_ends_after_two_minutes() {
+/// What every function on AWS has.
+const INVOCATION: Duration = Duration::from_secs(900);
+
+/// Two tasks at once. The first looks something up for 400 s, the second has ended after 50 s.
+fn two_at_once() -> Sim {
     let (points, ledger) = (Points::new(), Ledger::default());
     let plan = json!({"command": "create", "steps": ["gold", "silver"], "depends_on": [[], []]});
     let lines = [
@@ -84,26 +87,117 @@ async fn a_response_that_only_waits_for_tasks_ends_after_two_minutes() {
         ..LedgerTool::new("look", EffectClass::Read, &ledger, &points)
     };
     let mut sim = Sim::new(model, Toolbox::default().with(look), points);
+    sim.invocation = Some(INVOCATION);
+    sim
+}
+
+/// Asks for a plan, and says which run is to answer.
+fn ask_deep(sim: &mut Sim) -> RunKey {
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
     let question = sim.question(settings);
     let key = question.run_key();
-    let asked_ms = sim.ports.clock.now_ms();
     sim.ask(question);
-    // Looked after every 30 s, and the other one's end heard meanwhile: that is no work.
-    sim.pass_time(Duration::from_secs(119)).await;
+    key
+}
+
+/// What the first client was sent last, and how long after it had asked.
+fn last_frame(sim: &Sim) -> (i64, String) {
+    let frames = sim.clients[0].lock().unwrap();
+    let ((first_ms, _), (last_ms, last)) = (frames.first().unwrap(), frames.last().unwrap());
+    (last_ms - first_ms, last.clone())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_that_only_waits_for_tasks_ends_two_minutes_after_what_it_showed_last() {
+    let mut sim = two_at_once();
+    let key = ask_deep(&mut sim);
+    // Looked after every 30 s: that is no work. The other one's end is shown after 50 s.
+    sim.pass_time(Duration::from_secs(168)).await;
     assert_eq!(sim.alive(), 2, "the driver, and one executor");
-    sim.pass_time(Duration::from_secs(3)).await;
+    sim.pass_time(Duration::from_secs(5)).await;
     assert_eq!(sim.alive(), 1, "the executor");
     assert_eq!(sim.ports.store.meta(&key).await.unwrap().unwrap().lease, None);
-    let (at_ms, last) = sim.clients[0].lock().unwrap().last().unwrap().clone();
+    let (after_ms, last) = last_frame(&sim);
     assert!(last.contains("event: run.handed_over"), "{last}");
-    assert!((120_000..122_000).contains(&(at_ms - asked_ms)), "{}", at_ms - asked_ms);
+    assert!((170_000..173_000).contains(&after_ms), "{after_ms}");
 
     sim.pass_time(Duration::from_secs(300)).await;
     let entries = sim.history(&key).await.unwrap();
     assert!(entries.iter().all(|entry| !entry.id.contains("resumed")), "{entries:#?}");
     assert!(visible(&entries).last().unwrap().contains("Gold is the dearer one."));
     assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_long_a_silent_response_goes_on_is_a_setting_for_clients_that_can_come_back() {
+    let mut sim = two_at_once();
+    let idle_stream = Duration::from_secs(30);
+    sim.ports.settings = Settings { idle_stream, ..Settings::default() }.into();
+    ask_deep(&mut sim);
+    sim.pass_time(Duration::from_secs(60)).await;
+    let (after_ms, last) = last_frame(&sim);
+    assert!(last.contains("event: run.handed_over"), "{last}");
+    assert!((30_000..32_000).contains(&after_ms), "{after_ms}");
+
+    // The others wait for longer, and are told in their own words when it ends.
+    for (unresumable_s, told) in [(840, "Gold is the dearer one."), (90, "Still working")] {
+        let mut sim = two_at_once();
+        sim.speaks = joyagent_ui;
+        let idle_stream_unresumable = Duration::from_secs(unresumable_s);
+        let settings = Settings { idle_stream, idle_stream_unresumable, ..Settings::default() };
+        sim.ports.settings = settings.into();
+        ask_deep(&mut sim);
+        sim.pass_time(Duration::from_secs(480)).await;
+        let (after_ms, last) = last_frame(&sim);
+        assert!(last.contains("\"finished\":true") && last.contains(told), "{last}");
+        let silent_until_ms = if unresumable_s == 90 { 140_000 } else { 400_000 };
+        assert!((silent_until_ms..silent_until_ms + 3_000).contains(&after_ms), "{after_ms}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nothing_ends_an_invocation_no_response_ends_for_being_silent() {
+    let mut sim = two_at_once();
+    sim.invocation = None;
+    ask_deep(&mut sim);
+    sim.pass_time(Duration::from_secs(410)).await;
+    let (_, last) = last_frame(&sim);
+    assert!(last.contains("event: run.ended"), "{last}");
+    assert_eq!(sim.clients.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_goes_on_as_long_as_its_tasks_stream() {
+    for speaks in [native, joyagent_ui] {
+        let points = Points::new();
+        let plan =
+            json!({"command": "create", "steps": ["gold", "silver"], "depends_on": [[], []]});
+        // 60 pieces, one every four seconds, twice: eight minutes in which no task has an end.
+        let says = |what: &str| Line::say(&what.repeat(60)).paced(Duration::from_secs(4));
+        let lines = [
+            ("t1", Line::say("I plan.").call("planning", plan)),
+            ("s1.1.t1", says("gold").call("look", json!({"for": "gold"}))),
+            ("s1.1.t2", says("gold")),
+            ("s2.1.t1", says("tin ").call("look", json!({"for": "tin"}))),
+            ("s2.1.t2", says("tin ")),
+            ("t2", Line::say("I am done.").call("planning", json!({"command": "finish"}))),
+            ("summary", Line::say("Gold is the dearer one.")),
+        ];
+        let model = StoryModel::new(lines, points.clone());
+        let look = LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points);
+        let mut sim = Sim::new(model, Toolbox::default().with(look), points);
+        sim.invocation = Some(INVOCATION);
+        sim.speaks = speaks;
+        let silence = Duration::from_secs(20);
+        let (idle_stream, idle_stream_unresumable) = (silence, silence);
+        let settings = Settings { idle_stream, idle_stream_unresumable, ..Settings::default() };
+        sim.ports.settings = settings.into();
+        ask_deep(&mut sim);
+        sim.pass_time(Duration::from_secs(500)).await;
+        let (after_ms, last) = last_frame(&sim);
+        assert!(last.contains("Gold is the dearer one."), "{last}");
+        assert!(after_ms >= 480_000, "{after_ms}");
+    }
 }
 
 /// How often somebody took the lease of the run itself.

@@ -2,6 +2,7 @@
 //! driver died.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::RequestId;
@@ -13,10 +14,11 @@ use djinn_runtime::client::ClientStream;
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::serve::{Opened, Question, Serving, accept, open, serve};
 use djinn_testkit::ledger::Ledger;
-use djinn_testkit::memory::Fault;
+use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{Line, StoryModel};
@@ -86,6 +88,35 @@ async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_
     let turns = sim.ports.store.list_turns(&session, None, 2_000).await.unwrap();
     assert_eq!(turns.items.len(), 1_000);
     assert!(turns.items.iter().all(|turn| turn.exchange.as_ref().unwrap().answer == "Done."));
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_a_client_was_sent_the_end_costs_a_write_only_if_it_was_not_there_at_the_end() {
+    let notes = |sim: &Sim| {
+        let log = MemoryStore::clone(&sim.ports.store).log();
+        log.iter().filter(|op| op.kind == OpKind::NoteEndShown).count()
+    };
+    let mut sim = sim(Points::new(), &Ledger::default());
+    told(&mut sim).await;
+    let question = sim.question(RunSettings::default());
+    let shown = async |sim: &Sim| {
+        let meta = sim.ports.store.meta(&question.run_key()).await.unwrap();
+        meta.unwrap().end_shown
+    };
+    assert_eq!((shown(&sim).await, notes(&sim)), (true, 0));
+    // It is told again.
+    sim.ask(question.clone());
+    sim.pass_time(Duration::from_secs(1)).await;
+    assert_eq!(notes(&sim), 0);
+
+    let mut sim = crate::story::sim(Points::new(), &Ledger::default());
+    sim.left_alone(&question, Duration::from_secs(60)).await.unwrap();
+    assert_eq!((shown(&sim).await, notes(&sim)), (false, 0));
+    for _ in 0..2 {
+        sim.ask(question.clone());
+        sim.pass_time(Duration::from_secs(1)).await;
+        assert_eq!((shown(&sim).await, notes(&sim)), (true, 1));
+    }
 }
 
 #[tokio::test(start_paused = true)]

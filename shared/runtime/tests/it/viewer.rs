@@ -16,7 +16,7 @@ use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
 use djinn_testkit::point::Points;
-use djinn_testkit::sim::{Frames, Sim};
+use djinn_testkit::sim::{Frames, Sim, joyagent_ui};
 use djinn_testkit::story::{Line, StoryModel};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -53,6 +53,41 @@ async fn a_viewer_sees_the_same_entries_and_text_as_it_is_written() {
     assert!(previews.len() > 10, "{} previews", previews.len());
     // Who comes late is told all of the text first.
     assert!(previews[0].contains("\"offset\":0,"), "{}", previews[0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_written_fast_is_sent_together_where_a_frame_is_large() {
+    let text = "word ".repeat(80);
+    let paced = Duration::from_millis(10);
+    let sim = |speaks| {
+        let points = Points::new();
+        let model = StoryModel::new([("t1", Line::say(&text).paced(paced))], points.clone());
+        let mut sim = Sim::new(model, Toolbox::default(), points);
+        sim.speaks = speaks;
+        sim
+    };
+    // A hundred pieces of four characters, one every 10 ms.
+    let mut native = sim(djinn_testkit::sim::native);
+    native.run_to_end(&native.question(RunSettings::default())).await.unwrap();
+    assert_eq!(events(&sent(&native.clients[0]), "preview").len(), 100);
+
+    let mut ui = sim(joyagent_ui);
+    ui.run_to_end(&ui.question(RunSettings::default())).await.unwrap();
+    let frames = sent(&ui.clients[0]);
+    let thoughts = frames.iter().filter(|(_, frame)| frame.contains("\"isFinal\":false"));
+    let thoughts: Vec<(i64, String)> = thoughts
+        .map(|(at_ms, frame)| {
+            let frame: serde_json::Value =
+                serde_json::from_str(frame.split_once("data:").unwrap().1).unwrap();
+            let event = &frame["resultMap"]["eventData"]["resultMap"];
+            (*at_ms, event["toolThought"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    assert_eq!(thoughts[0].1, "word");
+    assert!(thoughts.windows(2).all(|pair| pair[1].0 - pair[0].0 >= 50), "{thoughts:?}");
+    assert!((15..=21).contains(&thoughts.len()), "{thoughts:?}");
+    let shown: String = thoughts.into_iter().map(|(_, text)| text).collect();
+    assert!(text.starts_with(&shown) && shown.len() > 370, "{shown}");
 }
 
 /// A plan of two steps at once. The first calls a tool soon and then thinks for 40 s.

@@ -134,6 +134,7 @@ impl Run {
             },
             counted: false,
             settled: Vec::new(),
+            end_shown: false,
         }
     }
 }

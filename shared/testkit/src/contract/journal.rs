@@ -3,7 +3,7 @@
 use djinn_core::id::TaskId;
 use djinn_core::journal::FORMAT;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::journal::{Appended, Created};
+use djinn_runtime::port::journal::{Appended, Created, RunEnd};
 use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{Store, StoreError};
@@ -101,6 +101,32 @@ pub async fn the_last_record_ends_the_run_and_is_written_once(store: &impl Store
     // The run is over, and found by its request for as long as it is kept.
     let created = store.create(&run.key, &run.created_by("w9", None)?).await?;
     assert!(matches!(created, Created::Exists(meta) if meta.status == RunStatus::Finished));
+    Ok(())
+}
+
+/// The ending notes whether a client is sent it, and whoever shows it later notes that.
+pub async fn whether_its_end_was_shown_is_known_of_a_run(store: &impl Store) -> Checked {
+    for shown in [true, false] {
+        let run = Run::of(&format!("s-{shown}"), "r")?;
+        store.note_end_shown(&run.key).await?;
+        assert_eq!(store.meta(&run.key).await?, None);
+        store.create(&run.key, &run.created_by("w0", None)?).await?;
+        // It has no end yet.
+        store.note_end_shown(&run.key).await?;
+        assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(false));
+        let end = RunEnd { end_shown: shown, ..run.end() };
+        store.end(&run.key, &record(1, "w1", "answer")?, &end, EXPIRY).await?;
+        assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(shown));
+        for _ in 0..2 {
+            store.note_end_shown(&run.key).await?;
+            assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
+        }
+    }
+    // One that was given up has none that could be shown.
+    let run = Run::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", None)?).await?;
+    store.give_up(&run.key, run.at_ms + 1).await?;
+    assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
     Ok(())
 }
 

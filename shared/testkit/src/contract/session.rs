@@ -4,7 +4,7 @@ use djinn_core::conversation::Exchange;
 use djinn_core::id::SessionId;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
-use djinn_runtime::port::journal::Created;
+use djinn_runtime::port::journal::{Created, EndedRun};
 use djinn_runtime::port::lease::Taken;
 use futures::future::try_join_all;
 
@@ -125,6 +125,12 @@ pub async fn history_is_the_newest_ten_exchanges_oldest_first(store: &impl Store
         exchanges.push(end.exchange);
     }
     let view = store.session(&Run::of("s", "r0")?.session()).await?;
+    let mut ended = Vec::new();
+    for n in (3..13).rev() {
+        let run = Run::of("s", &format!("r{n}"))?;
+        ended.push(EndedRun { run: run.key.run, user: Some(run.asked.user) });
+    }
+    assert_eq!(view.ended, ended);
     let newest = exchanges.get(3..).ok_or("too few")?;
     let questions = |all: &[Exchange]| all.iter().map(|e| e.question.clone()).collect::<Vec<_>>();
     assert_eq!(questions(&view.history), questions(newest));

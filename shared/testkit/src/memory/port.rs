@@ -51,6 +51,14 @@ impl Journals for MemoryStore {
         .await
     }
 
+    async fn note_end_shown(&self, key: &RunKey) -> Result<(), StoreError> {
+        self.perform(OpKind::NoteEndShown, Some(key), None, |state| {
+            state.note_end_shown(key);
+            Ok(())
+        })
+        .await
+    }
+
     async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         self.perform(OpKind::Read, Some(key), Some(from), |state| state.read(key, from)).await
     }

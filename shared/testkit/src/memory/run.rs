@@ -141,6 +141,7 @@ impl State {
             if let Some(stored) = self.meta_mut(key) {
                 stored.meta.status = end.status;
                 stored.meta.ended_at_ms = Some(record.at_ms);
+                stored.meta.end_shown = end.end_shown;
                 stored.meta.lease = None;
             }
             if key.task.is_some() {
@@ -169,12 +170,19 @@ impl State {
         };
         stored.meta.status = RunStatus::Failed;
         stored.meta.ended_at_ms = Some(at_ms);
+        stored.meta.end_shown = true;
         stored.meta.lease = None;
         let RunMeta { session, started_at_ms, request, user, .. } = stored.meta.clone();
         let session = SessionKey { tenant: key.tenant.clone(), session };
         let place = RunPlace { started_at_ms, run: key.run.clone() };
         let turn = StoredTurn { status: RunStatus::Failed, request, user, exchange: None };
         self.session_mut(&session).end(place, turn);
+    }
+
+    pub(super) fn note_end_shown(&mut self, key: &RunKey) {
+        if let Some(stored) = self.meta_mut(key).filter(|stored| stored.meta.status.has_ended()) {
+            stored.meta.end_shown = true;
+        }
     }
 
     pub(super) fn lose(&mut self, key: &RunKey, n: u64) {
@@ -330,6 +338,7 @@ fn meta_of(asked: &Asked, new: &NewRun) -> RunMeta {
         mode: asked.settings.mode,
         started_at_ms: new.record.at_ms,
         ended_at_ms: None,
+        end_shown: false,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
         session: asked.session.clone(),
         user: asked.user.clone(),

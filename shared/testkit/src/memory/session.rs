@@ -8,7 +8,7 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::RunPlace;
 use djinn_runtime::port::file::NewFile;
-use djinn_runtime::port::journal::{SessionKey, SessionView};
+use djinn_runtime::port::journal::{EndedRun, SessionKey, SessionView};
 
 use super::{State, parsed};
 
@@ -64,13 +64,19 @@ impl State {
             return Ok(SessionView::default());
         };
         let skipped = session.turns.len().saturating_sub(EXCHANGES);
-        let turns = session.turns.values().skip(skipped);
-        let history = turns.filter_map(|turn| turn.exchange.as_deref()).map(parsed);
+        let turns = session.turns.iter().skip(skipped);
+        let ended = turns.clone().rev().map(|(place, turn)| EndedRun {
+            run: place.run.clone(),
+            user: Some(turn.user.clone()),
+        });
+        let ended = ended.collect();
+        let history = turns.filter_map(|(_, turn)| turn.exchange.as_deref()).map(parsed);
         let files = self.list_files(key);
         let skipped = files.len().saturating_sub(FILES);
         Ok(SessionView {
             active: session.active.clone(),
             history: history.collect::<Result<_, _>>()?,
+            ended,
             files: files.into_iter().skip(skipped).collect(),
         })
     }

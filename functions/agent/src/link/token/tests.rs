@@ -1,4 +1,7 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -15,37 +18,138 @@ fn key(letter: &str) -> String {
 fn grant() -> Grant {
     Grant {
         tenant: TenantId::new("acme").unwrap(),
-        user: UserId::new("arn:aws:sts::123456789012:assumed-role/Analyst").unwrap(),
+        user: UserId::new("arn:aws:sts::123456789012:assumed-role/Analyst/anna").unwrap(),
         run: RunId::new("run_0123456789abcdef0123456789abcdef").unwrap(),
         feedback: FeedbackId::new("s2.1.t3.c1").unwrap(),
-        digest: "5e".repeat(DIGEST),
-        expires_at_ms: NOW + 1,
+        digest: "5e".repeat(32),
+        expires_at_ms: NOW + 1_000,
     }
 }
 
-fn of_length(text: &str, length: usize) -> String {
-    text.repeat(length)
+fn file() -> FileGrant {
+    FileGrant {
+        tenant: TenantId::new("acme").unwrap(),
+        owner: UserId::new("arn:aws:sts::123456789012:assumed-role/Analyst/anna").unwrap(),
+        session: SessionId::new("session-1763600000000-12").unwrap(),
+        name: FileName::new("金价 报告.html").unwrap(),
+        object: format!("files/{}", "5e".repeat(32)),
+        expires_at_ms: NOW + 1_000,
+    }
+}
+
+/// What is wrong with a token of an answer's link.
+fn problem(keys: &LinkKeys, token: &str) -> Option<BadLink> {
+    keys.verify::<Grant>(token, NOW).err()
+}
+
+fn encoded(json: &Value) -> String {
+    URL_SAFE_NO_PAD.encode(json.to_string())
+}
+
+fn claims_of(token: &str) -> Value {
+    let claims = token.split('.').nth(1).unwrap();
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap()
+}
+
+/// These claims under this algorithm, by somebody who knows the key.
+fn signed(algorithm: Algorithm, claims: &Value, key: &str) -> String {
+    let key = EncodingKey::from_secret(key.as_bytes());
+    jsonwebtoken::encode(&Header::new(algorithm), claims, &key).unwrap()
 }
 
 #[test]
-fn a_token_is_one_short_path_segment_and_counts_until_its_moment() {
+fn a_token_is_one_path_segment_and_counts_until_its_moment() {
     let keys = keys(&key("k"));
     let token = keys.sign(&grant()).unwrap();
-    assert!(token.len() < 250, "{}", token.len());
-    assert!(token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)), "{token}");
-    assert_eq!(keys.verify(&token, NOW), Ok(grant()));
-    assert_eq!(keys.verify(&token, NOW + 1), Err(BadLink::Expired));
-    let longest = Grant {
-        tenant: TenantId::new(of_length("t", 128)).unwrap(),
-        user: UserId::new(of_length("u", 256)).unwrap(),
-        feedback: FeedbackId::new(of_length("f", 128)).unwrap(),
-        ..grant()
+    assert!(token.len() < 450, "{}", token.len());
+    assert!(token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)), "{token}");
+    assert_eq!(keys.sign(&grant()), Some(token.clone()), "the same grant has the same token");
+    assert_eq!(keys.verify(&token, NOW + 999), Ok(grant()));
+    assert_eq!(keys.verify::<Grant>(&token, NOW + 1_000), Err(BadLink::Expired));
+    let precise = Grant { expires_at_ms: NOW + 1_999, ..grant() };
+    assert_eq!(keys.sign(&precise), Some(token), "a link lasts no longer than was said");
+    let file = file();
+    let token = keys.sign(&file).unwrap();
+    assert_eq!(keys.verify(&token, NOW), Ok(file));
+    assert_eq!(keys.verify::<FileGrant>(&token, NOW + 1_000), Err(BadLink::Expired));
+}
+
+#[test]
+fn the_longest_names_there_are_fit_into_a_token() {
+    let keys = keys(&key("k"));
+    let longest = FileGrant {
+        tenant: TenantId::new("t".repeat(128)).unwrap(),
+        owner: UserId::new("\"".repeat(256)).unwrap(),
+        session: SessionId::new("s".repeat(128)).unwrap(),
+        name: FileName::new("\"".repeat(255)).unwrap(),
+        object: format!("uploads/{}", "5e".repeat(32)),
+        expires_at_ms: NOW + 1_000,
     };
     let token = keys.sign(&longest).unwrap();
-    assert_eq!(keys.verify(&token, NOW), Ok(longest));
-    for digest in ["", "5e", &"5E".repeat(DIGEST), &"g".repeat(64), &"0".repeat(66)] {
-        let grant = Grant { digest: digest.to_owned(), ..grant() };
-        assert_eq!(keys.sign(&grant), None, "{digest}");
+    assert_eq!(keys.verify(&token, NOW), Ok(longest), "{} letters", token.len());
+}
+
+#[test]
+fn a_link_is_good_for_nothing_that_it_was_not_made_for() {
+    let keys = keys(&key("k"));
+    let (answer, file) = (keys.sign(&grant()).unwrap(), keys.sign(&file()).unwrap());
+    assert_eq!(keys.verify::<FileGrant>(&answer, NOW), Err(BadLink::NotOurs));
+    assert_eq!(keys.verify::<Grant>(&file, NOW), Err(BadLink::NotOurs));
+    // Not with all that the other needs either.
+    let mut claims = claims_of(&file);
+    for (name, value) in claims_of(&answer).as_object().unwrap() {
+        claims[name] = value.clone();
+    }
+    for audience in
+        [json!("file"), json!(["answer", "file"]), json!("Answer"), json!(""), json!(null)]
+    {
+        claims["aud"] = audience.clone();
+        let token = signed(Algorithm::HS256, &claims, &key("k"));
+        assert_eq!(problem(&keys, &token), Some(BadLink::NotOurs), "{audience}");
+    }
+    claims["aud"] = json!("answer");
+    assert_eq!(problem(&keys, &signed(Algorithm::HS256, &claims, &key("k"))), None);
+    for needed in ["exp", "aud", "sub", "tenant", "run", "feedback", "digest"] {
+        let mut claims = claims.clone();
+        claims.as_object_mut().unwrap().shift_remove(needed);
+        let token = signed(Algorithm::HS256, &claims, &key("k"));
+        assert_eq!(problem(&keys, &token), Some(BadLink::NotOurs), "without {needed}");
+    }
+    for (name, wrong) in
+        [("exp", json!("9999999999")), ("tenant", json!("a/b")), ("run", json!("r"))]
+    {
+        let mut claims = claims.clone();
+        claims[name] = wrong;
+        let token = signed(Algorithm::HS256, &claims, &key("k"));
+        assert_eq!(problem(&keys, &token), Some(BadLink::NotOurs), "{name}");
+    }
+}
+
+#[test]
+fn no_other_algorithm_counts_and_least_of_all_none() {
+    let keys = keys(&key("k"));
+    let token = keys.sign(&grant()).unwrap();
+    let (_, rest) = token.split_once('.').unwrap();
+    let (claims, signature) = rest.split_once('.').unwrap();
+    for header in [
+        json!({"alg": "none"}),
+        json!({"typ": "JWT", "alg": "none"}),
+        json!({"alg": "None"}),
+        json!({"alg": "HS384"}),
+        json!({"alg": "RS256"}),
+        json!({"alg": "ES256"}),
+        json!({"typ": "JWT"}),
+        json!({}),
+        json!(null),
+    ] {
+        for signature in [signature, ""] {
+            let token = format!("{}.{claims}.{signature}", encoded(&header));
+            assert_eq!(problem(&keys, &token), Some(BadLink::NotOurs), "{header}");
+        }
+    }
+    for algorithm in [Algorithm::HS384, Algorithm::HS512] {
+        let token = signed(algorithm, &claims_of(&token), &key("k"));
+        assert_eq!(problem(&keys, &token), Some(BadLink::NotOurs), "{algorithm:?}");
     }
 }
 
@@ -57,9 +161,9 @@ fn the_first_key_signs_all_verify_and_none_but_those() {
     assert_eq!(both.verify(&of_old, NOW), Ok(grant()));
     assert_eq!(new.verify(&of_both, NOW), Ok(grant()));
     for (keys, token) in [(&old, &of_both), (&new, &of_old)] {
-        assert_eq!(keys.verify(token, NOW), Err(BadLink::NotOurs));
-        let late = grant().expires_at_ms;
-        assert_eq!(keys.verify(token, late), Err(BadLink::NotOurs), "nor is it called expired");
+        assert_eq!(problem(keys, token), Some(BadLink::NotOurs));
+        let late = keys.verify::<Grant>(token, grant().expires_at_ms);
+        assert_eq!(late, Err(BadLink::NotOurs), "nor is it called expired");
     }
 }
 
@@ -79,19 +183,25 @@ fn keys_that_are_short_or_many_are_refused_without_being_repeated() {
 fn no_bit_of_a_token_may_be_another() {
     let keys = keys(&key("k"));
     let token = keys.sign(&grant()).unwrap();
-    let bytes = URL_SAFE_NO_PAD.decode(&token).unwrap();
-    for bit in 0..bytes.len() * 8 {
-        let mut bytes = bytes.clone();
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        let flipped = URL_SAFE_NO_PAD.encode(&bytes);
-        assert_eq!(keys.verify(&flipped, NOW), Err(BadLink::NotOurs), "bit {bit}");
+    let parts: Vec<&str> = token.split('.').collect();
+    for nth in 0..parts.len() {
+        let bytes = URL_SAFE_NO_PAD.decode(parts[nth]).unwrap();
+        for bit in 0..bytes.len() * 8 {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let mut parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+            parts[nth] = URL_SAFE_NO_PAD.encode(&bytes);
+            let flipped = parts.join(".");
+            assert_eq!(problem(&keys, &flipped), Some(BadLink::NotOurs), "part {nth} bit {bit}");
+        }
     }
     for end in 0..token.len() {
-        assert_eq!(keys.verify(&token[..end], NOW), Err(BadLink::NotOurs), "{end} letters");
+        assert_eq!(problem(&keys, &token[..end]), Some(BadLink::NotOurs), "{end} letters");
     }
-    for more in ["A", "AA", "AAAA", "=", "==", " ", "\n", "%00", "é"] {
-        let longer = format!("{token}{more}");
-        assert_eq!(keys.verify(&longer, NOW), Err(BadLink::NotOurs), "{more:?} behind it");
+    for more in ["A", "AA", "AAAA", "=", "==", " ", "\n", "%00", "é", ".", ".A"] {
+        for longer in [format!("{token}{more}"), format!("{more}{token}")] {
+            assert_eq!(problem(&keys, &longer), Some(BadLink::NotOurs), "{more:?} around it");
+        }
     }
 }
 
@@ -102,29 +212,29 @@ proptest! {
     fn whatever_is_granted_is_read_back(
         tenant in "[A-Za-z0-9_:.-]{1,128}",
         user in "[!-\"$-~]{1,256}",
-        feedback in "[A-Za-z0-9_:.-]{1,128}",
-        run in "run_[0-9a-f]{32}",
+        session in "[A-Za-z0-9_:.-]{1,128}",
+        name in "[a-z\"界.]{3,60}",
         digest in "[0-9a-f]{64}",
-        left_ms in 1..i64::from(u32::MAX),
+        left_s in 1..i64::from(u32::MAX),
     ) {
-        let grant = Grant {
+        let grant = FileGrant {
             tenant: TenantId::new(tenant).unwrap(),
-            user: UserId::new(user).unwrap(),
-            run: RunId::new(run).unwrap(),
-            feedback: FeedbackId::new(feedback).unwrap(),
-            digest,
-            expires_at_ms: NOW + left_ms,
+            owner: UserId::new(user).unwrap(),
+            session: SessionId::new(session).unwrap(),
+            name: FileName::new(name).unwrap(),
+            object: format!("files/{digest}"),
+            expires_at_ms: NOW + left_s * 1_000,
         };
         let keys = keys(&key("k"));
         let token = keys.sign(&grant).unwrap();
-        prop_assert!(has_form(&token));
+        prop_assert!(has_form(&token) && token.len() > 128, "no label is as long");
         prop_assert_eq!(keys.verify(&token, NOW), Ok(grant));
     }
 
     #[test]
     fn a_token_of_anybody_elses_making_is_none(
         places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
-        text in "[A-Za-z0-9_-]{0,300}",
+        text in "[A-Za-z0-9_.-]{0,300}",
     ) {
         let keys = keys(&key("k"));
         let token = keys.sign(&grant()).unwrap();
@@ -135,8 +245,8 @@ proptest! {
         }
         let mutated = String::from_utf8_lossy(&letters).into_owned();
         if mutated != token {
-            prop_assert_eq!(keys.verify(&mutated, NOW), Err(BadLink::NotOurs));
+            prop_assert_eq!(problem(&keys, &mutated), Some(BadLink::NotOurs));
         }
-        prop_assert_eq!(keys.verify(&text, NOW), Err(BadLink::NotOurs));
+        prop_assert_eq!(problem(&keys, &text), Some(BadLink::NotOurs));
     }
 }

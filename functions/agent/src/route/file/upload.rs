@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::file::media_type_of;
+use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::wire::link::Links;
 use djinn_runtime::port::clock::Clock;
@@ -21,9 +21,10 @@ use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::sleep::wake;
 use serde_json::{Map, Value};
 
-use super::{answered, links, read, session_key, stored};
+use super::{answered, read, session_key, stored};
 use crate::fields::{Fields, bytes, id_of, unsupported};
 use crate::identity::Caller;
+use crate::link::links_to_session;
 use crate::refusal::Refusal;
 use crate::{Agent, Shared};
 
@@ -50,10 +51,13 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
         })?;
         let store = agent.ports.store();
         let put = store.presign_put(&session, &file, size, UPLOAD_LIFE).await.map_err(stored)?;
-        tell_active_run(&agent, &session, Mail::FileAnnounced { file: put.file }).await?;
+        let announced = put.file;
+        let mail = Mail::FileAnnounced { file: announced.clone() };
+        tell_active_run(&agent, &session, mail).await?;
         let headers: Map<String, Value> =
             put.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
-        let mut body = place(&links(&agent, &parts, &session), &file.name, size);
+        let links = links_to_session(&agent, &parts, &session, None, false).await;
+        let mut body = place(&links, &announced);
         body.extend([
             ("uploadUrl".to_owned(), put.url.into()),
             ("method".to_owned(), "PUT".into()),
@@ -110,8 +114,8 @@ async fn keep<P: Ports<Store = AwsStore>>(
     let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
     let mail = Mail::FileAdded { id, file: written.clone() };
     tell_active_run(agent, session, mail).await?;
-    let body = place(&links(agent, parts, session), &written.name, written.size);
-    Ok(axum::Json(body).into_response())
+    let links = links_to_session(agent, parts, session, None, false).await;
+    Ok(axum::Json(place(&links, &written)).into_response())
 }
 
 async fn tell_active_run<P: Ports>(
@@ -141,14 +145,14 @@ fn described(name: FileName, description: &str, internal: bool) -> NewFile {
 }
 
 /// Where a new file is, or will be.
-fn place(links: &Links, name: &FileName, size: u64) -> Map<String, Value> {
-    let download = links.download(name);
+fn place(links: &Links, file: &ProductFile) -> Map<String, Value> {
+    let download = links.download(file);
     Map::from_iter([
         ("ossUrl".to_owned(), download.clone().into()),
         ("downloadUrl".to_owned(), download.into()),
-        ("domainUrl".to_owned(), links.preview(name).into()),
-        ("fileName".to_owned(), name.as_str().into()),
-        ("fileSize".to_owned(), size.into()),
+        ("domainUrl".to_owned(), links.preview(file).into()),
+        ("fileName".to_owned(), file.name.as_str().into()),
+        ("fileSize".to_owned(), file.size.into()),
     ])
 }
 

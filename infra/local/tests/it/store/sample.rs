@@ -118,6 +118,7 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         exchange: Exchange { question: "q".into(), answer: "a".into(), tainted: false },
         counted: false,
         settled: Vec::new(),
+        end_shown: false,
     }
 }
 

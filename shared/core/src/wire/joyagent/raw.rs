@@ -44,6 +44,15 @@ impl Projection for JoyAgent {
     fn resume(&mut self) {
         self.0.resume();
     }
+
+    fn merges_previews(&self) -> bool {
+        true
+    }
+
+    fn can_resume(&self) -> bool {
+        // It is told where to go on, but clients of the original know nothing of that.
+        false
+    }
 }
 
 fn frame(event: &AgentResponse) -> Frame {

@@ -1,0 +1,151 @@
+//! Links as they are handed out to a client.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::http::request::Parts;
+use djinn_core::feedback::Ask;
+use djinn_core::file::ProductFile;
+use djinn_core::id::UserId;
+use djinn_core::wire::link::{AnswerLinks, FileLinks, Links as Urls};
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{Ports, RunKey};
+
+use super::token::{FileGrant, Grant, LinkKeys};
+use super::{ANSWERS, Links, Source};
+use crate::identity::Caller;
+use crate::{Agent, Settings, origin};
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// How long after the beginning of its day (UTC) a link to a file ends: it lives for 12 hours at least and for
+/// 36 at most, and all that are made on one day are the same.
+const FILE_LIFE_MS: i64 = 36 * HOUR_MS;
+
+/// When a client comes, and whether its run begins with that.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) ms: i64,
+    pub(crate) is_new: bool,
+}
+
+/// Signs links for one client. While the keys are not read it makes none.
+pub(crate) struct Signer {
+    base: String,
+    ttl_ms: i64,
+    keys: Arc<OnceLock<Arc<LinkKeys>>>,
+}
+
+impl Links {
+    /// What signs links for a client that asked with this request. A run that is new has no files and
+    /// asks nothing at once, and does not wait for the keys.
+    pub(crate) async fn signer(
+        self: Arc<Self>,
+        parts: &Parts,
+        settings: &Settings,
+        now: Moment,
+    ) -> Signer {
+        let base = self.url.clone().unwrap_or_else(|| origin::of(parts, settings));
+        let (ttl_ms, is_stored) = (self.ttl_ms, matches!(self.source, Source::Stored(_)));
+        let keys = Arc::new(OnceLock::new());
+        let known = Arc::clone(&keys);
+        let reading = async move {
+            if let Some(read) = self.keys(now.ms).await {
+                let _ = known.set(read);
+            }
+        };
+        if now.is_new && is_stored {
+            drop(tokio::spawn(reading));
+        } else {
+            reading.await;
+        }
+        Signer { base, ttl_ms, keys }
+    }
+}
+
+impl Signer {
+    /// Links by which whoever has one answers, in the name of this user, what a run asks.
+    pub(crate) fn answers(&self, run: &RunKey, user: UserId) -> AnswerLinks {
+        let (base, ttl_ms, keys) = (self.base.clone(), self.ttl_ms, Arc::clone(&self.keys));
+        let run = run.clone();
+        AnswerLinks::new(move |ask, at_ms| {
+            let grant = answer_grant(ask, &run, &user, at_ms.saturating_add(ttl_ms));
+            Some(format!("{base}{ANSWERS}{}", keys.get()?.sign(&grant)?))
+        })
+    }
+
+    /// Links by which whoever has one opens a file of this session.
+    pub(crate) fn files(&self, session: &SessionKey, owner: UserId) -> FileLinks {
+        let (keys, session) = (Arc::clone(&self.keys), session.clone());
+        FileLinks::new(self.base.clone(), move |file, at_ms| {
+            keys.get()?.sign(&file_grant(file, &session, &owner, at_ms))
+        })
+    }
+}
+
+/// The URLs of a session's files, and of what its run asks, for a client that asked with this request.
+pub(crate) async fn links_to_session<P: Ports>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    session: &SessionKey,
+    run: Option<&RunKey>,
+    is_new: bool,
+) -> Urls {
+    let urls = Urls::new(origin::of(parts, &agent.settings), session.session.clone());
+    let (Some(links), Ok(caller)) = (Links::of(parts), Caller::of(&parts.extensions)) else {
+        return urls;
+    };
+    let now = Moment { ms: agent.ports.clock().now_ms(), is_new };
+    let signer = links.signer(parts, &agent.settings, now).await;
+    let urls = urls.with_files(signer.files(session, caller.user.clone()), now.ms);
+    match run {
+        Some(run) => urls.with_answers(signer.answers(run, caller.user)),
+        None => urls,
+    }
+}
+
+fn answer_grant(ask: &Ask, run: &RunKey, user: &UserId, latest_ms: i64) -> Grant {
+    Grant {
+        tenant: run.tenant.clone(),
+        user: user.clone(),
+        run: run.run.clone(),
+        feedback: ask.id.clone(),
+        digest: ask.digest.clone(),
+        expires_at_ms: ask.expires_at_ms.map_or(latest_ms, |until_ms| until_ms.min(latest_ms)),
+    }
+}
+
+fn file_grant(file: &ProductFile, session: &SessionKey, owner: &UserId, at_ms: i64) -> FileGrant {
+    FileGrant {
+        tenant: session.tenant.clone(),
+        owner: owner.clone(),
+        session: session.session.clone(),
+        name: file.name.clone(),
+        object: file.object.clone(),
+        expires_at_ms: file_expiry_ms(at_ms),
+    }
+}
+
+/// When a link to a file ends that is handed out at this moment, both Unix milliseconds.
+fn file_expiry_ms(at_ms: i64) -> i64 {
+    at_ms.div_euclid(DAY_MS).saturating_mul(DAY_MS).saturating_add(FILE_LIFE_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_a_day_end_together_and_none_lives_for_less_than_12_hours_or_more_than_36() {
+        let midnight = 20_000 * DAY_MS;
+        for (at_ms, left_ms) in [
+            (midnight, 36 * HOUR_MS),
+            (midnight + 1, 36 * HOUR_MS - 1),
+            (midnight + DAY_MS - 1, 12 * HOUR_MS + 1),
+            (midnight + DAY_MS, 36 * HOUR_MS),
+        ] {
+            assert_eq!(file_expiry_ms(at_ms) - at_ms, left_ms);
+        }
+    }
+}

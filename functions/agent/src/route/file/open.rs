@@ -1,0 +1,140 @@
+//! Opening a file: by a signed link, which is all the credentials that it needs, or as one of the caller's.
+//!
+//! Its bytes are never answered from here but from the bucket, whose origin is another one: what a model
+//! wrote is no page of ours.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, HeaderValue, LOCATION, REFERRER_POLICY};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use djinn_aws::{AwsStore, Disposition};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::id::FileName;
+use djinn_runtime::port::Ports;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::serve::unavailable;
+
+use super::{find, session_key, stored};
+use crate::fields::id_of;
+use crate::identity::Caller;
+use crate::link::{FileGrant, Links, is_token, page};
+use crate::refusal::Refusal;
+use crate::route::link::preferred;
+use crate::{Agent, Shared};
+
+/// How long a link to an object is valid: long enough to follow a redirect.
+const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
+
+/// `GET /v1/file_tool/preview/{key}/{name}`; the key is a label or the token of a signed link.
+pub(crate) async fn preview_file<P: Ports<Store = AwsStore>>(
+    State(agent): State<Shared<P>>,
+    Path((key, name)): Path<(String, String)>,
+    request: Request<Body>,
+) -> Response {
+    open(&agent, &request.into_parts().0, &key, &name, Disposition::Inline).await
+}
+
+/// `GET /v1/file_tool/download/{key}/{name}`.
+pub(crate) async fn download_file<P: Ports<Store = AwsStore>>(
+    State(agent): State<Shared<P>>,
+    Path((key, name)): Path<(String, String)>,
+    request: Request<Body>,
+) -> Response {
+    open(&agent, &request.into_parts().0, &key, &name, Disposition::Attachment).await
+}
+
+async fn open<P: Ports<Store = AwsStore>>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    key: &str,
+    name: &str,
+    disposition: Disposition,
+) -> Response {
+    let (opened, is_link) = match Links::of(parts).filter(|_| is_token(key)) {
+        Some(links) => (by_link(agent, &links, key, name).await.map_err(Refusal::from), true),
+        None => (by_label(agent, parts, key, name).await, false),
+    };
+    let redirected = match opened {
+        Ok((session, file)) => redirect(agent, &session, &file, disposition).await,
+        Err(refusal) => Err(refusal),
+    };
+    redirected.unwrap_or_else(|refusal| match is_link && wants_page(&parts.headers) {
+        true => {
+            let language = preferred(&parts.headers).unwrap_or(agent.settings.run.language);
+            page::file_problem(&refusal.failure, language)
+        }
+        false => refusal.json(agent.settings.run.language),
+    })
+}
+
+/// The content that a signed link grants, if its bytes are still there.
+async fn by_link<P: Ports<Store = AwsStore>>(
+    agent: &Agent<P>,
+    links: &Links,
+    token: &str,
+    name: &str,
+) -> Result<(SessionKey, ProductFile), Failure> {
+    let grant: FileGrant = links.granted(token, agent.ports.clock().now_ms()).await?;
+    if grant.name.as_str() != name {
+        return Err(ErrorCode::LinkNotFound.into());
+    }
+    let session = SessionKey { tenant: grant.tenant, session: grant.session };
+    let file = ProductFile {
+        media_type: media_type_of(name).to_owned(),
+        name: grant.name,
+        description: String::new(),
+        size: 0,
+        internal: false,
+        object: grant.object,
+    };
+    match agent.ports.store().has_bytes(&session, &file).await {
+        Ok(true) => Ok((session, file)),
+        Ok(false) => Err(ErrorCode::LinkNotFound.into()),
+        Err(error) => Err(unavailable(&error)),
+    }
+}
+
+/// The newest content of a file of the caller's.
+async fn by_label<P: Ports<Store = AwsStore>>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    label: &str,
+    name: &str,
+) -> Result<(SessionKey, ProductFile), Refusal> {
+    let caller = Caller::of(&parts.extensions)?;
+    let session = session_key(agent, caller, id_of("requestId", label)?).await?;
+    let name: FileName = id_of("fileName", name)?;
+    let file = find(agent, &session, &name).await?;
+    Ok((session, file))
+}
+
+/// Sends the client to the object itself.
+async fn redirect<P: Ports<Store = AwsStore>>(
+    agent: &Agent<P>,
+    session: &SessionKey,
+    file: &ProductFile,
+    disposition: Disposition,
+) -> Result<Response, Refusal> {
+    let store = agent.ports.store();
+    let url = store.presign_get(session, file, disposition, LINK_LIFE).await.map_err(stored)?;
+    let location = HeaderValue::from_str(&url).map_err(|_| ErrorCode::Internal)?;
+    let headers = [
+        (LOCATION, location),
+        // The link expires; what it leads to may change.
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ];
+    Ok((StatusCode::FOUND, headers).into_response())
+}
+
+/// Whether somebody looks, and not a script.
+fn wants_page(headers: &HeaderMap) -> bool {
+    let wanted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    wanted.into_iter().any(|wanted| wanted.contains("text/html"))
+}

@@ -1,0 +1,215 @@
+//! Pieces of unfinished texts that wait to be sent: merged, so that none is ever missing in between.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use djinn_core::entry::{Entry, Event};
+use djinn_core::preview::{MessageKey, Preview};
+
+use crate::settings::milliseconds;
+
+/// Bytes of text that one frame holds at most.
+const MAX_PIECE: usize = 16 * 1024;
+
+/// The pieces that wait, by their messages. A message's first piece may be sent at once, and later
+/// ones together, once in a while.
+#[derive(Debug, Default)]
+pub(super) struct WaitingPreviews {
+    every_ms: i64,
+    messages: BTreeMap<MessageKey, Waiting>,
+}
+
+/// What waits of one message.
+#[derive(Debug, Default)]
+struct Waiting {
+    attempt: u32,
+    /// When it may be sent, Unix milliseconds.
+    at_ms: i64,
+    /// At most one of each kind of text.
+    pieces: Vec<Preview>,
+}
+
+impl WaitingPreviews {
+    /// Sends what is written of a message at most once in so long.
+    pub(super) fn merge_for(&mut self, every: Duration) {
+        self.every_ms = milliseconds(every);
+    }
+
+    /// Adds a piece to what waits of its message.
+    pub(super) fn add(&mut self, piece: &Preview) {
+        let waiting = self.messages.entry(piece.key()).or_default();
+        if piece.attempt < waiting.attempt {
+            return;
+        }
+        if piece.attempt > waiting.attempt {
+            waiting.pieces.clear();
+            waiting.attempt = piece.attempt;
+        }
+        match waiting.pieces.iter_mut().find(|waits| waits.kind == piece.kind) {
+            Some(waits) => extend(waits, piece),
+            None => waiting.pieces.push(piece.clone()),
+        }
+    }
+
+    /// Takes a piece that may be sent now, no larger than a frame should be.
+    pub(super) fn take(&mut self, now_ms: i64) -> Option<Preview> {
+        let may_be_sent =
+            |waiting: &&mut Waiting| waiting.at_ms <= now_ms && !waiting.pieces.is_empty();
+        let waiting = self.messages.values_mut().find(may_be_sent)?;
+        let first = waiting.pieces.first_mut()?;
+        let end = first.text.floor_char_boundary(MAX_PIECE);
+        let rest = first.text.split_off(end);
+        let taken = first.clone();
+        if rest.is_empty() {
+            waiting.pieces.remove(0);
+        } else {
+            first.offset = first.offset.saturating_add(end as u64);
+            first.text = rest;
+        }
+        if waiting.pieces.is_empty() {
+            waiting.at_ms = now_ms.saturating_add(self.every_ms);
+        }
+        Some(taken)
+    }
+
+    /// When something may be sent, Unix milliseconds; `None` if nothing waits.
+    pub(super) fn at_ms(&self) -> Option<i64> {
+        let waiting = self.messages.values().filter(|waiting| !waiting.pieces.is_empty());
+        waiting.map(|waiting| waiting.at_ms).min()
+    }
+
+    /// Drops what an entry says as a whole, or has made void.
+    pub(super) fn forget(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::MessageCompleted { message, .. } | Event::ItemReset { message, .. } => {
+                self.messages.remove(&entry.key(message));
+            }
+            Event::RunResumed { .. } => self.messages.retain(|key, _| key.within != entry.within),
+            Event::TaskEnded { task, .. } => {
+                self.messages.retain(|key, _| key.within.as_ref() != Some(task));
+            }
+            Event::RunEnded(_) if entry.within.is_none() => self.messages.clear(),
+            Event::RunStarted { .. }
+            | Event::CallRequested { .. }
+            | Event::CallCompleted { .. }
+            | Event::FileAdded { .. }
+            | Event::ContextCompacted { .. }
+            | Event::EmployeesNamed { .. }
+            | Event::PlanChanged { .. }
+            | Event::StepChanged { .. }
+            | Event::UserSaid { .. }
+            | Event::FeedbackAsked { .. }
+            | Event::FeedbackAnswered(_)
+            | Event::TaskStarted { .. }
+            | Event::RunEnded(_) => {}
+        }
+    }
+
+    /// Drops all of it.
+    pub(super) fn clear(&mut self) {
+        self.messages.clear();
+    }
+}
+
+/// Adds what a piece has behind the end of one that waits. A piece that does not touch it is left out,
+/// as every client would: the text in between was lost.
+fn extend(waits: &mut Preview, piece: &Preview) {
+    let end = waits.offset.saturating_add(waits.text.len() as u64);
+    let Some(known) = end.checked_sub(piece.offset) else { return };
+    let known = usize::try_from(known).unwrap_or(usize::MAX);
+    if let Some(more) = piece.text.get(known..) {
+        waits.text.push_str(more);
+        waits.at_ms = piece.at_ms;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_core::id::{MessageId, TaskId};
+    use djinn_core::preview::{OpenText, TextKind};
+    use proptest::prelude::*;
+
+    fn piece(attempt: u32, kind: TextKind, offset: usize, text: &str) -> Preview {
+        Preview {
+            within: None,
+            message: MessageId::turn(1),
+            attempt,
+            kind,
+            offset: offset as u64,
+            text: text.to_owned(),
+            at_ms: 0,
+        }
+    }
+
+    fn texts(waiting: &mut WaitingPreviews, now_ms: i64) -> Vec<(u64, String)> {
+        let taken = std::iter::from_fn(|| waiting.take(now_ms));
+        taken.map(|piece| (piece.offset, piece.text)).collect()
+    }
+
+    fn of(pieces: &[(u64, &str)]) -> Vec<(u64, String)> {
+        pieces.iter().map(|(offset, text)| (*offset, (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_first_piece_may_be_sent_at_once_and_later_ones_together() {
+        let mut waiting = WaitingPreviews::default();
+        waiting.merge_for(Duration::from_millis(50));
+        assert_eq!(waiting.at_ms(), None);
+        waiting.add(&piece(1, TextKind::Text, 0, "a"));
+        assert_eq!(texts(&mut waiting, 1_000), of(&[(0, "a")]));
+        waiting.add(&piece(1, TextKind::Text, 1, "b"));
+        waiting.add(&piece(1, TextKind::Text, 2, "c"));
+        assert_eq!((waiting.at_ms(), waiting.take(1_049)), (Some(1_050), None));
+        // Another message is not held back by it.
+        let task = Some(TaskId::of(1, 1));
+        waiting.add(&Preview { within: task, ..piece(1, TextKind::Text, 0, "x") });
+        assert_eq!(texts(&mut waiting, 1_049), of(&[(0, "x")]));
+        assert_eq!(texts(&mut waiting, 1_050), of(&[(1, "bc")]));
+        assert_eq!(waiting.at_ms(), None);
+    }
+
+    #[test]
+    fn a_new_attempt_takes_the_place_of_what_waits_and_a_gap_is_left_out() {
+        let mut waiting = WaitingPreviews::default();
+        waiting.add(&piece(1, TextKind::Reasoning, 0, "old"));
+        waiting.add(&piece(1, TextKind::Text, 0, "old"));
+        waiting.add(&piece(2, TextKind::Text, 0, "new"));
+        waiting.add(&piece(1, TextKind::Text, 3, "er"));
+        waiting.add(&piece(2, TextKind::Text, 9, "lost before"));
+        waiting.add(&piece(2, TextKind::Text, 1, "ew one"));
+        assert_eq!(texts(&mut waiting, 0), of(&[(0, "new one")]));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_into_frames_between_its_characters() {
+        let mut waiting = WaitingPreviews::default();
+        let text = "界".repeat(MAX_PIECE / 2);
+        waiting.add(&piece(1, TextKind::Text, 0, &text));
+        let taken = texts(&mut waiting, 0);
+        assert_eq!(taken.len(), 2);
+        assert!(taken.iter().all(|(_, piece)| piece.len() <= MAX_PIECE));
+        assert_eq!(taken[1].0, taken[0].1.len() as u64);
+        assert_eq!(format!("{}{}", taken[0].1, taken[1].1), text);
+    }
+
+    proptest! {
+        #[test]
+        fn merging_never_makes_a_hole(
+            text in "[a-z界é]{1,40}", cuts in proptest::collection::vec((1usize..6, any::<bool>()), 0..40),
+        ) {
+            let (mut waiting, mut client) = (WaitingPreviews::default(), OpenText::default());
+            let (mut now_ms, mut start) = (0, 0);
+            for (chars, sends) in cuts {
+                let end = text[start..].char_indices().nth(chars).map_or(text.len(), |(at, _)| start + at);
+                waiting.add(&piece(1, TextKind::Text, start, &text[start..end]));
+                start = end;
+                while sends && let Some(sent) = waiting.take(now_ms) {
+                    client.apply(&sent);
+                    prop_assert_eq!(client.of(TextKind::Text), &text[..start]);
+                }
+                now_ms += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Links to files: whoever has one opens that content of that file in any browser, until the day after.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::{Agent, Auth, FileGrant, IamUser, router};
+use djinn_core::id::{FileName, SessionId};
+use djinn_local::LocalWorld;
+use djinn_runtime::port::World as Ports;
+use djinn_testkit::clock::ManualClock;
+use tokio::net::TcpListener;
+
+use super::*;
+use crate::keys::{keyed, let_in};
+use crate::world::{Door, Logged, Parts, caller_v1, caller_v2, not_local};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// A deployment whose callers have keys, with Anna's client and one of somebody who has none.
+async fn deployed(model: Option<&Scripted>) -> (Door, Client, Client) {
+    let (list, [anna]) = keyed([("acme", "anna")]);
+    let keyed = let_in(list);
+    let mut door = Door::open(
+        model,
+        |_| {},
+        |parts| {
+            keyed(parts);
+            parts.settings.links = Some(link_settings());
+            // As on a laptop: the origin is the host that is asked.
+            parts.settings.local = true;
+        },
+    );
+    let client = door.listen().await;
+    (door, client.clone().bearing(&anna), client)
+}
+
+/// The same URL for downloading, as JoyAgent's UI makes it.
+fn download_of(preview: &str) -> String {
+    preview.replacen("preview", "download", 1)
+}
+
+fn token_of(url: &str) -> &str {
+    url.rsplit('/').nth(1).unwrap()
+}
+
+fn granted_file(url: &str) -> FileGrant {
+    keys().verify(token_of(url), 0).unwrap()
+}
+
+/// The same link for another grant.
+fn granting(url: &str, grant: &FileGrant) -> String {
+    url.replace(token_of(url), &keys().sign(grant).unwrap())
+}
+
+/// The answer to a browser, which sends no credentials and shows pages.
+async fn browsed(url: &str) -> Answer {
+    let request = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let request = request.build().unwrap().get(url).header("accept", "text/html,*/*;q=0.8");
+    Answer::of(request.send().await.unwrap()).await
+}
+
+#[tokio::test]
+async fn a_link_to_a_report_opens_in_a_browser_and_keeps_what_it_was_made_for() {
+    let (_door, anna, stranger) = deployed(None).await;
+    let place = anna.upload("s1", "报告 1.html", "<h1>Old</h1>").await.json();
+    let old = place["domainUrl"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (&place["downloadUrl"], &place["ossUrl"]),
+        (&json!(download_of(&old)), &place["downloadUrl"])
+    );
+    let (before, _) = old.split_once("preview/").unwrap();
+    assert_eq!(before, format!("{}/v1/file_tool/", stranger.url));
+    for (url, disposition) in [(old.clone(), "inline"), (download_of(&old), "attachment")] {
+        let answer = stranger.follow(&url).await;
+        assert_eq!((answer.status, answer.text.as_str()), (200, "<h1>Old</h1>"));
+        assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
+        assert!(answer.header("content-disposition").starts_with(disposition));
+        let redirect = browsed(&url).await;
+        assert_eq!((redirect.status, redirect.header("cache-control")), (302, "no-store"));
+        assert!(!redirect.header("location").starts_with(&stranger.url), "bytes are not ours");
+    }
+    // The same content keeps its URL, and another one has another.
+    let file = json!({"requestId": "s1", "fileName": "报告 1.html"});
+    let find =
+        async || anna.post("/v1/file_tool/get_file", &file).await.json()["domainUrl"].clone();
+    assert_eq!(find().await, json!(old));
+    anna.upload("s1", "报告 1.html", "<h1>New</h1>").await;
+    let new = find().await;
+    assert_ne!(new, json!(old));
+    assert_eq!(stranger.follow(new.as_str().unwrap()).await.text, "<h1>New</h1>");
+    assert_eq!(stranger.follow(&old).await.text, "<h1>Old</h1>");
+    anna.upload("s1", "报告 1.html", "<h1>Old</h1>").await;
+    assert_eq!(find().await, json!(old));
+}
+
+#[tokio::test]
+async fn every_place_that_names_a_file_has_a_link_that_needs_no_credentials() {
+    let model = Scripted::start().await.unwrap();
+    let (_door, anna, stranger) = deployed(Some(&model)).await;
+    anna.upload("s1", "sales.csv", SALES).await;
+    script(&model, QUESTION).always();
+    let question = Question::of(QUESTION, "s1");
+    let stream = anna.ask(Protocol::Native, &question).await;
+    let (run, frames) = (stream.run(), stream.rest().await);
+    let mut urls: Vec<Value> = frames.iter().map(Frame::json).collect();
+    for protocol in [Protocol::Raw, Protocol::Ui] {
+        urls.extend(anna.ask(protocol, &question).await.rest().await.iter().map(Frame::json));
+    }
+    let list = json!({"requestId": "s1", "pageSize": 10});
+    urls.push(anna.post("/v1/file_tool/get_file_list", &list).await.json());
+    let announced = json!({"requestId": "s1", "fileName": "sales.csv", "fileSize": 5});
+    for path in [format!("/runs/{run}"), "/sessions/s1".to_owned()] {
+        urls.push(anna.get(&path).await.json());
+    }
+    let mut tried = 0;
+    for told in &urls {
+        let mut links = Vec::new();
+        links_in(told, &mut links);
+        for link in links {
+            assert!(granted_file(&link).session.as_str() == "s1", "{link}");
+            assert_eq!(stranger.get(link.strip_prefix(&stranger.url).unwrap()).await.status, 302);
+            tried += 1;
+        }
+    }
+    assert!(tried > 20, "{tried}");
+    let coming = anna.post("/v1/file_tool/upload_url", &announced).await.json();
+    let link = coming["domainUrl"].as_str().unwrap();
+    let early = browsed(link).await;
+    assert_eq!((early.status, code(&early.text)), (404, "link_not_found"), "it is not there yet");
+    let put = stranger.http.put(coming["uploadUrl"].as_str().unwrap());
+    let put = put.header("content-type", "text/csv").header("if-none-match", "*").body("a,b,c");
+    assert_eq!(put.send().await.unwrap().status(), 200);
+    assert_eq!(stranger.follow(link).await.text, "a,b,c");
+}
+
+/// Every link to a file in an answer.
+fn links_in(told: &Value, links: &mut Vec<String>) {
+    match told {
+        Value::String(text) if text.contains("/v1/file_tool/") => links.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| links_in(item, links)),
+        Value::Object(members) => members.values().for_each(|member| links_in(member, links)),
+        _ => {}
+    }
+}
+
+/// The routes of a door in a time of its own.
+async fn timed(door: &Door, clock: &ManualClock) -> Client {
+    let LocalWorld { store, model, alarms, invoker, tools, prompts, content, settings, .. } =
+        door.ports.clone();
+    let http = model.http();
+    let clock = Arc::new(clock.clone());
+    let ports = Ports { store, model, alarms, invoker, clock, tools, prompts, content, settings };
+    let var = |name: &str| match name {
+        "DJINN_LOCAL" => Some("1".to_owned()),
+        "DJINN_LINK_KEY" => Some(LINK_KEY.to_owned()),
+        _ => None,
+    };
+    let agent = Agent { ports, settings: agent::Settings::from_vars(&var).unwrap() };
+    let routes = router(agent, door.aws.secrets(), http);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    Client::new(url)
+}
+
+#[tokio::test]
+async fn a_link_is_the_same_for_a_day_and_refused_a_day_and_a_half_later() {
+    let door = Door::open(None, |_| {}, |_| {});
+    // It begins at midnight.
+    let clock = ManualClock::new();
+    let client = timed(&door, &clock).await;
+    client.upload("s1", "growth.html", "<h1>Growth</h1>").await;
+    let find = async || {
+        let file = json!({"requestId": "s1", "fileName": "growth.html"});
+        let found = client.post("/v1/file_tool/get_file", &file).await.json();
+        found["domainUrl"].as_str().unwrap().to_owned()
+    };
+    let first = find().await;
+    clock.advance(HOUR * 24 - Duration::from_millis(1));
+    let late = find().await;
+    assert_eq!(late, first);
+    clock.advance(Duration::from_millis(1));
+    let next = find().await;
+    assert_ne!(next, first, "the next day has a link of its own");
+    clock.advance(HOUR * 12 - Duration::from_millis(1));
+    assert_eq!(browsed(&first).await.status, 302);
+    clock.advance(Duration::from_millis(1));
+    for url in [first.clone(), download_of(&first)] {
+        let page = browsed(&url).await;
+        assert_eq!((page.status, code(&page.text)), (410, "link_expired"));
+        assert!(page.header("x-frame-options").is_empty(), "it may stand in a frame");
+        let told = client.get(url.strip_prefix(&client.url).unwrap()).await;
+        assert_eq!((told.status, &told.json()["code"]), (410, &json!("link_expired")));
+    }
+    assert_eq!(browsed(&next).await.status, 302);
+    assert_eq!(find().await, next);
+}
+
+#[tokio::test]
+async fn a_link_opens_that_file_and_nothing_else() {
+    let model = Scripted::start().await.unwrap();
+    let (door, anna, stranger) = deployed(Some(&model)).await;
+    let place = anna.upload("s1", "mine.md", "Mine.").await.json();
+    let link = place["domainUrl"].as_str().unwrap().to_owned();
+    anna.upload("s1", "other.md", "Other.").await;
+    let good = granted_file(&link);
+    let answer = Grant {
+        tenant: good.tenant.clone(),
+        ..grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &"0".repeat(64))
+    };
+    let _ = door.aws.requests().take();
+    for (what, url) in [
+        ("under another name", link.replace("mine.md", "other.md")),
+        ("for answers", link.replace(token_of(&link), &keys().sign(&answer).unwrap())),
+        ("of another key", {
+            let keys = LinkKeys::read(&"another deployment's key".repeat(2)).unwrap();
+            link.replace(token_of(&link), &keys.sign(&good).unwrap())
+        }),
+    ] {
+        let page = browsed(&url).await;
+        assert_eq!((page.status, code(&page.text)), (404, "link_not_found"), "{what}");
+    }
+    assert!(door.aws.requests().take().is_empty(), "no store was asked");
+    for (what, grant) in [
+        ("of another tenant", FileGrant { tenant: TenantId::new("evil").unwrap(), ..good.clone() }),
+        (
+            "of another session",
+            FileGrant { session: SessionId::new("s2").unwrap(), ..good.clone() },
+        ),
+        ("of content that never was", {
+            FileGrant { object: format!("files/{}", "0".repeat(64)), ..good.clone() }
+        }),
+    ] {
+        let page = browsed(&granting(&link, &grant)).await;
+        assert_eq!((page.status, code(&page.text)), (404, "link_not_found"), "{what}");
+    }
+    let as_answer = stranger.get(&format!("/answer/{}", token_of(&link))).await;
+    assert_eq!((as_answer.status, code(&as_answer.text)), (404, "link_not_found"));
+    // It is no key, and leads nowhere else.
+    let bearing = stranger.clone().bearing(token_of(&link));
+    assert_eq!(bearing.get("/sessions/s1").await.status, 401);
+    let label = stranger.get("/v1/file_tool/preview/s1/mine.md").await;
+    assert_eq!((label.status, &label.json()["code"]), (401, &json!("credentials_missing")));
+    assert_eq!(anna.get("/v1/file_tool/preview/s1/mine.md").await.status, 302);
+    let path = link.strip_prefix(&stranger.url).unwrap();
+    for method in [Method::POST, Method::PUT, Method::DELETE] {
+        assert_eq!(stranger.request(method, path).send().await.unwrap().status(), 405);
+    }
+    assert_eq!(stranger.get(&format!("{path}/more")).await.status, 401);
+    assert_eq!(stranger.get(path).await.status, 302);
+
+    // What is deleted is gone for those who have links, too.
+    model.on("Hello?").reply("Hello.");
+    anna.told(&Question::of("Hello?", "s1")).await;
+    assert_eq!(anna.delete("/sessions/s1").await.status, 204);
+    let page = browsed(&link).await;
+    assert_eq!((page.status, code(&page.text)), (404, "link_not_found"));
+}
+
+#[tokio::test]
+async fn a_thousand_mutated_links_open_nothing_and_ask_no_store() {
+    let (door, anna, stranger) = deployed(None).await;
+    let place = anna.upload("s1", "mine.md", "Mine.").await.json();
+    let link = place["domainUrl"].as_str().unwrap().to_owned();
+    let mut random = fastrand::Rng::with_seed(11);
+    let logged = Logged::start();
+    let _ = door.aws.requests().take();
+    let mut tried = 0;
+    while tried < 1_000 {
+        let mutated = refused::mutated(token_of(&link), &mut random);
+        // What is no longer than a label is taken for one.
+        if mutated == token_of(&link) || mutated.len() <= 128 {
+            continue;
+        }
+        let path = format!("/v1/file_tool/preview/{mutated}/mine.md");
+        let told = stranger.get(&path).await;
+        assert_eq!((told.status, &told.json()["code"]), (404, &json!("link_not_found")), "{path}");
+        tried += 1;
+    }
+    assert!(door.aws.requests().take().is_empty(), "no store was asked");
+    assert_eq!(stranger.follow(&link).await.text, "Mine.");
+    assert!(!json!(logged.lines()).to_string().contains(token_of(&link)));
+}
+
+#[tokio::test]
+async fn links_to_files_are_open_behind_aws_too() {
+    let opened = |parts: &mut Parts| {
+        not_local(parts);
+        parts.settings.auth = Auth::Iam(IamUser::Session);
+        let mut links = link_settings();
+        links.url = Some("https://open.example.org/live".to_owned());
+        parts.settings.links = Some(links);
+    };
+    let door = Door::open(None, |_| {}, opened);
+    let arn = Some("arn:aws:sts::123456789012:assumed-role/Analyst/anna");
+    let file = json!({"requestId": "s1", "fileName": "a.pdf", "content": "%PDF"});
+    let upload = caller_v2(arn, "POST", "/v1/file_tool/upload_file", &file);
+    let (_, place) = door.status_and_json(upload).await;
+    let url = place["domainUrl"].as_str().unwrap();
+    let path = url.strip_prefix("https://open.example.org/live").unwrap();
+    for caller in [caller_v1, caller_v2] {
+        for path in [path.to_owned(), download_of(path)] {
+            let answer = door.answer(caller(None, "GET", &path, &json!({}))).await;
+            assert_eq!(answer.status(), 302);
+            let location = answer.headers()["location"].to_str().unwrap();
+            assert!(location.contains("response-content-type=application%2Fpdf"), "{location}");
+        }
+        let label = caller(None, "GET", "/v1/file_tool/preview/s1/a.pdf", &json!({}));
+        assert_eq!(door.status_and_json(label).await.0, 503);
+    }
+}
+
+/// A text with what its links to files grant in the place of their tokens.
+pub(crate) fn unsigned(text: &str) -> String {
+    const FILES: &str = "/v1/file_tool/";
+    let mut parts = text.split(FILES);
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut pieces = part.splitn(3, '/');
+        let signed = match [pieces.next(), pieces.next(), pieces.next()] {
+            [Some(verb), Some(token), Some(rest)] if token.len() > 128 => {
+                let FileGrant { tenant, owner, session, .. } = keys().verify(token, 0).unwrap();
+                Some(format!("{verb}/{tenant}:{owner}:{session}/{rest}"))
+            }
+            _ => None,
+        };
+        shown = format!("{shown}{FILES}{}", signed.as_deref().unwrap_or(part));
+    }
+    shown
+}
+
+/// A grant of a file of the laptop's user that is not there.
+pub(crate) fn file_grant() -> FileGrant {
+    FileGrant {
+        tenant: TenantId::new("local").unwrap(),
+        owner: UserId::new("you").unwrap(),
+        session: SessionId::new("s1").unwrap(),
+        name: FileName::new("mine.md").unwrap(),
+        object: format!("files/{}", "0".repeat(64)),
+        expires_at_ms: i64::MAX,
+    }
+}
