@@ -45,6 +45,7 @@ BREAKAGES = {
     rules.users_are_bounded_by_default: [
         ('Default: "20000000"', 'Default: ""', "parameter UserDayTokens"),
         ('Default: "30"', 'Default: ""', "parameter UserRunsPerMinute"),
+        ('Default: "20"', 'Default: ""', "parameter UserStreams"),
         ('Default: "10"', 'Default: "0"', "parameter UserRunsAtOnce"),
         ("PER_MINUTE: !Ref UserRunsPerMinute", "PER_MINUTE: !Ref UserRunsAtOnce", "Agent: DJINN_USER"),
     ],

@@ -102,7 +102,9 @@ AGENT_VARIABLES = {
     "DJINN_PUBLIC_URL",
     "DJINN_STREAM_QUEUE",
     "DJINN_STREAM_SLOTS",
+    "DJINN_SUMMARY",
     "DJINN_USER_RUNS_PER_MINUTE",
+    "DJINN_USER_STREAMS",
 }
 
 # What JoyAgent's page asks for in a preflight and what a page's key comes in, besides what a request
@@ -114,6 +116,7 @@ USER_BOUNDS = {
     "UserDayTokens": "DJINN_USER_DAY_TOKENS",
     "UserRunsAtOnce": "DJINN_USER_RUNS_AT_ONCE",
     "UserRunsPerMinute": "DJINN_USER_RUNS_PER_MINUTE",
+    "UserStreams": "DJINN_USER_STREAMS",
 }
 
 # What the REST API leads to without a signature: links that let somebody answer, or open a file.

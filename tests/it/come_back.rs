@@ -119,7 +119,7 @@ async fn a_stream_cut_after_any_frame_goes_on_where_it_was() {
     script(&world.model, QUESTION);
     world.upload("s1", "sales.csv", SALES).await;
     cut_everywhere(&world, &Question::of(QUESTION, "s1")).await;
-    assert_eq!(world.model.requests().len(), 4);
+    assert_eq!(world.model.requests().len(), 3);
 }
 
 #[tokio::test]
@@ -240,6 +240,11 @@ async fn clients_of_both_protocols_see_one_history() {
             }
             assert!(of_raw.len() > 5, "{about}: {of_raw:?}");
             for (id, what) in of_raw {
+                // What was shown of an answer as a thought makes room for the result.
+                if what == "The answer is below." {
+                    assert!(!deep && all["end"] == all[&id], "{about}: {all:?}");
+                    continue;
+                }
                 // An answer stands in the result's own map.
                 let known = all.get(&id).unwrap_or_else(|| panic!("{about}: no entry {id}"));
                 assert!(known.contains(&what), "{about}: {id} is {what}, and natively {known}");

@@ -65,7 +65,7 @@ async fn a_run_of_thirty_turns_with_long_results_does_not_overflow() {
                     response.say(format!("I read page {nth}.")).call("file_tool", get(&name))
                 }
                 None if sums_up(request) => response.reply(NOTES),
-                None => response.reply("The sum is 435.$$$sum.md"),
+                None => response,
             }
         })
         .always();
@@ -78,7 +78,7 @@ async fn a_run_of_thirty_turns_with_long_results_does_not_overflow() {
     let requests = world.model.requests();
     let compactions = requests.iter().filter(|request| sums_up(request)).count();
     assert!((5..20).contains(&compactions), "{compactions}");
-    assert_eq!(ending["spent"]["model_calls"], 30 + 1 + compactions);
+    assert_eq!(ending["spent"]["model_calls"], 30 + compactions);
     assert_eq!(named(&frames, "context.compacted"), compactions);
     for request in requests.iter().filter(|request| turn(request).is_some_and(|nth| nth >= 10)) {
         let nth = turn(request).unwrap();
@@ -90,8 +90,8 @@ async fn a_run_of_thirty_turns_with_long_results_does_not_overflow() {
         assert!(whole && first && files, "{}", request.transcript());
         assert!(!text.contains("Page 1, line 7"), "{}", request.transcript());
     }
-    let summary = requests.last().unwrap();
-    assert!(summary.text().contains(NOTES), "{}", summary.transcript());
+    let last = requests.last().unwrap();
+    assert!(last.text().contains(NOTES), "{}", last.transcript());
 }
 
 fn named(frames: &[Frame], event: &str) -> usize {
@@ -156,7 +156,7 @@ async fn with_answer(answer: &str, calls: usize, max_observe: u32) -> (Value, St
     let client = door.listen().await;
     let all = (0..calls).map(|nth| ("survey", json!({"nth": nth})));
     let rule = model.on("What does it say?").say("I ask.").calls(all);
-    rule.then().reply("Much.").then().reply("Much.");
+    rule.then().reply("Much.");
     let ending = client.ending(&Question::of("What does it say?", "s1")).await;
     model.assert_done();
     assert!(model.refused().is_empty(), "{ending}");

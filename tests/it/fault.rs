@@ -33,7 +33,7 @@ impl Fault {
     }
 }
 
-/// The message that a request asks for: `t1`, `t2`, `summary`.
+/// The message that a request asks for: `t1`, `t2`.
 fn message(request: &Request) -> String {
     let call = request.header("djinn-call").unwrap();
     call.split('/').nth(1).unwrap().to_owned()
@@ -44,16 +44,14 @@ fn says(message: &str) -> Response {
         "t1" => Response::default()
             .say("I write it down first.")
             .call("file_tool", json!({"command": "upload", "filename": "a.md", "content": "A"})),
-        "t2" => Response::default().reply("East grew fastest, by 55.9 %, as the file says."),
-        _ => Response::default().reply("East grew fastest: 55.9 %.$$$a.md"),
+        _ => Response::default().reply("East grew fastest, by 55.9 %, as the file says."),
     }
 }
 
 fn text_of(message: &str) -> &'static str {
     match message {
         "t1" => "I write it down first.",
-        "t2" => "East grew fastest, by 55.9 %, as the file says.",
-        _ => "East grew fastest: 55.9 %.",
+        _ => "East grew fastest, by 55.9 %, as the file says.",
     }
 }
 
@@ -96,7 +94,8 @@ async fn folded(protocol: Protocol, mut stream: Stream) -> Vec<String> {
 }
 
 fn is_beginning(text: &str, message: &str) -> bool {
-    text_of(message).starts_with(text) || "East East ".starts_with(text)
+    let makes_room = text == "The answer is below." && message == "t2";
+    text_of(message).starts_with(text) || "East East ".starts_with(text) || makes_room
 }
 
 fn native_line(entry: &Value) -> Option<String> {
@@ -141,14 +140,13 @@ fn expected(protocol: Protocol) -> Vec<&'static str> {
             r#""t1.c1" null"#,
             r#""t1.c1.result" "a.md is written: 1 bytes.""#,
             r#""t2" "East grew fastest, by 55.9 %, as the file says.""#,
-            r#""summary" "East grew fastest: 55.9 %.""#,
-            r#""end" "finished" "East grew fastest: 55.9 %.""#,
+            r#""end" "finished" "East grew fastest, by 55.9 %, as the file says.""#,
         ],
         Protocol::Raw | Protocol::Ui => vec![
             r#"t1 tool_thought "I write it down first.""#,
             r#"t1.c1.result file "a.md""#,
-            r#"t2 tool_thought "East grew fastest, by 55.9 %, as the file says.""#,
-            r#"end result "East grew fastest: 55.9 %.""#,
+            r#"t2 tool_thought "The answer is below.""#,
+            r#"end result "East grew fastest, by 55.9 %, as the file says.""#,
         ],
     }
 }
@@ -198,7 +196,7 @@ async fn refusals_that_pass_and_garbage_leave_the_final_text_alone() {
         Fault::GarbageAfter(2),
     ];
     let mut nth = 0;
-    for at in ["t1", "t2", "summary"] {
+    for at in ["t1", "t2"] {
         for fault in faults {
             nth += 1;
             survives(&world, nth, at, fault).await;

@@ -5,9 +5,7 @@ use djinn_scripted::Scripted;
 use serde_json::{Value, json};
 
 use crate::keys::{keyed, let_in};
-use crate::world::{
-    Client, Door, Frame, Protocol, QUESTION, Question, SALES, World, script, summary,
-};
+use crate::world::{Client, Door, Frame, Protocol, QUESTION, Question, SALES, World, script};
 
 /// Asks before files are written, and waits for ever.
 pub(crate) const APPROVAL: &str = r#"{"enabled": true, "timeout": 0}"#;
@@ -289,7 +287,6 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
     })
     .await;
     let note = |name: String| json!({"command": "upload", "filename": name, "description": "a note", "content": "x"});
-    summary(&world.model).reply("Written.").always();
     let mut rule = world.model.on("Twenty notes?").say("At once.");
     for nth in 0..19 {
         rule = rule.call("file_tool", note(format!("note-{nth}.md")));

@@ -189,7 +189,7 @@ async fn the_agent_knows_what_was_handed_in_before_and_meanwhile() {
     let rule = rule.call("file_tool", get("before.md"));
     let gate = rule.gate(1);
     let rule = rule.then().say("I read on.").call("file_tool", get("meanwhile.md"));
-    rule.then().reply("Early and late.").then().reply("Early and late.");
+    rule.then().reply("Early and late.");
     let question = Question::of("What do the files say?", "s1");
     let mut stream = world.ask(Protocol::Native, &question).await;
     gate.reached().await;
@@ -213,7 +213,7 @@ async fn the_agent_knows_a_file_once_all_of_it_was_put_to_its_upload_url() {
     let rule = world.model.on("Is it there?").say("I look.");
     let gate = rule.call("file_tool", json!({"command": "get", "filename": "late.md"})).gate(1);
     let rule = world.model.on("Is it there?").then();
-    rule.reply("It is.").then().reply("It is there.");
+    rule.reply("It is there.");
     let question = Question::of("Is it there?", "s1");
     let mut stream = world.ask(Protocol::Native, &question).await;
     gate.reached().await;

@@ -308,7 +308,7 @@ async fn a_stream_cut_after_any_frame_goes_on_where_it_was() {
             let old = missed.iter().filter_map(record).find(|n| Some(*n) < known);
             assert_eq!(old, None, "{protocol:?} cut after {cut} was told what it had");
         }
-        assert_eq!(world.model.requests().len(), 4);
+        assert_eq!(world.model.requests().len(), 3);
     }
 }
 

@@ -387,8 +387,7 @@ async fn a_budget_is_topped_up_by_link_with_no_more_than_is_offered() {
     world.upload("s1", "sales.csv", SALES).await;
     let read = json!({"command": "get", "filename": "sales.csv"});
     let rule = world.model.on("How did it go?").call("file_tool", read).usage(900, 200, 0);
-    rule.then().reply("It went well.");
-    summary(&world.model).reply("It went well, in short.");
+    rule.then().reply("It went well, in short.");
     let stream = world.ask(Protocol::Native, &Question::of("How did it go?", "s1")).await;
     let (run, _) = (stream.run(), stream.rest().await);
     let path = link(&world, &run, "budget.1").await;

@@ -33,7 +33,7 @@ async fn a_run_is_shown_at_work_and_when_it_has_ended() {
     let world = World::start().await;
     let upload = json!({"command": "upload", "filename": "a.md", "content": "A"});
     let rule = world.model.on("What lasts?").say("I write.").call("file_tool", upload);
-    let gate = rule.usage(100, 10, 50).then().reply("Nearly done.").usage(200, 20, 0).gate(1);
+    let gate = rule.usage(100, 10, 50).then().reply("This lasts.").usage(200, 20, 0).gate(1);
     let question = Question::of("What lasts?", "s1");
     let stream = world.ask(Protocol::Native, &question).await;
     let run = stream.run();
@@ -54,7 +54,6 @@ async fn a_run_is_shown_at_work_and_when_it_has_ended() {
     });
     assert_eq!(at_work["usage"], usage);
 
-    world.model.on("What lasts?").reply("This lasts.$$$a.md");
     gate.open();
     let told = stream.rest().await;
     let (end, ended) = (told.last().unwrap().json(), shown(&world, &run).await);

@@ -46,8 +46,6 @@ async fn whatever_is_wrong_with_a_call_is_a_result_and_the_run_goes_on() {
         .call("file_tool", json!({"command": "upload", "filename": "../x", "content": "x"}))
         .call("file_tool", get("sales.csv"))
         .then()
-        .reply("Nearly everything.")
-        .then()
         .reply("Nearly everything.");
     let question = Question::of("What goes wrong?", "s1");
     assert_eq!(world.ending(&question).await["status"], "finished");
@@ -63,7 +61,7 @@ async fn the_same_call_a_third_time_running_is_answered_with_a_hint() {
     for _ in 0..4 {
         rule = rule.say("I look.").call("file_tool", get.clone()).then();
     }
-    rule.reply("A.").then().reply("A.");
+    rule.reply("A.");
     let ending = world.ending(&Question::of("What is in it?", "s1")).await;
     assert_eq!((&ending["status"], &ending["answer"]), (&json!("finished"), &json!("A.")));
     let results = results(&world.model.requests());
@@ -85,14 +83,7 @@ async fn calls_of_one_reply_run_at_the_same_time_and_are_told_in_their_order() {
     );
     let client = door.listen().await;
     let calls = (1..=6).map(|nth| ("slow", json!({"nth": nth})));
-    model
-        .on("Do six things.")
-        .say("I do six things.")
-        .calls(calls)
-        .then()
-        .reply("Done.")
-        .then()
-        .reply("Done.");
+    model.on("Do six things.").say("I do six things.").calls(calls).then().reply("Done.");
     let stream = client.ask(Protocol::Native, &Question::of("Do six things.", "s1")).await;
     // Four is the most that run at once; none has been let go on.
     slow.started.acquire_many(4).await.unwrap().forget();
@@ -129,7 +120,7 @@ async fn a_long_result_is_cut_for_the_model_and_kept_whole() {
         let get = json!({"command": "get", "filename": file, "offset": 10_000});
         djinn_scripted::Response::default().say("I read on.").call("file_tool", get)
     };
-    rule.then().respond_with(read_on).then().reply("Much.").then().reply("Much.");
+    rule.then().respond_with(read_on).then().reply("Much.");
     let question = Question::of("What does the survey say?", "s1");
     let frames = client.told(&question).await;
     assert_eq!(frames.last().unwrap().json()["answer"], "Much.");
@@ -158,7 +149,7 @@ async fn a_long_file_is_read_in_parts() {
     for offset in (0..6).map(|nth| nth * 9_400) {
         rule = rule.say("I read.").call("file_tool", get(offset)).then();
     }
-    rule.reply("Lines.").then().reply("Lines.");
+    rule.reply("Lines.");
     assert_eq!(world.ending(&Question::of("What is in it?", "s1")).await["answer"], "Lines.");
     let results = results(&world.model.requests());
     assert!(results.iter().all(|part| part.chars().count() <= 10_000));

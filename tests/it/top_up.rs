@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{Protocol, Question, SALES, World, summary};
+use crate::world::{Protocol, Question, SALES, World};
 
 /// One reply costs 120 tokens.
 async fn world() -> World {
@@ -21,8 +21,7 @@ async fn world() -> World {
         .call("file_tool", read)
         .usage(900, 200, 0)
         .then()
-        .reply("It went well.");
-    summary(&world.model).reply("It went well, in short.");
+        .reply("It went well, in short.");
     world
 }
 

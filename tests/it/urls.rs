@@ -11,6 +11,7 @@ async fn world(language: &'static str, compress: &'static str) -> World {
     let world = World::start_with(|options, _| {
         options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
         options.vars.push(("DJINN_COMPRESS_URLS", compress.to_owned()));
+        options.vars.push(("DJINN_SUMMARY", "always".to_owned()));
     })
     .await;
     world.upload("s1", "logo.md", &format!("The logo is [here]({LOGO}).\n")).await;

@@ -70,9 +70,8 @@ impl Story {
 
 fn part(count: usize, message: &str) -> Response {
     let turn: Option<usize> = message.strip_prefix('t').and_then(|turn| turn.parse().ok());
-    match turn {
-        None => Response::default().reply(format!("There are {count} parts.$$$part-1.md")),
-        Some(turn) if turn > count => Response::default().reply("All parts are written."),
+    match turn.filter(|turn| *turn <= count) {
+        None => Response::default().reply(format!("There are {count} parts, from part-1.md on.")),
         Some(turn) => write(&format!("part-{turn}.md")),
     }
 }
@@ -100,7 +99,7 @@ fn mark(message: &str) -> Response {
         Some("t1") => Response::default().say("I begin.").calls(["look", "put", "post"].map(about)),
         Some("t2") => Response::default().say("I go on.").calls(["post", "put"].map(about)),
         Some("t3") => write("part-1.md"),
-        _ => Response::default().reply("All is done.$$$part-1.md"),
+        _ => Response::default().reply("All is done: see part-1.md."),
     }
 }
 

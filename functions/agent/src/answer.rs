@@ -3,13 +3,14 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId, SessionId};
 use djinn_core::journal::Record;
@@ -32,6 +33,7 @@ use djinn_runtime::serve::{
 use crate::link::links_to_session;
 use crate::refusal::{Refusal, name};
 use crate::slots::{Slot, Slots};
+use crate::user_stream::UserStream;
 use crate::{Agent, Shared};
 
 /// The protocol a client speaks.
@@ -54,13 +56,13 @@ pub(crate) struct Ask {
 }
 
 /// Opens the question's run and streams it.
-pub(crate) async fn stream<P: Ports>(
+pub(crate) async fn stream<P: Ports<Store = AwsStore>>(
     agent: &Shared<P>,
     parts: &Parts,
     ask: Ask,
 ) -> Result<Response, Refusal> {
     let Ask { question, protocol, previews } = ask;
-    let slot = slot(agent, parts).await?;
+    let places = take_places(agent, parts).await?;
     let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
     let (session, request) = (question.session.clone(), question.request.clone());
@@ -70,26 +72,36 @@ pub(crate) async fn stream<P: Ports>(
         Opened::Existing { key, .. } => (key, None, cursor),
     };
     let shown = Shown { key, session, request, protocol, previews };
-    send(agent, parts, shown, holder, Opening { slot, driving, cursor }).await
+    send(agent, parts, shown, holder, Opening { places, driving, cursor }).await
 }
 
 /// Streams a run that exists, to a client that comes back to it.
-pub(crate) async fn follow<P: Ports>(
+pub(crate) async fn follow<P: Ports<Store = AwsStore>>(
     agent: &Shared<P>,
     parts: &Parts,
     shown: Shown,
     cursor: Option<Cursor>,
 ) -> Result<Response, Refusal> {
-    let (slot, driving) = (slot(agent, parts).await?, None);
-    send(agent, parts, shown, holder(agent), Opening { slot, driving, cursor }).await
+    let (places, driving) = (take_places(agent, parts).await?, None);
+    send(agent, parts, shown, holder(agent), Opening { places, driving, cursor }).await
 }
 
-/// A place among the streams of this process.
-async fn slot<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Option<Slot>, Refusal> {
-    match parts.extensions.get::<Arc<Slots>>() {
-        Some(slots) => Ok(Some(slots.take(agent.ports.clock()).await?)),
-        None => Ok(None),
-    }
+/// What a response takes up while it is streamed.
+struct Places {
+    user: Option<UserStream>,
+    _process: Option<Slot>,
+}
+
+/// A place among the streams of this process, and one among the caller's.
+async fn take_places<P: Ports<Store = AwsStore>>(
+    agent: &Shared<P>,
+    parts: &Parts,
+) -> Result<Places, Refusal> {
+    let process = match parts.extensions.get::<Arc<Slots>>() {
+        Some(slots) => Some(slots.take(agent.ports.clock()).await?),
+        None => None,
+    };
+    Ok(Places { user: UserStream::take(agent, parts).await?, _process: process })
 }
 
 /// A run, and how a client is shown it.
@@ -104,7 +116,7 @@ pub(crate) struct Shown {
 
 /// What a response begins with.
 struct Opening {
-    slot: Option<Slot>,
+    places: Places,
     /// A run of this invocation's own, with its first record.
     driving: Option<(Box<Driving>, Record)>,
     cursor: Option<Cursor>,
@@ -118,7 +130,7 @@ async fn send<P: Ports>(
     holder: String,
     opening: Opening,
 ) -> Result<Response, Refusal> {
-    let Opening { slot, driving, cursor } = opening;
+    let Opening { places, driving, cursor } = opening;
     let Shown { key, session, request, protocol, previews } = shown;
     let language = agent.settings.run.language;
     let session = SessionKey { tenant: key.tenant.clone(), session };
@@ -145,7 +157,7 @@ async fn send<P: Ports>(
     let ports = agent.ports.clone();
     // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
     tokio::spawn(async move { serve(&ports, serving, client, driving).await });
-    let mut response = event_stream(Frames { body, _slot: slot });
+    let mut response = event_stream(Frames { body, places });
     name(response.headers_mut(), Some(&run), Some(&request));
     Ok(response)
 }
@@ -230,18 +242,22 @@ fn event_stream(frames: Frames) -> Response {
 }
 
 /// The body's frames as the bytes of a response. It cannot fail: an error in the middle of a
-/// Lambda stream would be written into it as text. The slot is free when the response has ended, or
-/// its client has gone.
+/// Lambda stream would be written into it as text. Its places are free when the response has
+/// ended, or its client has gone.
 struct Frames {
     body: ClientBody,
-    _slot: Option<Slot>,
+    places: Places,
 }
 
 impl futures::Stream for Frames {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let frame = std::task::ready!(Pin::new(&mut self.get_mut().body).poll_frame(cx));
+        let Self { body, places } = self.get_mut();
+        let frame = ready!(Pin::new(body).poll_frame(cx));
+        if let (None, Some(user)) = (&frame, &mut places.user) {
+            ready!(user.poll_give_back(cx));
+        }
         Poll::Ready(frame.map(|frame| Ok(Bytes::from(frame))))
     }
 }

@@ -17,6 +17,7 @@ mod route;
 mod settings;
 mod slots;
 mod stored;
+mod user_stream;
 
 use std::sync::Arc;
 

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use djinn_core::budget::Budget;
 use djinn_core::feedback::FeedbackSettings;
-use djinn_core::settings::{ContextSettings, Language, Mode, PlanSettings, Role, RunSettings};
+use djinn_core::settings::{
+    ContextSettings, Language, Mode, PlanSettings, Role, RunSettings, SummaryPolicy,
+};
 use djinn_runtime::settings::{BadSetting, MAX_USD, micro_usd, number};
 
 use crate::identity::Auth;
@@ -40,7 +42,7 @@ pub struct Settings {
 impl Settings {
     /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
-    /// `DJINN_KEEP_TURNS`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
+    /// `DJINN_KEEP_TURNS`, `DJINN_SUMMARY`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
     /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
     /// (see [`Auth`]), how many are streamed to (see [`StreamLimits`]) and links for answers (see
     /// [`LinkSettings`]).
@@ -70,6 +72,7 @@ impl Settings {
             context,
             language: language(var)?,
             budget,
+            summary: Some(summary(var)?),
             plan: plan(var)?,
             feedback: everywhere,
             compress_urls: switch(var, "DJINN_COMPRESS_URLS")?.unwrap_or(true),
@@ -177,6 +180,15 @@ fn language(var: &dyn Fn(&str) -> Option<String>) -> Result<Language, BadSetting
     }
 }
 
+fn summary(var: &dyn Fn(&str) -> Option<String>) -> Result<SummaryPolicy, BadSetting> {
+    const NAME: &str = "DJINN_SUMMARY";
+    let Some(word) = var(NAME).filter(|word| !word.is_empty()) else {
+        return Ok(SummaryPolicy::default());
+    };
+    let policy = SummaryPolicy::ALL.iter().find(|policy| policy.as_str() == word);
+    policy.copied().ok_or_else(|| BadSetting::new(NAME, "when_needed or always", word))
+}
+
 /// A variable that is `1` or `0`; `None` if it is not set or empty.
 fn switch(
     var: &dyn Fn(&str) -> Option<String>,
@@ -209,6 +221,15 @@ mod tests {
         assert_eq!(
             set("DJINN_MAX_STEPS", "0").unwrap_err().to_string(),
             "DJINN_MAX_STEPS must be a whole number from 1 to 1000, got `0`"
+        );
+        assert_eq!(none.run.summary, Some(SummaryPolicy::WhenNeeded));
+        assert_eq!(
+            set("DJINN_SUMMARY", "always").unwrap().run.summary,
+            Some(SummaryPolicy::Always)
+        );
+        assert_eq!(
+            set("DJINN_SUMMARY", "never").unwrap_err().to_string(),
+            "DJINN_SUMMARY must be when_needed or always, got `never`"
         );
         let context = set("DJINN_COMPACT_AT", "50").unwrap().run.context;
         assert_eq!((context.compact_at, context.keep_turns), (50, 4));

@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-/// What a measured run does: 6 model calls, 5 tool calls, 200 deltas. Its tool touches no store, so
+/// What a measured run does: 5 model calls, 5 tool calls, 200 deltas. Its tool touches no store, so
 /// that what is measured is the run itself.
 pub(crate) fn bench() -> Bench {
     Bench { tool: note::NAME.to_owned(), arguments: note::arguments, ..Bench::default() }

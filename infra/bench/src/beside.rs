@@ -28,7 +28,7 @@ const FROM: Duration = Duration::from_millis(7_500);
 const COUNTED: Duration = Duration::from_secs(10);
 
 pub(crate) async fn figures() -> Result<Vec<Figure>> {
-    let bench = Bench { model_calls: 3, tool_calls: 1, deltas: 3 * DELTAS, ..bench() };
+    let bench = Bench { model_calls: 2, tool_calls: 1, deltas: 2 * DELTAS, ..bench() };
     let backend = Backend::start(Script::bench(bench).paced(PACE)).await?;
     let (alone, watched) =
         (Held::start(&backend.place()).await?, Held::start(&backend.place()).await?);

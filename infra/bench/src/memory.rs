@@ -51,7 +51,7 @@ pub(crate) async fn figure() -> Result<Figure> {
 /// The previews that a run shows before its answer is held.
 fn shown_before_the_gate() -> usize {
     let bench = bench();
-    let before = bench.model_calls - 2;
+    let before = bench.model_calls - 1;
     bench.deltas / bench.model_calls * before
         + (bench.deltas % bench.model_calls).min(before)
         + HELD_AT

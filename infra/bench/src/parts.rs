@@ -85,7 +85,7 @@ async fn stream(world: &LocalWorld) -> Result<()> {
         call: "parts".to_owned(),
         language: Language::En,
         system: "You write reports.".to_owned(),
-        // What the benchmark's model takes for the call for a summary.
+        // What the benchmark's model answers without calls.
         messages: vec![Message::User("$$$".to_owned())],
         tools: Vec::new(),
         tool_choice: ToolChoice::None,

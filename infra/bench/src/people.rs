@@ -31,7 +31,7 @@ const SETTLING: Duration = Duration::from_secs(2);
 const FEEDBACK: &str = r#"{"enabled": true, "timeout": 0, "require_confirmation_tools": ["note"]}"#;
 
 pub(crate) async fn figures() -> Result<Vec<Figure>> {
-    let bench = Bench { model_calls: 3, tool_calls: 1, deltas: 30, ..bench() };
+    let bench = Bench { model_calls: 2, tool_calls: 1, deltas: 20, ..bench() };
     let backend = Backend::start(Script::bench(bench)).await?;
     let (started, mut starts) = unbounded_channel();
     let tools = Toolbox::default().with(Timed { note: Note(EffectClass::Once), started });

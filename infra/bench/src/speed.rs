@@ -46,7 +46,7 @@ pub(crate) async fn figures() -> Result<Vec<Figure>> {
             unit: "ms",
             measured: whole.median(),
             about: format!(
-                "p95 {:.1} ms of {ALONE}; 6 model calls, 5 tool calls and 200 deltas, from the \
+                "p95 {:.1} ms of {ALONE}; 5 model calls, 5 tool calls and 200 deltas, from the \
                  request to the last byte; client, agent, stores and a model that writes each \
                  reply at once, in one process",
                 whole.p95()

@@ -27,6 +27,7 @@ mod query;
 mod secret;
 mod settings;
 mod store;
+mod streams;
 pub mod table;
 mod throttle;
 mod transaction;
@@ -42,3 +43,4 @@ pub use settings::{
     SettingsError, Timeouts,
 };
 pub use store::AwsStore;
+pub use streams::StreamPlace;

@@ -22,6 +22,7 @@ use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
+use crate::item::streams::StreamsItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
 
@@ -76,6 +77,10 @@ pub(crate) enum Item {
     /// the user's runs at work. Changed by each one's start, under a condition, and end; there is none
     /// where their number has no bound.
     Active(ActiveItem),
+    /// `USER#<user>` / `STREAMS`
+    /// the responses that are streamed to the user. Changed by each one's beginning, under a condition, and
+    /// end; there is none where their number has no bound.
+    Streams(StreamsItem),
     /// `TOOL#<tool>` / `CALLS`
     /// what the newest calls of a tool came to. Changed by each invocation that made some, of runs that
     /// ask people; expires after three months without any.
@@ -186,6 +191,7 @@ pub(crate) const SESSION: &str = "SESSION";
 pub(crate) const DAY: &str = "DAY";
 pub(crate) const MINUTE: &str = "MINUTE";
 pub(crate) const ACTIVE: &str = "ACTIVE";
+pub(crate) const STREAMS: &str = "STREAMS";
 pub(crate) const CALLS: &str = "CALLS";
 
 /// Sort before and behind every sort key.
@@ -243,6 +249,7 @@ impl Item {
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
             ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
             ("USER", MINUTE) => Self::Minute(MinuteItem::from_item(item)?),
+            ("USER", STREAMS) => Self::Streams(StreamsItem::from_item(&item)?),
             ("USER", ACTIVE) => Self::Active(ActiveItem::from_item(&item)?),
             ("TOOL", CALLS) => Self::Calls(CallsItem::from_item(item)?),
             ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),

@@ -26,6 +26,9 @@ pub const MAX_REPEATS: u32 = 2;
 /// last word.
 const MAX_NUDGES: u32 = 2;
 
+/// The same after a reply that says nothing.
+const MAX_NUDGES_WHEN_EMPTY: u32 = 1;
+
 /// The loop's state between two inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentLoop {
@@ -124,6 +127,7 @@ impl AgentLoop {
                 text: reply.text.clone(),
                 reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
                 cut: reply.finish != Finish::Done,
+                answer: false,
                 usage: reply.usage,
             },
         ));
@@ -278,12 +282,14 @@ impl AgentLoop {
             return;
         }
         let turn = turn.clone();
+        let is_empty = turn.text.trim().is_empty();
         let note = match (turn.calls.is_empty(), finish) {
             (true, Finish::Length) => Some(Note::CutOff),
-            (true, Finish::Done) if turn.text.trim().is_empty() => Some(Note::Empty),
+            (true, Finish::Done) if is_empty => Some(Note::Empty),
             (true, Finish::Done | Finish::Filtered) | (false, _) => None,
         };
-        let note = note.filter(|_| self.nudges < MAX_NUDGES);
+        let most = if is_empty { MAX_NUDGES_WHEN_EMPTY } else { MAX_NUDGES };
+        let note = note.filter(|_| self.nudges < most);
         self.nudges = note.map_or(0, |_| self.nudges + 1);
         observed.done = turn.calls.is_empty() && note.is_none();
         observed.items.push(Item::Turn(Turn {

@@ -156,6 +156,10 @@ codes! {
     TooManyStreams = "too_many_streams", 429,
         "All {} streams of this server are in use; nothing was started. Ask again in some seconds.",
         "该服务器的 {} 个流均在使用中，未启动任何任务。请稍后重试。";
+    /// The user's streams are all in use.
+    TooManyUserStreams = "too_many_user_streams", 429,
+        "{} responses are being streamed to you, the most at a time; nothing was started. Close one, or wait until one has ended.",
+        "您已有 {} 个流正在输出，达到同时输出的上限，未启动任何任务。请关闭其中一个，或等待其结束。";
     /// A body over 4 MB.
     BodyTooLarge = "body_too_large", 413,
         "The body is larger than {} bytes; upload large files with /v1/file_tool/upload_url.",
@@ -231,6 +235,10 @@ codes! {
     ModelUnreadable = "model_unreadable", 502,
         "The model's reply could not be read, also after retries: {}. Check base_url and provider.",
         "多次重试后仍无法读取模型回复：{}。请检查 base_url 和 provider。";
+    /// The model said nothing where the answer was due.
+    EmptyAnswer = "empty_answer", 502,
+        "The model gave no answer: its last replies held no text. What was written is kept; ask again, or choose another model.",
+        "模型没有给出回答：最后的回复没有任何文字。已写入的内容会保留；请重新提问，或换一个模型。";
     /// The step budget is used up.
     StepsUsedUp = "steps_used_up", 500,
         "The step budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
@@ -285,6 +293,7 @@ impl ErrorCode {
                 | Self::RateLimited
                 | Self::TooManyRuns
                 | Self::TooManyStreams
+                | Self::TooManyUserStreams
                 | Self::ModelUnreachable
                 | Self::ModelOverloaded
                 | Self::ModelUnreadable
@@ -329,7 +338,8 @@ impl Failure {
         } else if self.code == ErrorCode::TooManyRuns {
             Some(RUN_MAY_END_S)
         } else {
-            (self.code == ErrorCode::TooManyStreams).then_some(STREAM_MAY_END_S)
+            let streams = [ErrorCode::TooManyStreams, ErrorCode::TooManyUserStreams];
+            streams.contains(&self.code).then_some(STREAM_MAY_END_S)
         }
     }
 

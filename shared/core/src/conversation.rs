@@ -138,6 +138,29 @@ impl Conversation {
             .unwrap_or_default()
     }
 
+    /// What the agent said in its newest turn, if nothing followed it. Empty, where that is blank.
+    #[must_use]
+    pub fn final_words(&self) -> &str {
+        match self.items.last() {
+            Some(Item::Turn(turn)) if !turn.text.trim().is_empty() => &turn.text,
+            Some(Item::Turn(_) | Item::Note(_) | Item::Said(_) | Item::Round { .. }) | None => "",
+        }
+    }
+
+    /// The newest reply if it is an answer by itself: it says something, calls nothing, and is not the end
+    /// of a reply that was cut off.
+    #[must_use]
+    pub fn answer(&self) -> Option<&str> {
+        let (last, before) = self.items.split_last()?;
+        let Item::Turn(turn) = last else { return None };
+        let goes_on = match before {
+            [.., Item::Turn(begun), Item::Note(Note::CutOff)] => !begun.text.trim().is_empty(),
+            _ => false,
+        };
+        let is_answer = turn.calls.is_empty() && !turn.text.trim().is_empty() && !goes_on;
+        is_answer.then_some(turn.text.as_str())
+    }
+
     /// Replaces the oldest part by a text that sums it up, together with what was summed up before.
     pub fn compact(&mut self, part: Part, text: &str) {
         let files = self.files_of(part);

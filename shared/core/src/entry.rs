@@ -82,6 +82,9 @@ pub enum Event {
         /// Whether it ended before the model was done.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cut: bool,
+        /// Whether it is the answer of its run or task, whose end repeats it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        answer: bool,
         /// What it cost.
         usage: Usage,
     },

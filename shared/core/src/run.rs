@@ -2,6 +2,7 @@
 
 mod asking;
 mod compacting;
+mod deliverables;
 mod employees;
 mod ended;
 mod ending;
@@ -31,7 +32,7 @@ pub use summary::{DELIVERABLES_MARK, Summarizing};
 
 use crate::agent_loop::{AgentLoop, Observed};
 use crate::budget::Spent;
-use crate::conversation::{Conversation, Item};
+use crate::conversation::Conversation;
 use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
@@ -298,24 +299,13 @@ impl Run {
         events.extend(self.ask_about_calls(asks, at_ms));
         let turn_is_complete = !items.is_empty();
         let done = !self.join(items) && done;
-        if done && (self.is_task() || self.answered_at_once()) {
-            events.extend(self.answered(at_ms));
-        } else if done {
-            self.keep_taint();
-            self.phase = Phase::Summarizing(Summarizing::after(None));
+        if done {
+            self.conclude(&mut events, at_ms);
         } else if let Some(failure) = self.used_up().filter(|_| turn_is_complete) {
             events.extend(self.ran_out(failure, at_ms));
         } else if turn_is_complete {
             self.compact_if_due();
         }
         events
-    }
-
-    /// A first reply that calls no tool is the answer itself: there is nothing to sum up.
-    fn answered_at_once(&self) -> bool {
-        match self.conversation.items.as_slice() {
-            [Item::Turn(turn)] => turn.calls.is_empty() && !turn.text.trim().is_empty(),
-            _ => false,
-        }
     }
 }

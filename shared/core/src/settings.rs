@@ -131,6 +131,33 @@ impl OutputStyle {
     }
 }
 
+/// When a closing model call writes the answer of a run whose work is done. Work that was broken off is
+/// always summed up, and so is a plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryPolicy {
+    /// When the agent's last reply is not the answer: it says nothing, or is the end of a reply that was
+    /// cut off.
+    #[default]
+    WhenNeeded,
+    /// After all work that took more than one reply.
+    Always,
+}
+
+impl SummaryPolicy {
+    /// Every policy.
+    pub const ALL: &[Self] = &[Self::WhenNeeded, Self::Always];
+
+    /// The word used in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WhenNeeded => "when_needed",
+            Self::Always => "always",
+        }
+    }
+}
+
 /// What Plan-Solve may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -198,6 +225,10 @@ pub struct RunSettings {
     pub language: Language,
     /// What it may use up.
     pub budget: Budget,
+    /// When a closing call writes the answer (default when needed). `None` in records of before there was
+    /// a choice: always, and no message is marked as the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<SummaryPolicy>,
     /// Calls of one turn that run at once, 1-64, default 4.
     pub max_parallel_tool_calls: u32,
     /// Calls of the tools named here that run at once, each at least 1; others have no bound of their
@@ -236,6 +267,7 @@ impl Default for RunSettings {
             mode: Mode::default(),
             language: Language::default(),
             budget: Budget::default(),
+            summary: Some(SummaryPolicy::default()),
             max_parallel_tool_calls: 4,
             max_parallel_per_tool: BTreeMap::new(),
             max_tool_calls_per_turn: 32,

@@ -44,9 +44,9 @@ pub trait Projection: Send {
     /// The client has seen everything up to here on another connection, and perhaps pieces of
     /// messages that are still unfinished.
     fn resume(&mut self);
-    /// Whether pieces of a message that come close together are to be sent as one: where a frame is
-    /// large beside the few letters that it brings.
-    fn merges_previews(&self) -> bool;
+    /// Whether its frames are large beside the few letters that a piece of a message brings, so that pieces
+    /// that come close together are better sent as one.
+    fn has_large_frames(&self) -> bool;
     /// Whether clients of the protocol are known to come back by themselves to a run that goes on after
     /// its response.
     fn can_resume(&self) -> bool;
@@ -187,10 +187,10 @@ impl Connection {
         frames.iter().map(|frame| self.encode(frame)).collect()
     }
 
-    /// See [`Projection::merges_previews`].
+    /// See [`Projection::has_large_frames`].
     #[must_use]
-    pub fn merges_previews(&self) -> bool {
-        self.projection.merges_previews()
+    pub fn has_large_frames(&self) -> bool {
+        self.projection.has_large_frames()
     }
 
     /// See [`Projection::can_resume`].

@@ -73,7 +73,7 @@ impl ClientStream {
     /// Sends the pieces of a message together once in so long, its first one at once, if the client's
     /// protocol asks for it.
     pub fn merge_previews(&mut self, every: Duration) {
-        if self.connection.merges_previews() {
+        if self.connection.has_large_frames() {
             self.previews.merge_for(every);
         }
     }
@@ -96,7 +96,7 @@ impl ClientStream {
 
     /// Whether an entry would be sent if it came now.
     #[must_use]
-    pub fn takes_entries(&self) -> bool {
+    pub fn can_take_entries(&self) -> bool {
         self.is_open() && self.has_room()
     }
 

@@ -230,7 +230,7 @@ pub async fn replay<P: Ports>(
     client: &mut ClientStream,
     cursor: Option<&Cursor>,
 ) -> Result<(), Failure> {
-    let (meta, records) = whole_run(ports, key).await?;
+    let (meta, records) = read_whole_run(ports, key).await?;
     if meta.end_shown {
         client.note_end_shown();
     }
@@ -263,11 +263,14 @@ pub async fn no_cursor<P: Ports>(ports: &P, key: &RunKey) -> Failure {
 
 /// Every record of a run so far, unless some have expired.
 async fn whole_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Record>, Failure> {
-    whole_run(ports, key).await.map(|(_, records)| records)
+    read_whole_run(ports, key).await.map(|(_, records)| records)
 }
 
 /// What was known of a run before its records were read, and these.
-async fn whole_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(RunMeta, Vec<Record>), Failure> {
+async fn read_whole_run<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+) -> Result<(RunMeta, Vec<Record>), Failure> {
     let meta = known(ports, key).await?;
     let has_ended = meta.status.has_ended();
     let records = ports.store().read(key, 0).await.map_err(|error| unavailable(&error))?;

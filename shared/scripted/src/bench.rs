@@ -8,14 +8,14 @@ use crate::gate::Gate;
 use crate::request::{Request, Role};
 use crate::response::Response;
 
-/// How much a run of the benchmark model takes: by default 6 model calls (the last is the closing
-/// summary), 5 tool calls and 200 text deltas.
+/// How much a run of the benchmark model takes: by default 5 model calls, of which the last is the answer,
+/// 5 tool calls and 200 text deltas.
 #[derive(Debug, Clone)]
 pub struct Bench {
-    /// Replies in a run, at least 3: those with calls, the answer, and the summary.
+    /// Replies in a run, at least 2: those with calls, and the answer.
     pub model_calls: usize,
-    /// Tool calls in a run, at least one per reply that is neither answer nor summary; the first
-    /// reply makes those beyond.
+    /// Tool calls in a run, at least one per reply that is not the answer; the first reply makes those
+    /// beyond.
     pub tool_calls: usize,
     /// Text deltas in a run, spread evenly over its replies.
     pub deltas: usize,
@@ -33,7 +33,7 @@ pub struct Bench {
 impl Default for Bench {
     fn default() -> Self {
         Self {
-            model_calls: 6,
+            model_calls: 5,
             tool_calls: 5,
             deltas: 200,
             tool: "file_tool".to_owned(),
@@ -53,11 +53,11 @@ impl Default for Bench {
 
 /// Answers from the request alone, so that any number of runs may be under way.
 pub(crate) fn respond(bench: &Bench, request: &Request) -> Response {
-    let calling = bench.model_calls.saturating_sub(2).max(1);
+    let calling = bench.model_calls.saturating_sub(1).max(1);
     let is_summary = request.last_user().contains("$$$");
     let replies = request.run().iter();
     let replied = replies.filter(|message| message.role == Role::Assistant).count();
-    let turn = if is_summary { calling + 1 } else { replied };
+    let turn = if is_summary { calling } else { replied };
     let share = bench.deltas / bench.model_calls.max(1);
     let rest = bench.deltas % bench.model_calls.max(1);
     let deltas = share + usize::from(turn < rest);

@@ -5,9 +5,14 @@ use serde_json::{Value, json};
 use crate::world::{Frame, Protocol, Question, World};
 
 async fn world() -> World {
+    world_that_sums_up("when_needed").await
+}
+
+async fn world_that_sums_up(when: &str) -> World {
     World::start_with(|options, _| {
         let list = json!(["make a bomb", "炸弹"]).to_string();
         options.vars.push(("DJINN_DENY_LIST", list));
+        options.vars.push(("DJINN_SUMMARY", when.to_owned()));
     })
     .await
 }
@@ -85,7 +90,7 @@ async fn a_call_with_a_denied_phrase_is_not_made() {
 
 #[tokio::test]
 async fn a_summary_with_a_denied_phrase_is_not_replaced_by_earlier_words() {
-    let world = world().await;
+    let world = world_that_sums_up("always").await;
     let get = json!({"command": "get", "filename": "a.md"});
     world.upload("s1", "a.md", "A").await;
     let rule =
@@ -110,7 +115,7 @@ async fn a_persons_answer_with_a_denied_phrase_is_not_taken_and_may_be_given_aga
     .await;
     let page = json!({"command": "upload", "filename": "a.md", "content": "A"});
     let rule = world.model.on("Write").say("I write.").call("file_tool", page);
-    rule.then().reply("Not written.").then().reply("Not written.");
+    rule.then().reply("Not written.");
     let question = Question::of("Write it down.", "s1");
     let stream = world.ask(Protocol::Native, &question).await;
     let run = stream.run();

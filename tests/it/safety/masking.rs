@@ -30,6 +30,7 @@ async fn world(language: &'static str, mask: &'static str) -> World {
         options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
         options.vars.push(("DJINN_MASK_PII", mask.to_owned()));
         options.vars.push(("DJINN_MAX_OBSERVE", "1000".to_owned()));
+        options.vars.push(("DJINN_SUMMARY", "always".to_owned()));
     })
     .await
 }
@@ -124,7 +125,7 @@ async fn the_whole_of_a_long_result_is_kept_masked() {
     );
     let client = door.listen().await;
     let rule = model.on("What does the survey say?").say("I ask.").call("survey", json!({}));
-    rule.then().reply("Much.").then().reply("Much.");
+    rule.then().reply("Much.");
     let frames = client.told(&Question::of("What does the survey say?", "s1")).await;
     let completed = frames.iter().find(|frame| frame.event() == "call.completed").unwrap().json();
     let whole = completed["outcome"]["whole"]["file"].as_str().unwrap();

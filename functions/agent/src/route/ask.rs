@@ -6,6 +6,7 @@ use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::FeedbackChange;
 use djinn_core::id::{RequestId, RunId, SessionId};
@@ -66,7 +67,7 @@ const NATIVE: Names = Names {
 };
 
 /// `POST /AutoAgent`.
-pub(crate) async fn auto_agent<P: Ports>(
+pub(crate) async fn auto_agent<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
     request: Request<Body>,
 ) -> Response {
@@ -76,7 +77,7 @@ pub(crate) async fn auto_agent<P: Ports>(
 }
 
 /// `POST /web/api/v1/gpt/queryAgentStreamIncr`.
-pub(crate) async fn query_agent<P: Ports>(
+pub(crate) async fn query_agent<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
     request: Request<Body>,
 ) -> Response {
@@ -95,7 +96,7 @@ pub(crate) async fn query_not_posted<P: Ports>(State(agent): State<Shared<P>>) -
 }
 
 /// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
-pub(crate) async fn start_run<P: Ports>(
+pub(crate) async fn start_run<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
     request: Request<Body>,
 ) -> Response {
@@ -112,7 +113,7 @@ struct Asking {
 }
 
 impl Asking {
-    async fn auto_agent<P: Ports>(
+    async fn auto_agent<P: Ports<Store = AwsStore>>(
         &mut self,
         agent: &Shared<P>,
         request: Request<Body>,
@@ -125,7 +126,7 @@ impl Asking {
         stream(agent, &parts, ask).await
     }
 
-    async fn query_agent<P: Ports>(
+    async fn query_agent<P: Ports<Store = AwsStore>>(
         &mut self,
         agent: &Shared<P>,
         request: Request<Body>,
@@ -141,7 +142,7 @@ impl Asking {
         stream(agent, &parts, ask).await
     }
 
-    async fn start_run<P: Ports>(
+    async fn start_run<P: Ports<Store = AwsStore>>(
         &mut self,
         agent: &Shared<P>,
         request: Request<Body>,

@@ -9,6 +9,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
+use djinn_aws::AwsStore;
 use djinn_core::code::ErrorCode;
 use djinn_core::id::{RequestId, RunId, TenantId};
 use djinn_core::status::RunStatus;
@@ -42,7 +43,7 @@ const STATUSES: [RunStatus; 6] = [
 /// `GET /runs/{run}/events`: the run's stream, from behind the client's cursor on. A browser that
 /// reconnects repeats the URL it began with and says in `Last-Event-ID` where it is by now, so that
 /// the header counts, and `after` without one.
-pub(crate) async fn follow_run<P: Ports>(
+pub(crate) async fn follow_run<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
     Path(run): Path<String>,
     request: Request<Body>,

@@ -96,7 +96,7 @@ impl AwsStore {
                 expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown \
                     REMOVE #holder, #until_ms",
                 condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
-                values: failed().into_iter().chain([shown()]).collect(),
+                values: failed().into_iter().chain([shown_value()]).collect(),
             },
         ];
         for change in changes {
@@ -112,7 +112,7 @@ impl AwsStore {
             key: RunItem::key(key),
             expression: "SET #end_shown = :shown",
             condition: "attribute_exists(#ended_at_ms) AND #end_shown <> :shown",
-            values: [shown()].into(),
+            values: [shown_value()].into(),
         };
         self.change(change).await.map(|_| ())
     }
@@ -199,7 +199,7 @@ impl AwsStore {
 }
 
 /// That a client was sent the end.
-fn shown() -> (String, AttributeValue) {
+fn shown_value() -> (String, AttributeValue) {
     (":shown".to_owned(), AttributeValue::Bool(true))
 }
 

@@ -11,13 +11,45 @@ use crate::entry::{Ending, Event};
 use crate::file::ProductFile;
 use crate::id::MessageId;
 use crate::input::Partial;
+use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
 
 impl Run {
-    /// The agent's last words are the answer.
-    pub(super) fn answered(&mut self, at_ms: i64) -> Vec<(String, Event)> {
-        let answer = self.conversation.last_words().to_owned();
-        self.end(RunStatus::Finished, answer, Vec::new(), None, at_ms)
+    /// The agent has nothing left to do: its last reply is the answer, or a closing call writes it. A task
+    /// has no such call.
+    pub(super) fn conclude(&mut self, events: &mut Vec<(String, Event)>, at_ms: i64) {
+        if self.is_task() {
+            return self.answer(events, at_ms);
+        }
+        let is_first = self.conversation.items.len() == 1;
+        let sums_up = match self.asked.settings.summary {
+            Some(SummaryPolicy::WhenNeeded) => false,
+            Some(SummaryPolicy::Always) | None => !is_first,
+        };
+        if sums_up || self.conversation.answer().is_none() {
+            self.keep_taint();
+            self.phase = Phase::Summarizing(Summarizing::after(None));
+        } else {
+            self.answer(events, at_ms);
+        }
+    }
+
+    /// Ends with the agent's last words as the answer, whose entry is among `events`. Where it said
+    /// nothing, there is none.
+    pub(super) fn answer(&mut self, events: &mut Vec<(String, Event)>, at_ms: i64) {
+        let answer = self.conversation.final_words().to_owned();
+        if answer.is_empty() {
+            events.extend(self.fail(ErrorCode::EmptyAnswer.into(), at_ms));
+            return;
+        }
+        let is_marked = self.asked.settings.summary.is_some();
+        for (_, event) in events.iter_mut() {
+            if let Event::MessageCompleted { answer, .. } = event {
+                *answer = is_marked;
+            }
+        }
+        let files = self.files_named_in(&answer);
+        events.extend(self.end(RunStatus::Finished, answer, files, None, at_ms));
     }
 
     /// The work is broken off: a run sums up what there is, a task leaves that to its run.
@@ -62,6 +94,7 @@ impl Run {
         if self.compacting_failed(message) {
             return Some(Vec::new());
         }
+        let final_words = self.conversation.final_words().to_owned();
         let last_words = self.conversation.last_words().to_owned();
         let files = self.produced.deliverable();
         // Nothing stands in for an answer that may not be given.
@@ -71,8 +104,8 @@ impl Run {
         }
         Some(match &self.phase {
             // The work is done and the agent said what came of it: that is the answer then.
-            Phase::Summarizing(Summarizing { because: None, .. }) if !last_words.is_empty() => {
-                self.end(RunStatus::Finished, last_words, files, None, at_ms)
+            Phase::Summarizing(Summarizing { because: None, .. }) if !final_words.is_empty() => {
+                self.end(RunStatus::Finished, final_words, files, None, at_ms)
             }
             Phase::Summarizing(Summarizing { because: Some(because), .. }) => {
                 let because = because.clone();
@@ -99,6 +132,7 @@ impl Run {
                 text,
                 reasoning: None,
                 cut: true,
+                answer: false,
                 usage: Usage::default(),
             };
             events.push((message.to_string(), completed));

@@ -2,10 +2,9 @@
 
 use super::Run;
 use crate::agent_loop::Attempts;
-use crate::code::Failure;
+use crate::code::{ErrorCode, Failure};
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
-use crate::file::{FileList, ProductFile};
 use crate::id::MessageId;
 use crate::input::ModelReplied;
 use crate::settings::Role;
@@ -49,46 +48,34 @@ impl Run {
         because: Option<Failure>,
         at_ms: i64,
     ) -> Vec<(String, Event)> {
-        let summary = Summary::read(&replied.reply.text, &self.produced);
+        let reply = replied.reply.text.as_str();
+        let (text, names) = reply.split_once(DELIVERABLES_MARK).unwrap_or((reply, ""));
+        let (text, files) = (text.trim().to_owned(), self.files_listed_in(names));
         let completed = Event::MessageCompleted {
             message: replied.message.clone(),
-            text: summary.text.clone(),
+            text: text.clone(),
             reasoning: replied.reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
             cut: false,
+            answer: !text.is_empty() && self.asked.settings.summary.is_some(),
             usage: replied.reply.usage,
         };
         let mut events = vec![(replied.message.to_string(), completed)];
-        let answer = match summary.text.is_empty() {
-            true => self.conversation.last_words().to_owned(),
-            false => summary.text,
+        let (status, answer, because) = match because {
+            Some(because) if text.is_empty() => {
+                (RunStatus::Failed, self.conversation.last_words().to_owned(), Some(because))
+            }
+            Some(because) => (RunStatus::Failed, text, Some(because)),
+            None if !text.is_empty() => (RunStatus::Finished, text, None),
+            // What the agent said when it was done is the answer then, if it said anything.
+            None => match self.conversation.final_words() {
+                "" => {
+                    events.extend(self.fail(ErrorCode::EmptyAnswer.into(), at_ms));
+                    return events;
+                }
+                words => (RunStatus::Finished, words.to_owned(), None),
+            },
         };
-        let status = if because.is_some() { RunStatus::Failed } else { RunStatus::Finished };
-        events.extend(self.end(status, answer, summary.files, because, at_ms));
+        events.extend(self.end(status, answer, files, because, at_ms));
         events
-    }
-}
-
-/// A summary as the model wrote it: the answer, then the names of the files it hands over.
-struct Summary {
-    text: String,
-    files: Vec<ProductFile>,
-}
-
-impl Summary {
-    /// Reads `answer$$$name、name`. Names are matched newest file first; without a match, every file
-    /// that a user would be offered is handed over, newest first.
-    fn read(reply: &str, produced: &FileList) -> Self {
-        let (text, names) = reply.split_once(DELIVERABLES_MARK).unwrap_or((reply, ""));
-        let offered = produced.deliverable();
-        let mut files: Vec<ProductFile> = Vec::new();
-        for name in names.split(['、', ',', '，', '\n', '$']).filter(|name| !name.trim().is_empty())
-        {
-            let named = offered.iter().find(|file| name.contains(file.name.as_str()));
-            files.extend(named.filter(|file| !files.contains(file)).cloned());
-        }
-        if files.is_empty() {
-            files = offered;
-        }
-        Self { text: text.trim().to_owned(), files }
     }
 }

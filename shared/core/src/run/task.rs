@@ -145,26 +145,25 @@ impl Run {
             Then::Answered | Then::Done if heard => Then::GoOn,
             Then::Answered | Then::Done | Then::GoOn | Then::RoundsUsedUp => then,
         };
-        events.extend(match then {
-            Then::Answered => self.answered(at_ms),
+        match then {
+            Then::Answered => self.answer(&mut events, at_ms),
             Then::Done => {
                 self.keep_taint();
                 self.phase = Phase::Summarizing(Summarizing::after(None));
-                Vec::new()
             }
             Then::RoundsUsedUp => {
                 let rounds = self.asked.settings.plan.max_rounds.to_string();
-                self.break_off(Failure::new(ErrorCode::RoundsUsedUp, rounds), at_ms)
+                let failure = Failure::new(ErrorCode::RoundsUsedUp, rounds);
+                events.extend(self.break_off(failure, at_ms));
             }
             Then::GoOn => match self.used_up().or_else(|| self.planner_is_used_up()) {
-                Some(failure) => self.ran_out(failure, at_ms),
+                Some(failure) => events.extend(self.ran_out(failure, at_ms)),
                 None => {
                     self.hand_out();
                     self.compact_if_due();
-                    Vec::new()
                 }
             },
-        });
+        }
         events
     }
 

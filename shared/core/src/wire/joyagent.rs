@@ -153,11 +153,11 @@ impl Translator {
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
             Event::ModelChanged(changed) => self.model_changed(entry, changed),
-            Event::MessageCompleted { message, text, .. } => {
-                let key = entry.key(message);
-                self.texts.completed(&key);
-                let shown = !message.is_summary() && !text.is_empty();
-                shown.then(|| self.thought(&key, text, true, at_ms)).into_iter().collect()
+            Event::MessageCompleted { message, text, answer, .. } => {
+                // The answer stands in `result`: what was shown of it as a thought makes room.
+                let is_answer = *answer && entry.within.is_none();
+                let text = if is_answer { self.answer_follows() } else { text.as_str() };
+                self.message(entry, message, text).into_iter().collect()
             }
             Event::CallRequested { call, tool, arguments, visible } => {
                 let (tool, arguments) = (tool.clone(), arguments.clone());
@@ -228,6 +228,21 @@ impl Translator {
     /// See [`super::Projection::resume`].
     pub fn resume(&mut self) {
         self.texts.resumed = true;
+    }
+
+    /// A message is whole. The summary is shown as the result only.
+    fn message(&mut self, entry: &Entry, message: &MessageId, text: &str) -> Option<AgentResponse> {
+        let key = entry.key(message);
+        self.texts.completed(&key);
+        let shown = !message.is_summary() && !text.is_empty();
+        shown.then(|| self.thought(&key, text, true, entry.at_ms))
+    }
+
+    fn answer_follows(&self) -> &'static str {
+        match self.language {
+            Language::En => "The answer is below.",
+            Language::Zh => "回答见下方。",
+        }
     }
 
     fn take_back(&mut self, entry: &Entry, message: Option<&MessageId>) -> Vec<AgentResponse> {

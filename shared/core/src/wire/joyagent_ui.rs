@@ -140,7 +140,7 @@ impl Projection for JoyAgentUi {
         self.translator.resume();
     }
 
-    fn merges_previews(&self) -> bool {
+    fn has_large_frames(&self) -> bool {
         true
     }
 

@@ -103,7 +103,7 @@ impl Projection for Native {
 
     fn resume(&mut self) {}
 
-    fn merges_previews(&self) -> bool {
+    fn has_large_frames(&self) -> bool {
         // A frame is 150 bytes, and who watches a model write sees each word when it comes.
         false
     }

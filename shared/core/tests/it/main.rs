@@ -10,6 +10,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod answer;
 mod asks;
 mod budget;
 mod client;

@@ -5,7 +5,7 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
 use djinn_core::preview::{Live, Preview};
-use djinn_core::settings::Language;
+use djinn_core::settings::{Language, SummaryPolicy};
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::{JoyAgent, Translator};
 use djinn_core::wire::joyagent_ui::{JoyAgentUi, refusal};
@@ -73,7 +73,11 @@ fn steps() -> Vec<Step> {
     steps.push(Step::Piece(story::piece("t2", 1, 0, "North grew")));
     steps.push(Step::Record(records[5].clone()));
     steps.push(Step::Piece(story::piece("t2", 2, 0, "North ")));
-    steps.extend(records[6..].iter().cloned().map(Step::Record));
+    let (answer, before) = records[6..].split_last().unwrap();
+    steps.extend(before.iter().cloned().map(Step::Record));
+    steps.push(Step::Piece(story::piece("t3", 1, 0, "North grew fastest,")));
+    steps.push(Step::Piece(story::piece("t3", 1, 19, " by 12 %")));
+    steps.push(Step::Record(answer.clone()));
     steps
 }
 
@@ -166,10 +170,12 @@ fn a_hand_over_says_how_to_go_on_in_each_protocol() {
 
 #[test]
 fn a_summary_that_broke_off_leaves_nothing_with_a_client_that_came_back() {
+    let mut asked = story::asked("Which region grew fastest?");
+    asked.settings.summary = Some(SummaryPolicy::Always);
     let mut inputs = story::growth();
-    let end = inputs.pop().unwrap();
+    let end = story::replied("summary", "North grew fastest, by 12 %.$$$growth.md", &[]);
     inputs.extend([story::broke_off("summary", 1), end]);
-    let (_, records) = story::journal("Which region grew fastest?", inputs);
+    let (_, records) = story::journal_of(asked, inputs);
     let [known @ .., reset, end] = &records[..] else { panic!("{records:?}") };
     for protocol in [Protocol::Raw, Protocol::Ui] {
         let mut connection = connection(protocol, true);

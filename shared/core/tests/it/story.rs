@@ -303,7 +303,7 @@ pub(crate) fn write(n: u64) -> WriteId {
     WriteId::new(format!("test.1.{n}")).unwrap()
 }
 
-/// The story most tests tell: a file is read, the answer is written to another, and summed up.
+/// The story most tests tell: a file is read, the answer is written to another, and told.
 pub(crate) fn growth() -> Vec<Input> {
     vec![
         replied(
@@ -333,8 +333,7 @@ pub(crate) fn growth() -> Vec<Input> {
             )],
         ),
         wrote("t2.c1", "growth.md"),
-        thought("t3", "Is anything missing? No.", "North grew fastest, by 12 %."),
-        replied("summary", "North grew fastest, by 12 %.$$$growth.md", &[]),
+        thought("t3", "Is anything missing? No.", "North grew fastest, by 12 %: see growth.md."),
     ]
 }
 
@@ -364,6 +363,7 @@ pub(crate) fn entries_of_tasks(record: &Record) -> Vec<Entry> {
             text: ended.report.text.clone(),
             reasoning: None,
             cut: false,
+            answer: false,
             usage: usage(),
         };
         let entry = Entry { id: "t1".to_owned(), within: None, at_ms: 1_500, event: said };

@@ -115,7 +115,9 @@ async fn in_chat<P: Ports>(
     if began.is_some() {
         return Ok(None);
     }
-    let Some(active) = active else { return unseen(ports, question, view).await.map(Some) };
+    let Some(active) = active else {
+        return find_unseen_run(ports, question, view).await.map(Some);
+    };
     let active = RunKey::new(own.tenant.clone(), active.clone());
     let RunMeta { user, status, .. } = known(ports, &active).await?;
     if user == question.user {
@@ -125,7 +127,7 @@ async fn in_chat<P: Ports>(
         return Ok((answers || question.is_continue()).then_some(active));
     }
     match question.is_continue() {
-        true if status.has_ended() => unseen(ports, question, view).await.map(Some),
+        true if status.has_ended() => find_unseen_run(ports, question, view).await.map(Some),
         true => Err(Failure::new(ErrorCode::SessionBusy, active.run.to_string())),
         false => Ok(None),
     }
@@ -133,22 +135,22 @@ async fn in_chat<P: Ports>(
 
 /// What a `continue` goes on with where no run is at work: the newest of the user's ended runs in the
 /// session whose end no client was sent, and that can still be shown.
-async fn unseen<P: Ports>(
+async fn find_unseen_run<P: Ports>(
     ports: &P,
     question: &Question,
     view: &SessionView,
 ) -> Result<RunKey, Failure> {
-    if let Some(key) = newest_unseen(ports, question, &view.ended).await? {
+    if let Some(key) = find_unseen_among(ports, question, &view.ended).await? {
         return Ok(key);
     }
     // One that ended while the session was read may be neither at work there nor among the ended.
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    let unseen = newest_unseen(ports, question, &view.ended).await?;
+    let unseen = find_unseen_among(ports, question, &view.ended).await?;
     unseen.ok_or_else(|| ErrorCode::NothingToContinue.into())
 }
 
-async fn newest_unseen<P: Ports>(
+async fn find_unseen_among<P: Ports>(
     ports: &P,
     question: &Question,
     ended: &[EndedRun],

@@ -9,6 +9,8 @@ pub struct UserLimits {
     pub runs_per_minute: Option<u32>,
     /// Runs at work at once.
     pub runs_at_once: Option<u32>,
+    /// Responses streamed at once.
+    pub streams: Option<u32>,
     /// Tokens read and written in a day (UTC), by all runs and tasks.
     pub day_tokens: Option<u64>,
     /// Millionths of a US dollar that these cost.
@@ -16,8 +18,8 @@ pub struct UserLimits {
 }
 
 impl UserLimits {
-    /// Reads `DJINN_USER_RUNS_PER_MINUTE`, `DJINN_USER_RUNS_AT_ONCE`, `DJINN_USER_DAY_TOKENS` and
-    /// `DJINN_USER_DAY_USD`.
+    /// Reads `DJINN_USER_RUNS_PER_MINUTE`, `DJINN_USER_RUNS_AT_ONCE`, `DJINN_USER_STREAMS`,
+    /// `DJINN_USER_DAY_TOKENS` and `DJINN_USER_DAY_USD`.
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -28,6 +30,7 @@ impl UserLimits {
         Ok(Self {
             runs_per_minute: small("DJINN_USER_RUNS_PER_MINUTE", 1..=100_000)?,
             runs_at_once: small("DJINN_USER_RUNS_AT_ONCE", 1..=1_000)?,
+            streams: small("DJINN_USER_STREAMS", 1..=1_000)?,
             day_tokens: number(var, "DJINN_USER_DAY_TOKENS", 1_000..=1_000_000_000_000)?,
             day_micro_usd: micro_usd(var, "DJINN_USER_DAY_USD")?,
         })

@@ -28,8 +28,7 @@ fn looks(turns: usize, notes: Option<&str>) -> Vec<(String, Line)> {
             (format!("t{nth}"), line)
         })
         .collect();
-    lines.push((format!("t{turns}"), Line::say("It is all there.")));
-    lines.push(("summary".to_owned(), Line::say("All of it is there.")));
+    lines.push((format!("t{turns}"), Line::say("All of it is there.")));
     if let Some(notes) = notes {
         lines.extend((1..=turns).map(|nth| (format!("t{nth}.compact"), Line::say(notes))));
     }
@@ -80,7 +79,7 @@ async fn older_turns_are_summed_up_and_the_newest_stay_whole() {
     let end = seen.last().unwrap();
     let compactions: Vec<_> = seen.iter().filter(|line| line.contains(" sums up ")).collect();
     assert!(compactions.len() >= 2, "{seen:#?}");
-    let calls = 9 + 1 + compactions.len();
+    let calls = 9 + compactions.len();
     assert!(end.ends_with(&format!("(9 steps, {calls} model calls, 8 tool calls)")), "{end}");
 
     let asked = model.asked();
@@ -127,7 +126,7 @@ async fn where_nothing_can_be_summed_up_the_oldest_is_left_out_and_that_is_said(
     let asked = model.asked();
     let compactors = asked.iter().filter(|request| request.role == Role::Compactor).count();
     assert_eq!(compactors, 2, "it is not tried for ever");
-    assert_eq!(asked.len(), 25 + 1 + compactors, "a request was refused");
+    assert_eq!(asked.len(), 25 + compactors, "a request was refused");
     let last = texts(asked.iter().find(|request| message(request) == "t25").unwrap());
     let values = json!({"exchanges": 0, "turns": left_out(&last)});
     let note = Prompts::default().render(Language::En, prompt::NOTE_LEFT_OUT, values);
@@ -146,16 +145,12 @@ async fn a_turn_that_is_larger_than_the_window_is_shortened() {
     let long = "这是第一行，金价上涨。".repeat(910);
     let first = (0..32)
         .fold(Line::say("I look everywhere."), |line, nth| line.call("look", json!({"at": nth})));
-    let lines = [
-        ("t1".to_owned(), first),
-        ("t2".to_owned(), Line::say("Gold is dearer.")),
-        ("summary".to_owned(), Line::say("Gold is dearer.")),
-    ];
+    let lines = [("t1".to_owned(), first), ("t2".to_owned(), Line::say("Gold is dearer."))];
     let (mut sim, model) = sim(&lines, 100_000, &long, Points::new());
     let seen = visible(&told(&mut sim, Mode::React).await);
     assert!(seen.last().unwrap().starts_with("end finished: Gold is dearer."), "{seen:#?}");
     let asked = model.asked();
-    assert_eq!(asked.len(), 3, "a request was refused");
+    assert_eq!(asked.len(), 2, "a request was refused");
     let Message::ToolResults(results) = &asked[1].messages[2] else { panic!("{asked:#?}") };
     assert_eq!(results.len(), 32);
     let start = "这是第一行，金价上涨。";
@@ -177,7 +172,7 @@ async fn a_result_of_two_megabytes_is_shown_by_its_ends_however_much_may_be_seen
         let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
         assert!(visible(&entries).last().unwrap().starts_with("end finished"));
         let asked = model.asked();
-        assert_eq!(asked.len(), 3, "a request was refused");
+        assert_eq!(asked.len(), 2, "a request was refused");
         let seen = texts(&asked[1]);
         assert!(seen.contains("The first line."));
         assert!(seen.contains("The whole is in the file result-"), "{seen}");

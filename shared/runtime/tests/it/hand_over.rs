@@ -70,7 +70,6 @@ async fn a_hand_over_waits_for_a_call_that_must_not_be_repeated() {
     let lines = [
         ("t1", Line::say("I send it.").call("send", json!({"to": "all"}))),
         ("t2", Line::say("Sent.")),
-        ("summary", Line::say("It was sent.")),
     ];
     let model = StoryModel::new(lines, points.clone());
     let mut sim = Sim::new(model, tools(&ledger, &points), points);

@@ -12,7 +12,7 @@ use djinn_testkit::sim::Sim;
 use djinn_testkit::story::{Line, StoryModel};
 use serde_json::json;
 
-/// Looks something up and writes it down at the same time, sends it once, answers, sums up.
+/// Looks something up and writes it down at the same time, sends it once, answers.
 pub(crate) fn lines() -> Vec<(&'static str, Line)> {
     vec![
         (
@@ -23,8 +23,7 @@ pub(crate) fn lines() -> Vec<(&'static str, Line)> {
                 .call("write", json!({"down": "it"})),
         ),
         ("t2", Line::say("Now I send it.").call("send", json!({"to": "all"}))),
-        ("t3", Line::say("It is sent to all.")),
-        ("summary", Line::say("It was looked up and sent.")),
+        ("t3", Line::say("It was looked up and sent.")),
     ]
 }
 
@@ -115,7 +114,7 @@ fn line(event: &Event) -> String {
 }
 
 /// The history of [`lines`], by hand.
-pub(crate) const TOLD: [&str; 12] = [
+pub(crate) const TOLD: [&str; 11] = [
     "start started: What is to be done?",
     "t1 says: I look it up and write it down.",
     r#"t1.c1 calls look {"up":"it"}"#,
@@ -125,13 +124,12 @@ pub(crate) const TOLD: [&str; 12] = [
     "t2 says: Now I send it.",
     r#"t2.c1 calls send {"to":"all"}"#,
     "t2.c1.result gets: send is done",
-    "t3 says: It is sent to all.",
-    "summary says: It was looked up and sent.",
-    "end finished: It was looked up and sent. (3 steps, 4 model calls, 3 tool calls)",
+    "t3 says: It was looked up and sent.",
+    "end finished: It was looked up and sent. (3 steps, 3 model calls, 3 tool calls)",
 ];
 
 /// The same where nobody knows whether it was sent.
-pub(crate) const UNCERTAIN: [&str; 12] = [
+pub(crate) const UNCERTAIN: [&str; 11] = [
     "start started: What is to be done?",
     "t1 says: I look it up and write it down.",
     r#"t1.c1 calls look {"up":"it"}"#,
@@ -141,7 +139,6 @@ pub(crate) const UNCERTAIN: [&str; 12] = [
     "t2 says: Now I send it.",
     r#"t2.c1 calls send {"to":"all"}"#,
     "t2.c1.result fails: uncertain",
-    "t3 says: It is sent to all.",
-    "summary says: It was looked up and sent.",
-    "end finished: It was looked up and sent. (3 steps, 4 model calls, 2 tool calls)",
+    "t3 says: It was looked up and sent.",
+    "end finished: It was looked up and sent. (3 steps, 3 model calls, 2 tool calls)",
 ];

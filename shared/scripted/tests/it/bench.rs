@@ -29,10 +29,7 @@ async fn a_run_has_the_promised_size() {
         messages.push(ChatMessage::assistant(content));
         messages.extend(results);
     }
-    let summary = ChatRequest::from_user("the record … write `$$$` and the files");
-    deltas += client.ask(summary).await.unwrap().deltas;
-
-    assert_eq!((server.requests().len(), calls.len(), deltas), (6, 5, 200));
+    assert_eq!((server.requests().len(), calls.len(), deltas), (5, 5, 200));
     calls.dedup();
     assert_eq!(calls.len(), 5, "no call repeats another");
     server.assert_done();

@@ -161,6 +161,7 @@ pub(super) fn record(n: u64, write: &str, text: &str) -> Made<Record> {
         text: text.to_owned(),
         reasoning: None,
         cut: false,
+        answer: false,
         usage: Usage::default(),
     };
     Ok(Record {

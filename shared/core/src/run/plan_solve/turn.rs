@@ -50,6 +50,7 @@ impl PlanSolve {
             Some(_) if finished || observed.done => Then::Done,
             Some(_) => Then::GoOn,
             None if !observed.done => Then::GoOn,
+            None if says_nothing(&observed.items) => Then::Done,
             None if self.nudges < MAX_PLAN_NUDGES => {
                 self.nudges += 1;
                 observed.items.push(Item::Note(Note::NoPlan));
@@ -71,4 +72,8 @@ impl PlanSolve {
         observed.asks.extend(begun.asks);
         (observed, then)
     }
+}
+
+fn says_nothing(items: &[Item]) -> bool {
+    items.iter().all(|item| matches!(item, Item::Turn(turn) if turn.text.trim().is_empty()))
 }

@@ -45,7 +45,7 @@ impl Projection for JoyAgent {
         self.0.resume();
     }
 
-    fn merges_previews(&self) -> bool {
+    fn has_large_frames(&self) -> bool {
         true
     }
 
