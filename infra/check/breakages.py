@@ -70,6 +70,7 @@ BREAKAGES = {
         ("AllowCredentials: true", "AllowCredentials: false", "AllowCredentials"),
         ("[GET, HEAD]", "[GET, HEAD, PUT]", "PUT is open to"),
         ('AllowedOrigins: ["*"]', "AllowedOrigins: !Ref CorsOrigins", "GET is open to"),
+        ("AllowedMethods: [PUT]", "AllowedMethods: [PUT, HEAD]", "HEAD is open to"),
     ],
     rules.objects_outlive_what_names_them: [
         ("ExpirationInDays: !Ref ObjectDays", "ExpirationInDays: 7", "ObjectDays"),

@@ -99,6 +99,7 @@ AGENT_VARIABLES = {
     "DJINN_MAX_STEPS",
     "DJINN_MAX_TASK_STEPS",
     "DJINN_MAX_TOKENS",
+    "DJINN_MAX_TOOL_CALLS",
     "DJINN_PUBLIC_URL",
     "DJINN_STREAM_QUEUE",
     "DJINN_STREAM_SLOTS",
@@ -209,11 +210,12 @@ def pages_may_ask_and_load_files(template):
         yield from expect(f"{name}: Cors", cors, "AllowCredentials", True)
         for header in sorted(NEEDED_HEADERS - set(cors.get("AllowHeaders", []))):
             yield f"{name}: a page may not send {header}"
-    bucket = properties(template, "Bucket").get("CorsConfiguration")
-    rules = (given(bucket, "HasOrigins") or {}).get("CorsRules", [])
-    # A browser that was redirected here by the agent comes from the origin `null`.
+    rules = value(properties(template, "Bucket"), "CorsConfiguration.CorsRules") or []
+    rules = [given(rule, "HasOrigins") or rule for rule in rules]
+    # A browser that was redirected here by the agent comes from the agent's origin, or from `null`.
     for method, wanted in {"GET": ["*"], "HEAD": ["*"], "PUT": origins}.items():
-        found = [rule["AllowedOrigins"] for rule in rules if method in rule["AllowedMethods"]]
+        open_to = [rule for rule in rules if method in rule.get("AllowedMethods", [])]
+        found = [rule["AllowedOrigins"] for rule in open_to]
         if found != [wanted]:
             yield f"Bucket: {method} is open to {json.dumps(found)}, not {json.dumps(wanted)}"
 

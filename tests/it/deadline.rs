@@ -17,6 +17,7 @@ async fn handed_over(door: &Door, protocol: Protocol, question: &Question) -> Ve
     let mut context = lambda_http::Context::default();
     context.deadline = u64::try_from(door.ports.clock.now_ms()).unwrap() + 400;
     let request = Request::post(protocol.path()).header("accept", "text/event-stream");
+    let request = request.header("content-type", "application/json");
     let body = Body::from(protocol.body(question).to_string());
     let request = request.extension(context).body(body).unwrap();
     let answer = door.router.clone().oneshot(request).await.unwrap();

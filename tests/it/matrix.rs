@@ -192,6 +192,13 @@ async fn nothing_crosses(tenants: &Tenants) {
 }
 
 #[test]
+fn no_route_of_the_agent_is_a_page_of_a_ui_beside_it() {
+    let pages: Vec<_> = ROUTES.iter().filter(|(_, route, _)| !agent::is_own_path(route)).collect();
+    assert_eq!(pages.len(), 0, "{:?}", pages.first().map(|(_, route, _)| route));
+    assert!(!agent::is_own_path("/") && !agent::is_own_path("/assets/runs"));
+}
+
+#[test]
 fn no_route_of_the_agent_is_forgotten() {
     let known = ROUTES.iter().map(|(method, route, _)| ((*method).to_owned(), (*route).to_owned()));
     assert_eq!(known.collect::<std::collections::BTreeSet<_>>(), routes::of_the_agent());

@@ -152,6 +152,7 @@ async fn a_token_that_says_something_else_is_refused_and_not_repeated() {
             but("tenant", json!("acme#RUN")),
             "it has no usable claim `tenant`",
         ),
+        ("a tenant that leads up", but("tenant", json!("..")), "it has no usable claim `tenant`"),
         ("several tenants", but("tenant", json!(["acme"])), "it has no usable claim `tenant`"),
         ("an empty subject", but("sub", json!("")), "it has no usable claim `sub`"),
         ("alg none", unsigned("none"), no_token),

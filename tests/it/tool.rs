@@ -53,24 +53,6 @@ async fn whatever_is_wrong_with_a_call_is_a_result_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn the_same_call_a_third_time_running_is_answered_with_a_hint() {
-    let world = World::start().await;
-    let get = json!({"command": "get", "filename": "a.md"});
-    world.upload("s1", "a.md", "A").await;
-    let mut rule = world.model.on("What is in it?");
-    for _ in 0..4 {
-        rule = rule.say("I look.").call("file_tool", get.clone()).then();
-    }
-    rule.reply("A.");
-    let ending = world.ending(&Question::of("What is in it?", "s1")).await;
-    assert_eq!((&ending["status"], &ending["answer"]), (&json!("finished"), &json!("A.")));
-    let results = results(&world.model.requests());
-    let read: Vec<_> = results.iter().map(|text| text.ends_with("\n\nA")).collect();
-    assert_eq!(read, [true, true, false, false], "{results:#?}");
-    assert!(results[2].contains("3 times running; it was not run again"), "{}", results[2]);
-}
-
-#[tokio::test]
 async fn calls_of_one_reply_run_at_the_same_time_and_are_told_in_their_order() {
     let model = Scripted::start().await.unwrap();
     let slow = Slow::new();

@@ -21,6 +21,7 @@ fn closed(settings: &mut djinn_aws::Settings) {
 
 async fn sent(door: &Door, method: &str, path: &str, body: &Value) -> (u16, String) {
     let request = Request::builder().method(method).uri(path).header("accept", "text/event-stream");
+    let request = request.header("content-type", "application/json");
     let request = request.body(Body::from(body.to_string())).unwrap();
     let (parts, body) = door.router.clone().oneshot(request).await.unwrap().into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap();

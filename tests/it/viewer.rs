@@ -31,6 +31,7 @@ struct Unread {
 impl Unread {
     async fn ask(door: &Door, protocol: Protocol, question: &Question) -> Self {
         let request = Request::post(protocol.path()).header("accept", "text/event-stream");
+        let request = request.header("content-type", "application/json");
         let body = Body::from(protocol.body(question).to_string());
         let request = request.header("host", "localhost").body(body).unwrap();
         let answer = door.router.clone().oneshot(request).await.unwrap();

@@ -14,12 +14,13 @@ mod stream;
 mod throttle;
 
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use djinn_core::id::{RunId, TenantId};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
-use djinn_local::{LocalWorld, System, SystemOptions};
+use djinn_local::{LocalWorld, Patience, System, SystemOptions};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::{RetryPolicy, Settings};
@@ -57,11 +58,15 @@ pub(crate) struct World {
 pub(crate) struct Options {
     pub(crate) vars: Vec<(&'static str, String)>,
     pub(crate) settings: Settings,
+    /// The directory of a built web UI.
+    pub(crate) ui: Option<PathBuf>,
+    pub(crate) patience: Patience,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { vars: Vec::new(), settings: quick() }
+        let patience = Patience::default();
+        Self { vars: Vec::new(), settings: quick(), ui: None, patience }
     }
 }
 
@@ -79,6 +84,8 @@ impl World {
         let system = SystemOptions {
             var: Box::new(move |name| found(&vars, name)),
             settings: Some(options.settings),
+            ui: options.ui,
+            patience: options.patience,
             ..SystemOptions::default()
         };
         let system = System::start(system).await.unwrap();

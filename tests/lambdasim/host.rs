@@ -98,6 +98,7 @@ impl Host {
         let own = [
             ("DJINN_MODELS", models.to_string()),
             ("DJINN_MAX_STEPS", "200".to_owned()),
+            ("DJINN_MAX_TOOL_CALLS", "10000".to_owned()),
             ("DJINN_TEST_SETTINGS", options.settings.to_string()),
             ("DJINN_LEDGER", ledger.map_or_else(String::new, |path| path.display().to_string())),
         ];

@@ -28,10 +28,11 @@ cargo dev [--ui DIR] [--port N]
 cargo dev watch [--port N]
     runs the functions under `cargo lambda watch`, with the stores and the timers around them
 cargo dev ask \"QUESTION\" [--deep] [--approve] [--confirm plan|steps|results]…
-        [--file F]… [--session S] [--request-id R]
+        [--file F]… [--session S] [--request-id R] [--port N]
     asks one question and shows the answer as it comes; --deep has it planned and worked on by several
     agents at once; --approve asks you before calls that can do harm, --confirm whether a plan is
-    right, its steps may begin or their results are what you wanted; the same request id continues a run";
+    right, its steps may begin or their results are what you wanted; the same request id continues a run;
+    links lead where `cargo dev` listens, did last, or will with --port";
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
 fn home() -> PathBuf {

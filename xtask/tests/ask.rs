@@ -42,14 +42,42 @@ fn a_killed_ask_goes_on_with_its_run_and_ends_the_same() {
     });
 }
 
+#[test]
+fn an_answer_is_printed_once_with_links_that_lead_where_a_system_will_listen() {
+    let home = tempfile::tempdir().unwrap();
+    let question = "Which region grew fastest? Write the answer to growth.md";
+    let asked = |more: &[&str]| {
+        let mut ask = command(home.path());
+        ask.args(["dev", "ask", question, "--file", "examples/sales.csv"]).args(more);
+        shown_by(&mut ask)
+    };
+    let first = asked(&["--port", "9100"]);
+    // Its digits are nowhere else.
+    assert_eq!(first.matches("55.9").count(), 1, "{first}");
+    assert!(first.contains("http://127.0.0.1:9100/v1/file_tool/preview/"), "{first}");
+    assert!(asked(&[]).contains("http://127.0.0.1:9000/v1/file_tool/preview/"));
+    fs::write(home.path().join("last-url"), "http://127.0.0.1:9200").unwrap();
+    assert!(asked(&[]).contains("http://127.0.0.1:9200/v1/file_tool/preview/"));
+}
+
 /// The question that README.md asks, in a process of its own.
 fn ask(home: &Path) -> Command {
-    let mut ask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let mut ask = command(home);
     let question =
         "Compare the three regions in examples/sales.csv, one report each, then a summary";
-    ask.args(["dev", "ask", "--deep", question, "--file", "examples/sales.csv"])
-        .args(["--session", "s1", "--request-id", "r1"])
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
+    ask.args(["dev", "ask", "--deep", question, "--file", "examples/sales.csv"]).args([
+        "--session",
+        "s1",
+        "--request-id",
+        "r1",
+    ]);
+    ask
+}
+
+/// The commands over a home of their own, without a model.
+fn command(home: &Path) -> Command {
+    let mut ask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    ask.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap())
         .env("DJINN_HOME", home);
     for model in ["DJINN_MODELS", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
         ask.env_remove(model);
@@ -59,7 +87,11 @@ fn ask(home: &Path) -> Command {
 
 /// Asks to the end; returns what was shown.
 fn asked(home: &Path) -> String {
-    let output = ask(home).output().unwrap();
+    shown_by(&mut ask(home))
+}
+
+fn shown_by(ask: &mut Command) -> String {
+    let output = ask.output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{shown}\n{errors}");

@@ -5,12 +5,15 @@ use axum::Router;
 use axum::http::HeaderName;
 use tower_http::cors::{AllowHeaders, AllowMethods, AllowOrigin, CorsLayer};
 
-/// Echoes the origin and allows credentials: the original UI sends them.
-pub(crate) fn answered(router: Router) -> Router {
+use crate::local::LocalOrigins;
+
+/// Echoes the origins whose pages may use the system, and allows them credentials: the original UI
+/// sends them. Others are told nothing.
+pub(crate) fn answered(router: Router, origins: LocalOrigins) -> Router {
     let exposed = ["djinn-run-id", "djinn-request-id", "content-disposition"];
     router.layer(
         CorsLayer::new()
-            .allow_origin(AllowOrigin::mirror_request())
+            .allow_origin(AllowOrigin::predicate(move |origin, _| origins.allow(origin)))
             .allow_headers(AllowHeaders::mirror_request())
             .allow_methods(AllowMethods::mirror_request())
             .allow_credentials(true)

@@ -2,7 +2,7 @@
 
 use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::BadId;
 use http_body_util::LengthLimitError;
@@ -15,9 +15,12 @@ use crate::{MAX_BODY, json};
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// Reads a body of at most [`MAX_BODY`] bytes, whose headers do not call it anything but JSON.
+    /// Reads a body of at most [`MAX_BODY`] bytes, whose headers call it JSON and nothing else. A page of
+    /// another site needs leave to send such a one.
     pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Self, Refusal> {
-        if !headers.get_all(CONTENT_TYPE).iter().all(|kind| kind.to_str().is_ok_and(is_json)) {
+        let says_json = |kind: &HeaderValue| kind.to_str().is_ok_and(is_json);
+        let mut kinds = headers.get_all(CONTENT_TYPE).iter().map(says_json).peekable();
+        if kinds.peek().is_none() || kinds.any(|is_json| !is_json) {
             return Err(unsupported("send JSON in UTF-8, with `Content-Type: application/json`"));
         }
         let bytes = bytes(headers, body).await?;

@@ -27,7 +27,6 @@ use djinn_runtime::port::secret::{Secret, Secrets};
 use crate::Shared;
 use crate::link::{Links, opens_file};
 use crate::refusal::Refusal;
-use crate::route::QUERY_AGENT;
 
 pub use auth::{Auth, IamUser, KeyList};
 use credentials::Credentials;
@@ -98,6 +97,11 @@ impl<S: Secrets> Gate<S> {
     }
 }
 
+/// Whether a request is an event whose caller AWS has verified.
+pub(crate) fn is_signed(extensions: &Extensions) -> bool {
+    signed::caller(extensions, IamUser::default()).is_some()
+}
+
 /// The one user of a laptop.
 fn you() -> Result<Caller, Failure> {
     let known = TenantId::new("local").and_then(|tenant| Ok((tenant, UserId::new("you")?)));
@@ -122,12 +126,6 @@ pub(crate) async fn admitted<P: Ports, S: Secrets + 'static>(
             parts.extensions.insert(caller);
             next.run(Request::from_parts(parts, body)).await
         }
-        Err(refusal) => {
-            let language = agent.settings.run.language;
-            match parts.uri.path() == QUERY_AGENT {
-                true => refusal.ui_event("", language, now_ms),
-                false => refusal.json(language),
-            }
-        }
+        Err(refusal) => refusal.json(agent.settings.run.language),
     }
 }

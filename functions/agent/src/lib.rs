@@ -6,10 +6,12 @@
 
 mod answer;
 mod cors;
+mod dialect;
 mod fields;
 mod identity;
 mod json;
 mod link;
+mod local;
 mod origin;
 mod query;
 mod refusal;
@@ -36,6 +38,7 @@ use slots::Slots;
 
 pub use identity::{Auth, IamUser, KeyList, TokenSettings};
 pub use link::{BadLink, FileGrant, Grant, LinkGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
+pub use local::LocalOrigins;
 pub use settings::Settings;
 pub use slots::StreamLimits;
 
@@ -61,7 +64,7 @@ where
     P: Ports<Store = AwsStore>,
     S: Secrets + Clone + 'static,
 {
-    let local = agent.settings.local;
+    let origins = agent.settings.local.then(|| agent.settings.origins.clone());
     let links = agent.settings.links.as_ref();
     let links = links.map(|settings| Arc::new(Links::new(settings, secrets.clone())));
     let gate = Arc::new(Gate::new(&agent.settings.auth, secrets, http));
@@ -73,14 +76,32 @@ where
         .layer(from_fn_with_state((Arc::clone(&agent), gate), admitted::<P, S>))
         .merge(open(links.is_some()))
         // Bodies are read with a limit of their own, so that one too large gets our answer.
-        .layer(DefaultBodyLimit::disable())
+        .layer(DefaultBodyLimit::disable());
+    let router = match &origins {
+        Some(_) => router.layer(from_fn_with_state(Arc::clone(&agent), local::refuse_others::<P>)),
+        None => router,
+    };
+    let router = router
+        .layer(from_fn_with_state(Arc::clone(&agent), dialect::speak::<P>))
         .layer(map_response(refusal::named))
         .with_state(agent);
     let router = match links {
         Some(links) => router.layer(Extension(links)),
         None => router,
     };
-    if local { cors::answered(router) } else { router }
+    match origins {
+        Some(origins) => cors::answered(router, origins),
+        None => router,
+    }
+}
+
+/// Whether a path is one of the function's, also where there is no such route: a web UI that is served
+/// beside it answers at others only.
+#[must_use]
+pub fn is_own_path(path: &str) -> bool {
+    const OWN: [&str; 8] = ["AutoAgent", "answer", "api", "data", "runs", "sessions", "v1", "web"];
+    let first = path.split('/').nth(1).unwrap_or_default();
+    OWN.contains(&first)
 }
 
 /// The routes for everybody: the health check, and what links lead to, if there are links.
@@ -99,11 +120,9 @@ fn open<P: Ports<Store = AwsStore>>(links: bool) -> Router<Shared<P>> {
 fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
     Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))
-        .route(
-            route::QUERY_AGENT,
-            post(route::query_agent::<P>).fallback(route::query_not_posted::<P>),
-        )
-        .route("/data/allModels", get(route::all_models))
+        .route(route::QUERY_AGENT, post(route::query_agent::<P>))
+        .route("/data/chatQuery", post(route::ask_data::<P>))
+        .route("/data/allModels", get(route::list_models))
         .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))

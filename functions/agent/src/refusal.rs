@@ -7,7 +7,7 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId};
 use djinn_core::settings::Language;
 use djinn_core::wire::joyagent_ui;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Names the run in every answer about one.
 pub(crate) const RUN_ID: HeaderName = HeaderName::from_static("djinn-run-id");
@@ -45,16 +45,23 @@ impl Refusal {
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// A JSON object.
+    /// A JSON object; where a path's client reads something else, [`speak`](crate::dialect::speak) puts
+    /// that in its place.
     pub(crate) fn json(&self, language: Language) -> Response {
-        let body = json!({
+        let mut response = (self.status(), axum::Json(self.body(language))).into_response();
+        response.extensions_mut().insert(self.clone());
+        self.with_headers(response)
+    }
+
+    /// A code, a sentence, and what they are about.
+    pub(crate) fn body(&self, language: Language) -> Value {
+        json!({
             "code": self.failure.code.as_str(),
             "message": self.failure.sentence(language),
             "field": self.field,
             "detail": self.failure.detail,
             "retryable": self.failure.code.is_retryable(),
-        });
-        self.with_headers((self.status(), axum::Json(body)).into_response())
+        })
     }
 
     /// What JoyAgent's UI needs: the true status, and one event that unlocks its input.

@@ -1,13 +1,15 @@
 //! The routes.
 
 mod ask;
+mod data;
 mod feedback;
 mod file;
 mod link;
 mod run;
 mod session;
 
-pub(crate) use ask::{auto_agent, query_agent, query_not_posted, start_run};
+pub(crate) use ask::{auto_agent, query_agent, start_run};
+pub(crate) use data::{ASK_DATA, ask_data, list_models};
 pub(crate) use feedback::{MAX_COMMENT, cancel_feedback, give_feedback, pending_feedback};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
@@ -24,7 +26,6 @@ use axum::response::Response;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_runtime::port::Ports;
 use percent_encoding::percent_decode_str;
-use serde_json::{Value, json};
 
 use crate::Shared;
 use crate::refusal::Refusal;
@@ -48,11 +49,6 @@ pub(crate) async fn readable<P: Ports>(
 /// `GET /web/health`.
 pub(crate) async fn health() -> &'static str {
     "ok"
-}
-
-/// `GET /data/allModels`: the home page of JoyAgent's UI asks for it and breaks without it.
-pub(crate) async fn all_models() -> axum::Json<Value> {
-    axum::Json(json!({"code": 200, "data": []}))
 }
 
 /// Every other path.

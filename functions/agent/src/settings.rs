@@ -13,6 +13,7 @@ use djinn_runtime::settings::{BadSetting, MAX_USD, micro_usd, number};
 
 use crate::identity::Auth;
 use crate::link::LinkSettings;
+use crate::local::LocalOrigins;
 use crate::slots::StreamLimits;
 
 /// What a deployment decides about its agent.
@@ -26,6 +27,8 @@ pub struct Settings {
     pub base_prompt: String,
     /// On a laptop: CORS is answered by the app. Never set on Lambda.
     pub local: bool,
+    /// Whose pages may use a laptop's system.
+    pub origins: LocalOrigins,
     /// How callers are told apart.
     pub auth: Auth,
     /// Whether plans that are asked for in JoyAgent's protocols have digital employees, even if
@@ -40,12 +43,12 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
+    /// Reads `DJINN_LANGUAGE`, `DJINN_MAX_STEPS`, `DJINN_MAX_TOOL_CALLS`, `DJINN_MAX_TOKENS`, `DJINN_MAX_USD`, `DJINN_MAX_SECONDS`,
     /// `DJINN_MAX_PARALLEL_TOOL_CALLS`, `DJINN_MAX_PARALLEL_PER_TOOL`, `DJINN_MAX_OBSERVE`, `DJINN_COMPACT_AT`,
     /// `DJINN_KEEP_TURNS`, `DJINN_SUMMARY`, `DJINN_COMPRESS_URLS`, `DJINN_MASK_PII`, `DJINN_BASE_PROMPT`, `DJINN_LOCAL`,
     /// `DJINN_PUBLIC_URL`, `DJINN_HUMAN_FEEDBACK`, what plans may do (see `plan`), how callers are told apart
-    /// (see [`Auth`]), how many are streamed to (see [`StreamLimits`]) and links for answers (see
-    /// [`LinkSettings`]).
+    /// (see [`Auth`]), whose pages may call (see [`LocalOrigins`]), how many are streamed to (see
+    /// [`StreamLimits`]) and links for answers (see [`LinkSettings`]).
     ///
     /// # Errors
     /// [`BadSetting`] names the variable.
@@ -56,6 +59,8 @@ impl Settings {
         };
         let budget = Budget {
             steps: small("DJINN_MAX_STEPS", 1..=1_000)?.unwrap_or(defaults.budget.steps),
+            tool_calls: small("DJINN_MAX_TOOL_CALLS", 1..=100_000)?
+                .unwrap_or(defaults.budget.tool_calls),
             tokens: number(var, "DJINN_MAX_TOKENS", 1_000..=1_000_000_000_000)?
                 .unwrap_or(defaults.budget.tokens),
             micro_usd: micro_usd(var, MAX_USD)?,
@@ -92,6 +97,7 @@ impl Settings {
             base_prompt: var("DJINN_BASE_PROMPT").unwrap_or_default(),
             joyagent_employees: employees(var)? != Employees::Never,
             local,
+            origins: LocalOrigins::from_vars(var)?,
             auth: Auth::from_vars(var, local)?,
             streams: StreamLimits::from_vars(var)?,
             links: LinkSettings::from_vars(var)?,
@@ -237,6 +243,9 @@ mod tests {
         for (name, value) in [("DJINN_COMPACT_AT", "96"), ("DJINN_KEEP_TURNS", "0")] {
             assert!(set(name, value).unwrap_err().to_string().starts_with(name));
         }
+        assert_eq!(none.run.budget.tool_calls, 200);
+        assert_eq!(set("DJINN_MAX_TOOL_CALLS", "7").unwrap().run.budget.tool_calls, 7);
+        assert!(set("DJINN_MAX_TOOL_CALLS", "0").unwrap_err().to_string().contains("1 to 100000"));
         assert_eq!(set("DJINN_MAX_TOKENS", "5000").unwrap().run.budget.tokens, 5_000);
         assert_eq!(set("DJINN_MAX_USD", "2.5").unwrap().run.budget.micro_usd, Some(2_500_000));
         assert_eq!(set("DJINN_MAX_PLAN_STEPS", "1000").unwrap().run.plan.max_steps, 1_000);

@@ -5,6 +5,7 @@ use std::io;
 use anyhow::{Context as _, Result};
 use djinn_aws::{Endpoints, Settings};
 use djinn_local::{BUCKET, Stores, StoresOptions, TABLE};
+use djinn_runtime::port::secret::Secret;
 use djinn_scripted::{Bench, Gate, Script, Scripted};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -56,16 +57,22 @@ impl Backend {
 }
 
 impl Place {
-    /// The stores and the model behind these URLs.
-    pub(crate) fn at([dynamodb, s3, model]: [String; 3]) -> Self {
-        let endpoints =
-            Endpoints { dynamodb: Some(dynamodb), s3: Some(s3), ..Endpoints::default() };
+    /// The stores and the model behind these URLs, and the key of the stores.
+    pub(crate) fn at([dynamodb, s3, model, key]: [String; 4]) -> Self {
+        let endpoints = Endpoints {
+            dynamodb: Some(dynamodb),
+            s3: Some(s3),
+            key: Some(Secret::new(&key)),
+            ..Endpoints::default()
+        };
         Self { store: Settings { endpoints, ..Settings::new(TABLE, BUCKET) }, model }
     }
 
-    fn urls(&self) -> Result<[String; 3]> {
-        let Endpoints { dynamodb, s3, .. } = self.store.endpoints.clone();
-        Ok([dynamodb.context("no table")?, s3.context("no bucket")?, self.model.clone()])
+    /// What [`Self::at`] takes.
+    fn said(&self) -> Result<[String; 4]> {
+        let Endpoints { dynamodb, s3, key, .. } = self.store.endpoints.clone();
+        let key = key.context("no key")?.reveal().to_owned();
+        Ok([dynamodb.context("no table")?, s3.context("no bucket")?, self.model.clone(), key])
     }
 
     /// What makes an agent use this model: no conversation is too long for it.
@@ -84,14 +91,14 @@ pub(crate) fn bench() -> Bench {
     Bench { tool: note::NAME.to_owned(), arguments: note::arguments, ..Bench::default() }
 }
 
-/// A backend in a process of its own: prints its URLs, holds every answer in the middle until it
+/// A backend in a process of its own: prints where it is, holds every answer in the middle until it
 /// reads a line, and lives until its input ends.
 pub(crate) async fn be_a_process() -> Result<()> {
     let gate = Gate::default();
     let gated = Some((HELD_AT, gate.clone()));
     let script = Script::bench(Bench { gate: gated, at_once: false, ..bench() });
     let backend = Backend::start(script).await?;
-    terminal::say(&backend.place().urls()?.join(" "));
+    terminal::say(&backend.place().said()?.join(" "));
     let waits = tokio::task::spawn_blocking(move || {
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
@@ -102,21 +109,21 @@ pub(crate) async fn be_a_process() -> Result<()> {
     backend.check()
 }
 
-/// A backend in a process of its own, for plans of so many steps of 50 ms: prints its URLs, and lives
+/// A backend in a process of its own, for plans of so many steps of 50 ms: prints where it is, and lives
 /// until its input ends.
 pub(crate) async fn be_a_plan_process(steps: usize) -> Result<()> {
     let backend = Backend::start(plan::script(steps, 0, plan::WORK)).await?;
-    terminal::say(&backend.place().urls()?.join(" "));
+    terminal::say(&backend.place().said()?.join(" "));
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;
     backend.check()
 }
 
-/// A backend in a process of its own whose model writes slowly and says when: prints its URLs, and lives
+/// A backend in a process of its own whose model writes slowly and says when: prints where it is, and lives
 /// until its input ends.
 pub(crate) async fn be_a_slow_process() -> Result<()> {
     let backend = Backend::start(streams::script()).await?;
-    terminal::say(&backend.place().urls()?.join(" "));
+    terminal::say(&backend.place().said()?.join(" "));
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;
     backend.check()

@@ -10,7 +10,7 @@ use reqwest::Response;
 use reqwest::header::ACCEPT;
 use serde_json::{Value, json};
 
-/// Longest silence of a stream; a driver sends a heartbeat every 9 s.
+/// Longest silence of a stream; a driver sends a heartbeat every 5 s.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Numbers the requests of this process: each is a run and a session of its own.

@@ -66,7 +66,7 @@ impl Front {
         let models = place.models();
         let var = |name: &str| match name {
             "DJINN_LOCAL" => Some("1".to_owned()),
-            "DJINN_MAX_STEPS" => Some("1000".to_owned()),
+            "DJINN_MAX_STEPS" | "DJINN_MAX_TOOL_CALLS" => Some("1000".to_owned()),
             "DJINN_MODELS" => Some(models.clone()),
             "DJINN_HUMAN_FEEDBACK" => changes.feedback.map(str::to_owned),
             _ => None,
@@ -132,9 +132,9 @@ async fn say_invocations(mut invocations: UnboundedReceiver<Continue>) {
 
 /// An agent in a process of its own: prints its URL, then its invocations of the executor, and lives
 /// until its input ends.
-pub(crate) async fn be_a_process(urls: [String; 3]) -> Result<()> {
+pub(crate) async fn be_a_process(place: [String; 4]) -> Result<()> {
     let changes = Changes { executors_elsewhere: true, ..Changes::default() };
-    let front = Front::start(&Place::at(urls), changes).await?;
+    let front = Front::start(&Place::at(place), changes).await?;
     terminal::say(&front.url());
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;

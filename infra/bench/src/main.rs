@@ -62,8 +62,10 @@ async fn command(words: &[&str]) -> Result<()> {
         [backend::PLAN_PROCESS, steps] => backend::be_a_plan_process(steps.parse()?).await?,
         [backend::SLOW_PROCESS] => backend::be_a_slow_process().await?,
         [backend::PROCESS] => backend::be_a_process().await?,
-        [front::PROCESS, dynamodb, s3, model] => {
-            front::be_a_process([dynamodb, s3, model].map(|url| (*url).to_owned())).await?;
+        [front::PROCESS, place @ ..] => {
+            let place: Vec<_> = place.iter().map(|word| (*word).to_owned()).collect();
+            let place = place.try_into().ok().context("a front takes three URLs and a key")?;
+            front::be_a_process(place).await?;
         }
         ["--speed"] => {
             terminal::say(&Report::new(speed::figures().await?, parts::in_words().await?).table());

@@ -57,7 +57,7 @@ impl Driven {
     async fn of(tasks: usize) -> Result<Self> {
         let backend = Child::start(&[backend::PLAN_PROCESS, &tasks.to_string()]).await?;
         let urls: Vec<String> = backend.said().split(' ').map(str::to_owned).collect();
-        let urls: [String; 3] = urls.try_into().ok().context("three URLs")?;
+        let urls: [String; 4] = urls.try_into().ok().context("three URLs and a key")?;
         let words: Vec<&str> =
             std::iter::once(front::PROCESS).chain(urls.iter().map(String::as_str)).collect();
         let mut driver = Child::start(&words).await?;

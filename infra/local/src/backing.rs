@@ -4,8 +4,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agent::LocalOrigins;
 use djinn_aws::{Aws, AwsStore};
 use djinn_runtime::port::alarm::Invoker;
+use djinn_runtime::port::secret::Secret;
 use djinn_runtime::port::{RunKey, StoreError};
 use djinn_scripted::Scripted;
 use tokio::task::JoinHandle;
@@ -53,7 +55,9 @@ impl Backing {
     /// # Errors
     /// [`SystemError`], whose text says what to do.
     pub async fn start(options: BackingOptions) -> Result<Self, SystemError> {
-        let stores = Stores::start(StoresOptions { dir: options.dir })?;
+        let origins = LocalOrigins::from_vars(&options.var)?;
+        let stores =
+            Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
         let scripted = demo::if_needed(&options.var).await?;
         let mut settings = stores.settings().clone();
         settings.executor = Some(EXECUTOR.to_owned());
@@ -71,6 +75,7 @@ impl Backing {
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let settings = self.aws.settings();
         let endpoint = |url: &Option<String>| url.clone().unwrap_or_default();
+        let key = settings.endpoints.key.as_ref().map(Secret::reveal).unwrap_or_default();
         let mut variables = vec![
             ("DJINN_LOCAL", "1".to_owned()),
             ("DJINN_PUBLIC_URL", self.agent_url()),
@@ -79,6 +84,7 @@ impl Backing {
             ("DJINN_EXECUTOR", EXECUTOR.to_owned()),
             ("DJINN_DYNAMODB_URL", endpoint(&settings.endpoints.dynamodb)),
             ("DJINN_S3_URL", endpoint(&settings.endpoints.s3)),
+            ("DJINN_STORE_KEY", key.to_owned()),
             ("DJINN_LAMBDA_URL", self.host.clone()),
             // As in template.yaml: a REST API puts its stage before the path.
             ("AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH", "true".to_owned()),

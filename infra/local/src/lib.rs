@@ -4,11 +4,14 @@ mod backing;
 mod demo;
 mod dispatch;
 mod resume;
+mod serve;
 mod store;
 mod system;
+mod ui;
 
 pub use backing::{Backing, BackingOptions};
 pub use dispatch::{ALARM_EVERY, Dispatch};
+pub use serve::Patience;
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
 pub use system::{LocalWorld, System, SystemError, SystemOptions, Var, run_executor};
 

@@ -1,8 +1,12 @@
 //! DynamoDB and S3 for a laptop: dynoxide (SQLite) and s3s-fs (files), behind their own HTTP APIs.
 //!
+//! Each start makes a key by chance, and what is not signed with it is refused: every page that a browser
+//! shows can reach a port of this machine.
+//!
 //! What they do not do: the table's items have no size limit per partition and are never throttled;
 //! reads are always consistent; nothing survives a power cut that happens while it is written.
 
+mod api;
 mod bucket;
 mod table;
 
@@ -11,10 +15,15 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agent::LocalOrigins;
 use djinn_aws::{Endpoints, Settings};
+use djinn_core::id::hex;
+use djinn_runtime::port::secret::Secret;
 use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+
+use crate::serve::{Patience, serve, timed};
 
 /// The table's name.
 pub const TABLE: &str = "djinn";
@@ -25,12 +34,26 @@ pub const BUCKET: &str = "djinn";
 /// How often items whose time has come are deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
+/// How often it is looked whether a directory is free.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// Where the local stores keep what they are given.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoresOptions {
     /// A directory, made if it is missing; it holds `table.db` and `objects/`. `None`: in memory
     /// and in a temporary directory, until the stores are dropped.
     pub dir: Option<PathBuf>,
+    /// How long a directory that another process uses is waited for: one that was killed has it until
+    /// the operating system has cleared it away.
+    pub wait: Duration,
+    /// Whose pages may read and write files by URLs that they were given.
+    pub origins: LocalOrigins,
+}
+
+impl Default for StoresOptions {
+    fn default() -> Self {
+        Self { dir: None, wait: Duration::from_secs(5), origins: LocalOrigins::default() }
+    }
 }
 
 /// Why the local stores cannot start.
@@ -61,6 +84,9 @@ pub enum StoresError {
     /// No server could be started.
     #[error("the local stores cannot listen on 127.0.0.1: {0}")]
     Listen(#[from] std::io::Error),
+    /// No key could be made.
+    #[error("the operating system gives no chance to make a key of: {0}")]
+    Key(#[from] getrandom::Error),
 }
 
 /// A running DynamoDB and S3, on threads of their own. They stop when this is dropped; what they
@@ -78,9 +104,10 @@ impl Stores {
     /// # Errors
     /// [`StoresError`], whose text says what to do.
     pub fn start(options: StoresOptions) -> Result<Self, StoresError> {
-        let home = Home::open(options.dir)?;
+        let home = Home::open(options.dir, options.wait)?;
+        let key = made_key()?;
         let database = table::open(home.dir())?;
-        let service = bucket::open(&home.objects())?;
+        let bucket = bucket::open(&home.objects(), &key, options.origins)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("djinn-stores")
@@ -90,11 +117,17 @@ impl Stores {
         let (table_listener, table_url) = listen()?;
         let (bucket_listener, bucket_url) = listen()?;
         runtime.spawn(table::sweep(database.clone(), SWEEP_EVERY));
-        runtime.spawn(table::serve(table_listener, database));
-        runtime.spawn(bucket::serve(bucket_listener, service));
+        let patience = Patience::default();
+        let table = timed(api::over(database, key.clone()), patience);
+        runtime.spawn(serve(table_listener, table, patience));
+        runtime.spawn(serve(bucket_listener, bucket, patience));
         drop(entered);
-        let endpoints =
-            Endpoints { dynamodb: Some(table_url), s3: Some(bucket_url), ..Endpoints::default() };
+        let endpoints = Endpoints {
+            dynamodb: Some(table_url),
+            s3: Some(bucket_url),
+            key: Some(key),
+            ..Endpoints::default()
+        };
         let settings = Settings { endpoints, ..Settings::new(TABLE, BUCKET) };
         Ok(Self { settings, runtime: Some(runtime), _home: home })
     }
@@ -124,22 +157,14 @@ enum Home {
 }
 
 impl Home {
-    fn open(dir: Option<PathBuf>) -> Result<Self, StoresError> {
-        let failed = |path: &Path, error: &dyn std::fmt::Display| StoresError::Dir {
-            path: path.to_owned(),
-            problem: error.to_string(),
-        };
+    fn open(dir: Option<PathBuf>, wait: Duration) -> Result<Self, StoresError> {
         let Some(dir) = dir else {
             let dir = tempfile::tempdir().map_err(|error| failed(&std::env::temp_dir(), &error))?;
             return Ok(Self::Temporary(dir));
         };
         std::fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
-        let lock = File::create(dir.join("lock")).map_err(|error| failed(&dir, &error))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self::Kept { dir, _lock: lock }),
-            Err(std::fs::TryLockError::WouldBlock) => Err(StoresError::InUse(dir)),
-            Err(std::fs::TryLockError::Error(error)) => Err(failed(&dir, &error)),
-        }
+        let lock = locked(&dir, wait, std::thread::sleep)?;
+        Ok(Self::Kept { dir, _lock: lock })
     }
 
     /// The directory, if it is kept.
@@ -158,6 +183,40 @@ impl Home {
     }
 }
 
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> StoresError {
+    StoresError::Dir { path: path.to_owned(), problem: error.to_string() }
+}
+
+/// The lock of a directory, once no other process has it, and at the latest after `wait`.
+fn locked(
+    dir: &Path,
+    wait: Duration,
+    mut pause: impl FnMut(Duration),
+) -> Result<File, StoresError> {
+    let lock = File::create(dir.join("lock")).map_err(|error| failed(dir, &error))?;
+    let mut waited = Duration::ZERO;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(std::fs::TryLockError::WouldBlock) if waited < wait => {
+                pause(LOOK_EVERY);
+                waited += LOOK_EVERY;
+            }
+            Err(std::fs::TryLockError::WouldBlock) => {
+                return Err(StoresError::InUse(dir.to_owned()));
+            }
+            Err(std::fs::TryLockError::Error(error)) => return Err(failed(dir, &error)),
+        }
+    }
+}
+
+/// A secret key that nobody had before.
+fn made_key() -> Result<Secret, getrandom::Error> {
+    let mut chance = [0; 32];
+    getrandom::fill(&mut chance)?;
+    Ok(Secret::new(&hex(&chance)))
+}
+
 /// A listener on a free port, and its URL.
 fn listen() -> Result<(tokio::net::TcpListener, String), StoresError> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
@@ -170,4 +229,23 @@ fn listen() -> Result<(tokio::net::TcpListener, String), StoresError> {
     let listener = TcpListener::from(socket);
     let url = format!("http://{}", listener.local_addr()?);
     Ok((tokio::net::TcpListener::from_std(listener)?, url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_waited_for_and_not_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let wait = LOOK_EVERY * 3;
+        let mut others = Some(locked(dir.path(), Duration::ZERO, drop).unwrap());
+        let mut looks = 0;
+        let refused = locked(dir.path(), wait, |_| looks += 1).unwrap_err();
+        assert!(matches!(refused, StoresError::InUse(path) if path == dir.path()));
+        assert_eq!(looks, 3);
+        // A process that was killed, and goes while it is waited for.
+        assert!(locked(dir.path(), wait, |_| drop(others.take())).is_ok());
+        assert!(others.is_none());
+    }
 }

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Agent, router};
-use axum::Router;
+use agent::{Agent, LocalOrigins, router};
 use djinn_aws::{Aws, Continue};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::settings::{BadSetting, Settings};
@@ -17,12 +16,12 @@ use executor::Executor;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
-use tower_http::services::{ServeDir, ServeFile};
 
-use crate::demo;
 use crate::dispatch::{ALARM_EVERY, Dispatch};
 use crate::resume::take_over_dead_runs;
+use crate::serve::{Patience, serve, timed};
 use crate::store::{Stores, StoresError, StoresOptions};
+use crate::{demo, ui};
 
 /// The world of the local system.
 pub type LocalWorld = Wired<Dispatch, Dispatch>;
@@ -42,6 +41,8 @@ pub struct SystemOptions {
     pub var: Var,
     /// How long things may take, where tests want it otherwise.
     pub settings: Option<Settings>,
+    /// How long it waits for those who speak to it.
+    pub patience: Patience,
     /// How often a run's alarm fires.
     pub alarm_every: Duration,
     /// Whether unfinished runs of an earlier process are continued at once, rather than when they
@@ -57,6 +58,7 @@ impl Default for SystemOptions {
             ui: None,
             var: Box::new(|_| None),
             settings: None,
+            patience: Patience::default(),
             alarm_every: ALARM_EVERY,
             continue_runs: true,
         }
@@ -104,7 +106,9 @@ impl System {
     /// # Errors
     /// [`SystemError`], whose text says what to do.
     pub async fn start(options: SystemOptions) -> Result<Self, SystemError> {
-        let stores = Stores::start(StoresOptions { dir: options.dir })?;
+        let origins = LocalOrigins::from_vars(&options.var)?;
+        let stores =
+            Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
         let scripted = demo::if_needed(&options.var).await?;
         let ours = ours(scripted.as_ref());
         let var = |name: &str| ours.get(name).cloned().or_else(|| (options.var)(name));
@@ -118,10 +122,14 @@ impl System {
         let settings = settings.with_models(ports.model.settings().names());
         let http = ports.model.http();
         let app = router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
+        let app = match options.ui {
+            Some(dir) => ui::beside(app, &dir),
+            None => app,
+        };
         let (listener, address) = listen(options.listen).await?;
         let tasks = vec![
             tokio::spawn(run_executor(ports.clone(), invocations)),
-            tokio::spawn(serve(listener, with_ui(app, options.ui))),
+            tokio::spawn(serve(listener, timed(app, options.patience), options.patience)),
         ];
         let system = Self { address, ports, aws, scripted, tasks, _stores: stores };
         system.take_over(options.continue_runs).await;
@@ -192,30 +200,6 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), System
 
 fn listen_error(address: SocketAddr, error: std::io::Error) -> SystemError {
     SystemError::Listen { address, error }
-}
-
-async fn serve(listener: TcpListener, app: Router) {
-    use axum::serve::ListenerExt as _;
-    let listener = listener.tap_io(|stream| {
-        // With Nagle's algorithm each small frame of a stream waits for the last one's receipt.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY not set");
-        }
-    });
-    if let Err(error) = axum::serve(listener, app).await {
-        tracing::error!(%error, "HTTP server stopped");
-    }
-}
-
-/// Serves a built UI for every path that is none of ours; its own routes all lead to its index.
-fn with_ui(app: Router, ui: Option<PathBuf>) -> Router {
-    match ui {
-        None => app,
-        Some(dir) => {
-            let index = ServeFile::new(dir.join("index.html"));
-            app.fallback_service(ServeDir::new(dir).fallback(index))
-        }
-    }
 }
 
 /// Runs the executor for every invocation, each in a task of its own, until no more can come.

@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use djinn_runtime::port::secret::Secret;
 use tokio::sync::OnceCell;
 
 use crate::alarm::SchedulerAlarms;
@@ -180,8 +181,8 @@ impl Clients {
         let Some(url) = endpoint else {
             return self.shared().await.clone();
         };
-        let credentials =
-            Credentials::new(LOCAL_ACCESS_KEY, LOCAL_SECRET_KEY, None, None, "djinn-local");
+        let key = self.settings.endpoints.key.as_ref().map_or(LOCAL_SECRET_KEY, Secret::reveal);
+        let credentials = Credentials::new(LOCAL_ACCESS_KEY, key, None, None, "djinn-local");
         SdkConfig::builder()
             .behavior_version(BEHAVIOR())
             .region(Region::new(LOCAL_REGION))
@@ -239,7 +240,7 @@ pub(crate) mod tests {
 
     /// Clients of AWS's own services whose requests all go to `http`.
     pub(crate) fn over(settings: Settings, http: impl HttpClient + 'static) -> Arc<Clients> {
-        let credentials = Credentials::new("id", "key", None, None, "test");
+        let credentials = Credentials::new(LOCAL_ACCESS_KEY, "key", None, None, "test");
         let config = SdkConfig::builder()
             .behavior_version(BEHAVIOR())
             .region(Region::new("eu-west-1"))

@@ -26,6 +26,7 @@ mod once;
 mod query;
 mod secret;
 mod settings;
+mod signature;
 mod store;
 mod streams;
 pub mod table;
@@ -42,5 +43,6 @@ pub use settings::{
     Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,
     SettingsError, Timeouts,
 };
+pub use signature::{Signed, is_signed};
 pub use store::AwsStore;
 pub use streams::StreamPlace;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use djinn_runtime::port::secret::Secret;
 use djinn_runtime::settings::number;
 
-/// The access key, secret key and region that the local stores take.
+/// The access key and region of services on a laptop, and the secret key of those that check none.
 pub const LOCAL_ACCESS_KEY: &str = "djinn";
 /// See [`LOCAL_ACCESS_KEY`].
 pub const LOCAL_SECRET_KEY: &str = "djinn-local-only";
@@ -64,6 +65,9 @@ pub struct Endpoints {
     /// Lambda (`DJINN_LAMBDA_URL`): `cargo lambda watch`, which blocks asynchronous invocations
     /// until they are done, so that an invocation is taken as sent after a second.
     pub lambda: Option<String>,
+    /// The secret key that requests to the first two are signed with (`DJINN_STORE_KEY`), if they check
+    /// signatures.
+    pub key: Option<Secret>,
 }
 
 /// How long one request may take, and how often it is made.
@@ -138,6 +142,7 @@ impl Settings {
             dynamodb: endpoint("DJINN_DYNAMODB_URL")?,
             s3: endpoint("DJINN_S3_URL")?,
             lambda: endpoint("DJINN_LAMBDA_URL")?,
+            key: find("DJINN_STORE_KEY").map(|key| Secret::new(&key)),
         };
         let schedules = match endpoints.lambda {
             Some(_) if find("DJINN_SCHEDULE_GROUP").is_none() => None,
@@ -210,11 +215,13 @@ mod tests {
             ("DJINN_EXECUTOR", "executor"),
             ("DJINN_LAMBDA_URL", "http://127.0.0.1:9000"),
             ("DJINN_S3_URL", ""),
+            ("DJINN_STORE_KEY", "00ff"),
         ])
         .unwrap();
         assert_eq!(settings.schedules, None);
         assert_eq!(settings.endpoints.lambda.as_deref(), Some("http://127.0.0.1:9000"));
         assert_eq!(settings.endpoints.s3, None);
+        assert_eq!(settings.endpoints.key, Some(Secret::new("00ff")));
     }
 
     #[test]

@@ -6,21 +6,20 @@
 mod attempts;
 mod held;
 mod open;
+mod repeats;
 
 pub use attempts::{Attempts, MAX_CRASHES};
 use open::{OpenCall, OpenTurn, completed, requested};
+use repeats::{Repeats, Repetition};
 
 use crate::conversation::{Item, Note, Turn};
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::feedback::Ask;
-use crate::id::{CallId, MessageId, sha256};
+use crate::id::{CallId, MessageId};
 use crate::input::{AskedCall, Finish, ModelReplied};
 use crate::settings::{Role, RunSettings};
-use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome, canonical};
-
-/// How often in a row the same call with the same arguments is run; from then on a hint answers it.
-pub const MAX_REPEATS: u32 = 2;
+use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome};
 
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
@@ -35,7 +34,7 @@ pub struct AgentLoop {
     role: Role,
     turn: u32,
     stage: Stage,
-    last_call: Option<RepeatedCall>,
+    repeats: Repeats,
     nudges: u32,
     /// Whether it has been told text that anybody may have written.
     tainted: bool,
@@ -45,12 +44,6 @@ pub struct AgentLoop {
 enum Stage {
     Thinking(Attempts),
     Acting(OpenTurn),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct RepeatedCall {
-    signature: String,
-    times: u32,
 }
 
 /// What an input did to the loop.
@@ -64,6 +57,8 @@ pub struct Observed {
     pub done: bool,
     /// What people are to be asked.
     pub asks: Vec<Ask>,
+    /// The tool whose call brings the same again and again, although the model was told so: the work ends.
+    pub repeated: Option<String>,
 }
 
 impl AgentLoop {
@@ -71,7 +66,7 @@ impl AgentLoop {
     #[must_use]
     pub fn new(role: Role) -> Self {
         let stage = Stage::Thinking(Attempts::default());
-        Self { role, turn: 1, stage, last_call: None, nudges: 0, tainted: false }
+        Self { role, turn: 1, stage, repeats: Repeats::default(), nudges: 0, tainted: false }
     }
 
     /// What the loop owes: the model's next reply, or the calls of the open turn.
@@ -109,12 +104,14 @@ impl AgentLoop {
         }
     }
 
-    /// Takes a reply; the caller has checked that it is the one being waited for. `answer` has the
-    /// outcome of a call that touches nothing but the run's own state; such a call is never owed.
+    /// Takes a reply; the caller has checked that it is the one being waited for. No more than its
+    /// first `most` calls are made. `answer` has the outcome of a call that touches nothing but the run's
+    /// own state; such a call is never owed.
     pub fn replied(
         &mut self,
         replied: &ModelReplied,
         settings: &RunSettings,
+        most: u32,
         mut answer: impl FnMut(&Call) -> Option<Outcome>,
     ) -> Observed {
         let reply = &replied.reply;
@@ -139,7 +136,7 @@ impl AgentLoop {
                 arguments: asked.arguments.clone(),
             };
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
-            let refused = self.refuse(index, asked, &replied.offered, settings);
+            let refused = refusal(index, asked, &replied.offered, most);
             let outcome = refused.or_else(|| answer(&call));
             observed.events.push((call.id.to_string(), requested(&call, tool)));
             if let Some(outcome) = &outcome {
@@ -238,41 +235,6 @@ impl AgentLoop {
         }
     }
 
-    /// Why a call is answered without being run, if it is.
-    fn refuse(
-        &mut self,
-        index: usize,
-        asked: &AskedCall,
-        offered: &[OfferedTool],
-        settings: &RunSettings,
-    ) -> Option<Outcome> {
-        let failed = |reason, detail| Some(Outcome::Failed { reason, detail });
-        if !offered.iter().any(|tool| tool.name == asked.tool) {
-            let names: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
-            return failed(FailReason::UnknownTool, names.join(", "));
-        }
-        if index >= settings.max_tool_calls_per_turn as usize {
-            return failed(FailReason::TooMany, settings.max_tool_calls_per_turn.to_string());
-        }
-        let arguments = match &asked.arguments {
-            Arguments::Parsed(arguments) => arguments,
-            Arguments::Malformed { .. } => {
-                return failed(FailReason::BadArguments, String::new());
-            }
-        };
-        let arguments = canonical(&serde_json::Value::Object(arguments.clone()));
-        let signature = sha256(format!("{} {arguments}", asked.tool).as_bytes());
-        let times = match self.last_call.take() {
-            Some(last) if last.signature == signature => last.times + 1,
-            Some(_) | None => 1,
-        };
-        self.last_call = Some(RepeatedCall { signature, times });
-        if times > MAX_REPEATS {
-            return failed(FailReason::Repeated, times.to_string());
-        }
-        None
-    }
-
     /// Moves the open turn into the conversation once its last call is answered.
     fn close_if_answered(&mut self, finish: Finish, observed: &mut Observed) {
         let Stage::Acting(turn) = &self.stage else {
@@ -292,18 +254,38 @@ impl AgentLoop {
         let note = note.filter(|_| self.nudges < most);
         self.nudges = note.map_or(0, |_| self.nudges + 1);
         observed.done = turn.calls.is_empty() && note.is_none();
+        let calls = turn.calls.into_iter().filter_map(|open| Some((open.call, open.outcome?)));
+        let calls: Vec<(Call, Outcome)> = calls.collect();
+        let repetition = self.repeats.observe(&calls);
         observed.items.push(Item::Turn(Turn {
             message: turn.message,
             text: turn.text,
             reasoning: turn.reasoning,
-            calls: turn
-                .calls
-                .into_iter()
-                .filter_map(|open| Some((open.call, open.outcome?)))
-                .collect(),
+            calls,
         }));
         observed.items.extend(note.map(Item::Note));
+        match repetition {
+            Repetition::None => {}
+            Repetition::Hint => observed.items.push(Item::Note(Note::Repeated)),
+            Repetition::GoesOn(tool) => observed.repeated = Some(tool),
+        }
         self.turn += 1;
         self.stage = Stage::Thinking(Attempts::default());
+    }
+}
+
+/// Why a call is answered without being run, if it is.
+fn refusal(index: usize, asked: &AskedCall, offered: &[OfferedTool], most: u32) -> Option<Outcome> {
+    let failed = |reason, detail| Some(Outcome::Failed { reason, detail });
+    if !offered.iter().any(|tool| tool.name == asked.tool) {
+        let names: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
+        return failed(FailReason::UnknownTool, names.join(", "));
+    }
+    if index >= most as usize {
+        return failed(FailReason::TooMany, most.to_string());
+    }
+    match &asked.arguments {
+        Arguments::Parsed(_) => None,
+        Arguments::Malformed { .. } => failed(FailReason::BadArguments, String::new()),
     }
 }

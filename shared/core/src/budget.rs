@@ -8,6 +8,10 @@ pub struct Budget {
     /// Turns of the run's own agent, 1-1 000, default 40. For a planned run and its tasks together
     /// see [`crate::settings::PlanSettings::run_steps`].
     pub steps: u32,
+    /// Tool calls of one agent, 1-100 000, default 200: of a run that is not planned, or of each task of
+    /// one that is. In records of before there was a bound: any number.
+    #[serde(default = "any_number")]
+    pub tool_calls: u32,
     /// Tokens read and written, those of its tasks included, default 50 million.
     #[serde(default = "default_tokens")]
     pub tokens: u64,
@@ -23,8 +27,13 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         let (tokens, wall_ms) = (default_tokens(), 24 * 60 * 60 * 1000);
-        Self { steps: 40, tokens, micro_usd: None, wall_ms }
+        Self { steps: 40, tool_calls: 200, tokens, micro_usd: None, wall_ms }
     }
+}
+
+/// Records of before there was a bound of tool calls hold none.
+fn any_number() -> u32 {
+    u32::MAX
 }
 
 /// Records of before there was a token budget hold none.

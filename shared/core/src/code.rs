@@ -1,8 +1,11 @@
 //! The public error codes: one vocabulary for HTTP answers and for how runs end.
 
+mod failure;
+
 use serde::{Deserialize, Serialize};
 
 use crate::settings::Language;
+pub use failure::Failure;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal, $en:literal, $zh:literal;)*) => {
@@ -51,7 +54,7 @@ codes! {
         "{}.", "{}。";
     /// No question.
     QueryMissing = "query_missing", 400,
-        "The question is missing or empty; send it as `query`.", "缺少问题；请用 `query` 字段发送。";
+        "The question is missing or empty; send it as `{}`.", "缺少问题；请用 `{}` 字段发送。";
     /// A question over 64 KB.
     QueryTooLong = "query_too_long", 400,
         "The question is longer than {} bytes; put long material into a file.",
@@ -79,6 +82,14 @@ codes! {
     /// A key or a token that is not, or no longer, good for anything here.
     CredentialsRefused = "credentials_refused", 401,
         "This key or token is not accepted: {}.", "该密钥或令牌未被接受：{}。";
+    /// A page of an origin that a laptop's system does not answer.
+    OriginRefused = "origin_refused", 403,
+        "Pages of {} may not use this system. If they are yours, name their origin in DJINN_LOCAL_ORIGINS.",
+        "{} 的页面不能使用本系统。如果是您自己的页面，请在 DJINN_LOCAL_ORIGINS 中写明其来源。";
+    /// A laptop's system under a name that may lead anywhere.
+    HostRefused = "host_refused", 403,
+        "This system does not answer as {}. Use 127.0.0.1 or localhost, or name that origin in DJINN_LOCAL_ORIGINS.",
+        "本系统不以 {} 的名义应答。请使用 127.0.0.1 或 localhost，或在 DJINN_LOCAL_ORIGINS 中写明该来源。";
     /// No such run, or another tenant's.
     RunNotFound = "run_not_found", 404,
         "There is no such run.", "没有这个运行。";
@@ -174,6 +185,10 @@ codes! {
         "本部署不允许该问题或其回答的内容。请换一种方式提问。";
 
     // Ours to mend.
+    /// Questions about data, which JoyAgent's UI asks unless it is told otherwise.
+    DataUnavailable = "data_unavailable", 501,
+        "Data questions cannot be answered here yet. Choose another product, or switch deep thinking on.",
+        "暂不支持数据问答。请选择其他产品，或开启深度思考。";
     /// The checker that decides about content gave no verdict, and nothing passes without one.
     ContentUnchecked = "content_unchecked", 503,
         "The content could not be checked, and nothing passes here unchecked: {}. Ask again later.",
@@ -243,6 +258,14 @@ codes! {
     StepsUsedUp = "steps_used_up", 500,
         "The step budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
         "步数预算（{}）已用完。以上是目前的结果；可继续追问。";
+    /// The budget of tool calls is used up.
+    ToolCallsUsedUp = "tool_calls_used_up", 500,
+        "The budget of {} tool calls is used up. What was found so far is above; ask a follow-up question to go on.",
+        "工具调用次数预算（{}）已用完。以上是目前的结果；可继续追问。";
+    /// The same call brought the same result again and again.
+    RepeatedCalls = "repeated_calls", 500,
+        "The same call of {} brought the same result again and again, so the work was ended. What was found so far is above; ask in another way to go on.",
+        "反复以相同参数调用 {} 且结果相同，处理已结束。以上是目前的结果；可换一种方式追问。";
     /// The token budget is used up.
     TokensUsedUp = "tokens_used_up", 500,
         "The token budget of {} is used up. What was found so far is above; ask a follow-up question to go on.",
@@ -309,60 +332,6 @@ impl ErrorCode {
     }
 }
 
-/// An error as a client gets it: a code and what it is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{}: {}", code.as_str(), self.sentence(Language::En))]
-pub struct Failure {
-    /// The code.
-    pub code: ErrorCode,
-    /// The fact that completes its sentence: a number, a name, a provider's words. May be empty.
-    /// Never holds a key.
-    #[serde(default)]
-    pub detail: String,
-}
-
-impl Failure {
-    /// A failure with the fact that completes its sentence.
-    #[must_use]
-    pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
-    }
-
-    /// Seconds after which to try again, if it is known that it is too early now.
-    #[must_use]
-    pub fn retry_after_s(&self) -> Option<u32> {
-        const RUN_MAY_END_S: u32 = 10;
-        const STREAM_MAY_END_S: u32 = 5;
-        if self.code == ErrorCode::RateLimited {
-            self.detail.parse().ok()
-        } else if self.code == ErrorCode::TooManyRuns {
-            Some(RUN_MAY_END_S)
-        } else {
-            let streams = [ErrorCode::TooManyStreams, ErrorCode::TooManyUserStreams];
-            streams.contains(&self.code).then_some(STREAM_MAY_END_S)
-        }
-    }
-
-    /// The whole sentence for a user.
-    #[must_use]
-    pub fn sentence(&self, language: Language) -> String {
-        match self.code.sentence(language).split_once("{}") {
-            None => self.code.sentence(language).to_owned(),
-            // A fact that is a sentence of its own brings no second full stop.
-            Some((before, after)) if after.starts_with(['.', '。']) => {
-                format!("{before}{}{after}", self.detail.trim_end_matches(['.', '。']))
-            }
-            Some((before, after)) => format!("{before}{}{after}", self.detail),
-        }
-    }
-}
-
-impl From<ErrorCode> for Failure {
-    fn from(code: ErrorCode) -> Self {
-        Self::new(code, "")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,13 +353,5 @@ mod tests {
             assert_eq!(holes(Language::En), holes(Language::Zh), "{}", code.as_str());
             assert!(holes(Language::En) <= 1, "{}", code.as_str());
         }
-    }
-
-    #[test]
-    fn a_failure_reads_as_one_sentence_with_its_fact() {
-        let failure = Failure::new(ErrorCode::StepsUsedUp, "40");
-        assert!(failure.sentence(Language::En).starts_with("The step budget of 40 is used up."));
-        let failure = Failure::new(ErrorCode::InvalidJson, "expected `:`.");
-        assert_eq!(failure.sentence(Language::En), "The body is not valid JSON: expected `:`.");
     }
 }

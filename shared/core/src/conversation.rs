@@ -58,6 +58,8 @@ pub enum Note {
     Empty,
     /// The planner made no plan: make one, or answer if none is needed.
     NoPlan,
+    /// A call has brought the same result too often: do something else, or the work ends.
+    Repeated,
 }
 
 /// A piece of the conversation.

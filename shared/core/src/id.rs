@@ -67,9 +67,9 @@ macro_rules! text_id {
 
 text_id!(
     /// Whose data it is: the AWS account behind `AWS_IAM`, what the list of API keys says, `local` on
-    /// a laptop. Every stored key starts with it, so it is taken from the verified caller and never
-    /// from a request.
-    TenantId, "tenant", "1-128 of A-Z a-z 0-9 _ : . -", is_label
+    /// a laptop. Every stored key starts with it, in the bucket as the name of a folder, so it is taken
+    /// from the verified caller and never from a request.
+    TenantId, "tenant", "1-128 of A-Z a-z 0-9 _ : . -, and not . or ..", is_tenant
 );
 text_id!(
     /// Who asks, within a tenant: the caller's ARN, the holder of an API key, or what a token's claim says.
@@ -236,6 +236,10 @@ fn is_label(text: &str) -> bool {
     (1..=128).contains(&text.len()) && text.bytes().all(is_label_byte)
 }
 
+fn is_tenant(text: &str) -> bool {
+    is_label(text) && !matches!(text, "." | "..")
+}
+
 fn is_write_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(is_label_byte)
 }
@@ -298,6 +302,16 @@ mod tests {
         let long = "x".repeat(129);
         for bad in ["", "a/b", "../x", "a b", "a#b", "é", "%2e", "a\0", long.as_str()] {
             assert!(SessionId::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_tenant_is_a_folder_of_its_own() {
+        for good in ["local", "123456789012", "a..b", "...", ".a"] {
+            assert!(TenantId::new(good).is_ok(), "{good}");
+        }
+        for bad in [".", "..", "../x", ""] {
+            assert!(TenantId::new(bad).is_err(), "{bad}");
         }
     }
 

@@ -295,16 +295,17 @@ impl Run {
 
     /// Takes over what the loop observed, and decides whether the work goes on.
     fn observe(&mut self, observed: Observed, at_ms: i64) -> Vec<(String, Event)> {
-        let Observed { mut events, items, done, asks } = observed;
+        let Observed { mut events, items, done, asks, repeated } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
         let turn_is_complete = !items.is_empty();
         let done = !self.join(items) && done;
         if done {
             self.conclude(&mut events, at_ms);
-        } else if let Some(failure) = self.used_up().filter(|_| turn_is_complete) {
-            events.extend(self.ran_out(failure, at_ms));
         } else if turn_is_complete {
-            self.compact_if_due();
+            match self.work_ended_by(repeated) {
+                Some(failure) => events.extend(self.ran_out(failure, at_ms)),
+                None => self.compact_if_due(),
+            }
         }
         events
     }

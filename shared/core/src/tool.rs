@@ -274,9 +274,7 @@ pub enum FailReason {
     Crashed,
     /// It was started, must not be repeated, and nobody knows whether it happened.
     Uncertain,
-    /// The same call with the same arguments a third time running: not run again.
-    Repeated,
-    /// More calls in one turn than the cap; this one was not run.
+    /// More calls in one turn than the cap, or than are left of the budget; this one was not run.
     TooMany,
     /// The run was stopped before it ended.
     Stopped,
@@ -298,7 +296,6 @@ impl FailReason {
             Self::TimedOut => "timed_out",
             Self::Crashed => "crashed",
             Self::Uncertain => "uncertain",
-            Self::Repeated => "repeated",
             Self::TooMany => "too_many",
             Self::Stopped => "stopped",
             Self::Skipped => "skipped",

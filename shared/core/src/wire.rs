@@ -5,6 +5,7 @@
 
 pub mod cursor;
 pub mod joyagent;
+pub mod joyagent_data;
 pub mod joyagent_ui;
 pub mod link;
 pub mod native;

@@ -112,8 +112,6 @@ fragments! {
     OUTCOME_CRASHED = "outcome/crashed", 1_000;
     /// A `once` call that may have happened.
     OUTCOME_UNCERTAIN = "outcome/uncertain", 2_000;
-    /// The same call again.
-    OUTCOME_REPEATED = "outcome/repeated", 1_000;
     /// Too many calls in one reply.
     OUTCOME_TOO_MANY = "outcome/too_many", 1_000;
     /// A call that was stopped with its run.
@@ -128,6 +126,8 @@ fragments! {
     NOTE_EMPTY = "note/empty", 1_000;
     /// The planner made no plan.
     NOTE_NO_PLAN = "note/no_plan", 1_000;
+    /// A call brings the same result again and again.
+    NOTE_REPEATED = "note/repeated", 1_000;
     /// What the user said while the run was at work.
     NOTE_SAID = "note/said", 20_000;
     /// Older turns did not fit.

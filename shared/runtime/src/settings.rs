@@ -22,7 +22,7 @@ pub struct Settings {
     /// it read more often.
     pub mailbox_every: Duration,
     /// Longest a client hears nothing. Below every idle limit on the way (an edge-optimised API
-    /// Gateway cuts at 30 s); the original UI's is 10 s.
+    /// Gateway cuts at 30 s, and some proxies far sooner); the original's is 10 s.
     pub heartbeat_every: Duration,
     /// How long before its deadline a driver starts to hand over.
     pub hand_over_margin: Duration,
@@ -159,7 +159,7 @@ impl Default for Settings {
             lease: Duration::from_secs(15),
             renew_every: Duration::from_secs(5),
             mailbox_every: Duration::from_secs(1),
-            heartbeat_every: Duration::from_secs(9),
+            heartbeat_every: Duration::from_secs(5),
             hand_over_margin: Duration::from_secs(30),
             live_every: Duration::from_millis(250),
             follow_every: Duration::from_millis(250),

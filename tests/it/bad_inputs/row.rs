@@ -190,8 +190,10 @@ impl Case {
         [head, b"\r\n".to_vec(), body.unwrap_or_default()].concat()
     }
 
+    /// Whether who asks there reads nothing but events.
     pub(super) fn is_for_the_ui(&self) -> bool {
-        matches!(&self.path, Text::Plain(path) if path == Protocol::Ui.path())
+        let paths = [Protocol::Ui.path(), "/data/chatQuery"];
+        matches!(&self.path, Text::Plain(path) if paths.contains(&path.as_str()))
     }
 
     /// Whether it is about this route, which has `{…}` where anything may stand.

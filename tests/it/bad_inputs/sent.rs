@@ -47,13 +47,21 @@ pub(super) async fn send(url: &str, request: &[u8]) -> Reply {
 }
 
 impl Reply {
-    /// The refusal in an answer: JSON, a page, or for JoyAgent's UI an event, which names no field.
+    /// The refusal in an answer: JSON, a page, or for JoyAgent's UI an event that unlocks its input, or is
+    /// followed by one that does, and names no field.
     pub(super) fn told(&self, is_for_the_ui: bool) -> Told {
-        let event = self.text.strip_prefix("data:").filter(|_| is_for_the_ui);
+        let frames = self.text.strip_prefix("data:").filter(|_| is_for_the_ui);
+        let (event, unlocks) = match frames.and_then(|frames| frames.split_once("\n\n")) {
+            Some((event, rest)) => (Some(event), rest.starts_with("data:{\"eventType\":\"READY\"")),
+            None => (None, false),
+        };
         let json: Value = serde_json::from_str(event.unwrap_or(&self.text)).unwrap_or_default();
         let text = |name: &str| json[name].as_str().map(str::to_owned);
         match event {
             Some(_) if json["finished"] == true => Told { code: text("errorMsg"), field: None },
+            Some(_) if json["eventType"] == "ERROR" && unlocks => {
+                Told { code: text("code"), field: None }
+            }
             Some(_) => Told::default(),
             None => {
                 let of_a_page = || Some(code(&self.text)).filter(|code| !code.is_empty());

@@ -25,8 +25,9 @@ const TERMS: [Term; 3] = [
 ];
 
 /// Words that no other protocol has.
-const JOYAGENT: [&str; 11] = [
+const JOYAGENT: [&str; 12] = [
     "eventData",
+    "eventType",
     "messageOrder",
     "messageTime",
     "messageType",

@@ -39,6 +39,7 @@ const fn case(kinds: &'static [&'static str], path: &'static str, sent: Sent, st
 pub(super) const ROUTES: &[Route] = &[
     ("GET", "/web/health", &[]),
     ("GET", "/data/allModels", &[]),
+    ("POST", "/data/chatQuery", &[]),
     ("GET", "/answer/{token}", &[case(LABELS, "/answer/{id}", Sent::Nothing, 404)]),
     ("POST", "/answer/{token}", &[case(LABELS, "/answer/{id}", Sent::Json("{}"), 404)]),
     ("GET", "/runs", &[case(&["run"], "/runs?cursor=1000.{id}", Sent::Nothing, 200)]),

@@ -125,7 +125,8 @@ pub(crate) fn not_local(parts: &mut Parts) {
 pub(crate) fn caller_v1(arn: Option<&str>, method: &str, path: &str, body: &Value) -> Value {
     json!({
         "resource": "/{proxy+}", "path": path, "httpMethod": method,
-        "headers": {"accept": "text/event-stream"}, "multiValueHeaders": {},
+        "headers": {"accept": "text/event-stream", "content-type": "application/json"},
+        "multiValueHeaders": {},
         "queryStringParameters": null, "pathParameters": null, "stageVariables": null,
         "body": body.to_string(), "isBase64Encoded": false,
         "requestContext": {
@@ -144,7 +145,7 @@ pub(crate) fn caller_v2(arn: Option<&str>, method: &str, path: &str, body: &Valu
     });
     json!({
         "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": "",
-        "headers": {"accept": "text/event-stream"},
+        "headers": {"accept": "text/event-stream", "content-type": "application/json"},
         "body": body.to_string(), "isBase64Encoded": false,
         "requestContext": {
             "accountId": "anonymous", "apiId": "a", "domainPrefix": "d", "requestId": "1",

@@ -25,6 +25,8 @@ pub(super) struct Ask {
     pub(super) files: Vec<PathBuf>,
     pub(super) session: Option<String>,
     pub(super) request: Option<String>,
+    /// Where `cargo dev` will listen, if that is told.
+    pub(super) port: Option<u16>,
     /// Whether it is planned and worked on by several agents.
     pub(super) deep: bool,
     /// When people are asked: the members of `human_feedback`.
@@ -33,6 +35,11 @@ pub(super) struct Ask {
 
 /// Where the system listens, unless it is told otherwise.
 pub(super) const PORT: u16 = 9000;
+
+/// Where a system on this port is.
+pub(super) fn url_at(port: u16) -> String {
+    format!("http://127.0.0.1:{port}")
+}
 
 impl Arguments {
     pub(super) fn read(words: &[&str]) -> Result<Self> {
@@ -84,6 +91,7 @@ impl Ask {
                     let (name, on) = confirmed(value(&mut words, word)?)?;
                     ask.feedback.insert(name.to_owned(), on);
                 }
+                "--port" => ask.port = Some(port(value(&mut words, word)?)?),
                 "--file" => ask.files.push(PathBuf::from(value(&mut words, word)?)),
                 "--session" => ask.session = Some(value(&mut words, word)?.to_owned()),
                 "--request-id" => ask.request = Some(value(&mut words, word)?.to_owned()),
@@ -126,6 +134,7 @@ mod tests {
             files: vec!["a.csv".into(), "b.csv".into()],
             session: Some("s".into()),
             request: Some("r".into()),
+            port: Some(9100),
             deep: true,
             feedback: Map::from_iter([
                 ("enabled".into(), json!(true)),
@@ -141,6 +150,8 @@ mod tests {
             "steps",
             "--session",
             "s",
+            "--port",
+            "9100",
             "--request-id",
             "r",
             "--file",
@@ -162,6 +173,7 @@ mod tests {
             (&["ask", "q", "--fiel", "x"], "`--fiel` is not known"),
             (&["ask", "q", "--confirm", "all"], "plan, steps or results"),
             (&["--port", "many"], "`many` is no port"),
+            (&["ask", "q", "--port", "70000"], "`70000` is no port"),
             (&["--port"], "--port needs a value"),
             (&["watch", "--ui", "dist"], "nothing but --port"),
             (&["--ui", "/nowhere"], "index.html"),

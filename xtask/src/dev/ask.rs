@@ -10,7 +10,7 @@ use djinn_local::{System, SystemOptions};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::arguments::{Ask, PORT};
+use super::arguments::{Ask, PORT, url_at};
 use super::client::{Question, Server};
 use super::feedback::Asked;
 use super::json::{list, number, text};
@@ -41,12 +41,25 @@ pub(super) async fn ask(ask: Ask) -> Result<()> {
             url
         }
     };
-    let answered = answer(&Server { http, url }, &ask, &mut screen, embedded.is_none()).await;
+    let later = embedded.is_some().then(|| later_url(&ask));
+    let answered = answer(&Server { http, url }, &ask, &mut screen, later.as_deref()).await;
     drop(embedded);
     answered
 }
 
-async fn answer(server: &Server, ask: &Ask, screen: &mut Screen, stays: bool) -> Result<()> {
+/// Where `cargo dev` will listen: on the port that is told, else where it did last.
+fn later_url(ask: &Ask) -> String {
+    let last = || Running::last(&home()).unwrap_or_else(|| url_at(PORT));
+    ask.port.map_or_else(last, url_at)
+}
+
+/// `later` is where links lead once a system listens there, if this one will be gone.
+async fn answer(
+    server: &Server,
+    ask: &Ask,
+    screen: &mut Screen,
+    later: Option<&str>,
+) -> Result<()> {
     let request = ask.request.clone().unwrap_or_else(new_request_id);
     let session = ask.session.as_ref().unwrap_or(&request);
     for file in &ask.files {
@@ -65,7 +78,7 @@ async fn answer(server: &Server, ask: &Ask, screen: &mut Screen, stays: bool) ->
         answer => answer,
     });
     for file in list(&ending, "/files") {
-        show_file(server, file, &run, screen, stays).await?;
+        show_file(server, file, &run, screen, later).await?;
     }
     let spent = |of| number(&ending, &format!("/spent/{of}"));
     screen.line(&format!(
@@ -144,26 +157,21 @@ async fn show_file(
     file: &Value,
     run: &str,
     screen: &mut Screen,
-    stays: bool,
+    later: Option<&str>,
 ) -> Result<()> {
     let (name, url) = (text(file, "/name"), text(file, "/preview_url"));
     let dir = home().join("files").join(run);
     std::fs::create_dir_all(&dir)?;
     let copy = dir.join(name);
     std::fs::write(&copy, server.download(url).await?)?;
-    let link = match stays {
-        true => url.to_owned(),
-        false => {
-            format!("{} (opens while `cargo dev` runs)", url.replace(&server.url, &usual_url()))
+    let link = match later {
+        None => url.to_owned(),
+        Some(later) => {
+            format!("{} (opens while `cargo dev` runs)", url.replace(&server.url, later))
         }
     };
     screen.line(&format!("\n{name}\n  {link}\n  {}", shown(&copy).display()));
     Ok(())
-}
-
-/// Where `cargo dev` listens.
-fn usual_url() -> String {
-    format!("http://127.0.0.1:{PORT}")
 }
 
 /// The path as it is shorter to type.

@@ -8,6 +8,9 @@ use anyhow::{Context as _, Result};
 /// How long a system may take to say that it is there.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
+/// The file that keeps where a system listened last.
+const LAST: &str = "last-url";
+
 /// An announced system; the announcement goes with it.
 pub(super) struct Running(PathBuf);
 
@@ -15,8 +18,16 @@ impl Running {
     /// Says where the system over `home` listens.
     pub(super) fn announce(home: &Path, url: &str) -> Result<Self> {
         let file = home.join("running");
-        std::fs::write(&file, url).with_context(|| format!("cannot write {}", file.display()))?;
+        for file in [&file, &home.join(LAST)] {
+            std::fs::write(file, url)
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
         Ok(Self(file))
+    }
+
+    /// Where a system over `home` listened last, whether it runs or not.
+    pub(super) fn last(home: &Path) -> Option<String> {
+        std::fs::read_to_string(home.join(LAST)).ok()
     }
 
     /// The URL of a system that runs over `home`, if one answers there.
@@ -38,6 +49,17 @@ impl Drop for Running {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_system_listened_last_is_known_when_it_is_gone() {
+        let home = tempfile::tempdir().unwrap();
+        assert_eq!(Running::last(home.path()), None);
+        for url in ["http://127.0.0.1:9000", "http://127.0.0.1:9100"] {
+            drop(Running::announce(home.path(), url).unwrap());
+            assert_eq!(Running::last(home.path()).as_deref(), Some(url));
+            assert!(!home.path().join("running").exists());
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_takes_connections_and_says_nothing_is_no_running_system() {

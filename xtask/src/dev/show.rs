@@ -2,6 +2,8 @@
 //!
 //! Tasks that are at work at the same time have a lane each: whole lines, marked with their task.
 
+mod repeat;
+
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write, stdout};
 use std::time::Instant;
@@ -10,6 +12,7 @@ use serde_json::Value;
 
 use super::client::Event;
 use super::json::{list, number, text};
+use repeat::Repeat;
 
 /// What is on the screen.
 pub(super) struct Screen {
@@ -23,8 +26,8 @@ pub(super) struct Screen {
     /// The words of the plan that was shown last.
     plan: Vec<String>,
     at_line_start: bool,
-    /// The text of the last message.
-    said: String,
+    /// The text of the last message outside tasks, and of the one that is being written.
+    said: Repeat,
 }
 
 const DIM: &str = "\x1b[2m";
@@ -45,7 +48,7 @@ impl Screen {
             plan: Vec::new(),
             calls: BTreeMap::new(),
             at_line_start: true,
-            said: String::new(),
+            said: Repeat::default(),
         }
     }
 
@@ -102,7 +105,7 @@ impl Screen {
 
     /// The answer, unless it is the last thing that was said.
     pub(super) fn answer(&mut self, answer: &str) {
-        if answer.trim() != self.said.trim() {
+        if !self.said.is(answer) {
             self.new_line();
             self.write_in(Some(BOLD), answer);
             self.new_line();
@@ -131,7 +134,10 @@ impl Screen {
                 if shown == 0 {
                     self.new_line();
                 }
-                self.write_in((kind == "reasoning").then_some(DIM), added);
+                match kind {
+                    "reasoning" => self.write_in(Some(DIM), added),
+                    _ => self.say(shown == 0, added),
+                }
             }
             // Two tasks that think aloud would take each other's lines apart.
             _ if kind == "reasoning" => {}
@@ -147,15 +153,25 @@ impl Screen {
         let rest = whole.get(shown..).unwrap_or_default();
         match text(data, "/within") {
             "" => {
-                self.write(rest);
+                self.say(shown == 0, rest);
+                let left = self.said.end(whole);
+                self.write(&left);
                 self.new_line();
-                whole.clone_into(&mut self.said);
             }
             task => {
                 self.say_in_lane(task, &key, &format!("{rest}\n"));
                 self.unfinished.remove(&key);
             }
         }
+    }
+
+    /// Shows what joins a text outside tasks, unless it says again what was said last.
+    fn say(&mut self, begins: bool, added: &str) {
+        if begins {
+            self.said.begin();
+        }
+        let new = self.said.add(added);
+        self.write(&new);
     }
 
     /// Shows the lines that are whole.
@@ -363,6 +379,37 @@ mod tests {
                      s1.1 ✓ done\n\
                      s1.1 │ + gold.md\n";
         assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn an_answer_that_a_summary_says_again_is_shown_once() {
+        let out = Shared::default();
+        let mut screen = Screen::on(Box::new(out.clone()), false);
+        let piece = |message: &str, offset: usize, piece: &str| {
+            event(
+                "preview",
+                json!({
+                    "message": message, "attempt": 1, "kind": "text", "offset": offset, "text": piece,
+                }),
+            )
+        };
+        let whole = |message: &str, text: &str| {
+            event("message.completed", json!({"message": message, "text": text}))
+        };
+        for event in [
+            piece("t1", 0, "I look."),
+            whole("t1", "I look."),
+            piece("t2", 0, "Gold is"),
+            whole("t2", "Gold is dear."),
+            piece("summary", 0, "Gold"),
+            piece("summary", 4, " is dear."),
+            whole("summary", "Gold is dear."),
+        ] {
+            screen.show(&event);
+        }
+        screen.answer("Gold is dear.");
+        let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text, "I look.\nGold is dear.\n");
     }
 
     #[test]

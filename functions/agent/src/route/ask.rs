@@ -25,7 +25,7 @@ use crate::refusal::{REQUEST_ID, RUN_ID, Refusal, name};
 use crate::{Agent, Shared};
 
 /// Bytes of a question.
-const MAX_QUESTION: usize = 64 * 1024;
+pub(super) const MAX_QUESTION: usize = 64 * 1024;
 
 /// Characters of a question's own instructions.
 const MAX_BASE_PROMPT: usize = 20_000;
@@ -87,12 +87,6 @@ pub(crate) async fn query_agent<P: Ports<Store = AwsStore>>(
         let label = asking.request.as_ref().map_or("", RequestId::as_str);
         refusal.ui_event(label, agent.settings.run.language, agent.ports.clock().now_ms())
     }))
-}
-
-/// The same path with another method: this client reads nothing but events.
-pub(crate) async fn query_not_posted<P: Ports>(State(agent): State<Shared<P>>) -> Response {
-    let refusal = Refusal::from(ErrorCode::MethodNotAllowed);
-    refusal.ui_event("", agent.settings.run.language, agent.ports.clock().now_ms())
 }
 
 /// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
@@ -192,8 +186,8 @@ impl Asking {
         let about = |code, detail: String| {
             Err(Refusal::from(Failure::new(code, detail)).about(names.question))
         };
-        if text.chars().all(|c| c.is_whitespace() || is_invisible(c)) {
-            return about(ErrorCode::QueryMissing, String::new());
+        if is_blank(text) {
+            return about(ErrorCode::QueryMissing, names.question.to_owned());
         }
         if text.len() > MAX_QUESTION {
             return about(ErrorCode::QueryTooLong, MAX_QUESTION.to_string());
@@ -319,6 +313,11 @@ fn joined(deployment: &str, own: &str) -> String {
         .copied()
         .collect::<Vec<_>>()
         .join("\n\n")
+}
+
+/// Whether a text shows nothing.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
 }
 
 /// Characters that show nothing: zero-width ones, joiners, tags.

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use djinn_aws::{LOCAL_ACCESS_KEY, LOCAL_SECRET_KEY};
-use http::Method;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::service::TowerToHyperService;
+use agent::LocalOrigins;
+use djinn_aws::LOCAL_ACCESS_KEY;
+use djinn_runtime::port::secret::Secret;
+use http::header::ACCESS_CONTROL_REQUEST_METHOD;
+use http::request::Parts;
+use http::{HeaderValue, Method};
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
-use tower_http::cors::{Any, Cors, CorsLayer};
+use tower_http::cors::{AllowOrigin, Any, Cors, CorsLayer};
 
 use super::{BUCKET, StoresError};
 
@@ -24,43 +25,39 @@ const EXPOSED: [http::HeaderName; 5] = [
     http::header::CONTENT_RANGE,
 ];
 
-/// An S3 whose objects are files, with the bucket in it.
-pub(super) fn open(root: &Path) -> Result<S3Service, StoresError> {
+/// An S3 whose objects are files, with the bucket in it, for requests that are signed with this key.
+///
+/// s3s does not know preflights, so they are answered in front of it, for the pages that the routes
+/// answer as well. Here the signature in a URL is what lets somebody in.
+pub(super) fn open(
+    root: &Path,
+    key: &Secret,
+    origins: LocalOrigins,
+) -> Result<Cors<S3Service>, StoresError> {
     let failed = |problem: String| StoresError::Dir { path: root.to_owned(), problem };
     std::fs::create_dir_all(root.join(BUCKET)).map_err(|error| failed(error.to_string()))?;
     let files = FileSystem::new(root).map_err(|error| failed(format!("{error:?}")))?;
     let mut builder = S3ServiceBuilder::new(files);
-    builder.set_auth(SimpleAuth::from_single(LOCAL_ACCESS_KEY, LOCAL_SECRET_KEY));
-    Ok(builder.build())
-}
-
-/// Serves the bucket until the runtime stops. s3s does not know preflights, so they are answered in
-/// front of it: as `template.yaml` says for `GET` and `HEAD`, which are open to every origin (the
-/// signature in a URL is what lets somebody in). `PUT` is too on a laptop, and to named origins on
-/// AWS.
-pub(super) async fn serve(listener: tokio::net::TcpListener, service: S3Service) {
+    builder.set_auth(SimpleAuth::from_single(LOCAL_ACCESS_KEY, key.reveal()));
+    let allowed = move |origin: &HeaderValue, parts: &Parts| {
+        origins.allow(origin) || (origin == "null" && reads(parts))
+    };
     let cors = CorsLayer::new()
-        .allow_origin(Any)
+        .allow_origin(AllowOrigin::predicate(allowed))
         .allow_methods([Method::GET, Method::HEAD, Method::PUT])
         .allow_headers(Any)
         .expose_headers(EXPOSED)
         .max_age(Duration::from_secs(24 * 60 * 60));
-    let service: Cors<S3Service> = tower::Layer::layer(&cors, service);
-    loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        let service = TowerToHyperService::new(service.clone());
-        tokio::spawn(async move {
-            let server = Builder::new(TokioExecutor::new());
-            if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
-                tracing::debug!(%error, "a connection broke off");
-            }
-        });
-    }
+    Ok(tower::Layer::layer(&cors, builder.build()))
+}
+
+/// Whether a request reads, or asks whether one may. A browser that the routes sent here from another
+/// origin does not say whose page it shows.
+fn reads(parts: &Parts) -> bool {
+    let asked = parts.headers.get(ACCESS_CONTROL_REQUEST_METHOD);
+    let method = match (&parts.method, asked) {
+        (&Method::OPTIONS, Some(asked)) => asked.as_bytes(),
+        (method, _) => method.as_str().as_bytes(),
+    };
+    matches!(method, b"GET" | b"HEAD")
 }

@@ -116,14 +116,6 @@ pub(super) async fn sweep(database: Database, every: Duration) {
     }
 }
 
-/// Serves the table until the runtime stops.
-pub(super) async fn serve(listener: tokio::net::TcpListener, database: Database) {
-    let for_ever = std::future::pending();
-    if let Err(error) = dynoxide::server::serve_with_shutdown(listener, database, for_ever).await {
-        tracing::error!(%error, "the local table stopped");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

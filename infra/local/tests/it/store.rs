@@ -8,6 +8,7 @@ mod proxy;
 mod request;
 mod restart;
 mod sample;
+mod signed;
 
 use djinn_aws::{Aws, AwsStore};
 use djinn_local::{Stores, StoresOptions};

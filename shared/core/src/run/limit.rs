@@ -4,6 +4,7 @@
 //! a task may use up is its share of what its run has left: see [`PlanSolve::hand_out`].
 
 use super::plan_solve::{Stage, Task};
+use super::task::cut;
 use super::{MAX_HOPS, Phase, PlanSolve, Run, Summarizing};
 use crate::budget::{Budget, Share, Usage, dollars};
 use crate::code::{ErrorCode, Failure};
@@ -12,19 +13,26 @@ use crate::entry::Event;
 use crate::plan::{Plan, StepStatus};
 use crate::settings::{Mode, PlanSettings};
 
+/// Bytes of the name of a tool as a model wrote it, in a sentence for users.
+const MAX_TOOL_NAME: usize = 128;
+
 impl Run {
     /// What it may use up, its tasks included: its budget, and what people gave it besides.
     #[must_use]
     pub fn budget(&self) -> Budget {
         let settings = &self.asked.settings;
-        let steps = match (&self.asked.task, settings.mode) {
-            (None, Mode::PlanSolve) => settings.plan.run_steps,
-            (Some(_), _) | (None, Mode::React) => settings.budget.steps,
+        let (steps, tool_calls) = match (&self.asked.task, settings.mode) {
+            // Each of its tasks counts its own calls.
+            (None, Mode::PlanSolve) => (settings.plan.run_steps, u32::MAX),
+            (Some(_), _) | (None, Mode::React) => {
+                (settings.budget.steps, settings.budget.tool_calls)
+            }
         };
         let more = self.asking.topped_up.more;
         let money = settings.budget.micro_usd;
         Budget {
             steps,
+            tool_calls,
             tokens: settings.budget.tokens.saturating_add(more.tokens),
             micro_usd: money.map(|money| money.saturating_add(more.micro_usd)),
             ..settings.budget
@@ -70,11 +78,27 @@ impl Run {
         }
     }
 
+    /// How many calls its agent's next reply may make.
+    pub(super) fn calls_of_next_reply(&self) -> u32 {
+        let left = self.budget().tool_calls.saturating_sub(self.spent.tool_calls);
+        left.min(self.asked.settings.max_tool_calls_per_turn)
+    }
+
+    /// Why the work ends with a turn, if it does: calls of a tool that only repeat themselves, or a
+    /// budget that is used up.
+    pub(super) fn work_ended_by(&self, repeated: Option<String>) -> Option<Failure> {
+        let repeats =
+            |tool: String| Failure::new(ErrorCode::RepeatedCalls, cut(&tool, MAX_TOOL_NAME));
+        repeated.map(repeats).or_else(|| self.used_up())
+    }
+
     /// What of its budget is used up, if anything is.
     pub(super) fn used_up(&self) -> Option<Failure> {
         let budget = self.budget();
         if self.spent.steps >= budget.steps {
             Some(Failure::new(ErrorCode::StepsUsedUp, budget.steps.to_string()))
+        } else if self.spent.tool_calls >= budget.tool_calls {
+            Some(Failure::new(ErrorCode::ToolCallsUsedUp, budget.tool_calls.to_string()))
         } else if self.spent.tokens() >= budget.tokens {
             Some(Failure::new(ErrorCode::TokensUsedUp, budget.tokens.to_string()))
         } else {

@@ -189,7 +189,8 @@ impl PlanSolve {
         let shown_first = settings.feedback.confirm_plan && self.plan.is_none();
         let mut plan = self.plan.clone();
         let mut finished = false;
-        let observed = self.planner.replied(replied, settings, |call| {
+        let most = settings.max_tool_calls_per_turn;
+        let observed = self.planner.replied(replied, settings, most, |call| {
             // A plan that people are shown first is carried out when they have answered.
             if shown_first && makes_plan(call, max_steps) {
                 None

@@ -109,10 +109,11 @@ impl Run {
             return Some(self.compacted(replied, at_ms));
         }
         self.compacting.measured(replied.window, choice);
+        let most = self.calls_of_next_reply();
         match &mut self.phase {
             Phase::Reacting(agent) => {
                 self.spent.steps += 1;
-                let observed = agent.replied(replied, &self.asked.settings, |_| None);
+                let observed = agent.replied(replied, &self.asked.settings, most, |_| None);
                 Some(self.observe(observed, at_ms))
             }
             Phase::PlanSolving(solving) => {

@@ -137,7 +137,7 @@ impl Run {
         then: Then,
         at_ms: i64,
     ) -> Vec<(String, Event)> {
-        let Observed { mut events, items, asks, .. } = observed;
+        let Observed { mut events, items, asks, repeated, .. } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
         let heard = self.join(items);
         let then = match then {
@@ -156,13 +156,15 @@ impl Run {
                 let failure = Failure::new(ErrorCode::RoundsUsedUp, rounds);
                 events.extend(self.break_off(failure, at_ms));
             }
-            Then::GoOn => match self.used_up().or_else(|| self.planner_is_used_up()) {
-                Some(failure) => events.extend(self.ran_out(failure, at_ms)),
-                None => {
-                    self.hand_out();
-                    self.compact_if_due();
+            Then::GoOn => {
+                match self.work_ended_by(repeated).or_else(|| self.planner_is_used_up()) {
+                    Some(failure) => events.extend(self.ran_out(failure, at_ms)),
+                    None => {
+                        self.hand_out();
+                        self.compact_if_due();
+                    }
                 }
-            },
+            }
         }
         events
     }

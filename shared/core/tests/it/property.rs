@@ -11,7 +11,7 @@ use djinn_core::input::{Asked, Input, Interrupted, TaskAsks};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
-use djinn_core::settings::Role;
+use djinn_core::settings::{Role, SummaryPolicy};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{EffectClass, FailReason};
 use proptest::prelude::*;
@@ -269,6 +269,8 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
             asked.settings.feedback.enabled = approval;
             asked.settings.feedback.confirm_plan = approval;
             asked.settings.feedback.confirm_results = results;
+            let summary = if results { SummaryPolicy::Always } else { SummaryPolicy::WhenNeeded };
+            asked.settings.summary = Some(summary);
             let steps = steps.then(|| "*".to_owned());
             asked.settings.feedback.confirm_steps = steps.into_iter().collect();
             let inputs = inputs.into_iter().map(feedback::with_declared).collect();

@@ -37,7 +37,13 @@ pub(crate) fn asked(question: &str) -> Asked {
         earlier: None,
         files: vec![file("sales.csv")],
         settings: RunSettings {
-            budget: Budget { steps: 4, tokens: 1_000_000, wall_ms: 60_000, micro_usd: None },
+            budget: Budget {
+                steps: 4,
+                tool_calls: 100,
+                tokens: 1_000_000,
+                wall_ms: 60_000,
+                micro_usd: None,
+            },
             ..RunSettings::default()
         },
         task: None,

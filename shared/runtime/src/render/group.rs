@@ -272,6 +272,7 @@ fn note_text(prompts: &Prompts, language: Language, note: Note) -> String {
         Note::CutOff => prompt::NOTE_CUT_OFF,
         Note::Empty => prompt::NOTE_EMPTY,
         Note::NoPlan => prompt::NOTE_NO_PLAN,
+        Note::Repeated => prompt::NOTE_REPEATED,
     };
     prompts.render(language, fragment, ())
 }

@@ -78,7 +78,6 @@ fn fragment_of(reason: FailReason) -> Fragment {
         FailReason::TimedOut => prompt::OUTCOME_TIMED_OUT,
         FailReason::Crashed => prompt::OUTCOME_CRASHED,
         FailReason::Uncertain => prompt::OUTCOME_UNCERTAIN,
-        FailReason::Repeated => prompt::OUTCOME_REPEATED,
         FailReason::TooMany => prompt::OUTCOME_TOO_MANY,
         FailReason::Stopped => prompt::OUTCOME_STOPPED,
         FailReason::Skipped => prompt::OUTCOME_SKIPPED,

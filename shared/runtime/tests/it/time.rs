@@ -103,7 +103,7 @@ async fn a_client_hears_something_every_ten_seconds_while_a_model_and_a_tool_are
         let frames = client.lock().unwrap();
         let at: Vec<i64> = frames.iter().map(|(at_ms, _)| *at_ms).collect();
         let longest = at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default();
-        assert!(longest <= 10_000, "silent for {longest} ms");
+        assert!(longest <= 5_000, "silent for {longest} ms");
         assert!(frames.iter().any(|(_, frame)| frame == ": heartbeat\n\n"));
     }
 }
@@ -181,7 +181,7 @@ async fn a_client_hears_something_while_the_store_takes_its_time_and_nothing_aft
     let frames = sim.clients[0].lock().unwrap().clone();
     let moments: Vec<i64> = frames.iter().map(|(at_ms, _)| *at_ms).collect();
     let longest = moments.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
-    assert!(longest <= 10_000, "silent for {longest} ms");
+    assert!(longest <= 5_000, "silent for {longest} ms");
     let (_, last) = frames.last().unwrap();
     assert!(last.contains("event: run.ended"), "{last}");
 }

@@ -111,7 +111,10 @@ fn planned(plan: &Plan) -> Value {
 
 /// What a run and its tasks may use up, and what they have.
 fn budgeted(budget: &Budget, spent: &Spent, took_ms: u64) -> Value {
+    // The tasks of a plan count theirs each for itself.
+    let tool_calls = (budget.tool_calls < u32::MAX).then_some(budget.tool_calls);
     json!({
+        "tool_calls": {"limit": tool_calls, "spent": spent.tool_calls},
         "steps": {"limit": budget.steps, "spent": spent.steps},
         "tokens": {"limit": budget.tokens, "spent": spent.tokens()},
         "micro_usd": {"limit": budget.micro_usd, "spent": spent.usage.micro_usd},

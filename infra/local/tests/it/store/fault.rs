@@ -210,7 +210,11 @@ async fn a_store_that_does_not_answer_is_unavailable_in_bounded_time() {
 #[tokio::test]
 async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written() {
     let dir = tempfile::tempdir().unwrap();
-    let stores = Stores::start(StoresOptions { dir: Some(dir.path().to_owned()) }).unwrap();
+    let stores = Stores::start(StoresOptions {
+        dir: Some(dir.path().to_owned()),
+        ..StoresOptions::default()
+    })
+    .unwrap();
     let store = Aws::new(stores.settings().clone()).store();
     let run = key("s", "r");
     store.create(&run, &new_run("s", "r", 5)).await.unwrap();

@@ -70,7 +70,13 @@ fn left(dir: &Path) -> (i64, usize) {
 #[tokio::test]
 async fn nothing_is_left_and_nothing_else_is_touched() {
     let dir = tempfile::tempdir().unwrap();
-    let open = || Stores::start(StoresOptions { dir: Some(dir.path().to_owned()) }).unwrap();
+    let open = || {
+        Stores::start(StoresOptions {
+            dir: Some(dir.path().to_owned()),
+            ..StoresOptions::default()
+        })
+        .unwrap()
+    };
     let asks = UserKey { tenant: tenant(), user: user() };
     let mut counts = Vec::new();
     // A label that begins as the other's does.

@@ -44,7 +44,11 @@ async fn a_thousand_records_are_loaded_within_50_ms() {
 #[tokio::test]
 async fn a_record_is_on_disk_within_20_ms() {
     let dir = tempfile::tempdir().unwrap();
-    let stores = Stores::start(StoresOptions { dir: Some(dir.path().to_owned()) }).unwrap();
+    let stores = Stores::start(StoresOptions {
+        dir: Some(dir.path().to_owned()),
+        ..StoresOptions::default()
+    })
+    .unwrap();
     let store = Aws::new(stores.settings().clone()).store();
     let run = key("s", "r");
     store.create(&run, &new_run("s", "r", 5)).await.unwrap();

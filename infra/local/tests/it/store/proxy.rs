@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
 
 /// A request as the proxy sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub(crate) enum Treatment {
     Refused(&'static str),
     /// A canceled transaction, with this reason for its first item.
     Canceled(&'static str),
-    /// Done with a `Limit` of 1.
+    /// Done, and answered with the first item alone, as with a `Limit` of 1.
     PageOfOne,
 }
 
@@ -142,14 +143,25 @@ async fn handle(
             "CancellationReasons":[{{"Code":"{code}"}},{{"Code":"None"}}]}}"#
         )),
         Treatment::PageOfOne => {
-            let mut query: serde_json::Value = serde_json::from_slice(&body).unwrap();
-            query["Limit"] = 1.into();
-            let query = query.to_string();
-            let mut headers = headers;
-            headers.insert("content-length", query.len().into());
-            proxy.forward(method, &uri, headers, query.into()).await
+            let (mut parts, page) = proxy.forward(method, &uri, headers, body).await.into_parts();
+            let page = to_bytes(page, usize::MAX).await.unwrap();
+            let page = of_one(serde_json::from_slice(&page).unwrap()).to_string();
+            parts.headers.insert("content-length", page.len().into());
+            Response::from_parts(parts, Body::from(page))
         }
     }
+}
+
+/// A page with its first item alone, and where the next one begins.
+fn of_one(mut page: Value) -> Value {
+    let Some(items) = page["Items"].as_array_mut().filter(|items| items.len() > 1) else {
+        return page;
+    };
+    items.truncate(1);
+    let last = json!({"pk": items[0]["pk"], "sk": items[0]["sk"]});
+    assert!(last["pk"].is_object() && last["sk"].is_object(), "an item without its keys");
+    (page["LastEvaluatedKey"], page["Count"]) = (last, json!(1));
+    page
 }
 
 fn broken() -> Response {

@@ -15,7 +15,8 @@ use super::fault::objects_under;
 use super::sample::{EXPIRY, file, key, new_run, record, session};
 
 fn at(dir: &Path) -> Result<(Stores, AwsStore), StoresError> {
-    let stores = Stores::start(StoresOptions { dir: Some(dir.to_owned()) })?;
+    let stores =
+        Stores::start(StoresOptions { dir: Some(dir.to_owned()), ..StoresOptions::default() })?;
     let store = Aws::new(stores.settings().clone()).store();
     Ok((stores, store))
 }
@@ -93,7 +94,11 @@ async fn a_process_killed_while_it_made_the_table_leaves_nothing_in_the_way() {
 #[test]
 fn what_cannot_be_used_is_said_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    let said = |dir: &Path| at(dir).err().map(|error| error.to_string()).unwrap();
+    let at_once = |dir: &Path| {
+        let dir = Some(dir.to_owned());
+        Stores::start(StoresOptions { dir, wait: Duration::ZERO, ..StoresOptions::default() })
+    };
+    let said = |dir: &Path| at_once(dir).err().map(|error| error.to_string()).unwrap();
     let first = at(dir.path()).unwrap();
     let in_use = format!("{} is in use by another process", dir.path().display());
     assert!(said(dir.path()).starts_with(&in_use));

@@ -45,6 +45,7 @@ impl TaskEnded {
             matches!(
                 failure.code,
                 ErrorCode::StepsUsedUp
+                    | ErrorCode::ToolCallsUsedUp
                     | ErrorCode::TokensUsedUp
                     | ErrorCode::MoneyUsedUp
                     | ErrorCode::BudgetUsedUp

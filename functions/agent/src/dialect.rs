@@ -1,0 +1,94 @@
+//! Refusals in the form that a path's client reads: JoyAgent's pages know neither our codes nor our
+//! fields, and one that waits for an event is locked until it gets one.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::Request;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use djinn_core::settings::Language;
+use djinn_core::wire::{joyagent_data, joyagent_ui};
+use djinn_runtime::port::Ports;
+use djinn_runtime::port::clock::Clock;
+use serde_json::{Value, json};
+
+use crate::Shared;
+use crate::refusal::Refusal;
+use crate::route::{ASK_DATA, QUERY_AGENT};
+
+/// Who reads what a path answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    /// Our own clients: a code, a sentence, a field.
+    Ours,
+    /// The chat of JoyAgent's UI, which reads its events alone.
+    Chat,
+    /// Its data questions, which have events of their own.
+    Data,
+    /// What that UI calls besides: it shows `msg`.
+    Page,
+    /// What answers for people: it looks at `success`.
+    Feedback,
+}
+
+impl Dialect {
+    fn of(path: &str) -> Self {
+        let is_below = |parent: &str| path.starts_with(parent);
+        if path == QUERY_AGENT {
+            Self::Chat
+        } else if path == ASK_DATA {
+            Self::Data
+        } else if is_below("/data/") || is_below("/web/api/") {
+            Self::Page
+        } else if is_below("/api/feedback/") {
+            Self::Feedback
+        } else {
+            Self::Ours
+        }
+    }
+
+    /// A refusal's body, where it is another than ours, and what kind of body that is.
+    fn body(
+        self,
+        refusal: &Refusal,
+        language: Language,
+        at_ms: i64,
+    ) -> Option<(&'static str, String)> {
+        let failure = &refusal.failure;
+        let with = |name: &str, value: Value| {
+            let mut body = refusal.body(language);
+            if let Some(members) = body.as_object_mut() {
+                members.insert(name.to_owned(), value);
+            }
+            Some(("application/json", body.to_string()))
+        };
+        match self {
+            Self::Ours => None,
+            Self::Chat => {
+                let event = joyagent_ui::refusal("", failure, language, at_ms);
+                Some(("text/event-stream", event))
+            }
+            Self::Data => Some(("text/event-stream", joyagent_data::refusal(failure, language))),
+            Self::Page => with("msg", failure.sentence(language).into()),
+            Self::Feedback => with("success", json!(false)),
+        }
+    }
+}
+
+/// Puts a refusal into the form that the path's client reads. Its status and headers stay.
+pub(crate) async fn speak<P: Ports>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    let dialect = Dialect::of(request.uri().path());
+    let response = next.run(request).await;
+    let Some(refusal) = response.extensions().get::<Refusal>() else { return response };
+    let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
+    let Some((kind, body)) = dialect.body(refusal, language, now_ms) else { return response };
+    let mut parts = response.into_parts().0;
+    parts.headers.remove(CONTENT_LENGTH);
+    parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    Response::from_parts(parts, Body::from(body))
+}

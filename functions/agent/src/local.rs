@@ -1,0 +1,192 @@
+//! A laptop's system answers the laptop's own pages, and no others.
+//!
+//! Whoever reaches it is its user, and every page in the user's browser does: what a browser says of a
+//! request (`Host`, `Origin`, `Sec-Fetch-Site`) is all that tells them apart, and no page can change it.
+//! Whoever uses no browser may say what he likes.
+
+mod origins;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{HOST, HeaderName, HeaderValue, ORIGIN, REFERER};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_runtime::port::Ports;
+
+use crate::Shared;
+use crate::identity::is_signed;
+use crate::refusal::Refusal;
+
+pub use origins::LocalOrigins;
+
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// Characters of a host or an origin that are said again.
+const MAX_SAID: usize = 100;
+
+/// Answers requests that another site's page made, or that came here under another's name.
+pub(crate) async fn refuse_others<P: Ports>(
+    State(agent): State<Shared<P>>,
+    request: Request<Body>,
+    next: Next,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    // Who signed an event came through no browser, under the name of the service that took it.
+    let checked = match is_signed(&parts.extensions) {
+        true => Ok(()),
+        false => check(&parts, &agent.settings.origins),
+    };
+    match checked {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(failure) => Refusal::from(failure).json(agent.settings.run.language),
+    }
+}
+
+fn check(parts: &Parts, origins: &LocalOrigins) -> Result<(), Failure> {
+    let headers = &parts.headers;
+    // A name of somebody else's that leads to this machine makes his pages ours (DNS rebinding).
+    if let Some(host) = headers.get_all(HOST).iter().find(|host| !origins.allow_host(host)) {
+        return Err(Failure::new(ErrorCode::HostRefused, said(host)));
+    }
+    if ["same-origin", "none"].iter().any(|site| says(headers, &SITE, site)) {
+        return Ok(());
+    }
+    let stranger = headers.get_all(ORIGIN).iter().find(|origin| !origins.allow(origin));
+    if let Some(origin) = stranger {
+        return Err(Failure::new(ErrorCode::OriginRefused, said(origin)));
+    }
+    let is_ours = || headers.contains_key(ORIGIN) || comes_from(headers, origins);
+    if says(headers, &SITE, "cross-site") && !is_link_followed(parts) && !is_ours() {
+        return Err(Failure::new(ErrorCode::OriginRefused, "another site"));
+    }
+    Ok(())
+}
+
+/// Whether a person followed a link, in a tab of its own.
+fn is_link_followed(parts: &Parts) -> bool {
+    [Method::GET, Method::HEAD].contains(&parts.method)
+        && says(&parts.headers, &MODE, "navigate")
+        && says(&parts.headers, &DESTINATION, "document")
+}
+
+/// Whether a page that may use the system asks: what it shows in a frame names no origin.
+fn comes_from(headers: &HeaderMap, origins: &LocalOrigins) -> bool {
+    headers.get(REFERER).is_some_and(|page| origins.allow_page(page))
+}
+
+fn says(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    headers.get(name).is_some_and(|value| value == word)
+}
+
+fn said(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).chars().take(MAX_SAID).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is refused of a request with these headers, to `127.0.0.1:9000` unless they say otherwise.
+    fn checked(method: &str, headers: &[(&str, &str)]) -> Result<(), String> {
+        let origins = |name: &str| {
+            (name == "DJINN_LOCAL_ORIGINS").then(|| "https://chat.example.org".to_owned())
+        };
+        let origins = LocalOrigins::from_vars(&origins).unwrap();
+        let mut request = Request::builder().method(method).uri("/runs");
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            request = request.header("host", "127.0.0.1:9000");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let parts = request.body(()).unwrap().into_parts().0;
+        check(&parts, &origins)
+            .map_err(|failure| format!("{} {}", failure.code.as_str(), failure.detail))
+    }
+
+    fn refused(code: &str, detail: &str) -> Result<(), String> {
+        Err(format!("{code} {detail}"))
+    }
+
+    #[test]
+    fn it_answers_under_names_that_lead_to_this_machine_and_named_ones() {
+        for good in ["localhost", "localhost:9000", "127.0.0.1", "[::1]:9000", "LOCALHOST:1"] {
+            assert_eq!(checked("GET", &[("host", good)]), Ok(()), "{good}");
+        }
+        assert_eq!(checked("GET", &[("host", "chat.example.org:8443")]), Ok(()));
+        for bad in ["evil.example", "localhost.evil.example:9000", "127.0.0.1.evil.example", ""] {
+            assert_eq!(checked("GET", &[("host", bad)]), refused("host_refused", bad));
+        }
+        let two = [("host", "localhost"), ("host", "evil.example")];
+        assert_eq!(checked("GET", &two), refused("host_refused", "evil.example"));
+    }
+
+    #[test]
+    fn it_answers_pages_of_this_machine_and_named_ones() {
+        for good in [
+            "http://localhost:3000",
+            "https://localhost",
+            "http://127.0.0.1:3000",
+            "http://[::1]:3000",
+            "https://chat.example.org",
+        ] {
+            let headers = [("origin", good), ("sec-fetch-site", "cross-site")];
+            assert_eq!(checked("POST", &headers), Ok(()), "{good}");
+        }
+        for bad in [
+            "https://evil.example",
+            "http://chat.example.org",
+            "https://chat.example.org:444",
+            "https://chat.example.org.evil.example",
+            "http://localhost.evil.example",
+            "null",
+        ] {
+            for site in [&[][..], &[("sec-fetch-site", "cross-site")]] {
+                let headers = [&[("origin", bad)], site].concat();
+                assert_eq!(checked("POST", &headers), refused("origin_refused", bad));
+                assert_eq!(checked("GET", &headers), refused("origin_refused", bad));
+            }
+        }
+    }
+
+    #[test]
+    fn of_requests_that_name_no_origin_only_a_link_that_is_followed_crosses_sites() {
+        let link = [
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-dest", "document"),
+        ];
+        assert_eq!(checked("GET", &link), Ok(()));
+        let crossed = refused("origin_refused", "another site");
+        assert_eq!(checked("POST", &link), crossed);
+        for (mode, destination) in
+            [("navigate", "iframe"), ("no-cors", "script"), ("no-cors", "image")]
+        {
+            let headers = [
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", mode),
+                ("sec-fetch-dest", destination),
+            ];
+            assert_eq!(checked("GET", &headers), crossed, "{mode} {destination}");
+            let by_ours = [&headers[..], &[("referer", "http://localhost:3000/")]].concat();
+            assert_eq!(checked("GET", &by_ours), Ok(()), "a file in a frame of our page");
+            let by_others =
+                [&headers[..], &[("referer", "https://evil.example/localhost")]].concat();
+            assert_eq!(checked("GET", &by_others), crossed);
+        }
+    }
+
+    #[test]
+    fn it_answers_its_own_pages_and_whoever_uses_no_browser() {
+        assert_eq!(checked("POST", &[]), Ok(()));
+        // The form of a page that says nothing of where it was: its browser does.
+        let form = [("origin", "null"), ("sec-fetch-site", "same-origin")];
+        assert_eq!(checked("POST", &form), Ok(()));
+        assert_eq!(checked("GET", &[("sec-fetch-site", "none")]), Ok(()));
+    }
+}

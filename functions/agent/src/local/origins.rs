@@ -1,0 +1,122 @@
+//! The origins whose pages may use a laptop's system.
+
+use std::net::IpAddr;
+
+use axum::http::uri::{Authority, Scheme};
+use axum::http::{HeaderValue, Uri};
+use djinn_runtime::settings::BadSetting;
+
+/// Those of the laptop itself, under any port, and named ones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LocalOrigins {
+    named: Vec<Origin>,
+}
+
+/// A scheme, a host in small letters, and a port, unless it is the scheme's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Origin {
+    scheme: Scheme,
+    host: String,
+    port: Option<u16>,
+}
+
+impl LocalOrigins {
+    /// Reads `DJINN_LOCAL_ORIGINS`, origins with commas between them. That of `DJINN_PUBLIC_URL` is one
+    /// of them.
+    ///
+    /// # Errors
+    /// [`BadSetting`] for what is no origin.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
+        const NAME: &str = "DJINN_LOCAL_ORIGINS";
+        let given = var(NAME).unwrap_or_default();
+        let texts = given.split(',').map(str::trim).filter(|text| !text.is_empty());
+        let named = texts.map(|text| Origin::read(text).ok_or(text));
+        let mut named = named.collect::<Result<Vec<_>, _>>().map_err(|text| {
+            BadSetting::new(NAME, "origins such as https://chat.example.org, with commas", text)
+        })?;
+        named.extend(var("DJINN_PUBLIC_URL").and_then(|url| Origin::of(&url)));
+        Ok(Self { named })
+    }
+
+    /// Whether pages of this origin may use the system: a value of `Origin`.
+    #[must_use]
+    pub fn allow(&self, origin: &HeaderValue) -> bool {
+        let origin = origin.to_str().ok().and_then(Origin::read);
+        origin.is_some_and(|origin| self.has(&origin))
+    }
+
+    /// Whether a page may: its URL, a value of `Referer`.
+    pub(super) fn allow_page(&self, url: &HeaderValue) -> bool {
+        let origin = url.to_str().ok().and_then(Origin::of);
+        origin.is_some_and(|origin| self.has(&origin))
+    }
+
+    /// Whether the system answers under this name: a value of `Host`.
+    pub(super) fn allow_host(&self, host: &HeaderValue) -> bool {
+        let Ok(authority) = Authority::try_from(host.as_bytes()) else { return false };
+        let host = authority.host().to_ascii_lowercase();
+        is_loopback(&host) || self.named.iter().any(|origin| origin.host == host)
+    }
+
+    fn has(&self, origin: &Origin) -> bool {
+        is_loopback(&origin.host) || self.named.contains(origin)
+    }
+}
+
+impl Origin {
+    /// Reads an origin and nothing behind it.
+    fn read(text: &str) -> Option<Self> {
+        let rest = text.split_once("://")?.1;
+        Self::of(text).filter(|_| !rest.contains(['/', '?', '#', '@', '*']))
+    }
+
+    /// The origin of a URL.
+    fn of(url: &str) -> Option<Self> {
+        let url: Uri = url.parse().ok()?;
+        let scheme = url.scheme()?.clone();
+        let usual = match scheme.as_str() {
+            "http" => 80,
+            "https" => 443,
+            _ => return None,
+        };
+        let host = url.host().filter(|host| !host.is_empty())?.to_ascii_lowercase();
+        Some(Self { scheme, host, port: url.port_u16().filter(|port| *port != usual) })
+    }
+}
+
+/// Whether a host can be nothing but this machine.
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(value: &'static str, public_url: &'static str) -> Result<LocalOrigins, BadSetting> {
+        LocalOrigins::from_vars(&move |name| match name {
+            "DJINN_LOCAL_ORIGINS" => Some(value.to_owned()),
+            "DJINN_PUBLIC_URL" => Some(public_url.to_owned()),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn origins_are_named_in_full_and_compared_as_browsers_write_them() {
+        let origins = named("https://Chat.Example.org:443, http://b.example:8080", "").unwrap();
+        let allow = |origin| origins.allow(&HeaderValue::from_static(origin));
+        assert!(allow("https://chat.example.org") && allow("http://b.example:8080"));
+        assert!(!allow("http://b.example") && !allow("https://chat.example.org/"));
+        let public = named("", "https://djinn.example.org/v2/").unwrap();
+        assert!(public.allow(&HeaderValue::from_static("https://djinn.example.org")));
+        assert_eq!(named("", "no URL").unwrap(), LocalOrigins::default());
+        for bad in
+            ["*", "https://*", "chat.example.org", "https://a.example/", "ftp://a.example", "null"]
+        {
+            let wanted = "origins such as https://chat.example.org, with commas";
+            let error = format!("DJINN_LOCAL_ORIGINS must be {wanted}, got `{bad}`");
+            assert_eq!(named(bad, "").unwrap_err().to_string(), error);
+        }
+    }
+}

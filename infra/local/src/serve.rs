@@ -1,0 +1,78 @@
+//! HTTP servers that wait for nobody for ever.
+
+use std::time::Duration;
+
+use axum::Router;
+use http::{Request, Response};
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tower::{BoxError, Layer, Service};
+use tower_http::timeout::{RequestBodyTimeout, RequestBodyTimeoutLayer};
+
+/// How long a server waits for those who speak to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Until a connection has sent a request's headers, the first one or the next. Longer than the 90 s
+    /// that most clients keep a connection they do not use, or one could close under a request.
+    pub headers: Duration,
+    /// Between two pieces of a request's body.
+    pub body: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { headers: Duration::from_secs(100), body: Duration::from_secs(30) }
+    }
+}
+
+/// After a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Answers every connection until it is dropped; connections that are open then go on. Bodies are
+/// waited for by the service; see [`timed`].
+pub(crate) async fn serve<S, B>(listener: TcpListener, service: S, patience: Patience)
+where
+    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+    S::Future: Send,
+    S::Error: Into<BoxError>,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        let service = TowerToHyperService::new(service.clone());
+        let mut server = http1::Builder::new();
+        server.timer(TokioTimer::new()).header_read_timeout(patience.headers);
+        let served = server.serve_connection(TokioIo::new(at_once(stream)), service);
+        tokio::spawn(async move {
+            if let Err(error) = served.await {
+                tracing::debug!(%error, "a connection broke off");
+            }
+        });
+    }
+}
+
+/// Routes that wait for no body for ever.
+pub(crate) fn timed(routes: Router, patience: Patience) -> RequestBodyTimeout<Router> {
+    RequestBodyTimeoutLayer::new(patience.body).layer(routes)
+}
+
+/// A stream that sends what it has: with Nagle's algorithm each small frame of an answer waits for the
+/// last one's receipt.
+fn at_once(stream: TcpStream) -> TcpStream {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY not set");
+    }
+    stream
+}

@@ -1,0 +1,115 @@
+//! DynamoDB's HTTP API over the table, for those who have its key. dynoxide has one of its own, which
+//! takes any signature, and tells every page so.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use djinn_aws::{Signed, is_signed};
+use djinn_runtime::port::secret::Secret;
+use dynoxide::{Database, DynoxideError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+/// Bytes of a request, as of DynamoDB's.
+const MAX_BODY: usize = 16 * 1024 * 1024;
+
+/// What stands before an operation's name.
+const TARGET: &str = "DynamoDB_20120810.";
+
+struct Table {
+    database: Database,
+    key: Secret,
+}
+
+/// The operations on items, for requests that are signed with this key.
+pub(super) fn over(database: Database, key: Secret) -> Router {
+    Router::new()
+        .fallback(answer)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(Arc::new(Table { database, key }))
+}
+
+async fn answer(
+    State(table): State<Arc<Table>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let texts =
+        headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+    let texts: Vec<_> = texts.collect();
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let request = Signed { method: method.as_str(), path, headers: &texts, body: &body };
+    if !is_signed(request, &table.key) {
+        return refused(
+            "InvalidSignatureException",
+            "The request is not signed with the key of this table.",
+        );
+    }
+    let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok());
+    let Some(operation) = target.and_then(|target| target.strip_prefix(TARGET)) else {
+        return refused("UnknownOperationException", "The request names no operation.");
+    };
+    match perform(&table.database, operation, &body) {
+        Some(Ok(json)) => said(StatusCode::OK, json),
+        Some(Err(error)) => {
+            let status = StatusCode::from_u16(error.status_code());
+            said(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error.to_json())
+        }
+        None => refused("UnknownOperationException", "This table does not know the operation."),
+    }
+}
+
+/// What comes of an operation; nothing of one that is not on items.
+fn perform(
+    database: &Database,
+    operation: &str,
+    body: &[u8],
+) -> Option<Result<String, DynoxideError>> {
+    macro_rules! call {
+        ($method:ident) => {
+            read(body)
+                .and_then(|request| database.$method(request))
+                .and_then(|answer| written(&answer))
+        };
+    }
+    Some(match operation {
+        "BatchGetItem" => call!(batch_get_item),
+        "BatchWriteItem" => call!(batch_write_item),
+        "DeleteItem" => call!(delete_item),
+        "GetItem" => call!(get_item),
+        "PutItem" => call!(put_item),
+        "Query" => call!(query),
+        "Scan" => call!(scan),
+        "TransactGetItems" => call!(transact_get_items),
+        "TransactWriteItems" => call!(transact_write_items),
+        "UpdateItem" => call!(update_item),
+        _ => return None,
+    })
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, DynoxideError> {
+    serde_json::from_slice(body)
+        .map_err(|error| DynoxideError::SerializationException(error.to_string()))
+}
+
+fn written<T: Serialize>(answer: &T) -> Result<String, DynoxideError> {
+    serde_json::to_string(answer)
+        .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
+}
+
+fn refused(code: &str, message: &str) -> Response {
+    let json = json!({"__type": format!("com.amazon.coral.service#{code}"), "message": message});
+    said(StatusCode::BAD_REQUEST, json.to_string())
+}
+
+fn said(status: StatusCode, json: String) -> Response {
+    (status, [(CONTENT_TYPE, "application/x-amz-json-1.0")], json).into_response()
+}

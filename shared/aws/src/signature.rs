@@ -1,0 +1,154 @@
+//! Signatures of requests, as a service on a laptop checks them that has no other way to know its own.
+
+use std::time::SystemTime;
+
+use aws_sdk_dynamodb::config::Credentials;
+use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4::SigningParams;
+use djinn_runtime::port::secret::Secret;
+
+use crate::settings::LOCAL_ACCESS_KEY;
+
+/// A request that says that it is signed.
+#[derive(Debug, Clone, Copy)]
+pub struct Signed<'a> {
+    /// In capitals.
+    pub method: &'a str,
+    /// With the query behind it.
+    pub path: &'a str,
+    /// Names in small letters, and values.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// All of it.
+    pub body: &'a [u8],
+}
+
+/// Whether a request is signed in its headers with this secret key and [`LOCAL_ACCESS_KEY`] (Signature
+/// Version 4). How old the signature is does not matter.
+#[must_use]
+pub fn is_signed(request: Signed<'_>, key: &Secret) -> bool {
+    signatures(request, key).is_some_and(|(given, right)| are_equal(&given, &right))
+}
+
+/// The signature that a request bears, and the one that it should.
+fn signatures(request: Signed<'_>, key: &Secret) -> Option<(String, String)> {
+    let header = |wanted: &str| {
+        let found = request.headers.iter().find(|(name, _)| *name == wanted);
+        found.map(|(_, value)| *value)
+    };
+    let claim = header("authorization")?.strip_prefix("AWS4-HMAC-SHA256 ")?;
+    let part = |name: &str| {
+        let mut parts = claim.split(',').map(str::trim);
+        parts.find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+    };
+    let mut credential = part("Credential")?.split('/');
+    let (access_key, _day) = (credential.next()?, credential.next()?);
+    let (region, service) = (credential.next()?, credential.next()?);
+    let names: Vec<&str> = part("SignedHeaders")?.split(';').collect();
+    if access_key != LOCAL_ACCESS_KEY || !names.contains(&"host") {
+        return None;
+    }
+    // The time is put in by whoever signs.
+    let names = names.into_iter().filter(|name| *name != "x-amz-date");
+    let headers: Vec<_> = names.map(|name| Some((name, header(name)?))).collect::<Option<_>>()?;
+    let identity = Credentials::new(access_key, key.reveal(), None, None, "djinn-local").into();
+    let params = SigningParams::builder()
+        .identity(&identity)
+        .region(region)
+        .name(service)
+        .time(time(header("x-amz-date")?)?)
+        .settings(SigningSettings::default());
+    let params = params.build().ok()?.into();
+    let Signed { method, path, body, .. } = request;
+    let body = SignableBody::Bytes(body);
+    let request = SignableRequest::new(method, path, headers.into_iter(), body).ok()?;
+    let right = sign(request, &params).ok()?.signature().to_owned();
+    Some((part("Signature")?.to_owned(), right))
+}
+
+/// `20261122T143802Z`.
+fn time(text: &str) -> Option<SystemTime> {
+    let part = |from: usize, to: usize| text.get(from..to);
+    let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
+    let (hour, minute, second) = (part(9, 11)?, part(11, 13)?, part(13, 15)?);
+    let text = format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z");
+    let time = DateTime::from_str(&text, DateTimeFormat::DateTime).ok()?;
+    SystemTime::try_from(time).ok()
+}
+
+/// Compares in a time that says nothing of where two texts of one length differ.
+fn are_equal(one: &str, other: &str) -> bool {
+    let differ = one.bytes().zip(other.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    one.len() == other.len() && differ == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::tests::over;
+    use crate::settings::{Endpoints, Settings};
+    use aws_smithy_http_client::test_util::capture_request;
+
+    /// A request as the SDK signs it, changed by `change`, and whether it is signed with `key`.
+    async fn checked(
+        key: &str,
+        change: impl FnOnce(&mut Vec<(String, String)>, &mut Vec<u8>),
+    ) -> bool {
+        let (http, sent) = capture_request(None);
+        let clients =
+            over(Settings { endpoints: Endpoints::default(), ..Settings::new("t", "b") }, http);
+        let get = clients.dynamodb().await.get_item().table_name("t");
+        let _ = get.send().await;
+        let sent = sent.expect_request();
+        let mut headers: Vec<_> = sent
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        if !headers.iter().any(|(name, _)| name == "host") {
+            headers.push(("host".to_owned(), "dynamodb.eu-west-1.amazonaws.com".to_owned()));
+        }
+        let mut body = sent.body().bytes().unwrap().to_vec();
+        change(&mut headers, &mut body);
+        let headers: Vec<_> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let request = Signed { method: "POST", path: "/", headers: &headers, body: &body };
+        is_signed(request, &Secret::new(key))
+    }
+
+    fn set(headers: &mut [(String, String)], name: &str, change: impl Fn(&str) -> String) {
+        let header = headers.iter_mut().find(|(known, _)| known == name).unwrap();
+        header.1 = change(&header.1);
+    }
+
+    #[tokio::test]
+    async fn what_the_sdk_signs_counts_and_nothing_that_was_changed_since() {
+        assert!(checked("key", |_, _| {}).await);
+        assert!(!checked("another", |_, _| {}).await);
+        assert!(!checked("key", |_, body| body.push(b' ')).await);
+        assert!(
+            !checked("key", |headers, _| headers.retain(|(name, _)| name != "authorization")).await
+        );
+        assert!(
+            !checked("key", |headers, _| set(headers, "host", |_| "evil.example".into())).await
+        );
+        assert!(
+            !checked("key", |headers, _| set(headers, "x-amz-target", |_| "X.DeleteTable".into()))
+                .await
+        );
+        assert!(
+            !checked("key", |headers, _| set(headers, "x-amz-date", |_| "20010203T040506Z".into()))
+                .await
+        );
+        for (from, to) in [
+            ("Credential=djinn/", "Credential=other/"),
+            ("Signature=", "Signature=0"),
+            ("host;", ""),
+        ] {
+            let changed = |headers: &mut Vec<_>, _: &mut Vec<u8>| {
+                set(headers, "authorization", |value| value.replace(from, to));
+            };
+            assert!(!checked("key", changed).await, "{from}");
+        }
+    }
+}

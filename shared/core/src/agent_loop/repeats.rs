@@ -1,0 +1,143 @@
+//! Calls that bring nothing new: the same tool, arguments and result, over and over.
+
+use std::collections::VecDeque;
+
+use crate::id::sha256;
+use crate::tool::{Arguments, Call, Observation, Outcome, Shown, canonical};
+
+/// The newest calls among which repeats are looked for.
+const WINDOW: usize = 12;
+
+/// How often a call is among them, with the same result, when it is a repeat.
+const MANY: usize = 3;
+
+/// The newest calls with their results, and whether the model was told that it repeats itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Repeats {
+    newest: VecDeque<String>,
+    hinted: bool,
+}
+
+/// What a turn's calls show.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Repetition {
+    /// Nothing is repeated.
+    None,
+    /// The model is to be told, once.
+    Hint,
+    /// It was told, and goes on: this tool's call was repeated.
+    GoesOn(String),
+}
+
+impl Repeats {
+    /// Takes the calls of a complete turn. A hint holds until what it was about is no longer among the
+    /// newest calls.
+    pub(super) fn observe(&mut self, calls: &[(Call, Outcome)]) -> Repetition {
+        let mut repeated = None;
+        for (call, outcome) in calls {
+            self.newest.push_back(signature(call, outcome));
+            if self.newest.len() > WINDOW {
+                self.newest.pop_front();
+            }
+            if self.newest.back().is_some_and(|newest| self.is_repeated(newest)) {
+                repeated = Some(call.tool.clone());
+            }
+        }
+        self.hinted &= self.newest.iter().any(|known| self.is_repeated(known));
+        match repeated {
+            None => Repetition::None,
+            Some(tool) if self.hinted => Repetition::GoesOn(tool),
+            Some(_) => {
+                self.hinted = true;
+                Repetition::Hint
+            }
+        }
+    }
+
+    fn is_repeated(&self, signature: &String) -> bool {
+        self.newest.iter().filter(|known| *known == signature).count() >= MANY
+    }
+}
+
+/// The same for calls that were made alike and brought the same.
+fn signature(call: &Call, outcome: &Outcome) -> String {
+    let arguments = match &call.arguments {
+        Arguments::Parsed(arguments) => canonical(&serde_json::Value::Object(arguments.clone())),
+        Arguments::Malformed { raw, .. } => raw.clone(),
+    };
+    // Of a long result a part stands here, and how long it is; the file that holds it has a name of its own.
+    let result = match outcome {
+        Outcome::Done(Observation { shown: Shown::Plan { plan }, .. }) => {
+            serde_json::to_string(plan).unwrap_or_default()
+        }
+        Outcome::Done(Observation { text, whole, .. }) => {
+            format!("{:?} {text}", whole.as_ref().map(|whole| whole.characters))
+        }
+        Outcome::Failed { reason, detail } => format!("{} {detail}", reason.as_str()),
+    };
+    sha256(format!("{}\n{arguments}\n{result}", call.tool).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::id::{CallId, MessageId};
+
+    fn turn(calls: &[(&str, &str)]) -> Vec<(Call, Outcome)> {
+        let call = |(tool, result): &(&str, &str)| {
+            let arguments = json!({"of": tool}).as_object().cloned().unwrap_or_default();
+            let call = Call {
+                id: CallId::nth(&MessageId::turn(1), 1),
+                tool: (*tool).to_owned(),
+                arguments: Arguments::Parsed(arguments),
+            };
+            (call, Outcome::Done(Observation::text(*result)))
+        };
+        calls.iter().map(call).collect()
+    }
+
+    /// What each of these turns shows: `.` nothing, `?` a hint, `!` the end.
+    fn shown(turns: &[&[(&str, &str)]]) -> String {
+        let mut repeats = Repeats::default();
+        let show = |calls: &&[(&str, &str)]| match repeats.observe(&turn(calls)) {
+            Repetition::None => '.',
+            Repetition::Hint => '?',
+            Repetition::GoesOn(_) => '!',
+        };
+        turns.iter().map(show).collect()
+    }
+
+    #[test]
+    fn a_repeat_is_told_once_and_then_is_the_end() {
+        let (a, b): (&[_], &[_]) = (&[("a", "1")], &[("b", "2")]);
+        assert_eq!(shown(&[a, a, a, a]), "..?!");
+        assert_eq!(shown(&[a, b, a, b, a, b]), "....?!");
+        assert_eq!(shown(&[a, b, a, b, a, &[("c", "3")], a]), "....?.!");
+        // Several in one reply are one turn.
+        assert_eq!(shown(&[&[("a", "1"), ("a", "1"), ("a", "1")], a]), "?!");
+    }
+
+    #[test]
+    fn another_result_is_no_repeat() {
+        let texts: Vec<String> = (0..20).map(|nth| format!("{nth} %")).collect();
+        let turns: Vec<[(&str, &str); 1]> =
+            texts.iter().map(|text| [("a", text.as_str())]).collect();
+        let turns: Vec<&[(&str, &str)]> = turns.iter().map(<[_; 1]>::as_slice).collect();
+        assert_eq!(shown(&turns), ".".repeat(20));
+    }
+
+    #[test]
+    fn what_is_long_past_is_no_repeat_and_a_later_one_is_told_anew() {
+        let names: Vec<String> = (0..12).map(|nth| format!("n{nth}")).collect();
+        let others: Vec<[(&str, &str); 1]> =
+            names.iter().map(|name| [(name.as_str(), "")]).collect();
+        let others: Vec<&[(&str, &str)]> = others.iter().map(<[_; 1]>::as_slice).collect();
+        let a: &[_] = &[("a", "1")];
+        let turns = [&[a, a], others.as_slice(), &[a]].concat();
+        assert_eq!(shown(&turns), ".".repeat(15));
+        let turns = [&[a, a, a], others.as_slice(), &[a, a, a]].concat();
+        assert_eq!(shown(&turns), format!("..?{}..?", ".".repeat(12)));
+    }
+}
