@@ -6,15 +6,22 @@ use std::time::Duration;
 use agent::LocalOrigins;
 use djinn_aws::LOCAL_ACCESS_KEY;
 use djinn_runtime::port::secret::Secret;
-use http::header::ACCESS_CONTROL_REQUEST_METHOD;
+use http::header::{
+    ACCESS_CONTROL_REQUEST_METHOD, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
 use http::request::Parts;
-use http::{HeaderValue, Method};
+use http::{HeaderValue, Method, Response};
+use s3s::Body;
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
+use tower::util::MapResponse;
 use tower_http::cors::{AllowOrigin, Any, Cors, CorsLayer};
 
 use super::{BUCKET, StoresError};
+
+/// What answers requests to the bucket.
+pub(super) type Bucket = MapResponse<Cors<S3Service>, fn(Response<Body>) -> Response<Body>>;
 
 /// What a browser's script may read of an answer.
 const EXPOSED: [http::HeaderName; 5] = [
@@ -33,7 +40,7 @@ pub(super) fn open(
     root: &Path,
     key: &Secret,
     origins: LocalOrigins,
-) -> Result<Cors<S3Service>, StoresError> {
+) -> Result<Bucket, StoresError> {
     let failed = |problem: String| StoresError::Dir { path: root.to_owned(), problem };
     std::fs::create_dir_all(root.join(BUCKET)).map_err(|error| failed(error.to_string()))?;
     let files = FileSystem::new(root).map_err(|error| failed(format!("{error:?}")))?;
@@ -48,7 +55,21 @@ pub(super) fn open(
         .allow_headers(Any)
         .expose_headers(EXPOSED)
         .max_age(Duration::from_secs(24 * 60 * 60));
-    Ok(tower::Layer::layer(&cors, builder.build()))
+    let service = tower::Layer::layer(&cors, builder.build());
+    Ok(MapResponse::new(service, in_a_sandbox))
+}
+
+/// An answer that can do nothing in a browser. On AWS the bucket's origin is one that nobody trusts; here it
+/// is another port of the same host, whose pages the routes answer. A PDF has no script that could ask, and
+/// browsers show none in a sandbox.
+fn in_a_sandbox(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if headers.get(CONTENT_TYPE).is_none_or(|kind| kind != "application/pdf") {
+        let sandbox = HeaderValue::from_static("sandbox allow-scripts");
+        headers.insert(CONTENT_SECURITY_POLICY, sandbox);
+    }
+    response
 }
 
 /// Whether a request reads, or asks whether one may. A browser that the routes sent here from another
