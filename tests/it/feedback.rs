@@ -227,10 +227,30 @@ async fn nobody_else_sees_any_of_it() {
     assert_eq!(bob.delete(&format!("/api/feedback/{run}/t2.c1")).await.status, 404);
     assert_eq!(bob.stop(&run).await.status, 404);
     assert_eq!(bob.get("/runs").await.json()["runs"], json!([]));
-    let said = Question::new("confirm").session("s1").request("r2");
-    assert_eq!(bob.ask(Protocol::Native, &said).await.status, 409);
+    // What he says is no answer: it is a question, in a session of his own.
+    model.on("confirm").reply("Confirm what?").always();
+    let said = Question::new("confirm").session("s1").request("r1");
+    assert_eq!(bob.ending(&said).await["answer"], "Confirm what?");
+    assert_eq!(model.last_request().unwrap().text(), "user confirm");
     let pending = anna.get(&format!("/api/feedback/pending/{run}")).await.json();
     assert_eq!(pending["data"].as_object().unwrap().len(), 1, "it waits on");
+
+    // Nor is any of it to be seen once the run has ended.
+    assert_eq!(answer(&anna, &run, confirm).await.0, 200);
+    assert_eq!(ending(&anna, &run).await["status"], "finished");
+    for path in &paths {
+        assert_eq!(bob.get(path).await.status, 404, "{path}");
+    }
+    let again = Question::new("confirm again").session("s1").request("r2");
+    bob.told(&again).await;
+    let sees = model.last_request().unwrap().text().to_owned();
+    assert_eq!(sees, "user confirm\nassistant Confirm what?\nuser confirm again");
+    let his = bob.get("/sessions/s1").await.json();
+    assert_eq!((his["turns"].as_array().unwrap().len(), &his["files"]), (2, &json!([])));
+    assert_eq!(bob.delete("/sessions/s1").await.status, 204);
+    let hers = anna.get("/sessions/s1").await.json();
+    assert_eq!(hers["turns"][0]["run"], json!(run), "{hers}");
+    assert_eq!(hers["files"].as_array().unwrap().len(), 2, "{hers}");
 }
 
 #[tokio::test]

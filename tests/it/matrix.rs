@@ -1,8 +1,9 @@
-//! Two tenants: every route with every kind of id of the other one. What is another's is answered
-//! as what does not exist, byte for byte.
+//! Two tenants, and two users of one: every route with every kind of id of the other one, while a run
+//! is at work and after its end. What is another's is answered as what does not exist, byte for byte.
 
 pub(crate) mod routes;
 
+use djinn_core::id::sha256;
 use djinn_scripted::Scripted;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
@@ -17,6 +18,9 @@ use routes::{Case, ROUTES, Sent};
 /// In every word that is the owner's.
 const CANARY: &str = "canary";
 
+/// Where objects of the owner's tenant lie, and what links to its files hold.
+const TENANT: &[&str] = &["/acme/", "/acme:"];
+
 /// Ids of one length: the owner's, and one that nobody has.
 struct Ids {
     kind: &'static str,
@@ -24,21 +28,35 @@ struct Ids {
     unknown: String,
 }
 
-/// What the owner has, and an intruder of another tenant who has the same name.
-struct Tenants {
+/// Whether the owner's last run is at work while others look.
+#[derive(Clone, Copy, PartialEq)]
+enum When {
+    AtWork,
+    Ended,
+}
+
+/// What the owner has, and an intruder: of another tenant and with the same name, or of the same one.
+struct Users {
     model: Scripted,
     owner: Client,
     intruder: Client,
     ids: Vec<Ids>,
     /// A run of the intruder's own.
     own: String,
-    _at_work: Stream,
+    /// Stand in the keys of the owner's objects and in links to them, and in none of the intruder's.
+    places: Vec<String>,
+    _at_work: Option<Stream>,
     _door: Door,
 }
 
-impl Tenants {
+impl Users {
     /// `let_in` knows the two by their keys or tokens.
-    async fn start(let_in: impl FnOnce(&mut Parts), [owner, intruder]: [String; 2]) -> Self {
+    async fn start(
+        let_in: impl FnOnce(&mut Parts),
+        [owner, intruder]: [String; 2],
+        when: When,
+        places: &[&str],
+    ) -> Self {
         let model = Scripted::start().await.unwrap();
         let mut door = Door::open(
             &model,
@@ -57,9 +75,21 @@ impl Tenants {
         owner.upload("s-secret", "secret.md", "The canary's name.").await;
         let coming = json!({"requestId": "s-secret", "fileName": "coming.md", "fileSize": 3});
         assert_eq!(owner.post("/v1/file_tool/upload_url", &coming).await.status, 200);
+        let share = json!({"with": "carol", "write": true});
+        let share = owner.post("/sessions/s-secret/share", &share).await.json();
+        let handle = share["handle"].as_str().unwrap();
         model.on("What hangs?").reply("The canary").hang_after(1);
         let question = Question::new("What hangs?").session("s-secret").request("q-active");
-        let at_work = owner.ask(Protocol::Native, &question).await;
+        let stream = owner.ask(Protocol::Native, &question).await;
+        let active = stream.run();
+        let at_work = match when {
+            When::AtWork => Some(stream),
+            When::Ended => {
+                owner.stop(&active).await;
+                stream.rest().await;
+                None
+            }
+        };
         model.on("Mine?").reply("Mine.").always();
         let stream = intruder.ask(Protocol::Native, &Question::of("Mine?", "own")).await;
         let (own, _) = (stream.run(), stream.rest().await);
@@ -67,17 +97,19 @@ impl Tenants {
             assert_eq!(foreign.len(), unknown.len());
             Ids { kind, foreign: foreign.to_owned(), unknown: unknown.to_owned() }
         };
+        let places = places.iter().map(|place| (*place).to_owned()).collect();
         let nobody = format!("run_{}", "0".repeat(32));
         let ids = vec![
             ids("run", &run, &nobody),
-            ids("run", &at_work.run(), &nobody),
+            ids("run", &active, &nobody),
             ids("session", "s-secret", "s-nobody"),
             ids("request", "q-secret", "q-nobody"),
             ids("request", "q-active", "q-nobody"),
             ids("file", "secret.md", "nobody.md"),
             ids("upload", "coming.md", "nobody.md"),
+            ids("share", handle, &format!("shr_{}", "0".repeat(32))),
         ];
-        Self { model, owner, intruder, ids, own, _at_work: at_work, _door: door }
+        Self { model, owner, intruder, ids, own, places, _at_work: at_work, _door: door }
     }
 
     /// All that a client can see of its own.
@@ -119,14 +151,15 @@ impl Tenants {
 
 /// An answer without what differs between two of the same request: its own id, the id that was asked
 /// for, the signature of an upload.
-fn told(answer: &Answer, id: &str) -> (u16, Vec<(String, String)>, String) {
+fn told(answer: &Answer, id: &str, foreign: &[String]) -> (u16, Vec<(String, String)>, String) {
     let mut body = unsigned(&answer.text);
-    assert!(!body.contains("/acme:"), "a link into another tenant's files: {body}");
+    let leads_to_foreign = |text: &str| foreign.iter().any(|place| text.contains(place));
+    assert!(!leads_to_foreign(&body), "a link into another's files: {body}");
     if let Ok(mut json) = serde_json::from_str::<Value>(&body)
         && json.get("uploadUrl").is_some()
     {
         let url = json["uploadUrl"].take();
-        assert!(!url.as_str().unwrap().contains("/acme/"), "{url}");
+        assert!(!leads_to_foreign(url.as_str().unwrap()), "{url}");
         body = json.to_string();
     }
     let own = ["date", "djinn-request-id"];
@@ -143,7 +176,17 @@ fn told(answer: &Answer, id: &str) -> (u16, Vec<(String, String)>, String) {
 #[tokio::test]
 async fn what_is_another_tenants_is_answered_as_what_does_not_exist() {
     let (list, keys) = keyed([("acme", "anna"), ("evil", "anna")]);
-    nothing_crosses(&Tenants::start(let_in(list), keys).await).await;
+    nothing_crosses(&Users::start(let_in(list), keys, When::AtWork, TENANT).await).await;
+}
+
+#[tokio::test]
+async fn what_is_another_users_of_the_same_tenant_is_answered_as_what_does_not_exist() {
+    for when in [When::AtWork, When::Ended] {
+        let (list, keys) = keyed([("acme", "anna"), ("acme", "bob")]);
+        let objects = format!("/{}/", &sha256(b"anna")[..32]);
+        nothing_crosses(&Users::start(let_in(list), keys, when, &[&objects, "/acme:anna:"]).await)
+            .await;
+    }
 }
 
 #[tokio::test]
@@ -151,44 +194,44 @@ async fn nor_does_anything_cross_between_tenants_who_are_known_by_tokens() {
     let key = SigningKey::ec("e1");
     let issuer = Issuer::start(&[&key]).await;
     let tokens = ["acme", "evil"].map(|tenant| key.token(&issuer.claims(tenant, "anna")));
-    nothing_crosses(&Tenants::start(issuer.lets_in(), tokens).await).await;
+    nothing_crosses(&Users::start(issuer.lets_in(), tokens, When::Ended, TENANT).await).await;
 }
 
-async fn nothing_crosses(tenants: &Tenants) {
-    let before = tenants.seen_by(&tenants.owner).await;
+async fn nothing_crosses(users: &Users) {
+    let before = users.seen_by(&users.owner).await;
     assert!(before.iter().any(|seen| seen.contains("canary")), "{before:?}");
     let mut tried = 0;
     for (method, route, cases) in ROUTES {
         for case in *cases {
-            let ids = tenants.ids.iter().filter(|ids| case.kinds.contains(&ids.kind));
+            let ids = users.ids.iter().filter(|ids| case.kinds.contains(&ids.kind));
             for ids in ids {
                 let what = format!("{method} {route} with the {} {}", ids.kind, ids.foreign);
-                let mine = tenants.seen_by(&tenants.intruder).await;
-                let unknown = tenants.answer(method, case, &ids.unknown).await;
-                let foreign = tenants.answer(method, case, &ids.foreign).await;
+                let mine = users.seen_by(&users.intruder).await;
+                let unknown = users.answer(method, case, &ids.unknown).await;
+                let foreign = users.answer(method, case, &ids.foreign).await;
                 assert_eq!(foreign.status, case.status, "{what}: {}", foreign.text);
                 assert!(!foreign.text.contains(CANARY), "{what}: {}", foreign.text);
                 match case.sent {
                     Sent::Question(_) => {
                         assert_eq!(unknown.status, foreign.status, "{what}");
-                        let asked = tenants.model.last_request().unwrap();
+                        let asked = users.model.last_request().unwrap();
                         assert!(!format!("{:?}", asked.messages()).contains(CANARY), "{what}");
                     }
                     Sent::Nothing | Sent::Json(_) | Sent::Form(_) => {
-                        let (unknown, foreign) =
-                            (told(&unknown, &ids.unknown), told(&foreign, &ids.foreign));
+                        let unknown = told(&unknown, &ids.unknown, &users.places);
+                        let foreign = told(&foreign, &ids.foreign, &users.places);
                         assert_eq!(unknown, foreign, "{what}");
                     }
                 }
                 if case.status == 404 {
-                    assert_eq!(tenants.seen_by(&tenants.intruder).await, mine, "{what}");
+                    assert_eq!(users.seen_by(&users.intruder).await, mine, "{what}");
                 }
                 tried += 1;
             }
         }
     }
     assert!(tried > 60, "{tried}");
-    assert_eq!(tenants.seen_by(&tenants.owner).await, before);
+    assert_eq!(users.seen_by(&users.owner).await, before);
 }
 
 #[test]

@@ -99,6 +99,25 @@ async fn the_next_process_finishes_what_nobody_asks_for_again() {
     model.assert_done();
 }
 
+#[tokio::test]
+async fn what_an_earlier_layout_left_is_refused_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = Scripted::start().await.unwrap();
+    let started = async || System::start(options(dir.path(), &model, false)).await;
+    drop(started().await.unwrap());
+    drop(started().await.unwrap());
+    for mark in [None, Some("1"), Some("3"), Some("")] {
+        let file = dir.path().join("layout");
+        match mark {
+            None => std::fs::remove_file(&file).unwrap(),
+            Some(mark) => std::fs::write(&file, mark).unwrap(),
+        }
+        let said = started().await.err().map(|error| error.to_string()).unwrap();
+        assert!(said.contains("was written by another version of Djinn"), "{mark:?}: {said}");
+        assert!(said.contains("move it away, or set DJINN_HOME"), "{said}");
+    }
+}
+
 /// A planner that has two steps worked on at once; whoever works on them first dies.
 fn script_two_tasks(model: &Scripted) {
     let steps = [step(REGIONS[0]), step(REGIONS[1])];

@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::id::{RequestId, RunId, SessionId, TenantId};
+use djinn_core::id::{RequestId, RunId, TenantId, UserId};
+use djinn_core::session::SessionName;
 use djinn_testkit::lambdasim::Invocation;
 use futures::{StreamExt as _, stream};
 use serde_json::json;
@@ -172,8 +173,9 @@ struct Run {
 impl Run {
     fn new(seed: u64, attempt: u32) -> Self {
         let session = format!("s{seed}-{attempt}");
-        let (tenant, request) = (TenantId::new("local").unwrap(), RequestId::new("r1").unwrap());
-        let id = RunId::of(&tenant, &SessionId::new(session.as_str()).unwrap(), &request);
+        let (tenant, user) = (TenantId::new("local").unwrap(), UserId::new("you").unwrap());
+        let (name, request) = (SessionName::new(session.as_str()), RequestId::new("r1").unwrap());
+        let id = RunId::of(&tenant, &user, &name.unwrap(), &request);
         Self { id, session }
     }
 

@@ -12,8 +12,9 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::id::{RequestId, RunId, SessionId};
+use djinn_core::id::{RequestId, RunId};
 use djinn_core::journal::Record;
+use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::{JoyAgent, Translator};
@@ -30,7 +31,7 @@ use djinn_runtime::serve::{
     Driving, Opened, Question, Serving, known, no_cursor, open, replay, serve,
 };
 
-use crate::link::links_to_session;
+use crate::link::{Asking, links_to_session};
 use crate::refusal::{Refusal, name};
 use crate::slots::{Slot, Slots};
 use crate::user_stream::UserStream;
@@ -65,13 +66,14 @@ pub(crate) async fn stream<P: Ports<Store = AwsStore>>(
     let places = take_places(agent, parts).await?;
     let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
-    let (session, request) = (question.session.clone(), question.request.clone());
+    let (session, session_name) = (question.session_key(), question.session_name());
+    let request = question.request.clone();
     let opened = open(&agent.ports, question, &holder).await?;
     let (key, driving, cursor) = match opened {
         Opened::New { key, driving, first } => (key, Some((driving, first)), None),
         Opened::Existing { key, .. } => (key, None, cursor),
     };
-    let shown = Shown { key, session, request, protocol, previews };
+    let shown = Shown { key, session, session_name, request, protocol, previews, asks: true };
     send(agent, parts, shown, holder, Opening { places, driving, cursor }).await
 }
 
@@ -107,11 +109,15 @@ async fn take_places<P: Ports<Store = AwsStore>>(
 /// A run, and how a client is shown it.
 pub(crate) struct Shown {
     pub(crate) key: RunKey,
-    pub(crate) session: SessionId,
+    pub(crate) session: SessionKey,
+    /// The session as this client names it.
+    pub(crate) session_name: SessionName,
     pub(crate) request: RequestId,
     pub(crate) protocol: Protocol,
     /// Whether text is sent as it is written.
     pub(crate) previews: bool,
+    /// Whether this client is who asked, and may answer what the run asks.
+    pub(crate) asks: bool,
 }
 
 /// What a response begins with.
@@ -131,10 +137,10 @@ async fn send<P: Ports>(
     opening: Opening,
 ) -> Result<Response, Refusal> {
     let Opening { places, driving, cursor } = opening;
-    let Shown { key, session, request, protocol, previews } = shown;
+    let Shown { key, session, session_name, request, protocol, previews, asks } = shown;
     let language = agent.settings.run.language;
-    let session = SessionKey { tenant: key.tenant.clone(), session };
-    let links = links_to_session(agent, parts, &session, Some(&key), driving.is_some()).await;
+    let asking = asks.then(|| Asking { run: &key, is_new: driving.is_some() });
+    let links = links_to_session(agent, parts, &session, session_name, asking).await;
     let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
@@ -211,7 +217,9 @@ async fn cursor_of<P: Ports>(
     };
     let key = RunKey::new(own.tenant, cursor.run.clone());
     match known(&agent.ports, &key).await {
-        Ok(_) => Ok(Some(cursor)),
+        Ok(meta) if meta.user == question.user => Ok(Some(cursor)),
+        // Another user's run does not exist for this one.
+        Ok(_) => Err(unwritten(&key.run, ErrorCode::RunNotFound.into())),
         Err(failure) => Err(unwritten(&key.run, failure)),
     }
 }

@@ -33,6 +33,11 @@ impl Fields {
         Ok(Self(members))
     }
 
+    /// Whatever stands there; absent and null are the same.
+    pub(crate) fn value(&self, name: &'static str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
     /// A text; absent, null and empty are the same.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>, Refusal> {
         match self.0.get(name) {

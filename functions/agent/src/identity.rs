@@ -21,6 +21,7 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
 use djinn_model::Http;
 use djinn_runtime::port::Ports;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::secret::{Secret, Secrets};
 
@@ -42,6 +43,11 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// The caller as stores know users.
+    pub(crate) fn key(&self) -> UserKey {
+        UserKey { tenant: self.tenant.clone(), user: self.user.clone() }
+    }
+
     /// The caller that [`admitted`] let in.
     pub(crate) fn of(extensions: &Extensions) -> Result<Self, Failure> {
         extensions.get::<Self>().cloned().ok_or_else(|| ErrorCode::NoIdentity.into())

@@ -4,6 +4,7 @@
 //! `router` is the whole function: `main` puts it behind Lambda's runtime, `infra/local` behind a
 //! plain HTTP server.
 
+mod access;
 mod answer;
 mod cors;
 mod dialect;
@@ -139,6 +140,8 @@ fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
             get(route::show_session::<P>).delete(route::forget_session::<P>),
         )
         .route("/sessions/{session}/title", post(route::name_session::<P>))
+        .route("/sessions/{session}/share", post(route::share_session::<P>))
+        .route("/sessions/{session}/share/{handle}", delete(route::end_share::<P>))
         .route("/v1/file_tool/upload_url", post(route::upload_url::<P>))
         .route("/v1/file_tool/upload_file", post(route::upload_file::<P>))
         .route("/v1/file_tool/upload_file_data", post(route::upload_file_data::<P>))

@@ -7,6 +7,7 @@ mod file;
 mod link;
 mod run;
 mod session;
+mod share;
 
 pub(crate) use ask::{auto_agent, query_agent, start_run};
 pub(crate) use data::{ASK_DATA, ask_data, list_models};
@@ -17,6 +18,7 @@ pub(crate) use file::{
 pub(crate) use link::{answer_ask, show_ask};
 pub(crate) use run::{audit_run, edit_plan, follow_run, list_runs, show_run, stop_run, tell_run};
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
+pub(crate) use share::{end_share, share_session};
 
 use axum::body::Body;
 use axum::extract::State;

@@ -155,7 +155,8 @@ async fn kick_all(keys: &[RunKey], invoker: &impl Invoker) -> Result<(), StoreEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::id::{RequestId, RunId, SessionId, TenantId};
+    use djinn_core::id::{RequestId, RunId, TenantId, UserId};
+    use djinn_core::session::SessionName;
     use std::sync::Mutex;
 
     /// A host that does not take the first run that it is brought.
@@ -173,9 +174,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_that_cannot_be_kicked_is_reported_and_starves_no_other() {
-        let (tenant, session) = (TenantId::new("t").unwrap(), SessionId::new("s").unwrap());
+        let (tenant, user) = (TenantId::new("t").unwrap(), UserId::new("u").unwrap());
+        let session = SessionName::new("s").unwrap();
         let keys = ["r1", "r2", "r3"].map(|request| {
-            let run = RunId::of(&tenant, &session, &RequestId::new(request).unwrap());
+            let run = RunId::of(&tenant, &user, &session, &RequestId::new(request).unwrap());
             RunKey::new(tenant.clone(), run)
         });
         let host = Host::default();

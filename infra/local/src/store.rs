@@ -8,6 +8,7 @@
 
 mod api;
 mod bucket;
+mod layout;
 mod table;
 
 use std::fs::File;
@@ -40,7 +41,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Where the local stores keep what they are given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoresOptions {
-    /// A directory, made if it is missing; it holds `table.db` and `objects/`. `None`: in memory
+    /// A directory, made if it is missing; it holds `table.db`, `objects/` and `layout`. `None`: in memory
     /// and in a temporary directory, until the stores are dropped.
     pub dir: Option<PathBuf>,
     /// How long a directory that another process uses is waited for: one that was killed has it until
@@ -70,6 +71,13 @@ pub enum StoresError {
     /// Another process uses the directory.
     #[error("{} is in use by another process; stop it, or choose another directory", .0.display())]
     InUse(PathBuf),
+    /// What the directory holds was written by a version of Djinn that names things otherwise.
+    #[error(
+        "{} was written by another version of Djinn, which this one cannot read; move it away, or set \
+         DJINN_HOME to another directory, to start with an empty one",
+        .0.display()
+    )]
+    Layout(PathBuf),
     /// The database is there, but not usable.
     #[error(
         "{} holds no usable table ({problem}); move it away to start with an empty one",
@@ -164,6 +172,7 @@ impl Home {
         };
         std::fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
         let lock = locked(&dir, wait, std::thread::sleep)?;
+        layout::check(&dir)?;
         Ok(Self::Kept { dir, _lock: lock })
     }
 

@@ -19,7 +19,7 @@ use crate::item::file::FileItem;
 use crate::query::Query;
 use crate::query::after_family;
 use crate::store::AwsStore;
-use crate::table::{EXPECTED, FILE, session_partition};
+use crate::table::{EXPECTED, FILE, session_partition, short_hash, user_hash};
 
 pub use disposition::Disposition;
 pub use presign::PresignedPut;
@@ -102,9 +102,10 @@ impl AwsStore {
     }
 }
 
-/// The key of a session's object in the bucket: `<tenant>/files/<session>/<sha256>`, or `uploads`.
+/// The key of a session's object in the bucket: `<tenant>/files/<owner>/<session>/<sha256>`, or
+/// `uploads`.
 ///
-/// The session stands there as a hash: its label may be `..`, and may be too long for the names of
+/// Owner and session stand there as hashes: a label may be `..`, and may be too long for the names of
 /// the local store. A `ProductFile` names its object without tenant and session, so that none can
 /// point into another's.
 fn object_key(session: &SessionKey, object: &str) -> Result<String, StoreError> {
@@ -119,9 +120,8 @@ fn object_key(session: &SessionKey, object: &str) -> Result<String, StoreError> 
 }
 
 fn object_prefix(session: &SessionKey, kind: &str) -> String {
-    let label = sha256(session.session.as_str().as_bytes());
-    let label = label.get(..32).unwrap_or(&label);
-    format!("{}/{kind}{label}/", session.tenant)
+    let SessionKey { tenant, owner, session } = session;
+    format!("{tenant}/{kind}{}/{}/", user_hash(owner), short_hash(session.as_str()))
 }
 
 /// Where all objects of a session lie.
@@ -140,13 +140,15 @@ const MAX_URL_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
 mod tests {
     use super::*;
     use crate::item::sample;
-    use djinn_core::id::SessionId;
+    use djinn_core::id::{SessionId, UserId};
 
     #[test]
     fn an_objects_key_stays_within_its_tenant_and_session() {
         let hash = sha256(b"x");
         let key = object_key(&sample::session(), &format!("files/{hash}")).unwrap();
         assert!(key.starts_with("t/files/") && key.ends_with(&format!("/{hash}")), "{key}");
+        let of_other = SessionKey { owner: UserId::new("b").unwrap(), ..sample::session() };
+        assert_ne!(object_key(&of_other, &format!("files/{hash}")).unwrap(), key);
         let dots = SessionKey { session: SessionId::new("..").unwrap(), ..sample::session() };
         let other = object_key(&dots, &format!("uploads/{hash}")).unwrap();
         assert!(other.starts_with("t/uploads/") && !other.contains(".."), "{other}");

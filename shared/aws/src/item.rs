@@ -13,6 +13,7 @@ pub(crate) mod record;
 pub(crate) mod request;
 pub(crate) mod run;
 pub(crate) mod session;
+pub(crate) mod share;
 pub(crate) mod streams;
 pub(crate) mod user_run;
 pub(crate) mod user_session;

@@ -7,8 +7,10 @@ mod session;
 
 pub(crate) use create::asked;
 
-use djinn_core::id::{RequestId, SessionId, TenantId};
+use djinn_core::id::{RequestId, SessionId};
 use djinn_core::journal::Record;
+use djinn_core::session::SessionName;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{
     Appended, Created, Journals, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
 };
@@ -74,17 +76,17 @@ impl Journals for AwsStore {
 
     async fn session_of(
         &self,
-        tenant: &TenantId,
+        user: &UserKey,
         label: &str,
-    ) -> Result<Option<SessionId>, StoreError> {
+    ) -> Result<Option<SessionName>, StoreError> {
         let (Ok(session), Ok(request)) = (SessionId::new(label), RequestId::new(label)) else {
             return Ok(None);
         };
-        let key = SessionKey { tenant: tenant.clone(), session };
+        let key = user.session(&session);
         let itself = self.get(SessionItem::key(&key));
-        let of_request = self.get(RequestItem::key(tenant, &request));
+        let of_request = self.get(RequestItem::key(user, &request));
         match tokio::try_join!(itself, of_request)? {
-            (Some(_), _) => Ok(Some(key.session)),
+            (Some(_), _) => Ok(Some(session.into())),
             (None, Some(item)) => RequestItem::from_item(item).map(|item| Some(item.session)),
             (None, None) => Ok(None),
         }

@@ -26,6 +26,7 @@ mod once;
 mod query;
 mod secret;
 mod settings;
+mod share;
 mod signature;
 mod store;
 mod streams;

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::id::{
+    FileName, RequestId, RunId, SessionId, ShareHandle, TenantId, UserId, sha256,
+};
 use djinn_runtime::port::call_history::ToolKey;
-use djinn_runtime::port::catalog::RunPlace;
+use djinn_runtime::port::catalog::{RunPlace, UserKey};
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{RunKey, StoreError};
 
@@ -22,6 +24,7 @@ use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
+use crate::item::share::ShareItem;
 use crate::item::streams::StreamsItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
@@ -44,20 +47,24 @@ pub(crate) enum Item {
     /// `LIVE#<run>#<shard>` / `<time, 13 digits>#<writer>#<offset, 10 digits>`
     /// previews for viewers. Written once, expires within minutes.
     Live(LiveItem),
-    /// `SESSION#<session>` / `META`
+    /// `SESSION#<hash of owner>#<session>` / `META`
     /// the run that is being answered. Changed only with the run it names.
     Session(SessionItem),
-    /// `SESSION#<session>` / `RUN#<started ms, 13 digits>#<run>`
+    /// `SESSION#<hash of owner>#<session>` / `RUN#<started ms, 13 digits>#<run>`
     /// an ended run: its status, and its question and answer, or the pointer to them. Written once.
     Exchange(ExchangeItem),
-    /// `SESSION#<session>` / `FILE#<name>`
+    /// `SESSION#<hash of owner>#<session>` / `FILE#<name>`
     /// the newest content of a product file. Replaced by writing the file again.
     File(FileItem),
-    /// `SESSION#<session>` / `EXPECTED#<name>`
+    /// `SESSION#<hash of owner>#<session>` / `EXPECTED#<name>`
     /// a file that a client was given an upload URL for. Becomes a `File` once its bytes are there.
     ExpectedFile(ExpectedFileItem),
-    /// `REQUEST#<request label>` / `SESSION`
-    /// the session that a client's request label belongs to. The last writer wins.
+    /// `SHARE#<handle>` / `META`, and `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`
+    /// a share: the handle leads to the session, and the session to its handles. Written once, both
+    /// together; expires with the session as it stood then.
+    Share(ShareItem),
+    /// `USER#<user>` / `REQUEST#<request label>`
+    /// the session in which a user asked the newest request of that label. The last writer wins.
     Request(RequestItem),
     /// `USER#<user>` / `SESSION#<session>`
     /// one of a user's conversations. Changed by each run of it.
@@ -81,7 +88,7 @@ pub(crate) enum Item {
     /// the responses that are streamed to the user. Changed by each one's beginning, under a condition, and
     /// end; there is none where their number has no bound.
     Streams(StreamsItem),
-    /// `TOOL#<tool>` / `CALLS`
+    /// `TOOL#<hash of user>#<tool>` / `CALLS`
     /// what the newest calls of a tool came to. Changed by each invocation that made some, of runs that
     /// ask people; expires after three months without any.
     Calls(CallsItem),
@@ -153,12 +160,31 @@ pub(crate) fn run_partition(run: &RunKey) -> String {
 
 /// The partition of a session: its META, exchanges and files.
 pub(crate) fn session_partition(session: &SessionKey) -> String {
-    format!("{}#SESSION#{}", session.tenant, session.session)
+    let SessionKey { tenant, owner, session } = session;
+    format!("{tenant}#SESSION#{}#{session}", user_hash(owner))
+}
+
+/// The partition of a share.
+pub(crate) fn share_partition(tenant: &TenantId, handle: &ShareHandle) -> String {
+    format!("{tenant}#SHARE#{handle}")
 }
 
 /// The partition of a tool.
 pub(crate) fn tool_partition(tool: &ToolKey) -> String {
-    format!("{}#TOOL#{}", tool.tenant, tool.tool)
+    let UserKey { tenant, user } = &tool.user;
+    format!("{tenant}#TOOL#{}#{}", user_hash(user), tool.tool)
+}
+
+/// What stands for a user in keys that go on after it: of one length, and without any sign of its own.
+pub(crate) fn user_hash(user: &UserId) -> String {
+    short_hash(user.as_str())
+}
+
+/// The first 32 digits of a text's SHA-256.
+pub(crate) fn short_hash(text: &str) -> String {
+    let mut hash = sha256(text.as_bytes());
+    hash.truncate(32);
+    hash
 }
 
 /// The partition of a user's lists.
@@ -176,11 +202,6 @@ pub(crate) fn live_partition(run: &RunKey, shard: u64) -> String {
     format!("{}#LIVE#{}#{shard}", run.tenant, run.run)
 }
 
-/// The partition of a request label.
-pub(crate) fn request_partition(tenant: &TenantId, label: &RequestId) -> String {
-    format!("{tenant}#REQUEST#{label}")
-}
-
 pub(crate) const META: &str = "META";
 pub(crate) const RECORD: &str = "J#";
 pub(crate) const MAIL: &str = "IN#";
@@ -188,6 +209,8 @@ pub(crate) const RUN: &str = "RUN#";
 pub(crate) const FILE: &str = "FILE#";
 pub(crate) const EXPECTED: &str = "EXPECTED#";
 pub(crate) const SESSION: &str = "SESSION";
+pub(crate) const REQUEST: &str = "REQUEST";
+pub(crate) const SHARE: &str = "SHARE";
 pub(crate) const DAY: &str = "DAY";
 pub(crate) const MINUTE: &str = "MINUTE";
 pub(crate) const ACTIVE: &str = "ACTIVE";
@@ -222,6 +245,14 @@ pub(crate) fn expected_sort(name: &FileName) -> String {
     format!("{EXPECTED}{name}")
 }
 
+pub(crate) fn share_sort(handle: &ShareHandle) -> String {
+    format!("{SHARE}#{handle}")
+}
+
+pub(crate) fn request_sort(label: &RequestId) -> String {
+    format!("{REQUEST}#{label}")
+}
+
 pub(crate) fn user_session_sort(session: &SessionId) -> String {
     format!("{SESSION}#{session}")
 }
@@ -245,7 +276,8 @@ impl Item {
             ("SESSION", "RUN") => Self::Exchange(ExchangeItem::from_item(item)?),
             ("SESSION", "FILE") => Self::File(FileItem::from_item(item)?),
             ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
-            ("REQUEST", SESSION) => Self::Request(RequestItem::from_item(item)?),
+            ("SESSION", SHARE) | ("SHARE", META) => Self::Share(ShareItem::from_item(item)?),
+            ("USER", REQUEST) => Self::Request(RequestItem::from_item(item)?),
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
             ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
             ("USER", MINUTE) => Self::Minute(MinuteItem::from_item(item)?),

@@ -96,6 +96,10 @@ codes! {
     /// No such session in the caller's list.
     SessionNotFound = "session_not_found", 404,
         "There is no such session.", "没有这个会话。";
+    /// No such share of the session.
+    ShareNotFound = "share_not_found", 404,
+        "There is no such share of this session; it may have been ended.",
+        "该会话没有这个共享；它可能已被终止。";
     /// No such file, or another tenant's.
     FileNotFound = "file_not_found", 404,
         "There is no such file in this session.", "该会话中没有这个文件。";
@@ -105,6 +109,21 @@ codes! {
     /// The route exists, with another method.
     MethodNotAllowed = "method_not_allowed", 405,
         "This route does not take that method.", "该地址不支持此方法。";
+    /// A session that is shared with the caller, but not for writing.
+    SessionReadOnly = "session_read_only", 403,
+        "This session is shared with you for reading only; ask its owner to share it for writing.",
+        "该会话仅以只读方式与您共享；请联系其所有者开放写入。";
+    /// What nobody but a session's owner may do.
+    OwnerOnly = "owner_only", 403,
+        "Only the owner of this session can rename, share or delete it.",
+        "只有该会话的所有者才能重命名、共享或删除它。";
+    /// What nobody but who asked may do with a run.
+    AskerOnly = "asker_only", 403,
+        "Only who asked can do that with this run.", "只有提问者才能对该运行执行此操作。";
+    /// A session has as many shares as one may have.
+    TooManyShares = "too_many_shares", 409,
+        "This session has {} shares, the most at a time; end one first.",
+        "该会话已有 {} 个共享，达到上限；请先终止其中一个。";
     /// The same request id came with another body.
     RequestIdReused = "request_id_reused", 409,
         "This request id was used with another question; use a new one.",

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::plan::StepId;
+use crate::session::SessionName;
 
 /// Why a text is not an id of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,12 +77,16 @@ text_id!(
     UserId, "user", "1-256 printable ASCII characters without #", is_principal
 );
 text_id!(
-    /// A conversation; its runs follow one another. Chosen by the client.
-    SessionId, "session id", "1-128 of A-Z a-z 0-9 _ : . -", is_label
+    /// A conversation of its owner's; its runs follow one another. Chosen by the client.
+    SessionId, "session id", "1-128 of A-Z a-z 0-9 _ : . -, not beginning with shr_", is_own_label
 );
 text_id!(
     /// One question as the client names it. Chosen by the client, or made when it is missing.
-    RequestId, "request id", "1-128 of A-Z a-z 0-9 _ : . -", is_label
+    RequestId, "request id", "1-128 of A-Z a-z 0-9 _ : . -, not beginning with shr_", is_own_label
+);
+text_id!(
+    /// Names a session for somebody whom its owner lets in. Random, so that it says nothing.
+    ShareHandle, "share handle", "shr_ and 32 hexadecimal digits", is_share_handle
 );
 text_id!(
     /// One user request, from the question to its final entry.
@@ -120,13 +125,20 @@ text_id!(
 );
 
 impl RunId {
-    /// The run that answers `request` in `session`: the same three always give the same run.
+    /// The run that answers `request`, asked by `user` in the session that this user calls `session`:
+    /// the same four always give the same run. What a guest asks in a shared session is named by the
+    /// guest and the handle, so it meets neither the owner's requests nor another guest's.
     ///
-    /// A hash of the length-prefixed parts, so that no two triples can collide by concatenation.
+    /// A hash of the length-prefixed parts, so that no two of them can collide by concatenation.
     #[must_use]
-    pub fn of(tenant: &TenantId, session: &SessionId, request: &RequestId) -> Self {
+    pub fn of(
+        tenant: &TenantId,
+        user: &UserId,
+        session: &SessionName,
+        request: &RequestId,
+    ) -> Self {
         let mut hash = Sha256::new();
-        for part in [tenant.as_str(), session.as_str(), request.as_str()] {
+        for part in [tenant.as_str(), user.as_str(), session.as_str(), request.as_str()] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part.as_bytes());
         }
@@ -236,6 +248,17 @@ fn is_label(text: &str) -> bool {
     (1..=128).contains(&text.len()) && text.bytes().all(is_label_byte)
 }
 
+/// What every handle begins with, and no label of a user's own.
+pub(crate) const SHARE_PREFIX: &str = "shr_";
+
+fn is_own_label(text: &str) -> bool {
+    is_label(text) && !text.starts_with(SHARE_PREFIX)
+}
+
+fn is_share_handle(text: &str) -> bool {
+    text.strip_prefix(SHARE_PREFIX).is_some_and(is_32_hex_digits)
+}
+
 fn is_tenant(text: &str) -> bool {
     is_label(text) && !matches!(text, "." | "..")
 }
@@ -253,9 +276,11 @@ fn is_principal(text: &str) -> bool {
 }
 
 fn is_run_id(text: &str) -> bool {
-    text.strip_prefix("run_").is_some_and(|rest| {
-        rest.len() == 32 && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    })
+    text.strip_prefix("run_").is_some_and(is_32_hex_digits)
+}
+
+fn is_32_hex_digits(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn is_message_id(text: &str) -> bool {
@@ -300,7 +325,7 @@ mod tests {
             assert!(SessionId::new(good).is_ok(), "{good}");
         }
         let long = "x".repeat(129);
-        for bad in ["", "a/b", "../x", "a b", "a#b", "é", "%2e", "a\0", long.as_str()] {
+        for bad in ["", "a/b", "../x", "a b", "a#b", "é", "%2e", "a\0", "shr_x", long.as_str()] {
             assert!(SessionId::new(bad).is_err(), "{bad}");
         }
     }
@@ -328,17 +353,23 @@ mod tests {
 
     #[test]
     fn a_run_id_depends_on_each_part_and_on_where_one_ends() {
-        let run = |t: &str, s: &str, r: &str| {
+        let run = |t: &str, u: &str, s: &str, r: &str| {
             RunId::of(
                 &TenantId::new(t).unwrap(),
-                &SessionId::new(s).unwrap(),
+                &UserId::new(u).unwrap(),
+                &SessionName::new(s).unwrap(),
                 &RequestId::new(r).unwrap(),
             )
         };
-        assert_eq!(run("t", "s", "r"), run("t", "s", "r"));
-        assert_ne!(run("t", "s", "r"), run("t", "sr", "r"));
-        assert_ne!(run("ts", "s", "r"), run("t", "ss", "r"));
-        assert_eq!(RunId::new(run("t", "s", "r").as_str()), Ok(run("t", "s", "r")));
+        let known = run("t", "u", "s", "r");
+        assert_eq!(known, run("t", "u", "s", "r"));
+        assert_ne!(run("t", "u", "s", "r"), run("t", "u", "sr", "r"));
+        assert_ne!(run("tu", "u", "s", "r"), run("t", "uu", "s", "r"));
+        assert_ne!(run("t", "us", "s", "r"), run("t", "u", "ss", "r"));
+        assert_ne!(known, run("t", "v", "s", "r"), "of another user");
+        let handle = format!("shr_{}", "0".repeat(32));
+        assert_ne!(known, run("t", "u", &handle, "r"), "in a session that is shared");
+        assert_eq!(RunId::new(known.as_str()), Ok(known));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a run can be told. The journal is the list of these, in order.
 
+mod asked;
 mod model_changed;
 mod people;
 mod round_start;
@@ -8,16 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Spent, Usage};
 use crate::code::Failure;
-use crate::conversation::{Compacted, Exchange, Reasoning, Turn};
+use crate::conversation::{Reasoning, Turn};
 use crate::effect::{Delivery, Limit};
 use crate::feedback::{Answered, Interrupt};
 use crate::file::ProductFile;
-use crate::id::{
-    CallId, FeedbackId, FileName, MessageId, RequestId, SessionId, TaskId, TenantId, UserId,
-};
-use crate::settings::{OutputStyle, RunSettings};
+use crate::id::{CallId, FeedbackId, FileName, MessageId, TaskId, UserId};
 use crate::status::RunStatus;
 use crate::tool::{Arguments, OfferedTool, Outcome};
+pub use asked::Asked;
 pub use model_changed::ModelChanged;
 pub use people::{Interrupted, PlanEdited, Said, TaskAsks};
 pub use round_start::RoundStart;
@@ -174,46 +173,6 @@ impl Input {
             Self::Delivered { .. } => "delivered",
         }
     }
-}
-
-/// The question and everything that decides how it is worked on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
-    /// Whose run it is.
-    pub tenant: TenantId,
-    /// Who asked.
-    pub user: UserId,
-    /// The conversation it belongs to.
-    pub session: SessionId,
-    /// The client's label for it.
-    pub request: RequestId,
-    /// SHA-256 of what was asked, to tell a repeat from a reused request id.
-    pub body_hash: String,
-    /// The question.
-    pub question: String,
-    /// The form the answer should take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_style: Option<OutputStyle>,
-    /// Instructions of the deployment or the client, put into the system prompt.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub base_prompt: String,
-    /// The session's newest questions and answers, oldest first; at most 20 messages.
-    #[serde(default)]
-    pub history: Vec<Exchange>,
-    /// Tokens of that history; 0 in old records.
-    #[serde(default)]
-    pub history_tokens: u64,
-    /// What came before the history, summed up by the run that this is a task of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub earlier: Option<Compacted>,
-    /// The session's files, oldest first.
-    #[serde(default)]
-    pub files: Vec<ProductFile>,
-    /// What holds until the run ends.
-    pub settings: RunSettings,
-    /// The step that this is about, when it is a task and no run of a user's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskAsked>,
 }
 
 /// What a task is to do.

@@ -23,6 +23,7 @@ pub mod masking;
 pub mod plan;
 pub mod preview;
 pub mod run;
+pub mod session;
 pub mod settings;
 pub mod status;
 pub mod tool;

@@ -33,6 +33,7 @@ use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::estimates::Samples;
 use crate::live::LiveReader;
+use crate::port::catalog::UserKey;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::Renewed;
@@ -221,7 +222,8 @@ impl<P: Ports> Driver<P> {
             },
         };
         self.account.leave(&self.ports).await;
-        Box::pin(self.samples.keep(&self.ports, &self.key.tenant)).await;
+        let user = UserKey::of(self.writer.run().asked());
+        Box::pin(self.samples.keep(&self.ports, &user)).await;
         end
     }
 

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use djinn_core::feedback::{CallSample, Estimate};
-use djinn_core::id::TenantId;
 use djinn_core::input::{AskedCall, Input};
 use djinn_core::run::Run;
 use djinn_core::tool::{OfferedTool, Outcome};
@@ -14,6 +13,7 @@ use djinn_core::tool::{OfferedTool, Outcome};
 use crate::account::BYTES_OF_A_TOKEN;
 use crate::port::Ports;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
+use crate::port::catalog::UserKey;
 
 /// What the calls of one driver came to, by tool.
 #[derive(Debug, Default)]
@@ -41,9 +41,9 @@ impl Samples {
     }
 
     /// Tells the store. A failure is logged: samples are many.
-    pub async fn keep<P: Ports>(self, ports: &P, tenant: &TenantId) {
+    pub async fn keep<P: Ports>(self, ports: &P, user: &UserKey) {
         for (tool, samples) in self.0 {
-            let key = ToolKey { tenant: tenant.clone(), tool };
+            let key = ToolKey { user: user.clone(), tool };
             if let Err(error) = ports.store().add_call_samples(&key, &samples).await {
                 tracing::warn!(%error, tool = key.tool, "samples of calls are not kept");
             }
@@ -54,7 +54,7 @@ impl Samples {
 /// Puts what earlier calls came to in place of what the called tools declare.
 pub async fn estimate<P: Ports>(
     ports: &P,
-    tenant: &TenantId,
+    user: &UserKey,
     offered: &mut [OfferedTool],
     calls: &[AskedCall],
 ) {
@@ -63,7 +63,7 @@ pub async fn estimate<P: Ports>(
         if !is_called || ports.tools().find(&tool.name).is_none() {
             continue;
         }
-        let key = ToolKey { tenant: tenant.clone(), tool: tool.name.clone() };
+        let key = ToolKey { user: user.clone(), tool: tool.name.clone() };
         match ports.store().call_samples(&key).await {
             Ok(samples) => {
                 let estimate = Estimate::from_samples(tool.declared.estimate, &samples);

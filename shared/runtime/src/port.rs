@@ -17,6 +17,7 @@ pub mod live;
 pub mod mailbox;
 pub mod model;
 pub mod secret;
+pub mod share;
 pub mod tool;
 
 use std::fmt;
@@ -38,6 +39,7 @@ use lease::Leases;
 use live::LiveLog;
 use mailbox::Mailbox;
 use model::Model;
+use share::Shares;
 use tool::Toolbox;
 
 /// A run of a tenant, or one of its tasks: where everything of it is stored.
@@ -97,7 +99,17 @@ pub enum StoreError {
 
 /// Everything that is kept between invocations.
 pub trait Store:
-    Journals + Leases + Mailbox + LiveLog + Files + Catalog + Budgets + CallHistory + Send + Sync
+    Journals
+    + Leases
+    + Mailbox
+    + LiveLog
+    + Files
+    + Catalog
+    + Shares
+    + Budgets
+    + CallHistory
+    + Send
+    + Sync
 {
 }
 
@@ -108,6 +120,7 @@ impl<T> Store for T where
         + LiveLog
         + Files
         + Catalog
+        + Shares
         + Budgets
         + CallHistory
         + Send

@@ -1,5 +1,6 @@
 //! What an invocation does with a run: start it, join it, stop it, continue it.
 
+mod access;
 mod asked;
 mod chat;
 mod feedback;
@@ -34,6 +35,7 @@ use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
+pub use access::{Access, Right, RunAccess, Viewer, access, run_access};
 pub use asked::{AskState, Asked, asked};
 pub use feedback::{Given, answer, audited, pending};
 use follow::{Followed, follow};
@@ -359,7 +361,7 @@ async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreErro
                     inputs.push(Input::Delivered { delivery });
                 }
                 Effect::KeepPlan { version } => {
-                    let keeping = Keeping::of(ports.clone(), key, journal.run(), version);
+                    let keeping = Keeping::of(ports.clone(), journal.run(), version);
                     inputs.extend(keeping.perform().await);
                 }
                 Effect::CallModel(_)

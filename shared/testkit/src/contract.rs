@@ -14,6 +14,7 @@ pub mod lease;
 pub mod live;
 pub mod mailbox;
 pub mod session;
+pub mod share;
 
 /// What a contract test returns.
 pub type Checked = Result<(), Box<dyn std::error::Error + Send + Sync>>;
@@ -38,6 +39,7 @@ macro_rules! contract_tests {
                 long_records_are_read_as_they_were_written,
                 newer_records_are_left_alone,
                 what_does_not_exist_reads_as_nothing,
+                users_of_a_tenant_may_use_the_same_labels,
                 tenants_never_see_each_others_runs,
                 a_task_lives_beside_its_run_and_leaves_the_session_alone,
                 what_tasks_of_a_round_start_from_is_read_with_each_of_them,
@@ -49,7 +51,13 @@ macro_rules! contract_tests {
                 a_session_left_busy_by_an_ended_run_is_free,
                 a_run_that_is_given_up_has_failed_and_frees_its_session,
                 history_is_the_newest_ten_exchanges_oldest_first,
-                a_label_names_its_session,
+                a_label_names_a_session_of_its_users,
+            ]
+            share: [
+                a_share_is_found_by_its_handle_and_by_its_session,
+                only_a_session_that_is_there_can_be_shared,
+                the_end_of_a_session_ends_its_shares,
+                a_session_has_a_hundred_shares_at_most,
             ]
             lease: [
                 a_lease_is_held_until_it_lapses,
@@ -78,7 +86,7 @@ macro_rules! contract_tests {
                 old_holds_count_as_spent_when_there_are_too_many,
             ]
             call_history: [
-                samples_of_a_tool_are_its_tenants_own,
+                samples_of_a_tool_are_its_users_own,
                 the_newest_samples_are_kept,
             ]
             mailbox: [
@@ -95,7 +103,7 @@ macro_rules! contract_tests {
                 a_file_is_replaced_by_one_of_its_name,
                 a_file_is_read_up_to_a_limit,
                 files_are_listed_in_the_order_they_were_written,
-                files_belong_to_their_session_and_tenant,
+                files_belong_to_their_session_its_owner_and_tenant,
                 a_view_holds_the_newest_two_hundred_files,
             ]
             catalog: [
@@ -107,7 +115,7 @@ macro_rules! contract_tests {
                 turns_are_listed_page_by_page,
                 a_forgotten_session_leaves_nothing,
                 a_session_with_a_run_at_work_is_not_forgotten,
-                a_forgotten_session_is_gone_for_everybody_and_no_other_is,
+                a_forgotten_session_is_gone_with_what_guests_asked_in_it_and_no_other_is,
             ]
         }
     };

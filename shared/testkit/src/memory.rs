@@ -6,6 +6,7 @@ mod day;
 mod port;
 mod run;
 mod session;
+mod share;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,11 +16,13 @@ use std::time::Duration;
 use catalog::StoredUser;
 use day::StoredDay;
 use djinn_core::feedback::CallSample;
-use djinn_core::id::{SessionId, TenantId};
+use djinn_core::id::{ShareHandle, TenantId};
+use djinn_core::session::SessionName;
 use djinn_runtime::port::budget::DayKey;
 use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::share::Share;
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::port::{RunKey, StoreError};
 use run::StoredRun;
@@ -40,8 +43,9 @@ pub struct MemoryStore {
 struct State {
     runs: BTreeMap<RunKey, StoredRun>,
     sessions: BTreeMap<SessionKey, StoredSession>,
-    requests: BTreeMap<(TenantId, String), SessionId>,
+    requests: BTreeMap<(UserKey, String), SessionName>,
     users: BTreeMap<UserKey, StoredUser>,
+    shares: BTreeMap<(TenantId, ShareHandle), Share>,
     days: BTreeMap<DayKey, StoredDay>,
     calls: BTreeMap<ToolKey, Vec<CallSample>>,
     /// Runs that were started in a minute, where that is bounded.
@@ -91,6 +95,8 @@ impl fmt::Display for Op {
 pub enum OpKind {
     /// `CallHistory::add_call_samples`
     AddCallSamples,
+    /// `Shares::add_share`
+    AddShare,
     /// `Journals::append`
     Append,
     /// `CallHistory::call_samples`
@@ -105,10 +111,14 @@ pub enum OpKind {
     DeleteMail,
     /// `Journals::end`
     End,
+    /// `Shares::end_share`
+    EndShare,
     /// `Files::find_file`
     FindFile,
     /// `Catalog::find_session`
     FindSession,
+    /// `Shares::find_share`
+    FindShare,
     /// `Catalog::forget_session`
     ForgetSession,
     /// `Journals::give_up`
@@ -119,6 +129,8 @@ pub enum OpKind {
     ListRuns,
     /// `Catalog::list_sessions`
     ListSessions,
+    /// `Shares::list_shares`
+    ListShares,
     /// `Catalog::list_turns`
     ListTurns,
     /// `Mailbox::mail`
@@ -161,11 +173,13 @@ impl OpKind {
     pub fn is_write(self) -> bool {
         match self {
             Self::AddCallSamples
+            | Self::AddShare
             | Self::Append
             | Self::ChangeDay
             | Self::Create
             | Self::DeleteMail
             | Self::End
+            | Self::EndShare
             | Self::ForgetSession
             | Self::GiveUp
             | Self::NameSession
@@ -181,9 +195,11 @@ impl OpKind {
             | Self::Day
             | Self::FindFile
             | Self::FindSession
+            | Self::FindShare
             | Self::ListFiles
             | Self::ListRuns
             | Self::ListSessions
+            | Self::ListShares
             | Self::ListTurns
             | Self::Mail
             | Self::Meta

@@ -149,6 +149,7 @@ impl Sim {
             tenant: TenantId::new(id("t")).unwrap(),
             user: UserId::new(id("u")).unwrap(),
             session: SessionId::new(id("s")).unwrap(),
+            shared: None,
             request: RequestId::new(id("r")).unwrap(),
             text: "What is to be done?".to_owned(),
             output_style: None,

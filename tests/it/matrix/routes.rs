@@ -30,6 +30,7 @@ type Route = (&'static str, &'static str, &'static [Case]);
 
 const LABELS: &[&str] = &["session", "request", "run"];
 const NAMES: &[&str] = &["file", "upload"];
+const SHARE: &[&str] = &["share"];
 
 const fn case(kinds: &'static [&'static str], path: &'static str, sent: Sent, status: u16) -> Case {
     Case { kinds, path, sent, status }
@@ -83,7 +84,10 @@ pub(super) const ROUTES: &[Route] = &[
     (
         "GET",
         "/api/feedback/pending/{request}",
-        &[case(LABELS, "/api/feedback/pending/{id}", Sent::Nothing, 404)],
+        &[
+            case(LABELS, "/api/feedback/pending/{id}", Sent::Nothing, 404),
+            case(SHARE, "/api/feedback/pending/{id}", Sent::Nothing, 404),
+        ],
     ),
     (
         "DELETE",
@@ -91,12 +95,51 @@ pub(super) const ROUTES: &[Route] = &[
         &[case(LABELS, "/api/feedback/{id}/t1.c1", Sent::Nothing, 404)],
     ),
     ("POST", "/runs/{run}/stop", &[case(LABELS, "/runs/{id}/stop", Sent::Nothing, 404)]),
-    ("GET", "/sessions/{session}", &[case(LABELS, "/sessions/{id}", Sent::Nothing, 404)]),
-    ("DELETE", "/sessions/{session}", &[case(LABELS, "/sessions/{id}", Sent::Nothing, 404)]),
+    (
+        "GET",
+        "/sessions/{session}",
+        &[
+            case(LABELS, "/sessions/{id}", Sent::Nothing, 404),
+            case(SHARE, "/sessions/{id}", Sent::Nothing, 404),
+        ],
+    ),
+    (
+        "DELETE",
+        "/sessions/{session}",
+        &[
+            case(LABELS, "/sessions/{id}", Sent::Nothing, 404),
+            case(SHARE, "/sessions/{id}", Sent::Nothing, 404),
+        ],
+    ),
     (
         "POST",
         "/sessions/{session}/title",
-        &[case(LABELS, "/sessions/{id}/title", Sent::Json(r#"{"title": "Mine"}"#), 404)],
+        &[
+            case(LABELS, "/sessions/{id}/title", Sent::Json(r#"{"title": "Mine"}"#), 404),
+            case(SHARE, "/sessions/{id}/title", Sent::Json(r#"{"title": "Mine"}"#), 404),
+        ],
+    ),
+    (
+        "POST",
+        "/sessions/{session}/share",
+        &[
+            case(LABELS, "/sessions/{id}/share", Sent::Json(r#"{"with": "carol"}"#), 404),
+            case(SHARE, "/sessions/{id}/share", Sent::Json(r#"{"with": "carol"}"#), 404),
+        ],
+    ),
+    (
+        "DELETE",
+        "/sessions/{session}/share/{handle}",
+        &[
+            case(
+                LABELS,
+                "/sessions/{id}/share/shr_00000000000000000000000000000001",
+                Sent::Nothing,
+                404,
+            ),
+            case(SHARE, "/sessions/s-secret/share/{id}", Sent::Nothing, 404),
+            case(SHARE, "/sessions/{id}/share/{id}", Sent::Nothing, 404),
+        ],
     ),
     (
         "POST",
@@ -119,7 +162,15 @@ pub(super) const ROUTES: &[Route] = &[
     (
         "POST",
         "/v1/file_tool/get_file_list",
-        &[case(LABELS, "/v1/file_tool/get_file_list", Sent::Json(r#"{"requestId": "{id}"}"#), 200)],
+        &[
+            case(
+                LABELS,
+                "/v1/file_tool/get_file_list",
+                Sent::Json(r#"{"requestId": "{id}"}"#),
+                200,
+            ),
+            case(SHARE, "/v1/file_tool/get_file_list", Sent::Json(r#"{"requestId": "{id}"}"#), 404),
+        ],
     ),
     (
         "GET",
@@ -127,6 +178,7 @@ pub(super) const ROUTES: &[Route] = &[
         &[
             case(LABELS, "/v1/file_tool/preview/{id}/secret.md", Sent::Nothing, 404),
             case(NAMES, "/v1/file_tool/preview/s-secret/{id}", Sent::Nothing, 404),
+            case(SHARE, "/v1/file_tool/preview/{id}/secret.md", Sent::Nothing, 404),
         ],
     ),
     (
@@ -135,6 +187,7 @@ pub(super) const ROUTES: &[Route] = &[
         &[
             case(LABELS, "/v1/file_tool/download/{id}/secret.md", Sent::Nothing, 404),
             case(NAMES, "/v1/file_tool/download/q-secret/{id}", Sent::Nothing, 404),
+            case(SHARE, "/v1/file_tool/download/{id}/secret.md", Sent::Nothing, 404),
         ],
     ),
     (
@@ -171,6 +224,12 @@ pub(super) const ROUTES: &[Route] = &[
                 Sent::Json(r#"{"requestId": "s-secret", "fileName": "{id}", "content": "x"}"#),
                 200,
             ),
+            case(
+                SHARE,
+                "/v1/file_tool/upload_file",
+                Sent::Json(r#"{"requestId": "{id}", "fileName": "secret.md", "content": "x"}"#),
+                404,
+            ),
         ],
     ),
     (
@@ -197,6 +256,7 @@ pub(super) const ROUTES: &[Route] = &[
                 Sent::Question(r#"{"question": "Mine?", "request_id": "{id}"}"#),
                 200,
             ),
+            case(SHARE, "/runs", Sent::Json(r#"{"question": "Mine?", "session_id": "{id}"}"#), 404),
         ],
     ),
     (
@@ -214,6 +274,12 @@ pub(super) const ROUTES: &[Route] = &[
                 "/AutoAgent",
                 Sent::Question(r#"{"query": "Mine?", "sessionId": "auto", "requestId": "{id}"}"#),
                 200,
+            ),
+            case(
+                SHARE,
+                "/AutoAgent",
+                Sent::Json(r#"{"query": "Mine?", "sessionId": "{id}"}"#),
+                404,
             ),
         ],
     ),

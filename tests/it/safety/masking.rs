@@ -1,6 +1,6 @@
 //! What identifies a person is masked in what tools answer.
 
-use djinn_core::id::{FileName, SessionId, TenantId};
+use djinn_core::id::{FileName, SessionId, TenantId, UserId};
 use djinn_core::masking::mask;
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::file::Files as _;
@@ -132,6 +132,7 @@ async fn the_whole_of_a_long_result_is_kept_masked() {
 
     let session = SessionKey {
         tenant: TenantId::new("local").unwrap(),
+        owner: UserId::new("you").unwrap(),
         session: SessionId::new("s1").unwrap(),
     };
     let store = &door.ports.store;

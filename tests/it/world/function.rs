@@ -23,6 +23,9 @@ use tracing::subscriber::DefaultGuard;
 
 use super::quick;
 
+/// Who asks in `infra/events`.
+const ANNA: &str = "arn:aws:sts::123456789012:assumed-role/Analyst/anna@example.com";
+
 /// The function.
 pub(crate) struct Function {
     pub(crate) executor: Executor<World<AwsStore, StoryModel, Host, Host, SystemClock>>,
@@ -107,8 +110,9 @@ impl Function {
     pub(crate) async fn accept(&self, mode: Mode) -> RunKey {
         let question = Question {
             tenant: TenantId::new("123456789012").unwrap(),
-            user: UserId::new("anna").unwrap(),
+            user: UserId::new(ANNA).unwrap(),
             session: SessionId::new("s1").unwrap(),
+            shared: None,
             request: RequestId::new("r1").unwrap(),
             text: "What is to be done?".to_owned(),
             output_style: None,

@@ -6,6 +6,7 @@ use axum::http::request::Parts;
 use djinn_core::feedback::Ask;
 use djinn_core::file::ProductFile;
 use djinn_core::id::UserId;
+use djinn_core::session::SessionName;
 use djinn_core::wire::link::{AnswerLinks, FileLinks, Links as Urls};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::SessionKey;
@@ -76,31 +77,40 @@ impl Signer {
     }
 
     /// Links by which whoever has one opens a file of this session.
-    pub(crate) fn files(&self, session: &SessionKey, owner: UserId) -> FileLinks {
+    pub(crate) fn files(&self, session: &SessionKey) -> FileLinks {
         let (keys, session) = (Arc::clone(&self.keys), session.clone());
         FileLinks::new(self.base.clone(), move |file, at_ms| {
-            keys.get()?.sign(&file_grant(file, &session, &owner, at_ms))
+            keys.get()?.sign(&file_grant(file, &session, at_ms))
         })
     }
 }
 
-/// The URLs of a session's files, and of what its run asks, for a client that asked with this request.
+/// What a client answers that follows a run: who asked it is given links to do so.
+pub(crate) struct Asking<'a> {
+    pub(crate) run: &'a RunKey,
+    /// Whether the run begins with this request.
+    pub(crate) is_new: bool,
+}
+
+/// The URLs of the files of a session, and of what a run asks, for a client that asked with this request
+/// and calls the session so.
 pub(crate) async fn links_to_session<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
     session: &SessionKey,
-    run: Option<&RunKey>,
-    is_new: bool,
+    name: SessionName,
+    asking: Option<Asking<'_>>,
 ) -> Urls {
-    let urls = Urls::new(origin::of(parts, &agent.settings), session.session.clone());
+    let urls = Urls::new(origin::of(parts, &agent.settings), name);
     let (Some(links), Ok(caller)) = (Links::of(parts), Caller::of(&parts.extensions)) else {
         return urls;
     };
+    let is_new = asking.as_ref().is_some_and(|asking| asking.is_new);
     let now = Moment { ms: agent.ports.clock().now_ms(), is_new };
     let signer = links.signer(parts, &agent.settings, now).await;
-    let urls = urls.with_files(signer.files(session, caller.user.clone()), now.ms);
-    match run {
-        Some(run) => urls.with_answers(signer.answers(run, caller.user)),
+    let urls = urls.with_files(signer.files(session), now.ms);
+    match asking {
+        Some(Asking { run, .. }) => urls.with_answers(signer.answers(run, caller.user)),
         None => urls,
     }
 }
@@ -116,10 +126,10 @@ fn answer_grant(ask: &Ask, run: &RunKey, user: &UserId, latest_ms: i64) -> Grant
     }
 }
 
-fn file_grant(file: &ProductFile, session: &SessionKey, owner: &UserId, at_ms: i64) -> FileGrant {
+fn file_grant(file: &ProductFile, session: &SessionKey, at_ms: i64) -> FileGrant {
     FileGrant {
         tenant: session.tenant.clone(),
-        owner: owner.clone(),
+        owner: session.owner.clone(),
         session: session.session.clone(),
         name: file.name.clone(),
         object: file.object.clone(),

@@ -9,15 +9,17 @@ use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::FeedbackChange;
-use djinn_core::id::{RequestId, RunId, SessionId};
+use djinn_core::id::{RequestId, RunId};
+use djinn_core::session::SessionName;
 use djinn_core::settings::{Mode, OutputStyle};
 use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Question, accept};
+use djinn_runtime::serve::{Question, Right, accept};
 use serde_json::{Value, json};
 
+use crate::access::may;
 use crate::answer::{Ask, Protocol, stream};
 use crate::fields::Fields;
 use crate::identity::Caller;
@@ -113,7 +115,7 @@ impl Asking {
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
+        let mut question = self.question(agent, &fields, caller, &JOYAGENT).await?;
         set_mode(agent, &fields, &mut question, agent_type(&fields)?, JOYAGENT.feedback)?;
         let previews = fields.flag("isStream")?.unwrap_or(false);
         let ask = Ask { question, protocol: Protocol::JoyAgent, previews };
@@ -126,7 +128,7 @@ impl Asking {
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &JOYAGENT)?;
+        let mut question = self.question(agent, &fields, caller, &JOYAGENT).await?;
         let mode = match fields.number("deepThink")?.unwrap_or_default() {
             0 => Mode::React,
             _ => Mode::PlanSolve,
@@ -142,13 +144,13 @@ impl Asking {
         request: Request<Body>,
     ) -> Result<Response, Refusal> {
         let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &NATIVE)?;
+        let mut question = self.question(agent, &fields, caller, &NATIVE).await?;
         set_mode(agent, &fields, &mut question, native_mode(&fields)?, NATIVE.feedback)?;
         if accepts_stream(&parts.headers) {
             let ask = Ask { question, protocol: Protocol::Native, previews: true };
             return stream(agent, &parts, ask).await;
         }
-        let session = question.session.clone();
+        let session = question.session_name();
         let key = accept(&agent.ports, question).await?;
         self.run = Some(key.run.clone());
         // An invocation may come never; nobody but the alarm would bring this run another.
@@ -165,7 +167,7 @@ impl Asking {
     }
 
     /// Reads the question itself, which is the same everywhere but for its names.
-    fn question<P: Ports>(
+    async fn question<P: Ports>(
         &mut self,
         agent: &Agent<P>,
         fields: &Fields,
@@ -177,7 +179,7 @@ impl Asking {
             None => new_request_id(agent)?,
         };
         self.request = Some(request.clone());
-        let session: SessionId = match fields.id(names.session)? {
+        let session: SessionName = match fields.id(names.session)? {
             Some(session) => session,
             // Without a session the question is one of its own.
             None => crate::fields::id_of(names.session, request.as_str())?,
@@ -210,10 +212,12 @@ impl Asking {
         }
         let mut settings = agent.settings.run.clone();
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
+        let access = may(agent, &caller, session, Right::Write).await?;
         let question = Question {
             tenant: caller.tenant,
             user: caller.user,
-            session,
+            session: access.session.session,
+            shared: access.shared,
             request,
             text: text.to_owned(),
             output_style,

@@ -8,13 +8,15 @@ use djinn_aws::AwsStore;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask};
 use djinn_core::id::{FeedbackId, RequestId, RunId};
+use djinn_core::session::SessionName;
 use djinn_core::wire::native::add_answer_link;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{Given, answer, known, pending, unavailable};
+use djinn_runtime::serve::{Given, Right, Viewer, answer, pending, run_access, unavailable};
 use serde_json::{Map, Value, json};
 
+use crate::access::may;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
 use crate::link::{Links, Moment};
@@ -159,39 +161,58 @@ async fn run_of<P: Ports<Store = AwsStore>>(
     caller: &Caller,
     label: &str,
 ) -> Result<RunKey, Refusal> {
-    let request: RequestId = id_of("requestId", label)?;
-    let of = |run| RunKey::new(caller.tenant.clone(), run);
-    let key = match RunId::new(request.as_str()) {
-        Ok(run) => of(run),
-        Err(_) => {
-            let store = agent.ports.store();
-            let session = store.session_of(&caller.tenant, label).await;
-            let session = session.map_err(|error| unavailable(&error))?;
-            let session = session.ok_or(ErrorCode::RunNotFound)?;
-            let named = of(RunId::of(&caller.tenant, &session, &request));
-            match store.meta(&named).await.map_err(|error| unavailable(&error))? {
-                Some(_) => named,
-                None => {
-                    let session = SessionKey { tenant: caller.tenant.clone(), session };
-                    let view =
-                        store.session(&session).await.map_err(|error| unavailable(&error))?;
-                    of(view.active.ok_or(ErrorCode::RunNotFound)?)
-                }
-            }
-        }
+    let name: SessionName = id_of("requestId", label)?;
+    let key = match (RunId::new(label), RequestId::new(label)) {
+        (Ok(run), _) => RunKey::new(caller.tenant.clone(), run),
+        (Err(_), Ok(request)) => run_of_request(agent, caller, &request).await?,
+        (Err(_), Err(_)) => active_run(agent, caller, name).await?,
     };
     own(agent, caller, &key).await?;
     Ok(key)
 }
 
-/// Another user's run does not exist for this one.
+/// The run of a request of the caller's, or the one that a session of that label answers.
+async fn run_of_request<P: Ports>(
+    agent: &Agent<P>,
+    caller: &Caller,
+    request: &RequestId,
+) -> Result<RunKey, Refusal> {
+    let store = agent.ports.store();
+    let session = store.session_of(&caller.key(), request.as_str()).await;
+    let session = session.map_err(|error| unavailable(&error))?.ok_or(ErrorCode::RunNotFound)?;
+    let run = RunId::of(&caller.tenant, &caller.user, &session, request);
+    let named = RunKey::new(caller.tenant.clone(), run);
+    match store.meta(&named).await.map_err(|error| unavailable(&error))? {
+        Some(_) => Ok(named),
+        None => active_run(agent, caller, session).await,
+    }
+}
+
+/// The run that a session is answering.
+async fn active_run<P: Ports>(
+    agent: &Agent<P>,
+    caller: &Caller,
+    session: SessionName,
+) -> Result<RunKey, Refusal> {
+    let access = may(agent, caller, session, Right::Read).await.map_err(|refusal| {
+        let is_unknown = refusal.failure.code == ErrorCode::SessionNotFound;
+        if is_unknown { ErrorCode::RunNotFound.into() } else { refusal }
+    })?;
+    let view = agent.ports.store().session(&access.session).await;
+    let active = view.map_err(|error| unavailable(&error))?.active;
+    Ok(RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?))
+}
+
+/// Another user's run does not exist for this one, unless its session is shared: then it can be seen.
 pub(crate) async fn own<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     key: &RunKey,
 ) -> Result<(), Refusal> {
-    let meta = known(&agent.ports, key).await?;
-    if meta.user == caller.user { Ok(()) } else { Err(ErrorCode::RunNotFound.into()) }
+    match run_access(&agent.ports, &caller.key(), key).await?.viewer {
+        Viewer::Asker => Ok(()),
+        Viewer::SessionOwner | Viewer::Guest => Err(ErrorCode::AskerOnly.into()),
+    }
 }
 
 fn told<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {

@@ -16,14 +16,16 @@ use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
 use djinn_core::code::ErrorCode;
 use djinn_core::file::ProductFile;
-use djinn_core::id::{FileName, SessionId};
+use djinn_core::id::FileName;
+use djinn_core::session::SessionName;
 use djinn_core::wire::link::Links;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::{Ports, StoreError};
-use djinn_runtime::serve::unavailable;
+use djinn_runtime::serve::{Access, Right, unavailable};
 use serde_json::{Value, json};
 
+use crate::access::may;
 use crate::fields::Fields;
 use crate::identity::Caller;
 use crate::link::links_to_session;
@@ -40,10 +42,10 @@ pub(crate) async fn get_file<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, session) = read(&agent, request).await?;
+        let (parts, fields, access) = read(&agent, request, Right::Read).await?;
         let name: FileName = fields.needed_id("fileName")?;
-        let file = find(&agent, &session, &name).await?;
-        let links = links_to_session(&agent, &parts, &session, None, false).await;
+        let file = find(&agent, &access.session, &name).await?;
+        let links = links_to(&agent, &parts, &access).await;
         Ok(axum::Json(located(&links, &fields, &file)).into_response())
     };
     answered(&agent, answer.await)
@@ -55,11 +57,11 @@ pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, session) = read(&agent, request).await?;
+        let (parts, fields, access) = read(&agent, request, Right::Read).await?;
         let page = fields.number("page")?.unwrap_or(1).max(1);
         let size = fields.number("pageSize")?.unwrap_or(PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
-        let files = agent.ports.store().list_files(&session).await.map_err(stored)?;
-        let links = links_to_session(&agent, &parts, &session, None, false).await;
+        let files = agent.ports.store().list_files(&access.session).await.map_err(stored)?;
+        let links = links_to(&agent, &parts, &access).await;
         let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
         let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
         let results: Vec<Value> = shown.map(|file| located(&links, &fields, file)).collect();
@@ -69,27 +71,30 @@ pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
     answered(&agent, answer.await)
 }
 
-/// Reads a JSON request about a session's files.
+/// Reads a JSON request about a session's files, by a caller who may do this in it.
 async fn read<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     request: Request<Body>,
-) -> Result<(Parts, Fields, SessionKey), Refusal> {
+    right: Right,
+) -> Result<(Parts, Fields, Access), Refusal> {
     let (parts, body) = request.into_parts();
     let caller = Caller::of(&parts.extensions)?;
     let fields = Fields::read(&parts.headers, body).await?;
-    let session = session_key(agent, caller, fields.needed_id("requestId")?).await?;
-    Ok((parts, fields, session))
+    let label = fields.needed_id("requestId")?;
+    let access = session_named(agent, &caller, label, right).await?;
+    Ok((parts, fields, access))
 }
 
-/// The session a label names: the one a request of that id belongs to, else the one of that id.
-async fn session_key<P: Ports>(
+/// The session that a handle names, or a label of the caller's: the one in which the request of that id
+/// was asked, else the one of that id.
+async fn session_named<P: Ports>(
     agent: &Agent<P>,
-    caller: Caller,
-    label: SessionId,
-) -> Result<SessionKey, Refusal> {
-    let known = agent.ports.store().session_of(&caller.tenant, label.as_str()).await;
-    let session = known.map_err(stored)?.unwrap_or(label);
-    Ok(SessionKey { tenant: caller.tenant, session })
+    caller: &Caller,
+    label: SessionName,
+    right: Right,
+) -> Result<Access, Refusal> {
+    let known = agent.ports.store().session_of(&caller.key(), label.as_str()).await;
+    may(agent, caller, known.map_err(stored)?.unwrap_or(label), right).await
 }
 
 async fn find<P: Ports>(
@@ -99,6 +104,11 @@ async fn find<P: Ports>(
 ) -> Result<ProductFile, Refusal> {
     let file = agent.ports.store().find_file(session, name).await.map_err(stored)?;
     file.ok_or_else(|| ErrorCode::FileNotFound.into())
+}
+
+/// The URLs of a session's files, for a caller who may see it.
+async fn links_to<P: Ports>(agent: &Agent<P>, parts: &Parts, access: &Access) -> Links {
+    links_to_session(agent, parts, &access.session, access.name(), None).await
 }
 
 /// Where a file is, as every answer about one says it.

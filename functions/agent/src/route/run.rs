@@ -16,9 +16,10 @@ use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{audited, known, look, no_cursor, stop, unavailable};
+use djinn_runtime::serve::{
+    RunAccess, Viewer, audited, look, no_cursor, run_access, stop, unavailable,
+};
 use serde_json::json;
 
 use crate::answer::{Protocol, Shown, follow, last_event_id};
@@ -50,12 +51,18 @@ pub(crate) async fn follow_run<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let key = own_run(&agent, &parts.extensions, &run).await?;
-        let meta = known(&agent.ports, &key).await?;
+        let (key, RunAccess { meta, session, viewer }) =
+            seen_run(&agent, &parts.extensions, &run).await?;
         let cursor = cursor_of(&agent, &parts, &key).await?;
-        let (session, request) = (meta.session, meta.request);
-        let protocol = Protocol::Native;
-        let shown = Shown { key, session, request, protocol, previews: true };
+        let shown = Shown {
+            session: meta.session_key(&key.tenant),
+            session_name: session,
+            key,
+            request: meta.request,
+            protocol: Protocol::Native,
+            previews: true,
+            asks: viewer == Viewer::Asker,
+        };
         follow(&agent, &parts, shown, cursor).await
     };
     answered(&agent, answer.await)
@@ -83,14 +90,13 @@ pub(crate) async fn show_run<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let key = own_run(&agent, &parts.extensions, &run).await?;
+        let (key, seen) = seen_run(&agent, &parts.extensions, &run).await?;
         let view = look(&agent.ports, &key).await?;
         let request = view.meta.request.clone();
-        let (tenant, session) = (key.tenant.clone(), view.meta.session.clone());
-        let session = SessionKey { tenant, session };
-        let links = links_to_session(&agent, &parts, &session, None, false).await;
+        let (session, named) = (view.meta.session_key(&key.tenant), seen.session.clone());
+        let links = links_to_session(&agent, &parts, &session, named, None).await;
         let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
-        let body = view::json(&key.run, view, &links, language, now_ms);
+        let body = view::json(&key.run, view, &seen.session, &links, language, now_ms);
         let mut response = axum::Json(body).into_response();
         name(response.headers_mut(), Some(&key.run), Some(&request));
         Ok(response)
@@ -158,6 +164,18 @@ async fn own_run<P: Ports>(
     Ok(key)
 }
 
+/// The run of that id, if the caller may see it.
+async fn seen_run<P: Ports>(
+    agent: &Agent<P>,
+    extensions: &Extensions,
+    run: &str,
+) -> Result<(RunKey, RunAccess), Refusal> {
+    let caller = Caller::of(extensions)?;
+    let key = key_of(caller.tenant.clone(), run)?;
+    let seen = run_access(&agent.ports, &caller.key(), &key).await?;
+    Ok((key, seen))
+}
+
 /// `POST /runs/{run}/stop`: 202 with the status seen, 200 if the run had ended.
 pub(crate) async fn stop_run<P: Ports>(
     State(agent): State<Shared<P>>,
@@ -167,8 +185,12 @@ pub(crate) async fn stop_run<P: Ports>(
     let answer = async {
         let parts = request.into_parts().0;
         let caller = Caller::of(&parts.extensions)?;
-        let key = own_run(&agent, &parts.extensions, &run).await?;
-        let request = known(&agent.ports, &key).await?.request;
+        let (key, RunAccess { meta, viewer, .. }) =
+            seen_run(&agent, &parts.extensions, &run).await?;
+        if viewer < Viewer::SessionOwner {
+            return Err(ErrorCode::AskerOnly.into());
+        }
+        let request = meta.request;
         let status = stop(&agent.ports, &key, caller.user).await?;
         let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
         let body = json!({"run": key.run, "status": status});

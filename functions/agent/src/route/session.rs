@@ -1,20 +1,22 @@
-//! Sessions: `/sessions`. One is in the list of whoever asked in it; for everybody else it is not
-//! there.
+//! Sessions: `/sessions`. One is its owner's; for everybody else it is not there.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
-use axum::http::{Extensions, Request, StatusCode};
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::id::SessionId;
+use djinn_core::id::UserId;
 use djinn_core::wire::native;
-use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn, UserKey};
+use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn};
 use djinn_runtime::port::file::Files;
+use djinn_runtime::port::share::Shares;
 use djinn_runtime::port::{Ports, StoreError};
-use djinn_runtime::serve::{forget, unavailable};
+use djinn_runtime::serve::{Access, Right, forget, unavailable};
 use serde_json::{Value, json};
 
+use super::share;
+use crate::access::may;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
 use crate::link::links_to_session;
@@ -32,7 +34,7 @@ pub(crate) async fn list_sessions<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let user = user_of(&parts.extensions)?;
+        let user = Caller::of(&parts.extensions)?.key();
         let parameters = Parameters::of(&parts.uri)?;
         let (limit, after) = (parameters.limit()?, parameters.session_place()?);
         let page = agent.ports.store().list_sessions(&user, after.as_ref(), limit).await;
@@ -59,28 +61,40 @@ async fn shown<P: Ports>(
     session: &str,
     parts: &Parts,
 ) -> Result<Response, Refusal> {
-    let user = user_of(&parts.extensions)?;
-    let session: SessionId = id_of("session", session)?;
+    let caller = Caller::of(&parts.extensions)?;
+    let access = may(agent, &caller, id_of("session", session)?, Right::Read).await?;
     let parameters = Parameters::of(&parts.uri)?;
     let (limit, after) = (parameters.limit()?, parameters.run_place()?);
     let store = agent.ports.store();
-    let found = store.find_session(&user, &session).await.map_err(stored)?;
+    let key = &access.session;
+    let found = store.find_session(&key.owner_key(), &key.session).await.map_err(stored)?;
     let found = found.ok_or(ErrorCode::SessionNotFound)?;
-    let key = user.session(&session);
-    let turns = store.list_turns(&key, after.as_ref(), limit);
-    let (page, files) = tokio::try_join!(turns, store.list_files(&key)).map_err(stored)?;
-    let links = links_to_session(agent, parts, &key, None, false).await;
+    let turns = store.list_turns(key, after.as_ref(), limit);
+    let (page, files) = tokio::try_join!(turns, store.list_files(key)).map_err(stored)?;
+    let links = links_to_session(agent, parts, key, access.name(), None).await;
     let offered = files.iter().rev().filter(|file| !file.internal);
-    let SessionSummary { session, title, started_at_ms, newest_at_ms } = found;
-    let body = json!({
-        "session": session,
+    let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
+    // Only the owner is told who else asked.
+    let owner = (access.right == Right::Own).then_some(&key.owner);
+    let mut body = json!({
+        "session": access.name(),
         "title": title,
         "started_at_ms": started_at_ms,
         "last_active_at_ms": newest_at_ms,
-        "turns": page.items.iter().map(turn).collect::<Vec<_>>(),
+        "turns": page.items.iter().map(|item| turn(item, owner)).collect::<Vec<_>>(),
         "next": page.next.map(|place| cursor(place.started_at_ms, &place.run)),
         "files": offered.map(|file| native::file(&links, file)).collect::<Vec<_>>(),
     });
+    let (member, value) = match access.right {
+        Right::Own => {
+            let shares = store.list_shares(key).await.map_err(stored)?;
+            ("shares", shares.iter().map(share::shown).collect())
+        }
+        right @ (Right::Read | Right::Write) => ("write", json!(right == Right::Write)),
+    };
+    if let Some(members) = body.as_object_mut() {
+        members.insert(member.to_owned(), value);
+    }
     Ok(axum::Json(body).into_response())
 }
 
@@ -92,9 +106,10 @@ pub(crate) async fn forget_session<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let user = user_of(&parts.extensions)?;
-        let session = id_of("session", &session)?;
-        match forget(&agent.ports, &user, &session).await? {
+        let caller = Caller::of(&parts.extensions)?;
+        let Access { session, .. } =
+            may(&agent, &caller, id_of("session", &session)?, Right::Own).await?;
+        match forget(&agent.ports, &session.owner_key(), &session.session).await? {
             Forgotten::Done => Ok(StatusCode::NO_CONTENT.into_response()),
             Forgotten::Unknown => Err(ErrorCode::SessionNotFound.into()),
             Forgotten::Busy(run) => {
@@ -113,11 +128,12 @@ pub(crate) async fn name_session<P: Ports>(
 ) -> Response {
     let answer = async {
         let (parts, body) = request.into_parts();
-        let user = user_of(&parts.extensions)?;
-        let session: SessionId = id_of("session", &session)?;
+        let caller = Caller::of(&parts.extensions)?;
+        let name = id_of("session", &session)?;
         let title = title(&Fields::read(&parts.headers, body).await?)?;
-        let store = agent.ports.store();
-        match store.name_session(&user, &session, &title).await.map_err(stored)? {
+        let Access { session: key, .. } = may(&agent, &caller, name, Right::Own).await?;
+        let (user, session) = (key.owner_key(), &key.session);
+        match agent.ports.store().name_session(&user, session, &title).await.map_err(stored)? {
             true => Ok(axum::Json(json!({"session": session, "title": title})).into_response()),
             false => Err(ErrorCode::SessionNotFound.into()),
         }
@@ -144,29 +160,30 @@ fn summary(session: &SessionSummary) -> Value {
     })
 }
 
-fn turn(turn: &Turn) -> Value {
-    let Turn { run, request, started_at_ms, status, exchange } = turn;
+/// A turn; to the owner of its session also who asked, if that is somebody else.
+fn turn(turn: &Turn, owner: Option<&UserId>) -> Value {
+    let Turn { run, request, user, started_at_ms, status, exchange } = turn;
     let answer = exchange.as_ref().filter(|_| status.has_ended()).map(|said| &said.answer);
-    json!({
+    let mut turn = json!({
         "run": run,
         "request": request,
         "status": status,
         "started_at_ms": started_at_ms,
         "question": exchange.as_ref().map(|said| &said.question),
         "answer": answer,
-    })
-}
-
-fn user_of(extensions: &Extensions) -> Result<UserKey, Refusal> {
-    let Caller { tenant, user } = Caller::of(extensions)?;
-    Ok(UserKey { tenant, user })
+    });
+    let guest = user.as_ref().filter(|user| owner.is_some_and(|owner| owner != *user));
+    if let (Some(guest), Some(members)) = (guest, turn.as_object_mut()) {
+        members.insert("user".to_owned(), json!(guest));
+    }
+    turn
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn stored(error: StoreError) -> Refusal {
+pub(super) fn stored(error: StoreError) -> Refusal {
     unavailable(&error).into()
 }
 
-fn answered<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {
+pub(super) fn answered<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {
     answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language))
 }

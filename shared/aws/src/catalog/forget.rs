@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{RunId, SessionId, TaskId, UserId};
+use djinn_core::id::{RunId, SessionId, TaskId};
+use djinn_core::session::SharedSession;
 use djinn_runtime::port::catalog::{Forgotten, UserKey};
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
@@ -15,7 +16,6 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{Change, number, text, values};
 use crate::file::object_prefixes;
-use crate::item::exchange::ExchangeItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
@@ -38,8 +38,6 @@ struct Forgetting {
     session: SessionKey,
     /// Its runs' turns.
     turns: Vec<Attributes>,
-    /// Everybody who asked in it.
-    users: BTreeSet<UserId>,
     /// When its newest run was asked, Unix milliseconds.
     newest_at_ms: i64,
 }
@@ -59,17 +57,14 @@ impl AwsStore {
             return Ok(Forgotten::Busy(active.run));
         }
         let turns = self.query(Query::family(session_partition(&session), RUN)).await?;
-        let mut forgetting = Forgetting {
-            session,
-            turns: Vec::new(),
-            users: BTreeSet::from([user.user.clone()]),
-            newest_at_ms: listed.newest_at_ms,
-        };
+        let mut forgetting =
+            Forgetting { session, turns: Vec::new(), newest_at_ms: listed.newest_at_ms };
         for turn in turns {
-            forgetting.add(turn)?;
+            forgetting.add(turn);
         }
         self.forget_turns(&forgetting).await?;
         self.forget_files(&forgetting.session).await?;
+        self.forget_shares(&forgetting.session).await?;
         self.forget_lists(forgetting).await?;
         Ok(Forgotten::Done)
     }
@@ -96,11 +91,13 @@ impl AwsStore {
             self.forget_partition(live_partition(key, shard)).await?;
         }
         self.forget_objects(&run_prefix(key)).await?;
+        let name = SharedSession::name_of(run.shared.as_ref(), &run.session);
+        let user = UserKey { tenant: key.tenant.clone(), user: run.user.clone() };
         self.remove(Change {
-            key: RequestItem::key(&key.tenant, &run.request),
+            key: RequestItem::key(&user, &run.request),
             expression: "",
             condition: "#session = :session",
-            values: values([(":session", text(&run.session))]),
+            values: values([(":session", text(&name))]),
         })
         .await?;
         let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
@@ -131,9 +128,9 @@ impl AwsStore {
         self.forget_items(self.query(query).await?).await
     }
 
-    /// The session itself, and where its users' lists name it, unless another run has begun.
+    /// The session itself, and where its owner's list names it, unless another run has begun.
     async fn forget_lists(&self, forgetting: Forgetting) -> Result<(), StoreError> {
-        let Forgetting { session, users, newest_at_ms, .. } = forgetting;
+        let Forgetting { session, newest_at_ms, .. } = forgetting;
         self.remove(Change {
             key: SessionItem::key(&session),
             expression: "",
@@ -141,16 +138,13 @@ impl AwsStore {
             values: Attributes::new(),
         })
         .await?;
-        for user in users {
-            self.remove(Change {
-                key: UserSessionItem::key(&session.tenant, &user, &session.session),
-                expression: "",
-                condition: "#newest_at_ms <= :newest",
-                values: values([(":newest", number(&newest_at_ms))]),
-            })
-            .await?;
-        }
-        Ok(())
+        self.remove(Change {
+            key: UserSessionItem::key(&session.tenant, &session.owner, &session.session),
+            expression: "",
+            condition: "#newest_at_ms <= :newest",
+            values: values([(":newest", number(&newest_at_ms))]),
+        })
+        .await
     }
 
     /// Every item of a partition, its metadata last.
@@ -178,12 +172,10 @@ impl AwsStore {
 }
 
 impl Forgetting {
-    fn add(&mut self, turn: Attributes) -> Result<(), StoreError> {
+    fn add(&mut self, turn: Attributes) {
         let started = run_place(&key_of(&turn).sk).map(|place| place.started_at_ms);
         self.newest_at_ms = self.newest_at_ms.max(started.unwrap_or_default());
-        self.users.extend(ExchangeItem::from_item(turn.clone())?.user);
         self.turns.push(turn);
-        Ok(())
     }
 }
 

@@ -54,8 +54,9 @@ impl AwsStore {
         }
         let Some((key, meta)) = self.active_run(session).await? else { return Ok(None) };
         let exchange = readable(self.question(&key).await)?.flatten();
-        let RunMeta { request, started_at_ms, status, .. } = meta;
-        Ok(Some(Turn { run: key.run, request: Some(request), started_at_ms, status, exchange }))
+        let RunMeta { request, user, started_at_ms, status, .. } = meta;
+        let (request, user) = (Some(request), Some(user));
+        Ok(Some(Turn { run: key.run, request, user, started_at_ms, status, exchange }))
     }
 
     /// The run that a session is still answering, and what is known of it.
@@ -88,7 +89,8 @@ impl AwsStore {
         let item = ExchangeItem::from_item(item)?;
         let exchange = readable(self.exchange(item.body).await)?.flatten();
         let status = item.status.unwrap_or(RunStatus::Finished);
-        Ok(Turn { run, request: item.request, started_at_ms, status, exchange })
+        let (request, user) = (item.request, item.user);
+        Ok(Turn { run, request, user, started_at_ms, status, exchange })
     }
 }
 

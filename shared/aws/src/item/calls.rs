@@ -1,4 +1,4 @@
-//! `TOOL#<tool>` / `CALLS`: what the newest calls of a tool came to.
+//! `TOOL#<hash of user>#<tool>` / `CALLS`: what the newest calls of a tool came to.
 
 use djinn_core::feedback::CallSample;
 use djinn_runtime::port::StoreError;
@@ -35,7 +35,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn key() -> Key {
-        CallsItem::key(&ToolKey { tenant: sample::tenant(), tool: "file_tool".to_owned() })
+        CallsItem::key(&ToolKey { user: sample::user_key(), tool: "file_tool".to_owned() })
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! `SESSION#<session>` / `RUN#<started>#<run>`: an ended run, with its question and answer.
+//! `SESSION#<hash of owner>#<session>` / `RUN#<started>#<run>`: an ended run, with its question and answer.
 
 use djinn_core::id::{RequestId, RunId, UserId};
 use djinn_core::status::RunStatus;

@@ -1,4 +1,4 @@
-//! `SESSION#<session>` / `EXPECTED#<name>`: a file that a client was given an upload URL for.
+//! `SESSION#<hash of owner>#<session>` / `EXPECTED#<name>`: a file that a client was given an upload URL for.
 //!
 //! An item of its own, so that a file of that name stays what it is until the new one is there.
 

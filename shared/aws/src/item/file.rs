@@ -1,4 +1,4 @@
-//! `SESSION#<session>` / `FILE#<name>`: a product file.
+//! `SESSION#<hash of owner>#<session>` / `FILE#<name>`: a product file.
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;

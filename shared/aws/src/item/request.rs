@@ -1,30 +1,33 @@
-//! `REQUEST#<request label>` / `SESSION`: which session a client's request label belongs to.
+//! `USER#<user>` / `REQUEST#<request label>`: in which session a user asked the request of that label.
 
-use djinn_core::id::{RequestId, SessionId, TenantId};
+use djinn_core::id::RequestId;
+use djinn_core::session::SessionName;
 use djinn_runtime::port::StoreError;
+use djinn_runtime::port::catalog::UserKey;
 use serde::{Deserialize, Serialize};
 
 use super::{read, write};
-use crate::table::{Attributes, Key, SESSION, request_partition};
+use crate::table::{Attributes, Key, request_sort, user_partition};
 
 /// The session of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RequestItem {
-    pub(crate) session: SessionId,
+    /// As the user named it.
+    pub(crate) session: SessionName,
     pub(crate) expires: i64,
 }
 
 impl RequestItem {
-    pub(crate) fn key(tenant: &TenantId, label: &RequestId) -> Key {
-        Key::new(request_partition(tenant, label), SESSION)
+    pub(crate) fn key(user: &UserKey, label: &RequestId) -> Key {
+        Key::new(user_partition(&user.tenant, &user.user), request_sort(label))
     }
 
     pub(crate) fn to_item(
         &self,
-        tenant: &TenantId,
+        user: &UserKey,
         label: &RequestId,
     ) -> Result<Attributes, StoreError> {
-        write(Self::key(tenant, label), self)
+        write(Self::key(user, label), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
@@ -41,16 +44,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trips(session in "[a-z:.-]{1,128}", label in "[a-z:.-]{1,128}", expires in any::<i64>()) {
-            let item = RequestItem { session: SessionId::new(session).unwrap(), expires };
-            let stored = item.to_item(&sample::tenant(), &RequestId::new(label).unwrap()).unwrap();
+        fn round_trips(
+            session in "[a-z:.-]{1,128}|shr_[0-9a-f]{32}", label in "[a-z:.-]{1,128}",
+            expires in any::<i64>(),
+        ) {
+            let item = RequestItem { session: SessionName::new(session).unwrap(), expires };
+            let stored = item.to_item(&sample::user_key(), &RequestId::new(label).unwrap()).unwrap();
             prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Request(item))));
         }
     }
 
     #[test]
     fn rejects_a_garbled_item() {
-        let key = RequestItem::key(&sample::tenant(), &RequestId::new("r").unwrap());
+        let key = RequestItem::key(&sample::user_key(), &RequestId::new("r").unwrap());
         assert!(RequestItem::from_item(key.attributes()).is_err());
     }
 }

@@ -1,9 +1,10 @@
 //! `RUN#<run>` / `META`: what is known of a run without reading its journal.
 
-use djinn_core::id::{RequestId, SessionId, UserId, WriteId};
+use djinn_core::id::{RequestId, SessionId, TenantId, UserId, WriteId};
+use djinn_core::session::SharedSession;
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::journal::{Lease, RunMeta};
+use djinn_runtime::port::journal::{Lease, RunMeta, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,11 @@ use crate::table::{Attributes, Key, META, run_partition};
 pub(crate) struct RunItem {
     pub(crate) status: RunStatus,
     pub(crate) mode: Mode,
+    /// By its owner's label.
     pub(crate) session: SessionId,
+    /// How that is shared with who asked, if it is somebody else's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shared: Option<SharedSession>,
     pub(crate) user: UserId,
     pub(crate) request: RequestId,
     /// SHA-256 of what was asked.
@@ -61,6 +66,12 @@ impl RunItem {
         Some(Lease { holder, until_ms: self.until_ms?, epoch: self.epoch })
     }
 
+    /// The session it belongs to, in the tenant of its key.
+    pub(crate) fn session_key(&self, tenant: &TenantId) -> SessionKey {
+        let owner = SharedSession::owner_of(self.shared.as_ref(), &self.user).clone();
+        SessionKey { tenant: tenant.clone(), owner, session: self.session.clone() }
+    }
+
     /// Whether the present holder took the lease from one that had not released it.
     pub(crate) fn lapsed(&self) -> bool {
         !self.taken_from.is_empty()
@@ -73,6 +84,7 @@ impl RunItem {
             status: self.status,
             mode: self.mode,
             session: self.session,
+            shared: self.shared,
             user: self.user,
             request: self.request,
             body_hash: self.body_hash,
@@ -98,6 +110,7 @@ mod tests {
             status: RunStatus::Running,
             mode: Mode::React,
             session: sample::session().session,
+            shared: None,
             user: sample::user(),
             request: RequestId::new("r1").unwrap(),
             body_hash: "hash".into(),
@@ -124,12 +137,14 @@ mod tests {
             end_shown in any::<bool>(),
             times in any::<(i64, i64, Option<i64>, i64)>(),
             status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
+            is_shared in any::<bool>(),
         ) {
             let run = RunItem {
                 status: RunStatus::parse(status).unwrap(),
                 holder, until_ms: until, epoch, taken_from, end_shown,
                 watched_until_ms: times.0, started_at_ms: times.1, ended_at_ms: times.2,
                 expires: times.3,
+                shared: is_shared.then(sample::shared),
                 ..item()
             };
             let stored = run.to_item(&sample::run()).unwrap();

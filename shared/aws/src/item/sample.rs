@@ -1,7 +1,9 @@
 //! Keys for the items' tests.
 
-use djinn_core::id::{RunId, SessionId, TenantId, UserId};
+use djinn_core::id::{RunId, SessionId, ShareHandle, TenantId, UserId};
+use djinn_core::session::SharedSession;
 use djinn_runtime::port::RunKey;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::SessionKey;
 
 pub(crate) fn tenant() -> TenantId {
@@ -17,7 +19,16 @@ pub(crate) fn run_id() -> RunId {
 }
 
 pub(crate) fn session() -> SessionKey {
-    SessionKey { tenant: tenant(), session: SessionId::new("s").unwrap() }
+    user_key().session(&SessionId::new("s").unwrap())
+}
+
+pub(crate) fn shared() -> SharedSession {
+    let handle = ShareHandle::new(format!("shr_{}", "1".repeat(32))).unwrap();
+    SharedSession { owner: UserId::new("owner").unwrap(), handle }
+}
+
+pub(crate) fn user_key() -> UserKey {
+    UserKey { tenant: tenant(), user: user() }
 }
 
 pub(crate) fn user() -> UserId {

@@ -1,4 +1,4 @@
-//! `SESSION#<session>` / `META`: the run that is being answered.
+//! `SESSION#<hash of owner>#<session>` / `META`: the run that is being answered.
 
 use djinn_core::id::RunId;
 use djinn_runtime::port::StoreError;

@@ -1,6 +1,7 @@
 //! `USER#<user>` / `RUN#<started>#<run>`: one of a user's runs.
 
-use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::id::{RequestId, RunId, TenantId, UserId};
+use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,8 @@ use crate::table::{Attributes, Key, run_sort, user_partition};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct UserRunItem {
     pub(crate) run: RunId,
-    pub(crate) session: SessionId,
+    /// As this user names it.
+    pub(crate) session: SessionName,
     pub(crate) request: RequestId,
     /// The beginning of its question.
     pub(crate) title: String,
@@ -57,7 +59,7 @@ mod tests {
         ) {
             let item = UserRunItem {
                 run: sample::run_id(),
-                session: sample::session().session,
+                session: sample::session().session.into(),
                 request: RequestId::new("r").unwrap(),
                 title,
                 status: RunStatus::Queued,

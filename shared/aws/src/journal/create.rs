@@ -49,7 +49,7 @@ impl AwsStore {
     ) -> Result<Created, StoreError> {
         let asked = asked(&run.record)?;
         let record = self.record_item(key, &run.record, run.expires_at_s).await?;
-        let session = SessionKey { tenant: key.tenant.clone(), session: asked.session.clone() };
+        let session = SessionKey::of(asked);
         let creation = Creation { key, run, asked, session, record };
         let mut stale = None;
         for _ in 0..STALE_RETRIES {
@@ -82,7 +82,7 @@ impl AwsStore {
         }
         let (tenant, user) = (&key.tenant, &asked.user);
         let expires = creation.expires();
-        let request = RequestItem { session: asked.session.clone(), expires };
+        let request = RequestItem { session: asked.session_name(), expires };
         let counted =
             self.counted(&creation.user(), &key.run, &creation.run.admission, record.at_ms)?;
         let uncounted = [
@@ -98,10 +98,10 @@ impl AwsStore {
                     (":expires", number(&expires)),
                 ]),
             })?,
-            self.put_any(request.to_item(tenant, &asked.request)?)?,
+            self.put_any(request.to_item(&creation.user(), &asked.request)?)?,
             self.put_any(creation.user_run_item().to_item(tenant, user)?)?,
             self.update(Change {
-                key: UserSessionItem::key(tenant, user, &asked.session),
+                key: UserSessionItem::key(tenant, asked.owner(), &asked.session),
                 expression: "SET #session = :session, #title = if_not_exists(#title, :title), \
                     #started_at_ms = if_not_exists(#started_at_ms, :now), \
                     #newest_at_ms = :now, #expires = :expires",
@@ -173,7 +173,7 @@ impl Creation<'_> {
     }
 
     fn user(&self) -> UserKey {
-        UserKey { tenant: self.key.tenant.clone(), user: self.asked.user.clone() }
+        UserKey::of(self.asked)
     }
 
     /// What there is too much of, and what is stored of the runs at work if it is these.
@@ -198,6 +198,7 @@ impl Creation<'_> {
             status: self.status(),
             mode: asked.settings.mode,
             session: asked.session.clone(),
+            shared: asked.shared.clone(),
             user: asked.user.clone(),
             request: asked.request.clone(),
             body_hash: asked.body_hash.clone(),
@@ -217,7 +218,7 @@ impl Creation<'_> {
     fn user_run_item(&self) -> UserRunItem {
         UserRunItem {
             run: self.key.run.clone(),
-            session: self.asked.session.clone(),
+            session: self.asked.session_name(),
             request: self.asked.request.clone(),
             title: title_of(&self.asked.question),
             status: self.status(),

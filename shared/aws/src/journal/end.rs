@@ -64,7 +64,7 @@ impl AwsStore {
         if run.status.has_ended() {
             return Ok(());
         }
-        let session = SessionKey { tenant: key.tenant.clone(), session: run.session };
+        let session = run.session_key(&key.tenant);
         let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
         let turn = ExchangeItem::key(&session, run.started_at_ms, &key.run);
         let user = UserKey { tenant: key.tenant.clone(), user: run.user.clone() };
@@ -151,7 +151,7 @@ impl AwsStore {
         end: &RunEnd,
         expires_at_s: i64,
     ) -> Result<TransactWriteItem, StoreError> {
-        let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
+        let session = &end.session;
         let exchange = serde_json::to_string(&end.exchange)
             .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
         let expires = meta_expiry(expires_at_s);
@@ -162,7 +162,7 @@ impl AwsStore {
             user: Some(end.user.clone()),
             expires,
         };
-        let exchange_key = ExchangeItem::key(&session, end.started_at_ms, &key.run);
+        let exchange_key = ExchangeItem::key(session, end.started_at_ms, &key.run);
         self.put_any(exchange.to_item(exchange_key)?)
     }
 
@@ -174,9 +174,9 @@ impl AwsStore {
         record: &Record,
         end: &RunEnd,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
-        let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
+        let session = &end.session;
         let mut others = vec![
-            self.update(free(key, &session))?,
+            self.update(free(key, session))?,
             self.update(Change {
                 key: UserRunItem::key(&key.tenant, &end.user, end.started_at_ms, &key.run),
                 expression: "SET #status = :status, #ended_at_ms = :ended",

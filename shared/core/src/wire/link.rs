@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::feedback::Ask;
 use crate::file::ProductFile;
-use crate::id::SessionId;
+use crate::session::SessionName;
 
 /// Makes the URLs of a session's files, and of what its run asks. `preview` and `download` are sibling paths, because the
 /// original UI turns one into the other by replacing the first `preview` in the URL.
 #[derive(Debug, Clone)]
 pub struct Links {
     base: String,
-    session: SessionId,
+    session: SessionName,
     answers: Option<AnswerLinks>,
     files: Option<FileLinks>,
     /// The newest moment that is known of.
@@ -76,10 +76,12 @@ impl fmt::Debug for AnswerLinks {
 }
 
 impl Links {
-    /// `base` is the origin the client reached us at, without a slash at its end.
+    /// `base` is the origin the client reached us at, without a slash at its end; `session` is what
+    /// this client calls the session.
     #[must_use]
-    pub fn new(base: impl Into<String>, session: SessionId) -> Self {
-        Self { base: base.into(), session, answers: None, files: None, at_ms: 0 }
+    pub fn new(base: impl Into<String>, session: impl Into<SessionName>) -> Self {
+        let (base, session) = (base.into(), session.into());
+        Self { base, session, answers: None, files: None, at_ms: 0 }
     }
 
     /// The same, whose links to files are good without credentials, as of this moment, Unix milliseconds.
@@ -162,7 +164,7 @@ mod tests {
     }
 
     fn links() -> Links {
-        Links::new("http://h", SessionId::new("s:1").unwrap())
+        Links::new("http://h", SessionName::new("s:1").unwrap())
     }
 
     #[test]

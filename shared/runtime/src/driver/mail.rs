@@ -38,8 +38,7 @@ impl<P: Ports> Driver<P> {
 
     /// The session that the run belongs to.
     pub(super) fn session(&self) -> SessionKey {
-        let session = self.writer.run().asked().session.clone();
-        SessionKey { tenant: self.key.tenant.clone(), session }
+        SessionKey::of(self.writer.run().asked())
     }
 
     /// What the run is to be told of its mail. The mail is deleted after the next record: then it

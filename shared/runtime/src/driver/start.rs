@@ -199,7 +199,7 @@ impl<P: Ports> Driver<P> {
 
     fn start_keeping(&mut self, version: u32) {
         let (ports, run) = (self.ports.clone(), self.writer.run());
-        let keeping = perform::plan::Keeping::of(ports, &self.key, run, version);
+        let keeping = perform::plan::Keeping::of(ports, run, version);
         self.perform(EffectId::Plan(version), EffectClass::Idempotent, keeping.perform());
     }
 

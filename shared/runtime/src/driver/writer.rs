@@ -10,7 +10,7 @@ use djinn_core::run::Run;
 
 use crate::account::Account;
 use crate::port::clock::Clock;
-use crate::port::journal::{Appended, Journals, Lease, RunEnd};
+use crate::port::journal::{Appended, Journals, Lease, RunEnd, SessionKey};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::journal_expiry_s;
 
@@ -192,7 +192,7 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         [answer, sentence].into_iter().flatten().filter(|part| !part.is_empty()).collect();
     RunEnd {
         status: run.status(),
-        session: asked.session.clone(),
+        session: SessionKey::of(asked),
         user: asked.user.clone(),
         request: asked.request.clone(),
         started_at_ms: run.started_at_ms(),

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use crate::account::{Account, Most, NotReserved};
 use crate::deadline::Deadline;
 use crate::estimates::estimate;
+use crate::port::catalog::UserKey;
 use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
@@ -227,12 +228,13 @@ impl<P: Ports> Call<P> {
         content.allow_reply(&reply)?;
         if may_answer && content.checks.is_some() {
             let asked = self.run.asked();
+            let session = asked.session_name();
             let check = Check {
                 direction: Direction::Out,
                 text: &reply.text,
                 tenant: &asked.tenant,
                 user: &asked.user,
-                session: &asked.session,
+                session: &session,
                 run: &self.key.run,
             };
             if let Some(text) = content.pass(check).await? {
@@ -269,8 +271,8 @@ impl<P: Ports> Call<P> {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
         if self.run.asked().settings.feedback.enabled {
             // In a box, since most runs have no need of the room.
-            let (tenant, calls) = (&self.key.tenant, reply.calls.as_slice());
-            Box::pin(estimate(&self.ports, tenant, &mut offered, calls)).await;
+            let user = UserKey::of(self.run.asked());
+            Box::pin(estimate(&self.ports, &user, &mut offered, &reply.calls)).await;
         }
         let message = self.call.message.clone();
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);

@@ -6,9 +6,9 @@ use djinn_core::input::Input;
 use djinn_core::plan::Plan;
 use djinn_core::run::{PLAN_FILE, Run};
 
+use crate::port::Ports;
 use crate::port::file::{Files, NewFile};
 use crate::port::journal::SessionKey;
-use crate::port::{Ports, RunKey};
 
 /// A plan to be written.
 pub struct Keeping<P: Ports> {
@@ -25,9 +25,8 @@ pub struct Keeping<P: Ports> {
 impl<P: Ports> Keeping<P> {
     /// This version of the plan of `run`.
     #[must_use]
-    pub fn of(ports: P, key: &RunKey, run: &Run, version: u32) -> Self {
-        let session = run.asked().session.clone();
-        let session = SessionKey { tenant: key.tenant.clone(), session };
+    pub fn of(ports: P, run: &Run, version: u32) -> Self {
+        let session = SessionKey::of(run.asked());
         let text = run.plan().map(Plan::to_markdown).unwrap_or_default();
         Self { ports, session, text, version }
     }

@@ -42,7 +42,7 @@ impl<P: Ports> Call<P> {
         let context = ToolContext {
             run: key.run.clone(),
             task: key.task.clone(),
-            session: SessionKey { tenant: key.tenant.clone(), session: asked.session.clone() },
+            session: SessionKey::of(asked),
             files: state.files().all().iter().map(|file| file.name.clone()).collect(),
             call: run.call.id.clone(),
             attempt: run.attempt,

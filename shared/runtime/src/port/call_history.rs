@@ -1,19 +1,19 @@
 //! What calls of each tool came to, from which the next ones are estimated.
 
 use djinn_core::feedback::CallSample;
-use djinn_core::id::TenantId;
 
 use super::StoreError;
+use super::catalog::UserKey;
 
 /// Samples of a tool that are kept at least, if there were so many: the newest. More than twice as
 /// many never are.
 pub const KEPT_SAMPLES: usize = 50;
 
-/// A tool, as a tenant uses it.
+/// A tool, as a user uses it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolKey {
     /// Who.
-    pub tenant: TenantId,
+    pub user: UserKey,
     /// Its name.
     pub tool: String,
 }

@@ -2,6 +2,8 @@
 
 use djinn_core::conversation::Exchange;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::input::Asked;
+use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 
 use super::StoreError;
@@ -20,10 +22,17 @@ pub struct UserKey {
 }
 
 impl UserKey {
-    /// One of this tenant's sessions.
+    /// Who asked.
+    #[must_use]
+    pub fn of(asked: &Asked) -> Self {
+        Self { tenant: asked.tenant.clone(), user: asked.user.clone() }
+    }
+
+    /// One of this user's own sessions.
     #[must_use]
     pub fn session(&self, session: &SessionId) -> SessionKey {
-        SessionKey { tenant: self.tenant.clone(), session: session.clone() }
+        let (tenant, owner) = (self.tenant.clone(), self.user.clone());
+        SessionKey { tenant, owner, session: session.clone() }
     }
 }
 
@@ -59,8 +68,8 @@ pub struct Page<T, P> {
 pub struct RunSummary {
     /// The run.
     pub run: RunId,
-    /// Its session.
-    pub session: SessionId,
+    /// Its session, as this user names it.
+    pub session: SessionName,
     /// The client's label for it.
     pub request: RequestId,
     /// The beginning of its question, on one line.
@@ -93,6 +102,8 @@ pub struct Turn {
     pub run: RunId,
     /// The client's label for it; `None` of one that ended before labels were kept.
     pub request: Option<RequestId>,
+    /// Who asked; `None` of one that ended before this was kept.
+    pub user: Option<UserId>,
     /// When it was asked, Unix milliseconds.
     pub started_at_ms: i64,
     /// Where it stands.
@@ -115,8 +126,8 @@ pub enum Forgotten {
 
 /// Lists of a user's own. Needs `dynamodb:GetItem`, `Query`, `UpdateItem` and `DeleteItem` on the
 /// table, `s3:GetObject`, `DeleteObject` under the tenants' `runs/`, `files/` and `uploads/`, and
-/// `s3:ListBucket`. A session is its tenant's; in the list of a user it is from that user's first
-/// run in it on.
+/// `s3:ListBucket`. A session is its owner's, and in no other user's list; a run is in the list of
+/// whoever asked.
 pub trait Catalog {
     /// A user's runs of these statuses (none: of any), newest first, behind `after`: at most `limit`.
     /// Looks through 1 000 runs at most. May miss what was written within the last second.
@@ -162,8 +173,8 @@ pub trait Catalog {
         limit: usize,
     ) -> impl Future<Output = Result<Page<Turn, RunPlace>, StoreError>> + Send;
 
-    /// Deletes a session of a user's list, with all its runs, files and their bytes, from the lists
-    /// of everybody who asked in it. One that was interrupted may be made again. What is written
+    /// Deletes a session of a user's, with all its runs, files and their bytes, also from the lists of
+    /// those it is shared with who asked in it. One that was interrupted may be made again. What is written
     /// into the session meanwhile stays, or goes with it.
     fn forget_session(
         &self,

@@ -1,6 +1,7 @@
 //! A checker of the deployment's own, asked about what comes in and what goes out.
 
-use djinn_core::id::{RunId, SessionId, TenantId, UserId};
+use djinn_core::id::{RunId, TenantId, UserId};
+use djinn_core::session::SessionName;
 
 use super::tool::BoxFuture;
 
@@ -35,8 +36,8 @@ pub struct Check<'a> {
     pub tenant: &'a TenantId,
     /// Who asked.
     pub user: &'a UserId,
-    /// The conversation.
-    pub session: &'a SessionId,
+    /// The conversation, as who asked names it.
+    pub session: &'a SessionName,
     /// The run.
     pub run: &'a RunId,
 }

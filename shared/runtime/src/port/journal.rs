@@ -3,21 +3,44 @@
 use djinn_core::conversation::Exchange;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::input::Asked;
 use djinn_core::journal::Record;
+use djinn_core::session::{SessionName, SharedSession};
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 
 use super::admission::{Admission, TooMany};
 use super::budget::{DayChange, DayKey};
+use super::catalog::UserKey;
 use super::{RunKey, StoreError};
 
-/// A session of a tenant.
+/// A session of a user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
-    /// Whose it is.
+    /// The tenant of its owner.
     pub tenant: TenantId,
-    /// Which.
+    /// Whose it is, whoever asks in it.
+    pub owner: UserId,
+    /// Its label among the owner's.
     pub session: SessionId,
+}
+
+impl SessionKey {
+    /// Its owner.
+    #[must_use]
+    pub fn owner_key(&self) -> UserKey {
+        UserKey { tenant: self.tenant.clone(), user: self.owner.clone() }
+    }
+
+    /// The session that a run was asked in.
+    #[must_use]
+    pub fn of(asked: &Asked) -> Self {
+        Self {
+            tenant: asked.tenant.clone(),
+            owner: asked.owner().clone(),
+            session: asked.session.clone(),
+        }
+    }
 }
 
 /// What a new run needs to know of its session.
@@ -60,8 +83,10 @@ pub struct RunMeta {
     pub status: RunStatus,
     /// How it works.
     pub mode: Mode,
-    /// Its session.
+    /// Its session, by the owner's label.
     pub session: SessionId,
+    /// How that is shared with who asked, if it is somebody else's.
+    pub shared: Option<SharedSession>,
     /// Who asked.
     pub user: UserId,
     /// The client's label.
@@ -85,6 +110,28 @@ impl RunMeta {
     #[must_use]
     pub fn is_driven(&self, now_ms: i64) -> bool {
         self.lease.as_ref().is_some_and(|lease| lease.until_ms > now_ms)
+    }
+
+    /// Whose session it was asked in.
+    #[must_use]
+    pub fn owner(&self) -> &UserId {
+        SharedSession::owner_of(self.shared.as_ref(), &self.user)
+    }
+
+    /// The session as who asked names it.
+    #[must_use]
+    pub fn session_name(&self) -> SessionName {
+        SharedSession::name_of(self.shared.as_ref(), &self.session)
+    }
+
+    /// The session of this run of a tenant.
+    #[must_use]
+    pub fn session_key(&self, tenant: &TenantId) -> SessionKey {
+        SessionKey {
+            tenant: tenant.clone(),
+            owner: self.owner().clone(),
+            session: self.session.clone(),
+        }
     }
 }
 
@@ -129,7 +176,7 @@ pub struct RunEnd {
     /// The final status.
     pub status: RunStatus,
     /// The session whose active run this was.
-    pub session: SessionId,
+    pub session: SessionKey,
     /// Who asked.
     pub user: UserId,
     /// The client's label.
@@ -217,11 +264,11 @@ pub trait Journals {
         key: &SessionKey,
     ) -> impl Future<Output = Result<SessionView, StoreError>> + Send;
 
-    /// The session that a label names: itself, if a run was ever started in it, or else the one that
-    /// the newest request of that label belongs to.
+    /// The session that a label of a user's names: the user's own of that label, if a run was ever
+    /// started in it, or else the one in which the user's newest request of that label was asked.
     fn session_of(
         &self,
-        tenant: &TenantId,
+        user: &UserKey,
         label: &str,
-    ) -> impl Future<Output = Result<Option<SessionId>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Option<SessionName>, StoreError>> + Send;
 }

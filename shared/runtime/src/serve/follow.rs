@@ -10,7 +10,7 @@ use crate::driver::read_mailbox;
 use crate::history::show;
 use crate::live::LiveReader;
 use crate::port::clock::Clock;
-use crate::port::journal::{Journals, RunMeta, SessionKey};
+use crate::port::journal::{Journals, RunMeta};
 use crate::port::live::LiveLog;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::milliseconds;
@@ -187,8 +187,7 @@ async fn is_at_rest<P: Ports>(
     if meta.status != RunStatus::Paused || meta.is_driven(now_ms) {
         return Ok(false);
     }
-    let session = SessionKey { tenant: key.tenant.clone(), session: meta.session.clone() };
-    if !read_mailbox(ports, key, &session).await?.is_empty() {
+    if !read_mailbox(ports, key, &meta.session_key(&key.tenant)).await?.is_empty() {
         return Ok(false);
     }
     let (journal, _) = read_journal(ports, key).await?;

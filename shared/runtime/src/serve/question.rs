@@ -7,6 +7,7 @@ use djinn_core::conversation::Exchange;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256};
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
+use djinn_core::session::{SessionName, SharedSession};
 use djinn_core::settings::{Mode, ModelChoice, OutputStyle, Role, RunSettings};
 use serde_json::json;
 
@@ -29,8 +30,11 @@ pub struct Question {
     pub tenant: TenantId,
     /// Who asks.
     pub user: UserId,
-    /// The conversation it belongs to.
+    /// The conversation it belongs to, by its owner's label.
     pub session: SessionId,
+    /// How that is shared with who asks, if it is somebody else's; the caller has checked that who asks
+    /// may.
+    pub shared: Option<SharedSession>,
     /// The client's label for it.
     pub request: RequestId,
     /// What is asked; not empty.
@@ -201,8 +205,8 @@ async fn let_in<P: Ports>(
         return Ok(None);
     }
     content.allow(&question.base_prompt)?;
-    let Question { tenant, user, session, text, .. } = question;
-    let (direction, run) = (Direction::In, &key.run);
+    let Question { tenant, user, text, .. } = question;
+    let (direction, session, run) = (Direction::In, &question.session_name(), &key.run);
     content.pass(Check { direction, text, tenant, user, session, run }).await
 }
 
@@ -273,12 +277,23 @@ impl Question {
     /// The run that answers it.
     #[must_use]
     pub fn run_key(&self) -> RunKey {
-        let run = RunId::of(&self.tenant, &self.session, &self.request);
+        let Self { tenant, user, request, .. } = self;
+        let run = RunId::of(tenant, user, &self.session_name(), request);
         RunKey::new(self.tenant.clone(), run)
     }
 
-    fn session_key(&self) -> SessionKey {
-        SessionKey { tenant: self.tenant.clone(), session: self.session.clone() }
+    /// The session as who asks names it.
+    #[must_use]
+    pub fn session_name(&self) -> SessionName {
+        SharedSession::name_of(self.shared.as_ref(), &self.session)
+    }
+
+    /// The session it is asked in.
+    #[must_use]
+    pub fn session_key(&self) -> SessionKey {
+        let owner = SharedSession::owner_of(self.shared.as_ref(), &self.user);
+        let (tenant, session) = (self.tenant.clone(), self.session.clone());
+        SessionKey { tenant, owner: owner.clone(), session }
     }
 
     /// Whether it goes on with a run of the session instead of asking something.
@@ -303,6 +318,7 @@ impl Question {
             tenant: self.tenant,
             user: self.user,
             session: self.session,
+            shared: self.shared,
             request: self.request,
             body_hash,
             question: self.text,

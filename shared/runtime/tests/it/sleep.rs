@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use djinn_core::id::UserId;
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::serve::{Opened, open};
 use djinn_runtime::sleep::{Slept, fall_asleep, wake};
@@ -47,15 +47,15 @@ async fn interleave(schedule: u32) -> (bool, bool) {
     let sim = sim(Points::new(), &Ledger::default());
     let ports = sim.ports.clone();
     let question = sim.question(RunSettings::default());
-    let (key, session) = (question.run_key(), question.session.clone());
+    let key = question.run_key();
     let Ok(Opened::New { .. }) = open(&ports, question, "driver").await else {
         panic!("the run is new")
     };
-    let lease = ports.store.meta(&key).await.unwrap().unwrap().lease.unwrap();
+    let meta = ports.store.meta(&key).await.unwrap().unwrap();
+    let (session, lease) = (meta.session_key(&key.tenant), meta.lease.unwrap());
     let mail = Mail::Stop { by: UserId::new("u").unwrap() };
     ports.store.before_each(|_| Turn(AtomicBool::new(false)));
 
-    let session = SessionKey { tenant: key.tenant.clone(), session };
     let nothing = BTreeSet::new();
     let mut sleeper =
         Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, &nothing));

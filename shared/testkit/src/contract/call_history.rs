@@ -1,28 +1,35 @@
 //! What calls of tools came to.
 
 use djinn_core::feedback::CallSample;
-use djinn_core::id::TenantId;
+use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::Store;
 use djinn_runtime::port::call_history::{KEPT_SAMPLES, ToolKey};
+use djinn_runtime::port::catalog::UserKey;
 
 use super::Checked;
 
-fn key(tenant: &str, tool: &str) -> Result<ToolKey, Box<dyn std::error::Error + Send + Sync>> {
-    Ok(ToolKey { tenant: TenantId::new(tenant)?, tool: tool.to_owned() })
+fn key(
+    tenant: &str,
+    user: &str,
+    tool: &str,
+) -> Result<ToolKey, Box<dyn std::error::Error + Send + Sync>> {
+    let user = UserKey { tenant: TenantId::new(tenant)?, user: UserId::new(user)? };
+    Ok(ToolKey { user, tool: tool.to_owned() })
 }
 
 fn samples(of: std::ops::Range<u64>) -> Vec<CallSample> {
     of.map(|ms| CallSample { ms, tokens: ms * 2 }).collect()
 }
 
-/// What one tenant's calls of a tool came to is nothing to another, or to another tool.
-pub async fn samples_of_a_tool_are_its_tenants_own(store: &impl Store) -> Checked {
-    let own = key("t", "search")?;
+/// What one user's calls of a tool came to is nothing to another, or to another tool.
+pub async fn samples_of_a_tool_are_its_users_own(store: &impl Store) -> Checked {
+    let own = key("t", "ann", "search")?;
     assert_eq!(store.call_samples(&own).await?, []);
     store.add_call_samples(&own, &samples(0..2)).await?;
     store.add_call_samples(&own, &samples(2..3)).await?;
     assert_eq!(store.call_samples(&own).await?, samples(0..3));
-    for other in [key("u", "search")?, key("t", "send")?] {
+    for other in [key("u", "ann", "search")?, key("t", "bob", "search")?, key("t", "ann", "send")?]
+    {
         assert_eq!(store.call_samples(&other).await?, []);
     }
     Ok(())
@@ -30,7 +37,7 @@ pub async fn samples_of_a_tool_are_its_tenants_own(store: &impl Store) -> Checke
 
 /// Old samples make room for new ones.
 pub async fn the_newest_samples_are_kept(store: &impl Store) -> Checked {
-    let (tool, kept) = (key("t", "search")?, KEPT_SAMPLES as u64);
+    let (tool, kept) = (key("t", "ann", "search")?, KEPT_SAMPLES as u64);
     for nth in 0..5 {
         store.add_call_samples(&tool, &samples(nth * kept..(nth + 1) * kept)).await?;
     }

@@ -1,7 +1,7 @@
 //! Lists of a user's own.
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::TaskId;
+use djinn_core::id::{ShareHandle, TaskId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
 use djinn_runtime::port::catalog::{Forgotten, RunSummary, Turn, UserKey};
@@ -54,7 +54,7 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
     ];
     assert_eq!(stands, expected);
     let first = page.items.last().ok_or("no runs")?;
-    assert_eq!((&first.run, &first.session), (&queued.key.run, &queued.asked.session));
+    assert_eq!((&first.run, &first.session), (&queued.key.run, &queued.asked.session_name()));
     assert_eq!(
         (first.title.as_str(), first.started_at_ms),
         ("What is r1? And why? 为什么", START + 1)
@@ -185,6 +185,7 @@ pub async fn turns_are_what_was_asked_and_answered(store: &impl Store) -> Checke
     let turn = |run: &Run, status, exchange| Turn {
         run: run.key.run.clone(),
         request: Some(run.asked.request.clone()),
+        user: Some(run.asked.user.clone()),
         started_at_ms: run.at_ms,
         status,
         exchange,
@@ -258,8 +259,8 @@ pub async fn a_forgotten_session_leaves_nothing(store: &impl Store) -> Checked {
         assert!(store.read_file(&session, file, 9).await.is_err(), "{}", file.object);
     }
     assert!(store.list_files(&session).await?.is_empty());
-    assert_eq!(store.session_of(&user.tenant, "s").await?, None);
-    assert_eq!(store.session_of(&user.tenant, "r1").await?, None);
+    assert_eq!(store.session_of(&user, "s").await?, None);
+    assert_eq!(store.session_of(&user, "r1").await?, None);
     assert!(store.session(&session).await?.history.is_empty());
     assert!(store.list_turns(&session, None, 9).await?.items.is_empty());
     assert!(store.list_runs(&user, &[], None, 9).await?.items.is_empty());
@@ -290,15 +291,17 @@ pub async fn a_session_with_a_run_at_work_is_not_forgotten(store: &impl Store) -
     Ok(())
 }
 
-/// Two users may ask in one session; what else each of them has stays.
-pub async fn a_forgotten_session_is_gone_for_everybody_and_no_other_is(
+/// A guest may ask in a session too; what else each of the two has stays.
+pub async fn a_forgotten_session_is_gone_with_what_guests_asked_in_it_and_no_other_is(
     store: &impl Store,
 ) -> Checked {
     let ours = Run::of("s", "r1")?;
-    let bobs = Run::of("s", "r2")?.by("bob")?.at(START + 1);
+    let handle = ShareHandle::new(format!("shr_{}", "0".repeat(32)))?;
+    let bobs = Run::of("s", "r2")?.by_guest("bob", &handle)?.at(START + 1);
     let others = [
         Run::of("s2", "r1")?.at(START + 2),
         Run::of("s3", "r3")?.by("bob")?,
+        Run::of("s", "r1")?.by("bob")?,
         Run::of_tenant("t2", "s", "r1")?,
     ];
     for run in [&ours, &bobs].into_iter().chain(&others) {
@@ -307,20 +310,26 @@ pub async fn a_forgotten_session_is_gone_for_everybody_and_no_other_is(
     }
     let stranger = ours.clone().by("eve")?.user();
     let label = &ours.asked.session;
+    // The run in the guest's list is in no session of the guest's own.
+    let listed = store.list_runs(&bobs.user(), &[], None, 9).await?.items;
+    assert!(listed.iter().any(|run| run.session == bobs.asked.session_name()));
+    assert_eq!(store.list_turns(&ours.session(), None, 9).await?.items.len(), 2);
     assert_eq!(store.forget_session(&stranger, label).await?, Forgotten::Unknown);
     assert_eq!(store.forget_session(&ours.user(), label).await?, Forgotten::Done);
-    assert_eq!(store.forget_session(&bobs.user(), label).await?, Forgotten::Unknown);
-    assert_eq!(labels(store, &bobs.user()).await?, ["s3"]);
+    assert_eq!(store.forget_session(&ours.user(), label).await?, Forgotten::Unknown);
+    assert_eq!(labels(store, &bobs.user()).await?, ["s3", "s"]);
     assert_eq!(labels(store, &ours.user()).await?, ["s2"]);
     assert_eq!(store.meta(&bobs.key).await?, None);
     // Its label has moved on to another session, and stays there.
-    let of_label = store.session_of(&ours.key.tenant, "r1").await?;
-    assert_eq!(of_label, Some(others[0].asked.session.clone()));
+    let of_label = store.session_of(&ours.user(), "r1").await?;
+    assert_eq!(of_label, Some(others[0].asked.session_name()));
+    assert_eq!(store.session_of(&bobs.user(), "r2").await?, None);
     for run in &others {
         assert_eq!(store.read(&run.key, 0).await?.len(), 2);
         assert_eq!(store.list_files(&run.session()).await?.len(), 1);
         assert_eq!(store.list_turns(&run.session(), None, 9).await?.items.len(), 1);
-        assert_eq!(store.list_runs(&run.user(), &[], None, 9).await?.items.len(), 1);
+        let listed = store.list_runs(&run.user(), &[], None, 9).await?.items;
+        assert_eq!(listed.iter().filter(|listed| listed.run == run.key.run).count(), 1);
     }
     Ok(())
 }

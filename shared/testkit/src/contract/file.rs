@@ -1,7 +1,7 @@
 //! Product files.
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::TenantId;
+use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Store, StoreError};
 
@@ -71,12 +71,13 @@ pub async fn files_are_listed_in_the_order_they_were_written(store: &impl Store)
     Ok(())
 }
 
-/// Another session, or the same label of another tenant, has none of it.
-pub async fn files_belong_to_their_session_and_tenant(store: &impl Store) -> Checked {
+/// Another session, or the same label of another user or tenant, has none of it.
+pub async fn files_belong_to_their_session_its_owner_and_tenant(store: &impl Store) -> Checked {
     let ours = session("s")?;
     let theirs = SessionKey { tenant: TenantId::new("t2")?, ..ours.clone() };
     let file = store.write_file(&ours, &file("a.md")?, b"secret").await?;
-    for other in [session("..")?, theirs] {
+    let bobs = SessionKey { owner: UserId::new("bob")?, ..ours.clone() };
+    for other in [session("..")?, theirs, bobs] {
         assert_eq!(store.find_file(&other, &file.name).await?, None);
         assert!(store.session(&other).await?.files.is_empty());
         assert!(store.list_files(&other).await?.is_empty());

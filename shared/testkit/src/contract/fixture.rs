@@ -6,11 +6,13 @@ use djinn_core::budget::Usage;
 use djinn_core::conversation::Exchange;
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{
-    CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
+    CallId, FileName, MessageId, RequestId, RunId, SessionId, ShareHandle, TaskId, TenantId,
+    UserId, WriteId,
 };
 use djinn_core::input::{Asked, Input, ModelReplied, Reply, TaskAsked, TaskReport};
 use djinn_core::journal::{FORMAT, Journal, Record};
 use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
+use djinn_core::session::SharedSession;
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{Observation, Outcome};
@@ -23,7 +25,10 @@ use djinn_runtime::port::journal::{Lease, NewRun, RunEnd, SessionKey};
 /// When records may be deleted: in the year 2100.
 pub(super) const EXPIRY: i64 = 4_102_444_800;
 
-type Made<T> = Result<T, Box<dyn Error + Send + Sync>>;
+/// Who asks, if nothing else is said.
+const ANN: &str = "arn:aws:iam::1:user/ann";
+
+pub(super) type Made<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// A run to be.
 #[derive(Clone)]
@@ -34,19 +39,24 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The run of a request in a session of tenant `t`.
+    /// The run of a request of Ann's in a session of hers, in tenant `t`.
     pub(super) fn of(session: &str, request: &str) -> Made<Self> {
         Self::of_tenant("t", session, request)
     }
 
     pub(super) fn of_tenant(tenant: &str, session: &str, request: &str) -> Made<Self> {
-        let tenant = TenantId::new(tenant)?;
+        Self::of_user(tenant, ANN, session, request)
+    }
+
+    fn of_user(tenant: &str, user: &str, session: &str, request: &str) -> Made<Self> {
+        let (tenant, user) = (TenantId::new(tenant)?, UserId::new(user)?);
         let (session, request) = (SessionId::new(session)?, RequestId::new(request)?);
-        let run = RunId::of(&tenant, &session, &request);
+        let run = RunId::of(&tenant, &user, &session.clone().into(), &request);
         let asked = Asked {
             tenant: tenant.clone(),
-            user: UserId::new("arn:aws:iam::1:user/ann")?,
+            user,
             session,
+            shared: None,
             body_hash: format!("hash of {request}"),
             question: format!("What is {request}?\nAnd why? 为什么"),
             request,
@@ -62,15 +72,25 @@ impl Run {
         Ok(Self { key: RunKey::new(tenant, run), asked, at_ms: 1_700_000_000_000 })
     }
 
-    /// The same run, asked by another user.
-    pub(super) fn by(mut self, user: &str) -> Made<Self> {
-        self.asked.user = UserId::new(user)?;
+    /// The same request, by another user in a session of the same label.
+    pub(super) fn by(self, user: &str) -> Made<Self> {
+        let Asked { tenant, session, request, .. } = &self.asked;
+        let made = Self::of_user(tenant.as_str(), user, session.as_str(), request.as_str())?;
+        Ok(made.at(self.at_ms))
+    }
+
+    /// The same request, by another user in this session, which is shared under this handle.
+    pub(super) fn by_guest(mut self, user: &str, handle: &ShareHandle) -> Made<Self> {
+        let owner = std::mem::replace(&mut self.asked.user, UserId::new(user)?);
+        self.asked.shared = Some(SharedSession { owner, handle: handle.clone() });
+        let Asked { tenant, user, request, .. } = &self.asked;
+        self.key.run = RunId::of(tenant, user, &self.asked.session_name(), request);
         Ok(self)
     }
 
     /// Who asked.
     pub(super) fn user(&self) -> UserKey {
-        UserKey { tenant: self.key.tenant.clone(), user: self.asked.user.clone() }
+        UserKey::of(&self.asked)
     }
 
     /// A task of it, whose round begins after a conversation that ends with this text.
@@ -108,7 +128,7 @@ impl Run {
     }
 
     pub(super) fn session(&self) -> SessionKey {
-        SessionKey { tenant: self.key.tenant.clone(), session: self.asked.session.clone() }
+        SessionKey::of(&self.asked)
     }
 
     /// The run as it is created by the write of this name.
@@ -123,7 +143,7 @@ impl Run {
     pub(super) fn end(&self) -> RunEnd {
         RunEnd {
             status: RunStatus::Finished,
-            session: self.asked.session.clone(),
+            session: self.session(),
             user: self.asked.user.clone(),
             request: self.asked.request.clone(),
             started_at_ms: self.at_ms,
@@ -219,7 +239,7 @@ pub(super) fn file(name: &str) -> Made<NewFile> {
     })
 }
 
-/// A session of tenant `t`.
+/// A session of Ann's, in tenant `t`.
 pub(super) fn session(label: &str) -> Made<SessionKey> {
-    Ok(SessionKey { tenant: TenantId::new("t")?, session: SessionId::new(label)? })
+    Ok(Run::of(label, "r")?.session())
 }

@@ -10,7 +10,7 @@ use djinn_runtime::port::{Store, StoreError};
 use futures::future::try_join_all;
 
 use super::Checked;
-use super::fixture::{EXPIRY, Run, lease, record, text_of};
+use super::fixture::{EXPIRY, Run, file, lease, record, text_of};
 
 /// The first creation is new, and so is its repetition; any other one finds the run.
 pub async fn a_run_is_created_once(store: &impl Store) -> Checked {
@@ -228,10 +228,45 @@ pub async fn tenants_never_see_each_others_runs(store: &impl Store) -> Checked {
     assert_eq!(store.meta(&stranger).await?, None);
     assert!(store.read(&stranger, 0).await?.is_empty());
     assert_eq!(store.session(&theirs.session()).await?, Default::default());
-    assert_eq!(store.session_of(&theirs.key.tenant, "s").await?, None);
-    assert_eq!(store.session_of(&theirs.key.tenant, "r").await?, None);
+    assert_eq!(store.session_of(&theirs.user(), "s").await?, None);
+    assert_eq!(store.session_of(&theirs.user(), "r").await?, None);
     // Their session is free although ours is busy.
     assert_eq!(store.create(&theirs.key, &theirs.created_by("w1", None)?).await?, Created::New);
+    Ok(())
+}
+
+/// The same session, request and file name of two users of a tenant are two of each, while both are at
+/// work and when both have ended.
+pub async fn users_of_a_tenant_may_use_the_same_labels(store: &impl Store) -> Checked {
+    let ours = Run::of("s", "r")?;
+    let bobs = ours.clone().by("bob")?;
+    assert_ne!(ours.key, bobs.key);
+    let mut files = Vec::new();
+    for run in [&ours, &bobs] {
+        assert_eq!(store.create(&run.key, &run.created_by("w0", None)?).await?, Created::New);
+        let bytes = run.asked.user.as_str().as_bytes();
+        files.push(store.write_file(&run.session(), &file("a.md")?, bytes).await?);
+    }
+    for run in [&ours, &bobs] {
+        let view = store.session(&run.session()).await?;
+        assert_eq!((view.active.as_ref(), view.history.len()), (Some(&run.key.run), 0));
+        assert_eq!(store.list_turns(&run.session(), None, 9).await?.items.len(), 1);
+        let mut end = run.end();
+        end.exchange.answer = run.asked.user.to_string();
+        store.end(&run.key, &record(1, "w1", "done")?, &end, EXPIRY).await?;
+    }
+    for (run, file) in [&ours, &bobs].into_iter().zip(files) {
+        let meta = store.meta(&run.key).await?.ok_or("no run")?;
+        assert_eq!((&meta.user, meta.owner()), (&run.asked.user, &run.asked.user));
+        let view = store.session(&run.session()).await?;
+        let answers: Vec<_> = view.history.iter().map(|said| said.answer.as_str()).collect();
+        assert_eq!(answers, [run.asked.user.as_str()]);
+        assert_eq!(view.files.as_slice(), std::slice::from_ref(&file));
+        let read = store.read_file(&run.session(), &file, 99).await?;
+        assert_eq!(read, run.asked.user.as_str().as_bytes());
+        assert_eq!(store.list_runs(&run.user(), &[], None, 9).await?.items.len(), 1);
+        assert_eq!(store.session_of(&run.user(), "r").await?, Some(run.asked.session_name()));
+    }
     Ok(())
 }
 

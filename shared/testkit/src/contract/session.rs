@@ -1,7 +1,8 @@
 //! Sessions.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::SessionId;
+use djinn_core::id::{SessionId, ShareHandle};
+use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
 use djinn_runtime::port::journal::{Created, EndedRun};
@@ -20,7 +21,7 @@ pub async fn a_session_answers_one_run_at_a_time(store: &impl Store) -> Checked 
     // Nothing of it was written.
     assert_eq!(store.meta(&second.key).await?, None);
     assert!(store.read(&second.key, 0).await?.is_empty());
-    assert_eq!(store.session_of(&second.key.tenant, "r2").await?, None);
+    assert_eq!(store.session_of(&second.user(), "r2").await?, None);
     assert_eq!(store.session(&first.session()).await?.active, Some(first.key.run.clone()));
     // Another session is free.
     let elsewhere = Run::of("s2", "r2")?;
@@ -74,7 +75,7 @@ pub async fn a_session_left_busy_by_an_ended_run_is_free(store: &impl Store) -> 
     let (first, second) = (Run::of("s", "r1")?, Run::of("s", "r2")?);
     store.create(&first.key, &first.created_by("w1", None)?).await?;
     let mut end = first.end();
-    end.session = SessionId::new("mistaken")?;
+    end.session.session = SessionId::new("mistaken")?;
     store.end(&first.key, &record(1, "w2", "done")?, &end, EXPIRY).await?;
     assert_eq!(store.session(&first.session()).await?.active, Some(first.key.run));
     assert_eq!(store.create(&second.key, &second.created_by("w3", None)?).await?, Created::New);
@@ -138,24 +139,38 @@ pub async fn history_is_the_newest_ten_exchanges_oldest_first(store: &impl Store
     Ok(())
 }
 
-/// Clients name a session by its own label or by any of its requests.
-pub async fn a_label_names_its_session(store: &impl Store) -> Checked {
+/// Clients name a session of theirs by its label or by any of their requests in it, and nobody else's.
+pub async fn a_label_names_a_session_of_its_users(store: &impl Store) -> Checked {
     let run = Run::of("s", "r")?;
-    let tenant = &run.key.tenant;
-    assert_eq!(store.session_of(tenant, "s").await?, None);
+    let user = &run.user();
+    assert_eq!(store.session_of(user, "s").await?, None);
     store.create(&run.key, &run.created_by("w", None)?).await?;
-    let session = Some(run.asked.session.clone());
-    assert_eq!(store.session_of(tenant, "s").await?, session);
-    assert_eq!(store.session_of(tenant, "r").await?, session);
+    let session = Some(run.asked.session_name());
+    assert_eq!(store.session_of(user, "s").await?, session);
+    assert_eq!(store.session_of(user, "r").await?, session);
     for unknown in ["x", "", "a/b", "../s", "s r"] {
-        assert_eq!(store.session_of(tenant, unknown).await?, None, "{unknown}");
+        assert_eq!(store.session_of(user, unknown).await?, None, "{unknown}");
     }
+    let strangers = [run.clone().by("bob")?.user(), Run::of_tenant("t2", "s", "r")?.user()];
+    for (stranger, label) in strangers.iter().flat_map(|user| [(user, "s"), (user, "r")]) {
+        assert_eq!(store.session_of(stranger, label).await?, None, "{label}");
+    }
+    // A guest's request leads to the handle that it was asked by, and the owner's stays the owner's.
+    let handle = ShareHandle::new(format!("shr_{}", "0".repeat(32)))?;
+    store.end(&run.key, &record(1, "w1", "done")?, &run.end(), EXPIRY).await?;
+    let guests = run.clone().by_guest("bob", &handle)?;
+    assert_eq!(store.create(&guests.key, &guests.created_by("w", None)?).await?, Created::New);
+    store.end(&guests.key, &record(1, "w1", "done")?, &guests.end(), EXPIRY).await?;
+    let by_guest = store.session_of(&guests.user(), "r").await?;
+    assert_eq!(by_guest, Some(SessionName::Shared(handle)));
+    assert_eq!(store.session_of(&guests.user(), "s").await?, None);
+    assert_eq!(store.session_of(user, "r").await?, session);
     // The same label in another session: the newest is meant. A session's own label comes first.
     let again = Run::of("s2", "r")?;
     store.create(&again.key, &again.created_by("w", None)?).await?;
-    assert_eq!(store.session_of(tenant, "r").await?, Some(again.asked.session));
+    assert_eq!(store.session_of(user, "r").await?, Some(again.asked.session_name()));
     let own = Run::of("s3", "s")?;
     store.create(&own.key, &own.created_by("w", None)?).await?;
-    assert_eq!(store.session_of(tenant, "s").await?, session);
+    assert_eq!(store.session_of(user, "s").await?, session);
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Lists of a user's own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use djinn_core::conversation::Exchange;
 use djinn_core::id::SessionId;
 use djinn_core::input::{Asked, Input};
 use djinn_core::journal::Record;
+use djinn_core::session::SharedSession;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{
     Catalog, Forgotten, Page, RunPlace, RunSummary, SessionPlace, SessionSummary, Turn, UserKey,
@@ -102,9 +103,9 @@ impl State {
     /// Puts a new run into its user's lists.
     pub(super) fn list(&mut self, key: &RunKey, new: &NewRun, asked: &Asked) {
         let (title, now_ms) = (title_of(&asked.question), new.record.at_ms);
-        let user = UserKey { tenant: key.tenant.clone(), user: asked.user.clone() };
-        let user = self.users.entry(user).or_default();
-        let session = user.sessions.entry(asked.session.clone()).or_insert(SessionSummary {
+        let owner = UserKey { tenant: key.tenant.clone(), user: asked.owner().clone() };
+        let owner = self.users.entry(owner).or_default();
+        let session = owner.sessions.entry(asked.session.clone()).or_insert(SessionSummary {
             session: asked.session.clone(),
             title: title.clone(),
             started_at_ms: now_ms,
@@ -114,14 +115,19 @@ impl State {
         let place = RunPlace { started_at_ms: now_ms, run: key.run.clone() };
         let run = RunSummary {
             run: key.run.clone(),
-            session: asked.session.clone(),
+            session: asked.session_name(),
             request: asked.request.clone(),
             title,
             status: RunStatus::Queued,
             started_at_ms: now_ms,
             ended_at_ms: None,
         };
-        user.runs.insert(place, run);
+        self.users.entry(UserKey::of(asked)).or_default().runs.insert(place, run);
+    }
+
+    /// A session as its owner's list has it.
+    pub(super) fn listed_session(&self, key: &SessionKey) -> Option<&SessionSummary> {
+        self.users.get(&key.owner_key())?.sessions.get(&key.session)
     }
 
     fn list_runs(
@@ -169,10 +175,10 @@ impl State {
             run: turn.run.clone(),
         });
         if let Some((run, meta)) = self.active_run(key).filter(|_| after.is_none()) {
-            let RunMeta { request, started_at_ms, status, .. } = meta;
+            let RunMeta { request, user, started_at_ms, status, .. } = meta;
             let exchange = self.question(&run);
-            let request = Some(request);
-            let turn = Turn { run: run.run, request, started_at_ms, status, exchange };
+            let (request, user) = (Some(request), Some(user));
+            let turn = Turn { run: run.run, request, user, started_at_ms, status, exchange };
             page.items.insert(0, turn);
         }
         Ok(page)
@@ -206,21 +212,30 @@ impl State {
             return Forgotten::Busy(run.run);
         }
         let turns = self.sessions.remove(&key).map(|session| session.turns).unwrap_or_default();
-        let of_turns = turns.values().map(|turn| turn.user.clone());
-        let users: BTreeSet<_> = of_turns.chain([user.user.clone()]).collect();
         for place in turns.keys() {
-            let is_its = |run: &RunKey| run.tenant == user.tenant && run.run == place.run;
-            self.runs.retain(|run, _| !is_its(run));
+            self.forget_run(&RunKey::new(user.tenant.clone(), place.run.clone()), place);
         }
-        self.requests.retain(|(tenant, _), of| *tenant != user.tenant || of != session);
-        for user in users {
-            let user = UserKey { tenant: key.tenant.clone(), user };
-            if let Some(user) = self.users.get_mut(&user) {
-                user.sessions.remove(session);
-                user.runs.retain(|_, run| run.session != *session);
-            }
+        self.shares.retain(|_, share| share.session != key);
+        if let Some(owner) = self.users.get_mut(user) {
+            owner.sessions.remove(session);
         }
         Forgotten::Done
+    }
+
+    /// A run with its tasks, and where lists and labels name it.
+    fn forget_run(&mut self, key: &RunKey, place: &RunPlace) {
+        if let Some(RunMeta { user, request, shared, session, .. }) = self.meta(key) {
+            let user = UserKey { tenant: key.tenant.clone(), user };
+            let name = SharedSession::name_of(shared.as_ref(), &session);
+            let label = (user.clone(), request.as_str().to_owned());
+            if self.requests.get(&label) == Some(&name) {
+                self.requests.remove(&label);
+            }
+            if let Some(user) = self.users.get_mut(&user) {
+                user.runs.remove(place);
+            }
+        }
+        self.runs.retain(|run, _| run.without_task() != *key);
     }
 }
 
@@ -229,6 +244,7 @@ fn ended_turn(place: &RunPlace, turn: &StoredTurn) -> Turn {
     Turn {
         run: place.run.clone(),
         request: Some(turn.request.clone()),
+        user: Some(turn.user.clone()),
         started_at_ms: place.started_at_ms,
         status: turn.status,
         exchange,

@@ -1,10 +1,12 @@
 //! The ports, each operation one step on the state.
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::{FileName, SessionId, TenantId};
+use djinn_core::id::FileName;
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
+use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{
     Appended, Created, Journals, Lease, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
@@ -73,11 +75,10 @@ impl Journals for MemoryStore {
 
     async fn session_of(
         &self,
-        tenant: &TenantId,
+        user: &UserKey,
         label: &str,
-    ) -> Result<Option<SessionId>, StoreError> {
-        self.perform(OpKind::SessionOf, None, None, |state| Ok(state.session_of(tenant, label)))
-            .await
+    ) -> Result<Option<SessionName>, StoreError> {
+        self.perform(OpKind::SessionOf, None, None, |state| Ok(state.session_of(user, label))).await
     }
 }
 

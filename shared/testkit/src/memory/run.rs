@@ -56,7 +56,7 @@ impl State {
             self.insert(key, new, asked, record);
             return Ok(Created::New);
         }
-        let session = SessionKey { tenant: key.tenant.clone(), session: asked.session.clone() };
+        let session = SessionKey::of(asked);
         let active = self.sessions.get(&session).and_then(|session| session.active.clone());
         if let Some(active) = active.filter(|active| *active != key.run) {
             let active_key = RunKey::new(key.tenant.clone(), active.clone());
@@ -68,8 +68,8 @@ impl State {
             return Ok(Created::TooMany(too_many));
         }
         self.session_mut(&session).start(key.run.clone());
-        let label = (key.tenant.clone(), asked.request.as_str().to_owned());
-        self.requests.insert(label, asked.session.clone());
+        let label = (UserKey::of(asked), asked.request.as_str().to_owned());
+        self.requests.insert(label, asked.session_name());
         self.insert(key, new, asked, record);
         self.list(key, new, asked);
         Ok(Created::New)
@@ -78,7 +78,7 @@ impl State {
     /// Why its user may not start a run, if that is so; one that may is counted.
     fn refuses(&mut self, key: &RunKey, new: &NewRun, asked: &Asked) -> Option<TooMany> {
         let at_ms = new.record.at_ms;
-        let user = UserKey { tenant: key.tenant.clone(), user: asked.user.clone() };
+        let user = UserKey::of(asked);
         let started = (user, minute_of(at_ms));
         let Admission { runs_per_minute, runs_at_once } = new.admission;
         let count = self.started.get(&started).copied().unwrap_or_default();
@@ -150,7 +150,6 @@ impl State {
             for (day, settled) in &end.settled {
                 self.change_day(day, settled);
             }
-            let session = SessionKey { tenant: key.tenant.clone(), session: end.session.clone() };
             let place = RunPlace { started_at_ms: end.started_at_ms, run: key.run.clone() };
             let turn = StoredTurn {
                 status: end.status,
@@ -158,7 +157,7 @@ impl State {
                 user: end.user.clone(),
                 exchange: Some(json(&end.exchange)?),
             };
-            self.session_mut(&session).end(place, turn);
+            self.session_mut(&end.session).end(place, turn);
         }
         Ok(appended)
     }
@@ -172,8 +171,8 @@ impl State {
         stored.meta.ended_at_ms = Some(at_ms);
         stored.meta.end_shown = true;
         stored.meta.lease = None;
-        let RunMeta { session, started_at_ms, request, user, .. } = stored.meta.clone();
-        let session = SessionKey { tenant: key.tenant.clone(), session };
+        let RunMeta { started_at_ms, request, user, .. } = stored.meta.clone();
+        let session = stored.meta.session_key(&key.tenant);
         let place = RunPlace { started_at_ms, run: key.run.clone() };
         let turn = StoredTurn { status: RunStatus::Failed, request, user, exchange: None };
         self.session_mut(&session).end(place, turn);
@@ -341,6 +340,7 @@ fn meta_of(asked: &Asked, new: &NewRun) -> RunMeta {
         end_shown: false,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
         session: asked.session.clone(),
+        shared: asked.shared.clone(),
         user: asked.user.clone(),
         request: asked.request.clone(),
         body_hash: asked.body_hash.clone(),

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId, sha256};
+use djinn_core::id::{FileName, RequestId, RunId, SessionId, UserId, sha256};
+use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
-use djinn_runtime::port::catalog::RunPlace;
+use djinn_runtime::port::catalog::{RunPlace, UserKey};
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{EndedRun, SessionKey, SessionView};
 
@@ -88,12 +89,11 @@ impl State {
         files.into_iter().map(|(_, file)| file.clone()).collect()
     }
 
-    pub(super) fn session_of(&self, tenant: &TenantId, label: &str) -> Option<SessionId> {
+    pub(super) fn session_of(&self, user: &UserKey, label: &str) -> Option<SessionName> {
         let session = SessionId::new(label).ok()?;
-        let key = SessionKey { tenant: tenant.clone(), session };
-        match self.sessions.get(&key) {
-            Some(session) if session.started => Some(key.session),
-            _ => self.requests.get(&(tenant.clone(), label.to_owned())).cloned(),
+        match self.sessions.get(&user.session(&session)) {
+            Some(stored) if stored.started => Some(session.into()),
+            _ => self.requests.get(&(user.clone(), label.to_owned())).cloned(),
         }
     }
 

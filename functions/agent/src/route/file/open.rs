@@ -18,9 +18,9 @@ use djinn_core::id::FileName;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::serve::unavailable;
+use djinn_runtime::serve::{Access, Right, unavailable};
 
-use super::{find, session_key, stored};
+use super::{find, session_named, stored};
 use crate::fields::id_of;
 use crate::identity::Caller;
 use crate::link::{FileGrant, Links, is_token, page};
@@ -84,7 +84,8 @@ async fn by_link<P: Ports<Store = AwsStore>>(
     if grant.name.as_str() != name {
         return Err(ErrorCode::LinkNotFound.into());
     }
-    let session = SessionKey { tenant: grant.tenant, session: grant.session };
+    let FileGrant { tenant, owner, session, .. } = grant;
+    let session = SessionKey { tenant, owner, session };
     let file = ProductFile {
         media_type: media_type_of(name).to_owned(),
         name: grant.name,
@@ -108,7 +109,8 @@ async fn by_label<P: Ports<Store = AwsStore>>(
     name: &str,
 ) -> Result<(SessionKey, ProductFile), Refusal> {
     let caller = Caller::of(&parts.extensions)?;
-    let session = session_key(agent, caller, id_of("requestId", label)?).await?;
+    let label = id_of("requestId", label)?;
+    let Access { session, .. } = session_named(agent, &caller, label, Right::Read).await?;
     let name: FileName = id_of("fileName", name)?;
     let file = find(agent, &session, &name).await?;
     Ok((session, file))

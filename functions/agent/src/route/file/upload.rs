@@ -18,13 +18,13 @@ use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{Ports, RunKey};
+use djinn_runtime::serve::{Access, Right};
 use djinn_runtime::sleep::wake;
 use serde_json::{Map, Value};
 
-use super::{answered, read, session_key, stored};
+use super::{answered, links_to, read, session_named, stored};
 use crate::fields::{Fields, bytes, id_of, unsupported};
 use crate::identity::Caller;
-use crate::link::links_to_session;
 use crate::refusal::Refusal;
 use crate::{Agent, Shared};
 
@@ -41,7 +41,7 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, session) = read(&agent, request).await?;
+        let (parts, fields, access) = read(&agent, request, Right::Write).await?;
         let file = new_file(&fields)?;
         let size = fields.number("fileSize")?.filter(|size| (1..=MAX_UPLOAD).contains(size));
         let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
@@ -50,14 +50,14 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
             Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about("fileSize")
         })?;
         let store = agent.ports.store();
-        let put = store.presign_put(&session, &file, size, UPLOAD_LIFE).await.map_err(stored)?;
+        let put = store.presign_put(&access.session, &file, size, UPLOAD_LIFE).await;
+        let put = put.map_err(stored)?;
         let announced = put.file;
         let mail = Mail::FileAnnounced { file: announced.clone() };
-        tell_active_run(&agent, &session, mail).await?;
+        tell_active_run(&agent, &access.session, mail).await?;
         let headers: Map<String, Value> =
             put.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
-        let links = links_to_session(&agent, &parts, &session, None, false).await;
-        let mut body = place(&links, &announced);
+        let mut body = place(&links_to(&agent, &parts, &access).await, &announced);
         body.extend([
             ("uploadUrl".to_owned(), put.url.into()),
             ("method".to_owned(), "PUT".into()),
@@ -75,10 +75,10 @@ pub(crate) async fn upload_file<P: Ports<Store = AwsStore>>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, session) = read(&agent, request).await?;
+        let (parts, fields, access) = read(&agent, request, Right::Write).await?;
         let file = new_file(&fields)?;
         let content = fields.text("content")?.unwrap_or_default();
-        keep(&agent, &parts, &session, &file, content.as_bytes()).await
+        keep(&agent, &parts, &access, &file, content.as_bytes()).await
     };
     answered(&agent, answer.await)
 }
@@ -92,10 +92,11 @@ pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
         let (parts, body) = request.into_parts();
         let caller = Caller::of(&parts.extensions)?;
         let form = Form::read(&parts, body).await?;
-        let session = session_key(&agent, caller, id_of("requestId", &form.label)?).await?;
+        let label = id_of("requestId", &form.label)?;
+        let access = session_named(&agent, &caller, label, Right::Write).await?;
         let name: FileName = id_of("file", &form.name)?;
         let file = described(name, &form.description, false);
-        keep(&agent, &parts, &session, &file, &form.content).await
+        keep(&agent, &parts, &access, &file, &form.content).await
     };
     answered(&agent, answer.await)
 }
@@ -105,16 +106,16 @@ pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
 async fn keep<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     parts: &Parts,
-    session: &SessionKey,
+    access: &Access,
     file: &NewFile,
     content: &[u8],
 ) -> Result<Response, Refusal> {
     let store = agent.ports.store();
-    let written = store.write_file(session, file, content).await.map_err(stored)?;
+    let written = store.write_file(&access.session, file, content).await.map_err(stored)?;
     let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
     let mail = Mail::FileAdded { id, file: written.clone() };
-    tell_active_run(agent, session, mail).await?;
-    let links = links_to_session(agent, parts, session, None, false).await;
+    tell_active_run(agent, &access.session, mail).await?;
+    let links = links_to(agent, parts, access).await;
     Ok(axum::Json(place(&links, &written)).into_response())
 }
 

@@ -5,6 +5,7 @@ use djinn_core::code::Failure;
 use djinn_core::entry::Ending;
 use djinn_core::id::RunId;
 use djinn_core::plan::Plan;
+use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
 use djinn_core::status::RunStatus;
 use djinn_core::wire::link::Links;
@@ -20,6 +21,7 @@ const EXPIRED: &str = "expired";
 pub(super) fn json(
     run: &RunId,
     view: RunView,
+    session: &SessionName,
     links: &Links,
     language: Language,
     now_ms: i64,
@@ -29,7 +31,7 @@ pub(super) fn json(
         "run": run,
         "status": meta.status,
         "mode": meta.mode,
-        "session": meta.session,
+        "session": session,
         "request": meta.request,
         "started_at_ms": meta.started_at_ms,
         "ended_at_ms": meta.ended_at_ms,

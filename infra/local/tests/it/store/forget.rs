@@ -131,7 +131,7 @@ async fn a_deletion_that_breaks_off_anywhere_is_finished_by_the_next() {
                 assert_eq!(store.meta(&key).await, Ok(None), "broken off after {deletions}");
                 assert!(store.read(&key, 0).await.unwrap().is_empty());
             }
-            assert_eq!(store.session_of(&tenant(), &request).await, Ok(None));
+            assert_eq!(store.session_of(&asks, &request).await, Ok(None));
         }
         assert!(store.list_runs(&asks, &[], None, 9).await.unwrap().items.is_empty());
         assert!(store.list_files(&session("s")).await.unwrap().is_empty());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use djinn_aws::Aws;
 use djinn_core::id::{FileName, TaskId};
 use djinn_core::status::RunStatus;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Created, Journals};
 use djinn_runtime::port::lease::Leases;
@@ -12,7 +13,9 @@ use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 
 use super::fresh_aws;
-use super::sample::{EXPIRY, end, file, key, lease, new_run, new_task, record, session, user};
+use super::sample::{
+    EXPIRY, end, file, key, lease, new_run, new_task, record, session, tenant, user,
+};
 
 /// The requests made since the last look, as `2 GetItem, 1 Query`.
 fn made(aws: &Aws) -> String {
@@ -65,7 +68,7 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     assert_eq!(made(&aws), "2 GetItem");
     store.read_file(&session("s"), &found.unwrap(), 9).await.unwrap();
     assert_eq!(made(&aws), "1 GetObject");
-    store.session_of(&run.tenant, "r").await.unwrap();
+    store.session_of(&UserKey { tenant: tenant(), user: user() }, "r").await.unwrap();
     assert_eq!(made(&aws), "2 GetItem");
 }
 

@@ -24,12 +24,12 @@ pub(crate) fn user() -> UserId {
 }
 
 pub(crate) fn session(label: &str) -> SessionKey {
-    SessionKey { tenant: tenant(), session: SessionId::new(label).unwrap() }
+    SessionKey { tenant: tenant(), owner: user(), session: SessionId::new(label).unwrap() }
 }
 
 pub(crate) fn key(session: &str, request: &str) -> RunKey {
     let (session, request) = (SessionId::new(session).unwrap(), RequestId::new(request).unwrap());
-    RunKey::new(tenant(), RunId::of(&tenant(), &session, &request))
+    RunKey::new(tenant(), RunId::of(&tenant(), &user(), &session.into(), &request))
 }
 
 pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
@@ -77,6 +77,7 @@ fn asked(session: &str, request: &str) -> Asked {
         base_prompt: String::new(),
         history: Vec::new(),
         history_tokens: 0,
+        shared: None,
         earlier: None,
         files: Vec::new(),
         settings: RunSettings::default(),
@@ -111,7 +112,7 @@ pub(crate) fn record(n: u64, text: &str) -> Record {
 pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEnd {
     RunEnd {
         status,
-        session: SessionId::new(session).unwrap(),
+        session: self::session(session),
         user: user(),
         request: RequestId::new("r").unwrap(),
         started_at_ms,

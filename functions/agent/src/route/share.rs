@@ -1,0 +1,134 @@
+//! Shares of a session: `/sessions/{session}/share`. A handle is a session's name for those whom its owner
+//! lets in, wherever a request names a session.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::{ShareHandle, UserId, hex};
+use djinn_runtime::port::Ports;
+use djinn_runtime::port::catalog::Catalog;
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::share::{Audience, MAX_SHARES, Share, ShareResult, Shares};
+use djinn_runtime::serve::{Access, Right};
+use serde_json::{Value, json};
+
+use super::session::{answered, stored};
+use crate::Shared;
+use crate::access::may;
+use crate::fields::{Fields, id_of};
+use crate::identity::Caller;
+use crate::query::wrong;
+use crate::refusal::Refusal;
+
+/// The word that stands for every user of the tenant.
+const TENANT: &str = "tenant";
+
+/// `POST /sessions/{session}/share`: `{"with", "write"?}`, answered with a handle.
+pub(crate) async fn share_session<P: Ports>(
+    State(agent): State<Shared<P>>,
+    Path(session): Path<String>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let (parts, body) = request.into_parts();
+        let caller = Caller::of(&parts.extensions)?;
+        let name = id_of("session", &session)?;
+        let fields = Fields::read(&parts.headers, body).await?;
+        let with = audience(&fields, &caller)?;
+        let write = fields.flag("write")?.unwrap_or(false);
+        let Access { session, .. } = may(&agent, &caller, name, Right::Own).await?;
+        let store = agent.ports.store();
+        let found = store.find_session(&caller.key(), &session.session).await.map_err(stored)?;
+        let found = found.ok_or(ErrorCode::SessionNotFound)?;
+        let share = Share {
+            handle: new_handle()?,
+            session,
+            session_started_at_ms: found.started_at_ms,
+            with,
+            write,
+            created_at_ms: agent.ports.clock().now_ms(),
+        };
+        match store.add_share(&share).await.map_err(stored)? {
+            ShareResult::Added => {
+                let mut body = shown(&share);
+                if let Some(members) = body.as_object_mut() {
+                    members.insert("session".to_owned(), json!(share.session.session));
+                }
+                Ok((StatusCode::CREATED, axum::Json(body)).into_response())
+            }
+            ShareResult::UnknownSession => Err(ErrorCode::SessionNotFound.into()),
+            ShareResult::TooMany => {
+                Err(Failure::new(ErrorCode::TooManyShares, MAX_SHARES.to_string()).into())
+            }
+        }
+    };
+    answered(&agent, answer.await)
+}
+
+/// `DELETE /sessions/{session}/share/{handle}`: from now on the handle is nobody's.
+pub(crate) async fn end_share<P: Ports>(
+    State(agent): State<Shared<P>>,
+    Path((session, handle)): Path<(String, String)>,
+    request: Request<Body>,
+) -> Response {
+    let answer = async {
+        let caller = Caller::of(&request.into_parts().0.extensions)?;
+        let handle: ShareHandle = id_of("handle", &handle)?;
+        let name = id_of("session", &session)?;
+        let Access { session, .. } = may(&agent, &caller, name, Right::Own).await?;
+        match agent.ports.store().end_share(&session, &handle).await.map_err(stored)? {
+            true => Ok(StatusCode::NO_CONTENT.into_response()),
+            false => Err(ErrorCode::ShareNotFound.into()),
+        }
+    };
+    answered(&agent, answer.await)
+}
+
+/// Whom a request names: a user, or `tenant` for all of them. One who is called so is `{"user": "tenant"}`.
+fn audience(fields: &Fields, caller: &Caller) -> Result<Audience, Refusal> {
+    const FIELD: &str = "with";
+    let named = match fields.value(FIELD) {
+        Some(Value::String(word)) if word == TENANT => return Ok(Audience::Tenant),
+        Some(Value::String(user)) => Some(user.as_str()),
+        Some(Value::Object(members)) if members.len() == 1 => {
+            members.get("user").and_then(Value::as_str)
+        }
+        Some(_) | None => None,
+    };
+    let user = named.and_then(|user| UserId::new(user).ok()).ok_or_else(|| {
+        wrong(
+            FIELD,
+            "must be a user's id, {\"user\": …} with one, or `tenant` for every user of yours",
+        )
+    })?;
+    match user == caller.user {
+        true => Err(wrong(FIELD, "must be somebody else: the session is yours")),
+        false => Ok(Audience::User(user)),
+    }
+}
+
+/// A handle that nobody can guess.
+fn new_handle() -> Result<ShareHandle, Refusal> {
+    let mut chance = [0; 16];
+    getrandom::fill(&mut chance).map_err(|error| {
+        tracing::error!(%error, "the operating system gives no chance");
+        ErrorCode::Internal
+    })?;
+    ShareHandle::new(format!("shr_{}", hex(&chance))).map_err(|_| ErrorCode::Internal.into())
+}
+
+/// A share as its owner sees it.
+pub(super) fn shown(share: &Share) -> Value {
+    let with = match &share.with {
+        Audience::Tenant => json!(TENANT),
+        Audience::User(user) => json!({"user": user}),
+    };
+    json!({
+        "handle": share.handle,
+        "with": with,
+        "write": share.write,
+        "created_at_ms": share.created_at_ms,
+    })
+}

@@ -1,0 +1,64 @@
+//! Shares of sessions.
+
+use djinn_core::id::{ShareHandle, TenantId};
+use djinn_runtime::port::StoreError;
+use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::share::{MAX_SHARES, Share, ShareResult, Shares};
+
+use super::{MemoryStore, OpKind, State};
+
+impl Shares for MemoryStore {
+    async fn add_share(&self, share: &Share) -> Result<ShareResult, StoreError> {
+        self.perform(OpKind::AddShare, None, None, |state| Ok(state.add_share(share))).await
+    }
+
+    async fn find_share(
+        &self,
+        tenant: &TenantId,
+        handle: &ShareHandle,
+    ) -> Result<Option<Share>, StoreError> {
+        let key = (tenant.clone(), handle.clone());
+        self.perform(OpKind::FindShare, None, None, |state| Ok(state.shares.get(&key).cloned()))
+            .await
+    }
+
+    async fn list_shares(&self, session: &SessionKey) -> Result<Vec<Share>, StoreError> {
+        self.perform(OpKind::ListShares, None, None, |state| {
+            let shares = state.shares.values().filter(|share| share.session == *session);
+            Ok(shares.cloned().collect())
+        })
+        .await
+    }
+
+    async fn end_share(
+        &self,
+        session: &SessionKey,
+        handle: &ShareHandle,
+    ) -> Result<bool, StoreError> {
+        self.perform(OpKind::EndShare, None, None, |state| {
+            let key = (session.tenant.clone(), handle.clone());
+            let is_its = state.shares.get(&key).is_some_and(|share| share.session == *session);
+            if is_its {
+                state.shares.remove(&key);
+            }
+            Ok(is_its)
+        })
+        .await
+    }
+}
+
+impl State {
+    fn add_share(&mut self, share: &Share) -> ShareResult {
+        let listed = self.listed_session(&share.session);
+        if listed.is_none_or(|listed| listed.started_at_ms != share.session_started_at_ms) {
+            return ShareResult::UnknownSession;
+        }
+        let others = self.shares.values().filter(|other| other.session == share.session);
+        if others.count() >= MAX_SHARES {
+            return ShareResult::TooMany;
+        }
+        let key = (share.session.tenant.clone(), share.handle.clone());
+        self.shares.insert(key, share.clone());
+        ShareResult::Added
+    }
+}
