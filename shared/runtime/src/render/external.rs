@@ -42,7 +42,6 @@ fn of_outcome(outcome: &Outcome) -> Option<String> {
             | FailReason::TimedOut
             | FailReason::Crashed
             | FailReason::Uncertain
-            | FailReason::Repeated
             | FailReason::TooMany
             | FailReason::Stopped => None,
         },
