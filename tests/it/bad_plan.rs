@@ -100,6 +100,18 @@ fn rows() -> Vec<Row> {
             json!({"problem": "bad_command", "argument": "steps"}),
             "`steps` is missing or cannot be read",
         ),
+        (
+            "a step that is a number",
+            vec![json!({"command": "create", "steps": ["one", 2]})],
+            json!({"problem": "bad_step", "number": 2}),
+            "step 2 cannot be read: write each step as a text",
+        ),
+        (
+            "a dependency that is no step",
+            vec![create(&["one", "two"], &json!([[], ["the last"]]))],
+            json!({"problem": "bad_dependency", "number": 2, "on": "the last"}),
+            "step 2 waits for `the last`, which is not the number of a step",
+        ),
     ]
 }
 
@@ -168,7 +180,8 @@ async fn the_cap_of_steps_is_the_deployments() {
 }
 
 #[tokio::test]
-async fn without_a_plan_the_planner_is_nudged_twice_and_then_its_words_are_the_answer() {
+async fn after_a_plan_that_was_refused_the_planner_is_nudged_twice_and_then_its_words_are_the_answer()
+ {
     for protocol in Protocol::ALL {
         let world = World::start().await;
         let rule = planner(&world, "What is it?").say("I plan.");

@@ -89,7 +89,7 @@ fn of_files(frames: &[Frame]) -> Vec<(String, Value)> {
 #[tokio::test]
 async fn the_events_of_a_tool_carry_its_role_from_the_moment_it_is_known() {
     for protocol in [Protocol::Raw, Protocol::Ui] {
-        let world = World::start().await;
+        let world = world("joyagent").await;
         let gates = script(&world);
         let late = Gate::default();
         roles(employees(&world.model), late.clone()).always();
@@ -156,7 +156,7 @@ async fn whatever_is_wrong_with_the_reply_all_else_is_the_same() {
         |rule| rule.reply("{").no_done(),
     ];
     for (nth, answer) in answers.into_iter().enumerate() {
-        let world = World::start().await;
+        let world = world("joyagent").await;
         answer(employees(&world.model)).always();
         assert_eq!(whole_events(&world).await, expected, "answer {nth}");
         world.model.assert_done();
@@ -192,7 +192,7 @@ fn asks_for_roles(world: &World) -> Vec<Request> {
 #[tokio::test]
 async fn a_deployment_says_whose_tasks_have_employees() {
     for (setting, native, joyagent) in
-        [("", false, true), ("joyagent", false, true), ("1", true, true), ("0", false, false)]
+        [("", false, false), ("joyagent", false, true), ("1", true, true), ("0", false, false)]
     {
         for (protocol, wanted) in
             [(Protocol::Native, native), (Protocol::Raw, joyagent), (Protocol::Ui, joyagent)]

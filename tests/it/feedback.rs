@@ -342,3 +342,61 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
     assert!((1..1_000).contains(&usual) && usual <= p95, "{told}");
     assert!(told["ms"].as_u64() <= told["ms_p95"].as_u64(), "{told}");
 }
+
+/// What a run says that writing a file may cost, natively and in JoyAgent's words.
+async fn estimates(prices: &str) -> (Value, Value) {
+    let asking = async |protocol| {
+        let world = World::start_with(|options, _| {
+            options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
+            options.vars.push(("DJINN_PRICES", prices.to_owned()));
+        })
+        .await;
+        world.upload("s1", "sales.csv", SALES).await;
+        script(&world.model, QUESTION).always();
+        world.ask(protocol, &Question::of(QUESTION, "s1")).await.rest().await
+    };
+    let frames = asking(Protocol::Native).await;
+    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
+    assert_eq!(asked["estimate"], asked["asks"][0]["estimate"]);
+    let frames = asking(Protocol::Raw).await;
+    let events = frames.iter().filter(|frame| frame.received().is_some()).map(Frame::raw);
+    let mut requests = events.filter(|event| event["messageType"] == "human_feedback_request");
+    let request = requests.next().unwrap()["resultMap"]["requestData"].clone();
+    (asked["estimate"].clone(), request["estimatedCost"].clone())
+}
+
+#[tokio::test]
+async fn an_estimate_tells_what_its_tokens_cost_and_without_a_price_nothing_of_money() {
+    let price = r#"{"scripted": {"input": 2000000, "cached_input": 500000, "output": 8000000}}"#;
+    let (native, joyagent) = estimates(price).await;
+    // A thousand tokens that the model is to read, at two dollars a million.
+    assert_eq!((&native["tokens"], &native["micro_usd"]), (&json!(1_000), &json!(2_000)));
+    assert_eq!(joyagent["moneyCost"], 2_000);
+
+    let (native, joyagent) = estimates("").await;
+    assert_eq!((&native["tokens"], native.get("micro_usd")), (&json!(1_000), None));
+    assert_eq!((&joyagent["tokenCost"], joyagent.get("moneyCost")), (&json!(1_000), None));
+}
+
+#[tokio::test]
+async fn a_run_uses_up_no_wall_time_while_it_waits_for_people() {
+    let world = approving().await;
+    let (run, _) = waiting(&world).await;
+    world.settled_paused(&run).await;
+    let spent = async || {
+        let shown = world.get(&format!("/runs/{run}")).await.json();
+        shown["budget"]["wall_ms"]["spent"].as_u64().unwrap()
+    };
+    let before = spent().await;
+    // Time passes, as this process sees it.
+    let since = std::time::Instant::now();
+    while since.elapsed().as_millis() < 3 {
+        world.get("/runs").await;
+    }
+    assert_eq!(spent().await, before);
+    answer(&world, &run, json!({"feedbackId": "t2.c1", "feedback": "skip"})).await;
+    let end = ending(&world, &run).await;
+    let (took, paused) = (end["took_ms"].as_u64().unwrap(), end["paused_ms"].as_u64().unwrap());
+    assert!(paused >= 3, "{end}");
+    assert_eq!(spent().await, took - paused);
+}

@@ -27,12 +27,13 @@ cargo dev [--ui DIR] [--port N]
     runs the whole system on http://127.0.0.1:9000 (or another port; --ui serves a built web UI)
 cargo dev watch [--port N]
     runs the functions under `cargo lambda watch`, with the stores and the timers around them
-cargo dev ask \"QUESTION\" [--deep] [--approve] [--confirm plan|steps|results]…
+cargo dev ask \"QUESTION\" [--deep] [--clarify] [--approve] [--confirm plan|steps|results]…
         [--file F]… [--session S] [--request-id R] [--port N]
     asks one question and shows the answer as it comes; --deep has it planned and worked on by several
-    agents at once; --approve asks you before calls that can do harm, --confirm whether a plan is
-    right, its steps may begin or their results are what you wanted; the same request id continues a run;
-    links lead where `cargo dev` listens, did last, or will with --port";
+    agents at once; --clarify lets the model ask you first for what is missing, --approve asks you
+    before calls that can do harm, --confirm whether a plan is right, its steps may begin or their
+    results are what you wanted; the same request id continues a run; links lead where `cargo dev`
+    listens, did last, or will with --port";
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
 fn home() -> PathBuf {

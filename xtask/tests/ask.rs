@@ -1,4 +1,4 @@
-//! `cargo dev ask --deep` as people run it, killed at any moment and asked again.
+//! `cargo dev ask` as people run it: killed at any moment and asked again, and asked by the model.
 
 #![allow(
     clippy::expect_used,
@@ -11,13 +11,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use djinn_local::{System, SystemOptions};
-use serde_json::Value;
+use djinn_scripted::Scripted;
+use serde_json::{Value, json};
 
 /// How many processes are killed, at moments spread over the time that one takes.
 const KILLS: u32 = 10;
@@ -40,6 +42,41 @@ fn a_killed_ask_goes_on_with_its_run_and_ends_the_same() {
             threads.spawn(move || killed(moment, whole));
         }
     });
+}
+
+#[test]
+fn a_question_of_the_models_is_answered_at_the_keyboard() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let model = runtime.block_on(Scripted::start()).unwrap();
+    let rule = model.on("What of the metal?");
+    let rule = rule.call("ask_user", json!({"questions": ["Which metal?"]})).then();
+    rule.reply("Copper is red.").always();
+    let home = tempfile::tempdir().unwrap();
+    let mut ask = command(home.path());
+    ask.args([
+        "dev",
+        "ask",
+        "--clarify",
+        "What of the metal?",
+        "--session",
+        "s1",
+        "--request-id",
+        "r1",
+    ])
+    .env("OPENAI_API_KEY", "key")
+    .env("OPENAI_BASE_URL", model.base_url())
+    .env("OPENAI_MODEL", "scripted");
+    let mut child =
+        ask.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"Copper\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{shown}\n{errors}");
+    assert!(shown.contains("? the model asks you:\n    Which metal?\n"), "{shown}");
+    assert!(shown.contains("Copper is red."), "{shown}");
+    let sees = runtime.block_on(model.request(2)).text().to_owned();
+    assert!(sees.contains("The user answers:\nCopper"), "{sees}");
 }
 
 #[test]

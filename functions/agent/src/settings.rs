@@ -171,9 +171,9 @@ enum Employees {
 fn employees(var: &dyn Fn(&str) -> Option<String>) -> Result<Employees, BadSetting> {
     const NAME: &str = "DJINN_DIGITAL_EMPLOYEES";
     match var(NAME).as_deref() {
-        None | Some("" | "joyagent") => Ok(Employees::JoyAgent),
+        None | Some("" | "0") => Ok(Employees::Never),
+        Some("joyagent") => Ok(Employees::JoyAgent),
         Some("1") => Ok(Employees::Always),
-        Some("0") => Ok(Employees::Never),
         Some(other) => Err(BadSetting::new(NAME, "1, 0 or joyagent", other)),
     }
 }
@@ -265,7 +265,7 @@ mod tests {
             "DJINN_CLEAR_TOOL_CONTEXT must be 1 or 0, got `no`"
         );
         for (value, always, joyagent) in
-            [("1", true, true), ("", false, true), ("joyagent", false, true), ("0", false, false)]
+            [("1", true, true), ("", false, false), ("joyagent", false, true), ("0", false, false)]
         {
             let set = set("DJINN_DIGITAL_EMPLOYEES", value).unwrap();
             assert_eq!((set.run.plan.employees, set.joyagent_employees), (always, joyagent));

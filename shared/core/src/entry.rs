@@ -224,6 +224,22 @@ pub struct Ending {
     pub spent: Spent,
     /// Milliseconds from the question to the end.
     pub took_ms: u64,
+    /// Of them, those in which it waited for people alone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub paused_ms: u64,
+}
+
+impl Ending {
+    /// What it used up of its wall time: people's is not the run's.
+    #[must_use]
+    pub fn wall_ms(&self) -> u64 {
+        self.took_ms.saturating_sub(self.paused_ms)
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(ms: &u64) -> bool {
+    *ms == 0
 }
 
 impl Entry {

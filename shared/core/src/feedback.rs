@@ -5,6 +5,7 @@
 
 mod about;
 mod estimate;
+mod question;
 mod settings;
 mod top_up;
 mod via;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 
 pub use about::About;
 pub use estimate::{CallSample, Estimate, MIN_SAMPLES};
+pub use question::questions;
 pub use settings::{Answering, CostThreshold, FeedbackChange, FeedbackSettings, MAX_TIMEOUT_S};
 pub use top_up::TopUp;
 pub use via::Via;

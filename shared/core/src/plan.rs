@@ -6,6 +6,8 @@
 mod command;
 mod draft;
 mod edit;
+mod error;
+mod step_list;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,8 +15,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use command::{PLANNING_TOOL, PlanCommand};
-pub use draft::{StepDraft, drafts};
+pub use draft::{StepDraft, StepText, drafts};
 pub use edit::StepEdit;
+pub use error::PlanError;
 
 /// Bytes of one step's words.
 pub const MAX_STEP: usize = 2 * 1024;
@@ -43,6 +46,28 @@ pub enum StepStatus {
     Completed,
     /// It failed, or the planner gave it up. What depends on it does not run.
     Blocked,
+    /// It is not needed: the planner says so, or has finished before it began.
+    Skipped,
+}
+
+impl StepStatus {
+    /// The word of the planning tool.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not_started",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Blocked => "blocked",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// Whether what waits for such a step can begin.
+    #[must_use]
+    pub fn lets_others_begin(self) -> bool {
+        matches!(self, Self::Completed | Self::Skipped)
+    }
 }
 
 /// One step.
@@ -81,64 +106,6 @@ pub struct Plan {
     steps: Vec<Step>,
     /// Steps that were ever in it.
     ids: u32,
-}
-
-/// Why a plan cannot be made or changed so. The planner reads it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[serde(tag = "problem", rename_all = "snake_case")]
-pub enum PlanError {
-    /// No steps.
-    #[error("a plan has at least one step")]
-    Empty,
-    /// More steps than the cap.
-    #[error("a plan has at most {cap} steps")]
-    TooMany {
-        /// The cap.
-        cap: usize,
-    },
-    /// A step is too long.
-    #[error("step {number} is longer than {MAX_STEP} bytes")]
-    TooLong {
-        /// Its number in the list, from 1.
-        number: usize,
-    },
-    /// A dependency on a step that is not in the list.
-    #[error("step {number} depends on step {on}, but there are {steps}")]
-    UnknownDependency {
-        /// The step's number in the list, from 1.
-        number: usize,
-        /// What it names.
-        on: usize,
-        /// How many steps there are.
-        steps: usize,
-    },
-    /// Steps that wait for each other.
-    #[error("steps {} wait for each other", joined(.steps))]
-    Cycle {
-        /// Their numbers in the list, from 1.
-        steps: Vec<usize>,
-    },
-    /// There is no such step.
-    #[error("there is no step {asked}; there are {}", joined(.known))]
-    UnknownStep {
-        /// What was asked for.
-        asked: String,
-        /// The steps there are.
-        known: Vec<StepId>,
-    },
-    /// An argument is missing or cannot be read.
-    #[error("`{argument}` is missing or cannot be read")]
-    BadCommand {
-        /// Which.
-        argument: &'static str,
-    },
-    /// There is no plan yet.
-    #[error("there is no plan yet: create one")]
-    NoPlan,
-}
-
-fn joined(items: &[impl fmt::Display]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl Plan {
@@ -210,6 +177,7 @@ impl Plan {
             let state = match step.status {
                 StepStatus::InProgress => " …",
                 StepStatus::Blocked => " (blocked)",
+                StepStatus::Skipped => " (skipped)",
                 StepStatus::NotStarted | StepStatus::Completed => "",
             };
             let note = match step.note.as_str() {
@@ -251,12 +219,16 @@ impl Plan {
         }
     }
 
-    /// Marks every step completed that is not blocked.
+    /// Nothing more is to be done: what has not begun is skipped.
     pub fn finish(&mut self) {
         for step in &mut self.steps {
-            if step.status != StepStatus::Blocked {
-                step.status = StepStatus::Completed;
-            }
+            step.status = match step.status {
+                StepStatus::NotStarted => StepStatus::Skipped,
+                StepStatus::InProgress => StepStatus::Completed,
+                ended @ (StepStatus::Completed | StepStatus::Blocked | StepStatus::Skipped) => {
+                    ended
+                }
+            };
         }
     }
 
@@ -272,13 +244,16 @@ impl Plan {
         self.steps.iter().find(|step| step.id == id)
     }
 
-    /// The steps that can be worked on now: not started, and all they depend on is completed.
+    /// The steps that can be worked on now: not started, and all they depend on is completed or not needed.
     pub fn ready(&self) -> impl Iterator<Item = &Step> {
         let status: BTreeMap<StepId, StepStatus> =
             self.steps.iter().map(|step| (step.id, step.status)).collect();
         self.steps.iter().filter(move |step| {
             step.status == StepStatus::NotStarted
-                && step.depends_on.iter().all(|on| status.get(on) == Some(&StepStatus::Completed))
+                && step
+                    .depends_on
+                    .iter()
+                    .all(|on| status.get(on).is_some_and(|on| on.lets_others_begin()))
         })
     }
 
@@ -303,7 +278,7 @@ impl Plan {
     /// Whether nothing is left to do.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.steps.iter().all(|step| step.status == StepStatus::Completed)
+        self.steps.iter().all(|step| step.status.lets_others_begin())
     }
 }
 

@@ -195,7 +195,10 @@ impl Outcome {
         done.into_iter().flat_map(|observation| {
             let read = match &observation.shown {
                 Shown::FileRead { file } => Some(&file.name),
-                Shown::FileWritten { .. } | Shown::Text | Shown::Plan { .. } => None,
+                Shown::FileWritten { .. }
+                | Shown::Text
+                | Shown::UserAnswer
+                | Shown::Plan { .. } => None,
             };
             let written = observation.files.iter().map(|file| &file.name);
             written.chain(read).chain(observation.whole.as_ref().map(|whole| &whole.file))
@@ -249,6 +252,8 @@ pub enum Shown {
         /// The file.
         file: ProductFile,
     },
+    /// What the user answered to a question of the model's: the text.
+    UserAnswer,
     /// The plan as it is after a call of the planning tool.
     Plan {
         /// The plan.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use djinn_core::budget::Price;
 use djinn_core::feedback::{CallSample, Estimate};
 use djinn_core::input::{AskedCall, Input};
 use djinn_core::run::Run;
@@ -51,25 +52,35 @@ impl Samples {
     }
 }
 
-/// Puts what earlier calls came to in place of what the called tools declare.
+/// Estimates the called tools of a reply: by what earlier calls came to, where people are asked about
+/// all calls, else as they declare; and with what a model of this price takes for reading their results.
 pub async fn estimate<P: Ports>(
     ports: &P,
-    user: &UserKey,
+    run: &Run,
+    price: Option<Price>,
     offered: &mut [OfferedTool],
     calls: &[AskedCall],
 ) {
+    let user = UserKey::of(run.asked());
     for tool in offered {
         let is_called = calls.iter().any(|call| call.tool == tool.name);
         if !is_called || ports.tools().find(&tool.name).is_none() {
             continue;
         }
-        let key = ToolKey { user: user.clone(), tool: tool.name.clone() };
-        match ports.store().call_samples(&key).await {
-            Ok(samples) => {
-                let estimate = Estimate::from_samples(tool.declared.estimate, &samples);
-                tool.declared.estimate = estimate;
-            }
-            Err(error) => tracing::warn!(%error, tool = key.tool, "estimated as declared"),
+        if run.asked().settings.feedback.enabled {
+            estimate_by_samples(ports, &user, tool).await;
         }
+        tool.declared.estimate = tool.declared.estimate.with_price(price);
+    }
+}
+
+async fn estimate_by_samples<P: Ports>(ports: &P, user: &UserKey, tool: &mut OfferedTool) {
+    let key = ToolKey { user: user.clone(), tool: tool.name.clone() };
+    match ports.store().call_samples(&key).await {
+        Ok(samples) => {
+            let estimate = Estimate::from_samples(tool.declared.estimate, &samples);
+            tool.declared.estimate = estimate;
+        }
+        Err(error) => tracing::warn!(%error, tool = key.tool, "estimated as declared"),
     }
 }

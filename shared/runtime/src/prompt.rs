@@ -120,11 +120,15 @@ fragments! {
     OUTCOME_SKIPPED = "outcome/skipped", 1_000;
     /// What a person said instead of a call's result.
     OUTCOME_ANSWERED = "outcome/answered", 20_000;
+    /// What the user answers to a question of the model's.
+    OUTCOME_USER_ANSWER = "outcome/user_answer", 20_000;
+    /// A question of the model's that the user did not answer.
+    OUTCOME_NO_ANSWER = "outcome/no_answer", 1_000;
     /// The last reply was cut off.
     NOTE_CUT_OFF = "note/cut_off", 1_000;
     /// The last reply was empty.
     NOTE_EMPTY = "note/empty", 1_000;
-    /// The planner made no plan.
+    /// The planner has a plan refused, and answers in words.
     NOTE_NO_PLAN = "note/no_plan", 1_000;
     /// A call brings the same result again and again.
     NOTE_REPEATED = "note/repeated", 1_000;

@@ -87,6 +87,7 @@ impl Ask {
             match *word {
                 "--deep" => ask.deep = true,
                 "--approve" => drop(ask.feedback.insert("enabled".to_owned(), json!(true))),
+                "--clarify" => drop(ask.feedback.insert("clarify".to_owned(), json!(true))),
                 "--confirm" => {
                     let (name, on) = confirmed(value(&mut words, word)?)?;
                     ask.feedback.insert(name.to_owned(), on);
@@ -138,6 +139,7 @@ mod tests {
             deep: true,
             feedback: Map::from_iter([
                 ("enabled".into(), json!(true)),
+                ("clarify".into(), json!(true)),
                 ("confirm_steps".into(), json!(["*"])),
             ]),
         };
@@ -146,6 +148,7 @@ mod tests {
             "a.csv",
             "--deep",
             "--approve",
+            "--clarify",
             "--confirm",
             "steps",
             "--session",

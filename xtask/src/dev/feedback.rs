@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, stdin};
 
 use anyhow::{Result, bail};
+use djinn_core::budget::dollars;
+use djinn_core::feedback::{ASK_USER, questions};
 use serde_json::{Map, Value, json};
 
 use super::client::{Event, Server};
@@ -98,17 +100,31 @@ fn show(ask: &Value, screen: &mut Screen) {
             let what = if tool.is_empty() { "the model" } else { tool };
             screen.line(&format!("? {what}{of} stopped: {} ({code})", printable(message)));
         }
+        (_, None) if is_question(ask) => {
+            screen.line("? the model asks you:");
+            for question in
+                ask.get("arguments").and_then(Value::as_object).map_or_else(Vec::new, questions)
+            {
+                screen.line(&format!("    {}", printable(&question)));
+            }
+        }
         (_, None) => {
             screen.line(&format!("? {tool}{of}: {risk} risk, {}", estimate(ask)));
         }
     }
-    for (name, value) in ask.get("arguments").and_then(Value::as_object).into_iter().flatten() {
+    let arguments = ask.get("arguments").and_then(Value::as_object);
+    for (name, value) in arguments.filter(|_| !is_question(ask)).into_iter().flatten() {
         screen.line(&format!("    {name}: {}", shown(value)));
     }
     let link = text(ask, "/link");
     if !link.is_empty() {
         screen.line(&format!("    or let somebody answer at {link}"));
     }
+}
+
+/// Whether the model asks for what only the user can say.
+fn is_question(ask: &Value) -> bool {
+    text(ask, "/tool") == ASK_USER
 }
 
 fn estimate(ask: &Value) -> String {
@@ -118,7 +134,9 @@ fn estimate(ask: &Value) -> String {
         samples => format!("from {samples} calls"),
     };
     let (tokens, seconds, calls) = (of("tokens"), of("ms").div_ceil(1_000), of("calls"));
-    format!("about {tokens} tokens, {seconds} s, {calls} calls ({from})")
+    let money = ask.pointer("/estimate/micro_usd").and_then(Value::as_u64);
+    let money = money.map_or_else(String::new, |money| format!(", {} dollars", dollars(money)));
+    format!("about {tokens} tokens, {seconds} s, {calls} calls{money} ({from})")
 }
 
 fn shown(value: &Value) -> String {
@@ -132,6 +150,7 @@ fn shown(value: &Value) -> String {
 async fn said(ask: &Value, screen: &mut Screen) -> Result<Option<Value>> {
     let question = match (text(ask, "/about"), ask.get("interrupt")) {
         (_, Some(_)) => "continue, skip or stop?",
+        _ if is_question(ask) => "your answer, skip or stop?",
         ("result", _) => "is this what you wanted? confirm, modify, stop, or what to do otherwise?",
         _ => "confirm, modify, skip, stop, or what to do instead?",
     };
@@ -143,7 +162,7 @@ async fn said(ask: &Value, screen: &mut Screen) -> Result<Option<Value>> {
         }
     };
     let (id, digest) = (text(ask, "/id"), text(ask, "/digest"));
-    if !words.eq_ignore_ascii_case("modify") {
+    if is_question(ask) || !words.eq_ignore_ascii_case("modify") {
         return Ok(Some(json!({"feedbackId": id, "feedback": words, "digest": digest})));
     }
     let mut arguments = Map::new();

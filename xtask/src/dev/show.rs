@@ -202,8 +202,8 @@ impl Screen {
     }
 
     fn requested(&mut self, data: &Value) {
-        // The plan itself is shown.
-        if text(data, "/tool") == "planning" {
+        // The plan itself is shown, and so is what is asked.
+        if ["planning", "ask_user"].contains(&text(data, "/tool")) {
             return;
         }
         let about = ["/arguments/command", "/arguments/filename", "/arguments/query"];
@@ -240,6 +240,7 @@ impl Screen {
                 "completed" => "✓",
                 "in_progress" => "▶",
                 "blocked" => "✗",
+                "skipped" => "–",
                 _ => "·",
             };
             self.line(&format!("  {mark} s{} {words}", number(step, "/id")));

@@ -189,11 +189,13 @@ pub(super) fn why(why: Why, language: Language) -> &'static str {
 pub(super) fn estimate(estimate: &Estimate, language: Language) -> String {
     let Estimate { tokens, calls, micro_usd, samples, .. } = *estimate;
     let (seconds, mostly_s) = (estimate.ms.div_ceil(1_000), estimate.ms_p95.div_ceil(1_000));
-    let dollars = format!("{}.{:06}", micro_usd / 1_000_000, micro_usd % 1_000_000);
+    let amount = |micro_usd: u64| format!("{}.{:06}", micro_usd / 1_000_000, micro_usd % 1_000_000);
+    let priced = |before: &str| {
+        micro_usd.map_or_else(String::new, |money| format!("{before}{}", amount(money)))
+    };
     match language {
         Language::En => {
-            let dollars =
-                if micro_usd > 0 { format!(", US dollars: {dollars}") } else { String::new() };
+            let dollars = priced(", US dollars: ");
             let from = match samples {
                 0 => "as the tool declares".to_owned(),
                 _ => format!(
@@ -205,8 +207,7 @@ pub(super) fn estimate(estimate: &Estimate, language: Language) -> String {
             )
         }
         Language::Zh => {
-            let dollars =
-                if micro_usd > 0 { format!("，美元：{dollars}") } else { String::new() };
+            let dollars = priced("，美元：");
             let from = match samples {
                 0 => "依工具声明".to_owned(),
                 _ => format!("依此前 {samples} 次调用，其中少数超过 {mostly_s} 秒"),
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn an_estimate_says_where_it_is_from() {
         let declared = Estimate { tokens: 1_000, ms: 1_200, calls: 1, ..Estimate::default() };
-        let measured = Estimate { samples: 20, ms_p95: 9_000, micro_usd: 2_500, ..declared };
+        let measured = Estimate { samples: 20, ms_p95: 9_000, micro_usd: Some(2_500), ..declared };
         assert_eq!(
             estimate(&declared, Language::En),
             "tokens: 1000, seconds: 2, calls to others: 1 (as the tool declares)"

@@ -15,7 +15,6 @@ use djinn_core::id::{RequestId, RunId, TenantId};
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
-use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
     RunAccess, Viewer, audited, look, no_cursor, run_access, stop, unavailable,
@@ -95,8 +94,8 @@ pub(crate) async fn show_run<P: Ports>(
         let request = view.meta.request.clone();
         let (session, named) = (view.meta.session_key(&key.tenant), seen.session.clone());
         let links = links_to_session(&agent, &parts, &session, named, None).await;
-        let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
-        let body = view::json(&key.run, view, &seen.session, &links, language, now_ms);
+        let language = agent.settings.run.language;
+        let body = view::json(&key.run, view, &seen.session, &links, language);
         let mut response = axum::Json(body).into_response();
         name(response.headers_mut(), Some(&key.run), Some(&request));
         Ok(response)

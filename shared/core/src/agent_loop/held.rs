@@ -8,7 +8,7 @@ use crate::feedback::{
 use crate::id::{CallId, FeedbackId};
 use crate::input::Finish;
 use crate::settings::RunSettings;
-use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome, Risk};
+use crate::tool::{Arguments, Call, FailReason, Observation, OfferedTool, Outcome, Risk, Shown};
 
 impl AgentLoop {
     /// What the model said before it asked for the open turn's calls.
@@ -116,9 +116,8 @@ impl AgentLoop {
         let asks_user = open.call.tool == ASK_USER;
         let outcome = match answer {
             // To a question, consent is an answer.
-            Answer::Confirm | Answer::Modify { .. } if asks_user => {
-                Outcome::Failed { reason: FailReason::Answered, detail: "yes".to_owned() }
-            }
+            Answer::Confirm | Answer::Modify { .. } if asks_user => user_answer("yes"),
+            Answer::Say { words } if asks_user => user_answer(words),
             Answer::Confirm => return Some(observed),
             Answer::Modify { arguments } => {
                 open.call.arguments = Arguments::Parsed(arguments.clone());
@@ -137,4 +136,9 @@ impl AgentLoop {
         self.close_if_answered(Finish::Done, &mut observed);
         Some(observed)
     }
+}
+
+/// What a question of the model's comes to.
+fn user_answer(words: &str) -> Outcome {
+    Outcome::Done(Observation { shown: Shown::UserAnswer, ..Observation::text(words) })
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::{Price, Usage};
+
 /// Calls from which an estimate is made; with fewer, what the tool declares counts.
 pub const MIN_SAMPLES: usize = 20;
 
@@ -24,8 +26,10 @@ pub struct Estimate {
     pub ms: u64,
     /// Calls to others.
     pub calls: u32,
-    /// Millionths of a US dollar.
-    pub micro_usd: u64,
+    /// Millionths of a US dollar: what the tool declares, and what the model that is given the results
+    /// takes for reading them. `None` where neither has a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub micro_usd: Option<u64>,
     /// Milliseconds that 95 of 100 calls stay below; 0 if unknown.
     pub ms_p95: u64,
     /// Tokens that 95 of 100 calls stay below; 0 if unknown.
@@ -42,11 +46,19 @@ impl Estimate {
             tokens: self.tokens.saturating_add(other.tokens),
             ms: self.ms.saturating_add(other.ms),
             calls: self.calls.saturating_add(other.calls),
-            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+            micro_usd: add_money(self.micro_usd, other.micro_usd),
             ms_p95: self.ms_p95.saturating_add(other.ms_p95),
             tokens_p95: self.tokens_p95.saturating_add(other.tokens_p95),
             samples: self.samples.min(other.samples),
         }
+    }
+
+    /// The same with what a model of this price takes for reading the tokens once.
+    #[must_use]
+    pub fn with_price(self, price: Option<Price>) -> Self {
+        let read = Usage { input_tokens: self.tokens, ..Usage::default() };
+        let money = price.map(|price| price.of(&read));
+        Self { micro_usd: add_money(self.micro_usd, money), ..self }
     }
 
     /// What a call of a tool may cost as far as earlier ones tell: their median and 95th percentile (by
@@ -64,6 +76,14 @@ impl Estimate {
         let ((ms, ms_p95), (tokens, tokens_p95)) = (of(|call| call.ms), of(|call| call.tokens));
         let samples = u32::try_from(samples.len()).unwrap_or(u32::MAX);
         Self { tokens, ms, ms_p95, tokens_p95, samples, ..declared }
+    }
+}
+
+/// What of two amounts is known.
+fn add_money(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (known, None) | (None, known) => known,
     }
 }
 

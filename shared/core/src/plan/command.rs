@@ -1,11 +1,9 @@
 //! The planning tool: what the planner may do with its plan. It touches nothing but the run's own
 //! state, so it is answered where the reply is recorded.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value};
 
-use super::draft::drafts;
+use super::step_list::{read_steps, step_number};
 use super::{Plan, PlanError, StepDraft, StepId, StepStatus};
 
 /// The tool's name.
@@ -43,18 +41,21 @@ pub enum PlanCommand {
 
 impl PlanCommand {
     /// Reads the tool's arguments: `command`, `title`, `steps`, `depends_on`, `step_index`,
-    /// `step_status`, `step_notes`.
+    /// `step_status`, `step_notes`, also in other forms than the schema's, as far as only one thing can
+    /// be meant by them.
     ///
     /// # Errors
-    /// [`PlanError::BadCommand`] names the argument; [`PlanError::UnknownDependency`].
+    /// [`PlanError::BadCommand`] names the argument, [`PlanError::BadStep`] and
+    /// [`PlanError::BadDependency`] the step; [`PlanError::UnknownDependency`].
     pub fn read(arguments: &Map<String, Value>) -> Result<Self, PlanError> {
         let text = |name: &str| match arguments.get(name) {
             Some(Value::String(text)) => text.trim().to_owned(),
+            Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
-        match text("command").as_str() {
-            "create" => Ok(Self::Create { title: text("title"), steps: steps(arguments)? }),
-            "update" => Ok(Self::Update { title: text("title"), steps: steps(arguments)? }),
+        match normalized(&text("command")).as_str() {
+            "create" => Ok(Self::Create { title: text("title"), steps: read_steps(arguments)? }),
+            "update" => Ok(Self::Update { title: text("title"), steps: read_steps(arguments)? }),
             "mark_step" => Ok(Self::Mark {
                 step: step_index(arguments)?,
                 status: step_status(&text("step_status"))?,
@@ -92,58 +93,25 @@ impl PlanCommand {
     }
 }
 
-fn steps(arguments: &Map<String, Value>) -> Result<Vec<StepDraft>, PlanError> {
-    let bad = |argument| PlanError::BadCommand { argument };
-    let Some(Value::Array(steps)) = arguments.get("steps") else {
-        return Err(bad("steps"));
-    };
-    let lines: Option<Vec<String>> =
-        steps.iter().map(|step| step.as_str().map(str::to_owned)).collect();
-    let lines = lines.ok_or(bad("steps"))?;
-    if lines.iter().any(|line| line.trim().is_empty()) {
-        return Err(bad("steps"));
-    }
-    let depends_on = match arguments.get("depends_on") {
-        None | Some(Value::Null) => None,
-        Some(Value::Array(all)) => {
-            let all: Option<Vec<BTreeSet<usize>>> = all.iter().map(numbers).collect();
-            Some(all.ok_or(bad("depends_on"))?)
-        }
-        Some(_) => return Err(bad("depends_on")),
-    };
-    drafts(&lines, depends_on.as_deref())
-}
-
-/// The numbers one step waits for: a list, or one alone.
-fn numbers(value: &Value) -> Option<BTreeSet<usize>> {
-    let number = |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok());
-    match value {
-        Value::Null => Some(BTreeSet::new()),
-        Value::Array(all) => all.iter().map(number).collect(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Some([number(value)?].into())
-        }
-    }
-}
-
-/// `3`, `"3"` and `"s3"`.
+/// `3`, `"3"`, `"s3"` and `"step 3"`.
 fn step_index(arguments: &Map<String, Value>) -> Result<StepId, PlanError> {
-    let number = match arguments.get("step_index") {
-        Some(Value::Number(number)) => {
-            number.as_u64().and_then(|number| u32::try_from(number).ok())
-        }
-        Some(Value::String(text)) => text.trim().trim_start_matches('s').parse().ok(),
-        _ => None,
-    };
-    number.map(StepId).ok_or(PlanError::BadCommand { argument: "step_index" })
+    let number = arguments.get("step_index").and_then(step_number);
+    let id = number.and_then(|number| u32::try_from(number).ok());
+    id.map(StepId).ok_or(PlanError::BadCommand { argument: "step_index" })
 }
 
 /// A step that the planner calls in progress is one to be worked on: tasks say what is.
 fn step_status(word: &str) -> Result<StepStatus, PlanError> {
-    match word {
-        "not_started" | "in_progress" => Ok(StepStatus::NotStarted),
-        "completed" => Ok(StepStatus::Completed),
-        "blocked" => Ok(StepStatus::Blocked),
+    match normalized(word).as_str() {
+        "not_started" | "in_progress" | "pending" | "todo" => Ok(StepStatus::NotStarted),
+        "completed" | "complete" | "done" | "finished" => Ok(StepStatus::Completed),
+        "blocked" | "failed" => Ok(StepStatus::Blocked),
+        "skipped" | "skip" | "cancelled" | "canceled" => Ok(StepStatus::Skipped),
         _ => Err(PlanError::BadCommand { argument: "step_status" }),
     }
+}
+
+/// A word as we spell it: `Not started` and `not-started` are `not_started`.
+fn normalized(word: &str) -> String {
+    word.trim().to_lowercase().replace(['-', ' '], "_")
 }

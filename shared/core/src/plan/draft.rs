@@ -36,6 +36,26 @@ impl StepDraft {
     }
 }
 
+/// A step of the list in the planner's words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepText {
+    /// What it belongs to, if that was written apart from the rest.
+    pub stage: Option<String>,
+    /// What is to be done; without a stage of its own, `stage: details` or a numbered line of that.
+    pub text: String,
+}
+
+impl StepText {
+    /// The name by which another step may refer to it: its stage and its details without numbers.
+    pub(super) fn names(&self) -> [String; 2] {
+        let line = Line::read(self, None);
+        let details = line.parts.iter().map(|(_, details)| details.as_str());
+        let details = details.collect::<Vec<_>>().join(" ");
+        let stage = line.parts.into_iter().next().map(|(stage, _)| stage);
+        [stage.unwrap_or_default(), details]
+    }
+}
+
 /// A line of the list: its order number, if it has one, and its parts.
 struct Line {
     order: Option<u32>,
@@ -52,7 +72,7 @@ struct Line {
 /// # Errors
 /// [`PlanError::UnknownDependency`], for a number that no line has.
 pub fn drafts(
-    lines: &[String],
+    lines: &[StepText],
     depends_on: Option<&[BTreeSet<usize>]>,
 ) -> Result<Vec<StepDraft>, PlanError> {
     for (number, on) in (1..=lines.len()).zip(depends_on.into_iter().flatten()) {
@@ -107,11 +127,15 @@ fn awaited(lines: &[Line], index: usize) -> BTreeSet<usize> {
 }
 
 impl Line {
-    fn read(line: &str, depends_on: Option<BTreeSet<usize>>) -> Self {
-        let line = line.trim();
+    fn read(step: &StepText, depends_on: Option<BTreeSet<usize>>) -> Self {
+        let text = step.text.trim();
+        let line = step.stage.as_deref().map_or(text, str::trim);
         let (order, rest) =
             numbered(line).map_or((None, line), |(order, rest)| (Some(order), rest));
-        let (stage, details) = staged(rest);
+        let (stage, details) = match step.stage {
+            Some(_) => (rest, text),
+            None => staged(rest),
+        };
         let parts = details.split(SEPARATOR).map(str::trim).filter(|part| !part.is_empty());
         let mut parts: Vec<_> = parts.map(|part| (stage.to_owned(), part.to_owned())).collect();
         if parts.is_empty() {
@@ -122,7 +146,7 @@ impl Line {
 }
 
 /// `执行顺序2. rest`, `2. rest` and `2、rest`.
-fn numbered(line: &str) -> Option<(u32, &str)> {
+pub(super) fn numbered(line: &str) -> Option<(u32, &str)> {
     let line = line.strip_prefix(ORDER).unwrap_or(line).trim_start();
     let end = line.find(|c: char| !c.is_ascii_digit())?;
     let (digits, rest) = line.split_at(end);

@@ -158,11 +158,13 @@ impl Run {
         failure: Option<Failure>,
         at_ms: i64,
     ) -> Vec<(String, Event)> {
+        let paused_ms = self.paused_ms(at_ms);
         let mut events = self.abandon();
         let took_ms = u64::try_from(at_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
         let (delivery, outcome) = match &self.asked.task {
             None => {
-                let ending = Ending { status, answer, files, failure, spent: self.spent, took_ms };
+                let spent = self.spent;
+                let ending = Ending { status, answer, files, failure, spent, took_ms, paused_ms };
                 events.push(("end".to_owned(), Event::RunEnded(ending)));
                 (Delivery::AlarmRemoval, None)
             }

@@ -31,7 +31,7 @@ const MAX_TASK_ATTEMPTS: u32 = 2;
 const MAX_FURTHER: usize = 50;
 pub(super) const MAX_FURTHER_TEXT: usize = 500;
 
-/// How often the planner is asked to go on when it answers without a plan.
+/// How often the planner is asked to go on when it answers without a plan after one that was refused.
 const MAX_PLAN_NUDGES: u32 = 2;
 
 /// The planner and the tasks at work.
@@ -51,6 +51,8 @@ pub struct PlanSolve {
     turns_of: BTreeMap<StepId, Vec<Turn>>,
     rounds: u32,
     nudges: u32,
+    /// Whether the planner made a plan that was none.
+    plan_refused: bool,
 }
 
 /// What came of a step.
@@ -101,6 +103,7 @@ impl PlanSolve {
             turns_of: BTreeMap::new(),
             rounds: 0,
             nudges: 0,
+            plan_refused: false,
         }
     }
 

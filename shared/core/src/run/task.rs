@@ -146,8 +146,11 @@ impl Run {
             Then::Answered | Then::Done | Then::GoOn | Then::RoundsUsedUp => then,
         };
         match then {
-            Then::Answered => self.answer(&mut events, at_ms),
-            Then::Done => {
+            Then::Answered if self.conversation.answer().is_some() => {
+                self.answer(&mut events, at_ms);
+            }
+            // Words that end a reply which was cut off are half an answer.
+            Then::Answered | Then::Done => {
                 self.keep_taint();
                 self.phase = Phase::Summarizing(Summarizing::after(None));
             }

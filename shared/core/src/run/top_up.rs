@@ -56,8 +56,8 @@ impl Run {
         let id = FeedbackId::new(format!("budget.{}", topped_up.offers)).ok()?;
         topped_up.offered = Some(id.clone());
         let about = About::Budget { used_up: failure.clone(), more };
-        let estimate =
-            Estimate { tokens: more.tokens, micro_usd: more.micro_usd, ..Estimate::default() };
+        let money = (more.micro_usd > 0).then_some(more.micro_usd);
+        let estimate = Estimate { tokens: more.tokens, micro_usd: money, ..Estimate::default() };
         Some(Ask {
             digest: digest(id.as_str(), &about.parameters()?),
             id,

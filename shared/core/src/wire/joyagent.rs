@@ -265,7 +265,7 @@ impl Translator {
                     return shown(self.file(id, "写入文件", file, at_ms));
                 }
                 Shown::FileRead { file } => return shown(self.file(id, "读取文件", file, at_ms)),
-                Shown::Text => observation.text.clone(),
+                Shown::Text | Shown::UserAnswer => observation.text.clone(),
                 // The plan has an event of its own.
                 Shown::Plan { .. } => return None,
             },

@@ -14,7 +14,7 @@ use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
-    Declared, EffectClass, FailReason, Harmless, OfferedTool, Outcome, Risk, canonical,
+    Declared, EffectClass, Harmless, Observation, OfferedTool, Outcome, Risk, Shown, canonical,
 };
 use serde_json::{Map, Value, json};
 
@@ -394,8 +394,8 @@ fn a_question_of_the_models_is_answered_by_a_person_alone() {
         says(&mut run, answer);
         assert_eq!(owed(&run), ["model:t2"]);
         let Item::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
-        let told = Outcome::Failed { reason: FailReason::Answered, detail: detail.to_owned() };
-        assert_eq!(turn.calls[0].1, told);
+        let told = Observation { shown: Shown::UserAnswer, ..Observation::text(detail) };
+        assert_eq!(turn.calls[0].1, Outcome::Done(told));
     }
 }
 
@@ -447,7 +447,7 @@ fn answers_are_read_as_people_write_them() {
 #[test]
 fn an_estimate_is_made_of_twenty_calls_or_more_and_declared_before() {
     let declared =
-        Estimate { tokens: 1_000, ms: 500, calls: 2, micro_usd: 7, ..Estimate::default() };
+        Estimate { tokens: 1_000, ms: 500, calls: 2, micro_usd: Some(7), ..Estimate::default() };
     let samples = |n: u64| -> Vec<CallSample> {
         (1..=n).rev().map(|nth| CallSample { ms: nth * 10, tokens: nth }).collect()
     };

@@ -2,18 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use djinn_core::plan::{Plan, PlanError, StepDraft, StepId, StepStatus, drafts};
+use djinn_core::plan::{
+    Plan, PlanCommand, PlanError, StepDraft, StepId, StepStatus, StepText, drafts,
+};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
-fn lines(lines: &[&str]) -> Vec<String> {
-    lines.iter().map(|&line| line.to_owned()).collect()
+fn lines(lines: &[&str]) -> Vec<StepText> {
+    lines.iter().map(|&line| StepText { stage: None, text: line.to_owned() }).collect()
 }
 
 /// Each step as `details<numbers`.
 fn read(list: &[&str], depends_on: Option<&[&[usize]]>) -> Vec<String> {
     let depends_on: Option<Vec<BTreeSet<usize>>> =
         depends_on.map(|all| all.iter().map(|on| on.iter().copied().collect()).collect());
-    let drafts = drafts(&lines(list), depends_on.as_deref()).unwrap();
+    shown(&drafts(&lines(list), depends_on.as_deref()).unwrap())
+}
+
+fn shown(drafts: &[StepDraft]) -> Vec<String> {
     drafts
         .iter()
         .map(|draft| {
@@ -24,6 +30,157 @@ fn read(list: &[&str], depends_on: Option<&[&[usize]]>) -> Vec<String> {
             }
         })
         .collect()
+}
+
+/// The steps of a `create`, or why there are none.
+fn created(steps: &Value, depends_on: &Value) -> Result<Vec<String>, String> {
+    let arguments = json!({"command": "create", "steps": steps, "depends_on": depends_on});
+    let Value::Object(arguments) = arguments else { panic!("no object") };
+    match PlanCommand::read(&arguments) {
+        Ok(PlanCommand::Create { steps, .. }) => Ok(shown(&steps)),
+        Ok(other) => panic!("{other:?}"),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn dependencies_are_read_as_models_write_them() {
+    let by_itself = ["[Search] gold < ", "[Search] silver < ", "[Report] both < 1,2"];
+    for on in [
+        json!([[], [], [1, 2]]),
+        json!([[], [], ["1", "2"]]),
+        json!([null, "", ["s1", "Step 2"]]),
+        json!(["none", "N/A", "1, 2"]),
+        json!([[], [], "steps 1 and 2"]),
+        json!([[], [], [1.0, "#2"]]),
+        json!([[], [], ["gold", "SILVER"]]),
+        json!([[], [], ["Search: gold", "search: silver"]]),
+        json!([[], [], [{"step": 1}, {"id": "2"}]]),
+        json!([[], [], ["步骤1", "第2步"]]),
+        json!([[], [], [[1], [2]]]),
+        json!({"3": [1, "2"]}),
+        json!({"Report": "1;2"}),
+        json!("[[], [], [1, 2]]"),
+    ] {
+        let steps = json!(["Search: gold", "Search: silver", "Report: both"]);
+        assert_eq!(created(&steps, &on).unwrap(), by_itself, "{on}");
+    }
+    let one_after_the_other = ["a < ", "b < 1"];
+    for on in [Value::Null, json!(""), json!("none")] {
+        assert_eq!(created(&json!(["a", "b"]), &on).unwrap(), one_after_the_other, "{on}");
+    }
+}
+
+#[test]
+fn steps_are_read_as_models_write_them() {
+    let named = ["[Search] find gold < ", "[Report] write it < 1"];
+    for steps in [
+        json!([{"stage": "Search", "details": "find gold"}, {"name": "Report", "task": "write it"}]),
+        json!([{"title": "1. Search", "description": "find gold"}, {"title": "2. Report", "content": "write it"}]),
+        json!([{"id": 7, "title": "Search", "action": "find gold"},
+            {"id": 9, "title": "Report", "text": "write it", "depends_on": [7]}]),
+        json!([{"id": "look", "title": "Search", "details": ["find gold"]},
+            {"id": "tell", "title": "Report", "details": "write it", "dependencies": "look"}]),
+        json!([{"index": 0, "title": "Search", "details": "find gold"},
+            {"index": 1, "title": "Report", "details": "write it", "dependsOn": [0]}]),
+        json!([{"step": 1, "description": "Search: find gold"}, {"step": "Report: write it"}]),
+        json!(["Search: find gold", {"title": "Report: write it"}]),
+        json!("1. Search: find gold\n2. Report: write it\n"),
+        json!("- Search: find gold\n- Report: write it"),
+        json!(r#"["Search: find gold", "Report: write it"]"#),
+    ] {
+        assert_eq!(created(&steps, &Value::Null).unwrap(), named, "{steps}");
+    }
+    let at_once =
+        json!([{"title": "a<sep>b", "depends_on": []}, {"details": "c", "depends_on": []}]);
+    assert_eq!(created(&at_once, &Value::Null).unwrap(), ["a < ", "b < ", "c < "]);
+    // What both say counts.
+    let both = json!(["a", "b", {"details": "c", "depends_on": ["a"]}]);
+    assert_eq!(created(&both, &json!([[], [], [2]])).unwrap(), ["a < ", "b < ", "c < 1,2"]);
+}
+
+#[test]
+fn what_cannot_be_read_of_a_plan_is_named() {
+    let steps = || json!(["Search: gold", "Search: silver", "Report: both"]);
+    let no_step = |on: &str| {
+        format!("step 3 depends on `{on}`, which is no step's number and no one step's title")
+    };
+    for (steps, on, says) in [
+        (
+            json!([1]),
+            Value::Null,
+            "step 1 cannot be read: it is a text, or an object with `details`".to_owned(),
+        ),
+        (
+            json!(["a", {"status": "todo"}]),
+            Value::Null,
+            "step 2 cannot be read: it is a text, or an object with `details`".to_owned(),
+        ),
+        (
+            json!(["a", "  "]),
+            Value::Null,
+            "step 2 cannot be read: it is a text, or an object with `details`".to_owned(),
+        ),
+        (json!({"1": "a"}), Value::Null, "`steps` is missing or cannot be read".to_owned()),
+        (json!("a"), Value::Null, "`steps` is missing or cannot be read".to_owned()),
+        (steps(), json!("1"), "`depends_on` is missing or cannot be read".to_owned()),
+        (steps(), json!({"tin": [1]}), "`depends_on` is missing or cannot be read".to_owned()),
+        (steps(), json!([[], [], ["Search"]]), no_step("Search")),
+        (steps(), json!([[], [], ["copper"]]), no_step("copper")),
+        (steps(), json!([[], [], [1.5]]), no_step("1.5")),
+        (steps(), json!([[], [], [-1]]), no_step("-1")),
+        (steps(), json!([[], [], [true]]), no_step("true")),
+        (steps(), json!([[], [], ["1, tin"]]), no_step("1, tin")),
+        (steps(), json!([[], [], ["s4"]]), "step 3 depends on step 4, but there are 3".to_owned()),
+    ] {
+        assert_eq!(created(&steps, &on).unwrap_err(), says, "{steps} {on}");
+    }
+}
+
+#[test]
+fn a_step_is_marked_in_the_words_of_models() {
+    let marked = |step: Value, status: &str| {
+        let arguments = json!({"command": "Mark-Step", "step_index": step, "step_status": status});
+        PlanCommand::read(arguments.as_object().unwrap())
+    };
+    for (step, word, status) in [
+        (json!(3), "completed", StepStatus::Completed),
+        (json!("3"), "Done", StepStatus::Completed),
+        (json!("s3"), "in-progress", StepStatus::NotStarted),
+        (json!("s3.2"), "not started", StepStatus::NotStarted),
+        (json!("Step 3"), "blocked", StepStatus::Blocked),
+        (json!(3.0), "Skipped", StepStatus::Skipped),
+    ] {
+        let note = String::new();
+        let wanted = PlanCommand::Mark { step: StepId(3), status, note };
+        assert_eq!(marked(step, word), Ok(wanted));
+    }
+    let bad = |argument| Err(PlanError::BadCommand { argument });
+    assert_eq!(marked(json!("the third"), "done"), bad("step_index"));
+    assert_eq!(marked(json!(3), "perhaps"), bad("step_status"));
+}
+
+#[test]
+fn what_has_not_begun_when_the_planner_finishes_is_skipped() {
+    let mut plan = plan(&[draft("a", &[]), draft("b", &[]), draft("c", &[2]), draft("d", &[])]);
+    plan.mark(StepId(1), StepStatus::Completed, "").unwrap();
+    plan.mark(StepId(2), StepStatus::Blocked, "no data").unwrap();
+    plan.mark(StepId(4), StepStatus::Skipped, "").unwrap();
+    assert!(!plan.is_complete() && plan.is_at_rest());
+    plan.finish();
+    let status: Vec<_> = plan.steps().iter().map(|step| step.status.as_str()).collect();
+    assert_eq!(status, ["completed", "blocked", "skipped", "skipped"]);
+    let list = plan.to_markdown();
+    assert!(list.contains("- [ ] s3 c (skipped)\n") && list.contains("- [x] s1 a\n"), "{list}");
+}
+
+#[test]
+fn what_waits_for_a_step_that_is_not_needed_can_begin() {
+    let mut plan = plan(&[draft("a", &[]), draft("b", &[1])]);
+    plan.mark(StepId(1), StepStatus::Skipped, "").unwrap();
+    assert_eq!(ready(&plan), [2]);
+    plan.mark(StepId(2), StepStatus::Completed, "").unwrap();
+    assert!(plan.is_complete());
 }
 
 #[test]

@@ -21,7 +21,6 @@ use tokio::sync::mpsc;
 use crate::account::{Account, Most, NotReserved};
 use crate::deadline::Deadline;
 use crate::estimates::estimate;
-use crate::port::catalog::UserKey;
 use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
@@ -269,10 +268,11 @@ impl<P: Ports> Call<P> {
 
     async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
-        if self.run.asked().settings.feedback.enabled {
-            // In a box, since most runs have no need of the room.
-            let user = UserKey::of(self.run.asked());
-            Box::pin(estimate(&self.ports, &user, &mut offered, &reply.calls)).await;
+        if !reply.calls.is_empty() {
+            let limits = self.ports.model().limits(self.call.role);
+            let price = limits.ok().and_then(|limits| limits.price);
+            // In a box, since most replies have no need of the room.
+            Box::pin(estimate(&self.ports, &self.run, price, &mut offered, &reply.calls)).await;
         }
         let message = self.call.message.clone();
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);

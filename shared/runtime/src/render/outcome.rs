@@ -1,5 +1,6 @@
 //! What a model reads of an outcome.
 
+use djinn_core::feedback::ASK_USER;
 use djinn_core::settings::Language;
 use djinn_core::tool::{ArgumentProblem, Arguments, Call, FailReason, Observation, Outcome, Shown};
 use serde_json::json;
@@ -31,6 +32,12 @@ pub(super) fn outcome_text(
     match outcome {
         Outcome::Done(Observation { shown: Shown::Plan { plan }, .. }) => {
             plan_text(prompts, language, plan, bare)
+        }
+        Outcome::Done(Observation { shown: Shown::UserAnswer, text, .. }) => {
+            prompts.render(language, prompt::OUTCOME_USER_ANSWER, json!({"text": text}))
+        }
+        Outcome::Failed { reason: FailReason::Skipped, .. } if call.tool == ASK_USER => {
+            prompts.render(language, prompt::OUTCOME_NO_ANSWER, ())
         }
         Outcome::Done(observation) => match &observation.whole {
             None => {

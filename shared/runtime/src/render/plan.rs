@@ -3,7 +3,7 @@
 use djinn_core::context::level;
 use djinn_core::feedback::ASK_USER;
 use djinn_core::input::{TaskAsked, TaskReport};
-use djinn_core::plan::{PLANNING_TOOL, Plan, Step, StepStatus};
+use djinn_core::plan::{PLANNING_TOOL, Plan, Step};
 use djinn_core::settings::Language;
 use djinn_core::tool::{Declared, EffectClass, ToolSpec};
 use djinn_core::urls::without_half;
@@ -37,7 +37,7 @@ pub(crate) fn planning_tool(prompts: &Prompts, language: Language) -> ToolSpec {
         parameter(
             "step_status",
             json!({"type": "string",
-                "enum": ["not_started", "in_progress", "completed", "blocked"]}),
+                "enum": ["not_started", "in_progress", "completed", "blocked", "skipped"]}),
         ),
         parameter("step_notes", json!({"type": "string"})),
     ]
@@ -159,12 +159,7 @@ fn lines(plan: &Plan, with_note: impl Fn(&Step) -> bool) -> String {
 }
 
 fn line(step: &Step, with_note: bool) -> String {
-    let status = match step.status {
-        StepStatus::NotStarted => "not_started",
-        StepStatus::InProgress => "in_progress",
-        StepStatus::Completed => "completed",
-        StepStatus::Blocked => "blocked",
-    };
+    let status = step.status.as_str();
     let on: Vec<String> = step.depends_on.iter().map(ToString::to_string).collect();
     let waits = if on.is_empty() { String::new() } else { format!(" <- {}", on.join(", ")) };
     let note = match step.note.as_str() {

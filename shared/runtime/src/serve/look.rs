@@ -10,6 +10,7 @@ use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::{Plan, StepId, StepStatus};
 
 use super::{fold, holds_the_end, is_whole, known, unavailable};
+use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
 use crate::port::{Ports, RunKey, StoreError};
 
@@ -42,6 +43,8 @@ pub struct RunNow {
     pub budget: Budget,
     /// What it has used up.
     pub spent: Spent,
+    /// What it has used up of its wall time, in milliseconds, without its pauses.
+    pub wall_ms: u64,
     /// Its plan, if there is one.
     pub plan: Option<Plan>,
     /// The version that a change of the plan has to name; 0 without a plan.
@@ -59,7 +62,7 @@ pub struct RunNow {
 pub async fn look<P: Ports>(ports: &P, key: &RunKey) -> Result<RunView, Failure> {
     let meta = known(ports, key).await?;
     let told = match ports.store().read(key, 0).await {
-        Ok(records) => told(&meta, &records),
+        Ok(records) => told(&meta, &records, ports.clock().now_ms()),
         Err(error @ StoreError::Unavailable(_)) => return Err(unavailable(&error)),
         Err(error @ (StoreError::Unreadable(_) | StoreError::NewerFormat(_))) => {
             tracing::warn!(%error, run_id = %key.run, "a run is shown without its journal");
@@ -69,12 +72,12 @@ pub async fn look<P: Ports>(ports: &P, key: &RunKey) -> Result<RunView, Failure>
     Ok(RunView { meta, told })
 }
 
-fn told(meta: &RunMeta, records: &[Record]) -> Told {
+fn told(meta: &RunMeta, records: &[Record], now_ms: i64) -> Told {
     if !is_whole(records) || (meta.status.has_ended() && !holds_the_end(records)) {
         return Told::Expired;
     }
     match fold(records) {
-        Ok(journal) => Told::Whole(Box::new(RunNow::of(&journal, records))),
+        Ok(journal) => Told::Whole(Box::new(RunNow::of(&journal, records, now_ms))),
         Err(error) => {
             tracing::warn!(%error, "a run is shown without its journal");
             Told::Unreadable
@@ -83,12 +86,13 @@ fn told(meta: &RunMeta, records: &[Record]) -> Told {
 }
 
 impl RunNow {
-    fn of(journal: &Journal, records: &[Record]) -> Self {
+    fn of(journal: &Journal, records: &[Record], now_ms: i64) -> Self {
         let asked = journal.run().asked();
         let mut now = Self {
             question: asked.question.clone(),
             budget: journal.run().budget(),
             spent: *journal.run().spent(),
+            wall_ms: journal.run().wall_ms(now_ms),
             plan: None,
             plan_version: journal.run().plan_version(),
             tasks: BTreeMap::new(),
@@ -120,7 +124,10 @@ impl RunNow {
             Event::TaskEnded { task, .. } => {
                 self.tasks.remove(task);
             }
-            Event::RunEnded(ending) => self.ending = Some(ending.clone()),
+            Event::RunEnded(ending) => {
+                self.wall_ms = ending.wall_ms();
+                self.ending = Some(ending.clone());
+            }
             Event::RunStarted { .. }
             | Event::RunResumed { .. }
             | Event::ItemReset { .. }

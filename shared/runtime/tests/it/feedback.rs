@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::code::ErrorCode;
-use djinn_core::entry::Entry;
+use djinn_core::entry::{Entry, Event};
 use djinn_core::feedback::{Answer, Answered, Answering, Ask, FeedbackSettings};
 use djinn_core::id::{FeedbackId, TaskId, UserId};
 use djinn_core::settings::RunSettings;
@@ -182,8 +182,14 @@ async fn a_month_goes_by_without_an_invocation_or_a_write() {
     sim.says(&key, &pending(&sim.ports, &key).await.unwrap()[0], Answer::Modify { arguments });
     sim.pass_time(Duration::from_secs(60)).await;
     assert_eq!(ledger.count(r#"send t2.c1 {"to":"boss"}"#), 1);
-    let end = visible(&sim.history(&key).await.unwrap()).pop().unwrap();
+    let history = sim.history(&key).await.unwrap();
+    let end = visible(&history).pop().unwrap();
     assert!(end.starts_with("end finished"), "{end}");
+    let Some(Event::RunEnded(ending)) = history.last().map(|entry| &entry.event) else {
+        panic!("{history:#?}")
+    };
+    let month_ms = 30 * 24 * 60 * 60 * 1000;
+    assert!(ending.paused_ms >= month_ms && ending.wall_ms() < 5 * 60 * 1000, "{ending:?}");
     assert_eq!(ledger.lines().iter().filter(|line| line.starts_with("send")).count(), 1);
 }
 

@@ -24,7 +24,6 @@ pub(super) fn json(
     session: &SessionName,
     links: &Links,
     language: Language,
-    now_ms: i64,
 ) -> Value {
     let RunView { meta, told } = view;
     let mut body = json!({
@@ -38,10 +37,7 @@ pub(super) fn json(
     });
     let Some(members) = body.as_object_mut() else { return body };
     match told {
-        Told::Whole(now) => {
-            let took_ms = meta.ended_at_ms.unwrap_or(now_ms).saturating_sub(meta.started_at_ms);
-            add(members, *now, took_ms, links, language);
-        }
+        Told::Whole(now) => add(members, *now, links, language),
         Told::Expired => {
             members.insert("status".into(), EXPIRED.into());
         }
@@ -50,23 +46,16 @@ pub(super) fn json(
     body
 }
 
-fn add(
-    members: &mut Map<String, Value>,
-    now: RunNow,
-    took_ms: i64,
-    links: &Links,
-    language: Language,
-) {
-    let RunNow { question, budget, spent, plan, plan_version, tasks, ending } = now;
+fn add(members: &mut Map<String, Value>, now: RunNow, links: &Links, language: Language) {
+    let RunNow { question, budget, spent, wall_ms, plan, plan_version, tasks, ending } = now;
     let tasks: Vec<_> =
         tasks.iter().map(|(task, words)| json!({"task": task, "words": words})).collect();
     let spent = ending.as_ref().map_or(spent, |ending| ending.spent);
-    let took_ms = ending.as_ref().map_or(took_ms.max(0).unsigned_abs(), |ending| ending.took_ms);
     members.insert("question".into(), question.into());
     members.insert("plan".into(), plan.as_ref().map_or(Value::Null, planned));
     members.insert("plan_version".into(), plan_version.into());
     members.insert("tasks".into(), if ending.is_some() { json!([]) } else { tasks.into() });
-    members.insert("budget".into(), budgeted(&budget, &spent, took_ms));
+    members.insert("budget".into(), budgeted(&budget, &spent, wall_ms));
     members.insert(
         "usage".into(),
         json!({
@@ -112,7 +101,7 @@ fn planned(plan: &Plan) -> Value {
 }
 
 /// What a run and its tasks may use up, and what they have.
-fn budgeted(budget: &Budget, spent: &Spent, took_ms: u64) -> Value {
+fn budgeted(budget: &Budget, spent: &Spent, wall_ms: u64) -> Value {
     // The tasks of a plan count theirs each for itself.
     let tool_calls = (budget.tool_calls < u32::MAX).then_some(budget.tool_calls);
     json!({
@@ -120,7 +109,7 @@ fn budgeted(budget: &Budget, spent: &Spent, took_ms: u64) -> Value {
         "steps": {"limit": budget.steps, "spent": spent.steps},
         "tokens": {"limit": budget.tokens, "spent": spent.tokens()},
         "micro_usd": {"limit": budget.micro_usd, "spent": spent.usage.micro_usd},
-        "wall_ms": {"limit": budget.wall_ms, "spent": took_ms},
+        "wall_ms": {"limit": budget.wall_ms, "spent": wall_ms},
     })
 }
 

@@ -23,6 +23,21 @@ impl Run {
         }
     }
 
+    /// Milliseconds that it has waited for people alone until `at_ms`.
+    pub(in crate::run) fn paused_ms(&self, at_ms: i64) -> u64 {
+        let since_ms = self.asking.paused_since_ms.unwrap_or(at_ms);
+        let now = at_ms.saturating_sub(since_ms).max(0);
+        u64::try_from(self.asking.paused_ms.saturating_add(now)).unwrap_or_default()
+    }
+
+    /// What a run that has not ended has used up of its wall time until `at_ms`, in milliseconds: the time
+    /// in which it waited for people alone is left out.
+    #[must_use]
+    pub fn wall_ms(&self, at_ms: i64) -> u64 {
+        let took_ms = at_ms.saturating_sub(self.started_at_ms).max(0).unsigned_abs();
+        took_ms.saturating_sub(self.paused_ms(at_ms))
+    }
+
     fn waits_for_people(&self) -> bool {
         if self.asking.pending.is_empty() || self.status() == RunStatus::Failed {
             return false;

@@ -7,6 +7,7 @@ use crate::entry::Event;
 use crate::feedback::{Answer, Ask};
 use crate::plan::{PLANNING_TOOL, Plan};
 use crate::settings::RunSettings;
+use crate::tool::{FailReason, Outcome};
 
 impl PlanSolve {
     /// Takes a person's answer about a plan that they were shown, or another call of the planner's.
@@ -42,6 +43,7 @@ impl PlanSolve {
     ) -> (Observed, Then) {
         let changed = plan != self.plan;
         self.plan = plan;
+        self.plan_refused |= observed.items.iter().any(is_refused_plan);
         if observed.items.is_empty() {
             return (observed, Then::GoOn);
         }
@@ -51,7 +53,8 @@ impl PlanSolve {
             Some(_) => Then::GoOn,
             None if !observed.done => Then::GoOn,
             None if says_nothing(&observed.items) => Then::Done,
-            None if self.nudges < MAX_PLAN_NUDGES => {
+            // It meant to plan, and could not.
+            None if self.plan_refused && self.nudges < MAX_PLAN_NUDGES => {
                 self.nudges += 1;
                 observed.items.push(Item::Note(Note::NoPlan));
                 Then::GoOn
@@ -72,6 +75,19 @@ impl PlanSolve {
         observed.asks.extend(begun.asks);
         (observed, then)
     }
+}
+
+/// Whether a turn holds a plan that the planner made and cannot have. One that people did not want is
+/// none: they have the last word.
+fn is_refused_plan(item: &Item) -> bool {
+    let Item::Turn(turn) = item else { return false };
+    turn.calls.iter().any(|(call, outcome)| match outcome {
+        Outcome::Done(_) => false,
+        Outcome::Failed { reason, .. } => {
+            call.tool == PLANNING_TOOL
+                && !matches!(reason, FailReason::Skipped | FailReason::Answered)
+        }
+    })
 }
 
 fn says_nothing(items: &[Item]) -> bool {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{AgentResponse, Translator};
 use crate::budget::dollars;
 use crate::entry::Entry;
-use crate::feedback::{ASK_USER, About, Ask, Estimate, TopUp};
+use crate::feedback::{ASK_USER, About, Ask, Estimate, TopUp, questions};
 use crate::id::{CallId, FileName, TaskId};
 use crate::settings::Language;
 use crate::tool::Risk;
@@ -140,9 +140,8 @@ impl Translator {
         };
         match &ask.about {
             About::Call { tool, arguments, .. } if tool == ASK_USER => {
-                let questions = arguments.get("questions").and_then(Value::as_array);
-                let questions = questions.into_iter().flatten().filter_map(Value::as_str);
-                questions.map(|question| format!("- {question}")).collect::<Vec<_>>().join("\n")
+                let asked = questions(arguments);
+                asked.iter().map(|question| format!("- {question}")).collect::<Vec<_>>().join("\n")
             }
             About::Call { tool, arguments, .. } => {
                 let arguments = Value::Object(arguments.clone()).to_string();
@@ -223,17 +222,20 @@ fn action(ask: &Ask) -> Option<Value> {
     Some(action)
 }
 
-/// The design's three figures, and ours.
+/// The design's three figures, and ours; money where there is a price.
 fn cost(estimate: Estimate) -> Value {
-    json!({
+    let mut cost = json!({
         "tokenCost": estimate.tokens,
         "timeCost": estimate.ms.div_ceil(1_000),
         "apiCost": estimate.calls,
-        "moneyCost": estimate.micro_usd,
         "tokenCostP95": estimate.tokens_p95,
         "timeCostP95": estimate.ms_p95.div_ceil(1_000),
         "samples": estimate.samples,
-    })
+    });
+    if let (Some(money), Value::Object(members)) = (estimate.micro_usd, &mut cost) {
+        members.insert("moneyCost".to_owned(), money.into());
+    }
+    cost
 }
 
 fn agent_name(ask: &Ask) -> &'static str {

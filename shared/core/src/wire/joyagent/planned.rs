@@ -15,7 +15,7 @@ impl Translator {
             "title": plan.title,
             "stages": all(&|step| json!(step.stage)),
             "steps": all(&|step| json!(step.details)),
-            "stepStatus": all(&|step| json!(step.status)),
+            "stepStatus": all(&|step| json!(step_status(step.status))),
             "notes": all(&|step| json!(step.note)),
         });
         AgentResponse { plan: Some(plan), ..self.event(id, "plan", at_ms) }
@@ -69,5 +69,16 @@ impl Translator {
         event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});
         event.lane = Some(task.clone());
         event
+    }
+}
+
+/// The word of JoyAgent's UI, which knows none for a step that was not needed.
+fn step_status(status: StepStatus) -> &'static str {
+    match status {
+        StepStatus::Skipped => StepStatus::NotStarted.as_str(),
+        StepStatus::NotStarted
+        | StepStatus::InProgress
+        | StepStatus::Completed
+        | StepStatus::Blocked => status.as_str(),
     }
 }

@@ -1,0 +1,79 @@
+//! Why a plan cannot be made or changed.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{MAX_STEP, StepId};
+
+/// Why a plan cannot be made or changed so. The planner reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "problem", rename_all = "snake_case")]
+pub enum PlanError {
+    /// No steps.
+    #[error("a plan has at least one step")]
+    Empty,
+    /// More steps than the cap.
+    #[error("a plan has at most {cap} steps")]
+    TooMany {
+        /// The cap.
+        cap: usize,
+    },
+    /// A step is too long.
+    #[error("step {number} is longer than {MAX_STEP} bytes")]
+    TooLong {
+        /// Its number in the list, from 1.
+        number: usize,
+    },
+    /// A dependency on a step that is not in the list.
+    #[error("step {number} depends on step {on}, but there are {steps}")]
+    UnknownDependency {
+        /// The step's number in the list, from 1.
+        number: usize,
+        /// What it names.
+        on: usize,
+        /// How many steps there are.
+        steps: usize,
+    },
+    /// Steps that wait for each other.
+    #[error("steps {} wait for each other", joined(.steps))]
+    Cycle {
+        /// Their numbers in the list, from 1.
+        steps: Vec<usize>,
+    },
+    /// There is no such step.
+    #[error("there is no step {asked}; there are {}", joined(.known))]
+    UnknownStep {
+        /// What was asked for.
+        asked: String,
+        /// The steps there are.
+        known: Vec<StepId>,
+    },
+    /// A step is no text, and has none.
+    #[error("step {number} cannot be read: it is a text, or an object with `details`")]
+    BadStep {
+        /// Its number in the list, from 1.
+        number: usize,
+    },
+    /// What a step waits for names none, or more than one.
+    #[error("step {number} depends on `{on}`, which is no step's number and no one step's title")]
+    BadDependency {
+        /// The step's number in the list, from 1.
+        number: usize,
+        /// What was written, its beginning.
+        on: String,
+    },
+    /// An argument is missing or cannot be read.
+    #[error("`{argument}` is missing or cannot be read")]
+    BadCommand {
+        /// Which.
+        argument: &'static str,
+    },
+    /// There is no plan yet.
+    #[error("there is no plan yet: create one")]
+    NoPlan,
+}
+
+fn joined(items: &[impl fmt::Display]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
