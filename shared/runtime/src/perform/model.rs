@@ -269,7 +269,7 @@ impl<P: Ports> Call<P> {
     async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
         if !reply.calls.is_empty() {
-            let limits = self.ports.model().limits(self.call.role);
+            let limits = self.ports.model().limits(self.call.role, self.call.choice());
             let price = limits.ok().and_then(|limits| limits.price);
             // In a box, since most replies have no need of the room.
             Box::pin(estimate(&self.ports, &self.run, price, &mut offered, &reply.calls)).await;
