@@ -94,8 +94,11 @@ async fn folded(protocol: Protocol, mut stream: Stream) -> Vec<String> {
 }
 
 fn is_beginning(text: &str, message: &str) -> bool {
-    let makes_room = text == "The answer is below." && message == "t2";
-    text_of(message).starts_with(text) || "East East ".starts_with(text) || makes_room
+    // A text whose attempt is void, and one that is the result, have a sentence in their place.
+    let instead = ["This attempt broke off", "The answer is below."];
+    text_of(message).starts_with(text)
+        || "East East ".starts_with(text)
+        || instead.iter().any(|sentence| text.starts_with(sentence))
 }
 
 fn native_line(entry: &Value) -> Option<String> {

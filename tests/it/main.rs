@@ -32,6 +32,7 @@ mod files;
 mod identity;
 mod idle;
 mod join;
+mod joyagent;
 mod keys;
 mod layout;
 mod limits;

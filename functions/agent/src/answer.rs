@@ -15,11 +15,9 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId};
 use djinn_core::journal::Record;
 use djinn_core::session::SessionName;
-use djinn_core::settings::Language;
 use djinn_core::wire::cursor::Cursor;
-use djinn_core::wire::joyagent::{JoyAgent, Translator};
+use djinn_core::wire::joyagent::{JoyAgent, Schemas, Translator};
 use djinn_core::wire::joyagent_ui::JoyAgentUi;
-use djinn_core::wire::link::Links;
 use djinn_core::wire::native::Native;
 use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
@@ -28,7 +26,8 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
-    Driving, Opened, Question, Serving, known, no_cursor, open, replay, serve,
+    Driving, Opened, Question, ReplayFrom, Serving, known, no_cursor, open, replay, schema_of,
+    serve,
 };
 
 use crate::link::{Asking, links_to_session};
@@ -46,6 +45,17 @@ pub(crate) enum Protocol {
     JoyAgentUi,
     /// Our own.
     Native,
+}
+
+impl Protocol {
+    /// Whether its clients show what follows a message below that message: there an answer is not
+    /// followed by the whole run once more.
+    fn has_a_place_for_each_message(self) -> bool {
+        match self {
+            Self::JoyAgent | Self::JoyAgentUi => true,
+            Self::Native => false,
+        }
+    }
 }
 
 /// A question with how it wants to be answered.
@@ -69,12 +79,15 @@ pub(crate) async fn stream<P: Ports<Store = AwsStore>>(
     let (session, session_name) = (question.session_key(), question.session_name());
     let request = question.request.clone();
     let opened = open(&agent.ports, question, &holder).await?;
-    let (key, driving, cursor) = match opened {
-        Opened::New { key, driving, first } => (key, Some((driving, first)), None),
-        Opened::Existing { key, .. } => (key, None, cursor),
+    let (key, begin) = match opened {
+        Opened::New { key, driving, first } => (key, Begin::Driving(driving, Box::new(first))),
+        Opened::Existing { key, asked_in, .. } => {
+            let asked_in = asked_in.filter(|_| protocol.has_a_place_for_each_message());
+            (key, cursor.map_or(asked_in.map_or(Begin::Start, Begin::Record), Begin::After))
+        }
     };
     let shown = Shown { key, session, session_name, request, protocol, previews, asks: true };
-    send(agent, parts, shown, holder, Opening { places, driving, cursor }).await
+    send(agent, parts, shown, holder, Opening { places, begin }).await
 }
 
 /// Streams a run that exists, to a client that comes back to it.
@@ -84,8 +97,9 @@ pub(crate) async fn follow<P: Ports<Store = AwsStore>>(
     shown: Shown,
     cursor: Option<Cursor>,
 ) -> Result<Response, Refusal> {
-    let (places, driving) = (take_places(agent, parts).await?, None);
-    send(agent, parts, shown, holder(agent), Opening { places, driving, cursor }).await
+    let places = take_places(agent, parts).await?;
+    let begin = cursor.map_or(Begin::Start, Begin::After);
+    send(agent, parts, shown, holder(agent), Opening { places, begin }).await
 }
 
 /// What a response takes up while it is streamed.
@@ -123,9 +137,19 @@ pub(crate) struct Shown {
 /// What a response begins with.
 struct Opening {
     places: Places,
-    /// A run of this invocation's own, with its first record.
-    driving: Option<(Box<Driving>, Record)>,
-    cursor: Option<Cursor>,
+    begin: Begin,
+}
+
+/// Where it begins.
+enum Begin {
+    /// With a run of this invocation's own, and its first record.
+    Driving(Box<Driving>, Box<Record>),
+    /// With the question.
+    Start,
+    /// After what the client had.
+    After(Cursor),
+    /// With this record: the client has another place for what was before.
+    Record(u64),
 }
 
 /// Sends what the client has not had, and serves it from there on.
@@ -136,27 +160,44 @@ async fn send<P: Ports>(
     holder: String,
     opening: Opening,
 ) -> Result<Response, Refusal> {
-    let Opening { places, driving, cursor } = opening;
+    let Opening { places, begin } = opening;
     let Shown { key, session, session_name, request, protocol, previews, asks } = shown;
     let language = agent.settings.run.language;
-    let asking = asks.then(|| Asking { run: &key, is_new: driving.is_some() });
+    let is_new = matches!(begin, Begin::Driving(..));
+    let asking = asks.then_some(Asking { run: &key, is_new });
     let links = links_to_session(agent, parts, &session, session_name, asking).await;
-    let projection = projection(protocol, key.run.clone(), request.clone(), links, language);
+    let translator = || {
+        let ports = agent.ports.clone();
+        let schemas = Schemas::new(move |tool| schema_of(&ports, tool, language));
+        Translator::new(key.run.clone(), request.clone(), links.clone(), language)
+            .with_schemas(schemas)
+    };
+    let projection: Box<dyn Projection> = match protocol {
+        Protocol::Native => Box::new(Native::new(links)),
+        Protocol::JoyAgent => Box::new(JoyAgent::new(translator())),
+        Protocol::JoyAgentUi => Box::new(JoyAgentUi::new(translator())),
+    };
     let connection = Connection::new(key.run.clone(), projection, previews);
     let now_ms = agent.ports.clock().now_ms();
     let settings = agent.ports.settings();
     let (mut client, body) = ClientStream::open(connection, settings.client_buffer, now_ms);
     client.merge_previews(settings.merge_previews);
     client.greet(now_ms);
-    let driving = match driving {
-        Some((driving, first)) => {
+    let from = match &begin {
+        Begin::Driving(..) => None,
+        Begin::Start => Some(ReplayFrom::Start),
+        Begin::After(cursor) => Some(ReplayFrom::After(cursor)),
+        Begin::Record(n) => Some(ReplayFrom::Record(*n)),
+    };
+    if let Some(from) = from {
+        replay(&agent.ports, &key, &mut client, from).await?;
+    }
+    let driving = match begin {
+        Begin::Driving(driving, first) => {
             client.record(&first, &[], now_ms);
             Some(driving)
         }
-        None => {
-            replay(&agent.ports, &key, &mut client, cursor.as_ref()).await?;
-            None
-        }
+        Begin::Start | Begin::After(_) | Begin::Record(_) => None,
     };
     let run = key.run.clone();
     let serving = Serving { key, holder, deadline: deadline(agent, parts), hops: 0 };
@@ -166,24 +207,6 @@ async fn send<P: Ports>(
     let mut response = event_stream(Frames { body, places });
     name(response.headers_mut(), Some(&run), Some(&request));
     Ok(response)
-}
-
-fn projection(
-    protocol: Protocol,
-    run: RunId,
-    request: RequestId,
-    links: Links,
-    language: Language,
-) -> Box<dyn Projection> {
-    match protocol {
-        Protocol::Native => Box::new(Native::new(links)),
-        Protocol::JoyAgent => {
-            Box::new(JoyAgent::new(Translator::new(run, request, links, language)))
-        }
-        Protocol::JoyAgentUi => {
-            Box::new(JoyAgentUi::new(Translator::new(run, request, links, language)))
-        }
-    }
 }
 
 /// Names this driver among all others that ever were.

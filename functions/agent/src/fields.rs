@@ -81,6 +81,11 @@ impl Fields {
         }
     }
 
+    /// Whether a member is a JSON object.
+    pub(crate) fn is_object(&self, name: &'static str) -> bool {
+        matches!(self.0.get(name), Some(Value::Object(_)))
+    }
+
     /// A JSON object.
     pub(crate) fn object(&self, name: &'static str) -> Result<Option<Map<String, Value>>, Refusal> {
         match self.0.get(name) {

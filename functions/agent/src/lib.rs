@@ -6,6 +6,7 @@
 
 mod access;
 mod answer;
+mod answer_words;
 mod cors;
 mod dialect;
 mod fields;

@@ -7,7 +7,7 @@ mod presign;
 use std::time::Duration;
 
 use bytes::Bytes;
-use djinn_core::file::ProductFile;
+use djinn_core::file::{ProductFile, has_rows};
 use djinn_core::id::{FileName, sha256};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
@@ -39,7 +39,8 @@ impl Files for AwsStore {
     ) -> Result<ProductFile, StoreError> {
         let object = format!("{WRITTEN}{}", sha256(bytes));
         let key = object_key(session, &object)?;
-        let item = self.file_item(file, object, bytes.len() as u64);
+        let has_rows = has_rows(&file.media_type, bytes);
+        let item = FileItem { has_rows, ..self.file_item(file, object, bytes.len() as u64) };
         self.put_object(&key, Bytes::copy_from_slice(bytes), &file.media_type).await?;
         self.put(item.to_item(session)?).await?;
         Ok(item.into_file())
@@ -89,6 +90,7 @@ impl AwsStore {
             internal: file.internal,
             media_type: file.media_type.clone(),
             object,
+            has_rows: None,
             written_at_ms: now_ms,
             expires: self.file_expiry(now_ms),
         }

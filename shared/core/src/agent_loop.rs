@@ -124,6 +124,7 @@ impl AgentLoop {
                 text: reply.text.clone(),
                 reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
                 cut: reply.finish != Finish::Done,
+                finish: reply.finish,
                 answer: false,
                 usage: reply.usage,
             },
@@ -134,6 +135,7 @@ impl AgentLoop {
                 id: CallId::nth(&message, index + 1),
                 tool: asked.tool.clone(),
                 arguments: asked.arguments.clone(),
+                changed: None,
             };
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
             let refused = refusal(index, asked, &replied.offered, most);

@@ -10,10 +10,10 @@ use crate::code::Failure;
 use crate::feedback::{Answered, Ask, Estimate};
 use crate::file::ProductFile;
 use crate::id::{CallId, FeedbackId, MessageId, RequestId, SessionId, TaskId, UserId};
-use crate::input::ModelChanged;
+use crate::input::{Finish, ModelChanged};
 use crate::plan::{Plan, StepId, StepStatus};
 use crate::preview::MessageKey;
-use crate::settings::Mode;
+use crate::settings::{Mode, OutputStyle};
 use crate::status::RunStatus;
 use crate::tool::{Outcome, Risk};
 
@@ -48,6 +48,9 @@ pub enum Event {
         question: String,
         /// How it is worked on.
         mode: Mode,
+        /// The form the answer should take.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output_style: Option<OutputStyle>,
     },
     /// Its driver died and another took over; unfinished text starts over.
     #[serde(rename = "run.resumed")]
@@ -82,6 +85,9 @@ pub enum Event {
         /// Whether it ended before the model was done.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cut: bool,
+        /// What ended it, if the model did not.
+        #[serde(default, skip_serializing_if = "is_done")]
+        finish: Finish,
         /// Whether it is the answer of its run or task, whose end repeats it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answer: bool,
@@ -220,6 +226,9 @@ pub struct Ending {
     /// Why it did not finish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// What cut the answer, if anything did.
+    #[serde(default, skip_serializing_if = "is_done")]
+    pub finish: Finish,
     /// What it used up.
     pub spent: Spent,
     /// Milliseconds from the question to the end.
@@ -240,6 +249,10 @@ impl Ending {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_zero(ms: &u64) -> bool {
     *ms == 0
+}
+
+fn is_done(finish: &Finish) -> bool {
+    *finish == Finish::Done
 }
 
 impl Entry {

@@ -130,8 +130,8 @@ impl Answer {
         }
     }
 
-    /// Reads what a person wrote, as the JoyAgent design has it: a few words are commands, all else is
-    /// told to the model. Only `modify` takes `arguments`.
+    /// Reads what a client sends: a few words are commands, all else is told to the model. Only `modify`
+    /// takes `arguments`. What people write in their languages is read before, where it comes in.
     ///
     /// # Errors
     /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are empty or too long.
@@ -141,9 +141,7 @@ impl Answer {
     ) -> Result<Self, (ErrorCode, &'static str)> {
         let word = words.trim().to_lowercase();
         Ok(match (word.as_str(), arguments) {
-            ("confirm" | "yes" | "y" | "proceed" | "continue" | "继续" | "确认", None) => {
-                Self::Confirm
-            }
+            ("confirm" | "yes" | "y" | "proceed" | "continue", None) => Self::Confirm,
             ("skip", None) => Self::Skip,
             ("stop" | "cancel" | "abort", None) => Self::Stop,
             ("modify", None) => {
@@ -176,7 +174,7 @@ pub struct Answered {
     /// What.
     #[serde(flatten)]
     pub answer: Answer,
-    /// What the person added for whoever reads the audit.
+    /// What the person added: for whoever reads the audit, and of a change for the model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub comment: String,
     /// The digest of what the person was shown, if they were told of it.

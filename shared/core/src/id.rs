@@ -179,6 +179,12 @@ impl MessageId {
         Self(format!("{task}.{self}"))
     }
 
+    /// The turn whose reply it is, counted from 1; `None` for what is no turn.
+    #[must_use]
+    pub fn turn_number(&self) -> Option<u32> {
+        self.0.strip_prefix('t')?.parse().ok()
+    }
+
     /// Whether this is the closing summary rather than a turn.
     #[must_use]
     pub fn is_summary(&self) -> bool {

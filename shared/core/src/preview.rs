@@ -63,6 +63,9 @@ impl Live {
 pub struct EarlyEntry {
     /// Its place among the task's entries, from 0: one whose predecessor was lost is not shown.
     pub nth: u64,
+    /// Whether it is the last of its record: what a model writes next comes after it.
+    #[serde(default)]
+    pub ends_record: bool,
     /// The entry.
     pub entry: Entry,
 }

@@ -37,7 +37,7 @@ use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
 use crate::id::{CallId, TaskId};
-use crate::input::{Asked, Input};
+use crate::input::{Asked, Finish, Input};
 use crate::settings::{Mode, Role};
 use crate::status::RunStatus;
 use crate::tool::Outcome;
@@ -67,6 +67,8 @@ pub struct Run {
     said: Unread,
     /// Whether it was tainted by what no agent of its own read.
     tainted: bool,
+    /// What ended the newest reply that said something.
+    finish: Finish,
     phase: Phase,
 }
 
@@ -107,6 +109,7 @@ impl Run {
             asking: Asking::default(),
             said: Unread::default(),
             tainted: false,
+            finish: Finish::Done,
             phase: match (&asked.task, asked.settings.mode) {
                 (Some(_), _) => Phase::Reacting(AgentLoop::new(Role::Executor)),
                 (None, Mode::React) => Phase::Reacting(AgentLoop::new(Role::React)),

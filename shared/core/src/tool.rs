@@ -126,6 +126,9 @@ pub struct Call {
     pub tool: String,
     /// Its arguments, as far as they could be read.
     pub arguments: Arguments,
+    /// What a person says who changed the arguments before it was made; may be empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
 }
 
 /// The arguments of a call after repair.

@@ -7,16 +7,18 @@ pub mod cursor;
 pub mod joyagent;
 pub mod joyagent_data;
 pub mod joyagent_ui;
+mod lanes;
 pub mod link;
 pub mod native;
-
-use std::collections::{BTreeMap, BTreeSet};
+mod texts;
+mod turns;
 
 use crate::entry::{Entry, Event};
-use crate::id::{RunId, TaskId};
+use crate::id::RunId;
 use crate::journal::Record;
-use crate::preview::{Applied, EarlyEntry, Live, MessageKey, OpenText, Preview, TextKind};
+use crate::preview::{Live, Preview};
 use cursor::Cursor;
+use lanes::Lanes;
 
 /// One frame of a server-sent event stream, before its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +47,12 @@ pub trait Projection: Send {
     /// The client has seen everything up to here on another connection, and perhaps pieces of
     /// messages that are still unfinished.
     fn resume(&mut self);
+    /// What a client is sent first that begins here and has seen nothing of what was before: what it
+    /// needs to understand what follows.
+    fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
+        let _ = at_ms;
+        Vec::new()
+    }
     /// Whether its frames are large beside the few letters that a piece of a message brings, so that pieces
     /// that come close together are better sent as one.
     fn has_large_frames(&self) -> bool;
@@ -60,32 +68,15 @@ pub struct Connection {
     complete: Option<u64>,
     previews: bool,
     ended: bool,
-    closed: Closed,
-    tasks: BTreeMap<TaskId, Lane>,
-}
-
-/// How far a connection has shown a task.
-enum Lane {
-    /// It is at work; so many of its entries were shown.
-    Open(u64),
-    /// It has ended, and all of it was shown.
-    Complete,
-}
-
-/// What previews no longer matter: those of complete messages, and of attempts that are void.
-#[derive(Default)]
-struct Closed {
-    messages: BTreeSet<MessageKey>,
-    attempts: BTreeMap<MessageKey, u32>,
+    lanes: Lanes,
 }
 
 impl Connection {
     /// A connection that has sent nothing yet. Without `previews` the client gets whole texts only.
     #[must_use]
     pub fn new(run: RunId, projection: Box<dyn Projection>, previews: bool) -> Self {
-        let closed = Closed::default();
-        let tasks = BTreeMap::new();
-        Self { run, projection, complete: None, previews, ended: false, closed, tasks }
+        let lanes = Lanes::default();
+        Self { run, projection, complete: None, previews, ended: false, lanes }
     }
 
     /// Takes a record that the client had on an earlier connection: nothing is sent.
@@ -103,6 +94,12 @@ impl Connection {
         self.projection.resume();
     }
 
+    /// The client has seen nothing, and is to see what follows; see [`Projection::begin_late`].
+    pub fn begin_late(&mut self, at_ms: i64) -> Vec<String> {
+        let frames = self.projection.begin_late(at_ms);
+        frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
     /// The frames of a record, after those of the tasks that ended with it. A record that was sent
     /// before gives none.
     pub fn record(&mut self, record: &Record, tasks: &[Entry]) -> Vec<String> {
@@ -110,7 +107,7 @@ impl Connection {
             return Vec::new();
         }
         let mut frames = Vec::new();
-        let mut early = self.shown_early();
+        let mut early = self.lanes.shown_early();
         for entry in tasks {
             match entry.within.as_ref().and_then(|task| early.get_mut(task)) {
                 Some(shown) if *shown > 0 => *shown -= 1,
@@ -124,55 +121,45 @@ impl Connection {
         let mut sent: Vec<String> = frames.iter().map(|frame| self.encode(frame)).collect();
         self.complete = Some(record.n);
         sent.extend(last.map(|frame| self.encode(&frame)));
+        sent.extend(self.waited());
         sent
     }
 
-    /// The frames of what is shown before it is in the journal.
+    /// The frames of what is shown before it is in the journal, and of what waited for it. An entry of a
+    /// task at work has its place in the history where the task ends; it is not sent again there.
     pub fn live(&mut self, live: &Live) -> Vec<String> {
-        match live {
-            Live::Piece(preview) => self.preview(preview),
-            Live::Entry(early) => self.early(early),
-        }
-    }
-
-    /// The frames of an entry of a task at work, if it is the next one. Its place in the history is
-    /// where its task ends; it is not sent again there.
-    fn early(&mut self, early: &EarlyEntry) -> Vec<String> {
-        let Some(task) = early.entry.within.clone().filter(|_| !self.ended) else {
+        if self.ended {
             return Vec::new();
-        };
-        match self.tasks.get_mut(&task) {
-            Some(Lane::Open(shown)) if *shown == early.nth => *shown += 1,
-            Some(Lane::Open(_) | Lane::Complete) | None => return Vec::new(),
         }
-        let frames = self.entry(&early.entry);
+        let frames = match live {
+            Live::Piece(_) if !self.previews => Vec::new(),
+            Live::Piece(preview) => match self.lanes.preview(preview) {
+                Some(preview) => self.projection.preview(&preview),
+                None => Vec::new(),
+            },
+            Live::Entry(early) => {
+                self.lanes.early(early);
+                return self.waited();
+            }
+        };
         frames.iter().map(|frame| self.encode(frame)).collect()
     }
 
-    /// How many entries of each task at work were shown.
-    fn shown_early(&self) -> BTreeMap<TaskId, u64> {
-        let open = |(task, lane): (&TaskId, &Lane)| match lane {
-            Lane::Open(shown) => Some((task.clone(), *shown)),
-            Lane::Complete => None,
-        };
-        self.tasks.iter().filter_map(open).collect()
-    }
-
-    /// The frames of a piece of unfinished text.
-    fn preview(&mut self, preview: &Preview) -> Vec<String> {
-        let is_late = self.has_shown_all_of(preview) || self.closed.covers(preview);
-        if !self.previews || self.ended || is_late {
-            return Vec::new();
+    /// The frames of what came before its turn, whose turn it is now.
+    fn waited(&mut self) -> Vec<String> {
+        let mut frames = Vec::new();
+        if self.ended {
+            return frames;
         }
-        let frames = self.projection.preview(preview);
-        frames.iter().map(|frame| self.encode(frame)).collect()
-    }
-
-    /// Whether a piece comes from a task that the client had to its end, perhaps on an earlier
-    /// connection.
-    fn has_shown_all_of(&self, preview: &Preview) -> bool {
-        let lane = preview.within.as_ref().and_then(|task| self.tasks.get(task));
-        matches!(lane, Some(Lane::Complete))
+        while let Some(entry) = self.lanes.next_early() {
+            let of_entry = self.entry(&entry);
+            frames.extend(of_entry.iter().map(|frame| self.encode(frame)));
+        }
+        for preview in self.lanes.ready_previews() {
+            let of_preview = self.projection.preview(&preview);
+            frames.extend(of_preview.iter().map(|frame| self.encode(frame)));
+        }
+        frames
     }
 
     /// The frame that keeps the connection open.
@@ -220,31 +207,7 @@ impl Connection {
 
     fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
         self.ended |= matches!(entry.event, Event::RunEnded(_));
-        match &entry.event {
-            Event::TaskStarted { task, .. } => {
-                self.tasks.insert(task.clone(), Lane::Open(0));
-            }
-            Event::TaskEnded { task, .. } => {
-                self.tasks.insert(task.clone(), Lane::Complete);
-            }
-            Event::RunStarted { .. }
-            | Event::RunResumed { .. }
-            | Event::ItemReset { .. }
-            | Event::ModelChanged(_)
-            | Event::MessageCompleted { .. }
-            | Event::CallRequested { .. }
-            | Event::CallCompleted { .. }
-            | Event::FileAdded { .. }
-            | Event::ContextCompacted { .. }
-            | Event::EmployeesNamed { .. }
-            | Event::PlanChanged { .. }
-            | Event::StepChanged { .. }
-            | Event::UserSaid { .. }
-            | Event::FeedbackAsked { .. }
-            | Event::FeedbackAnswered(_)
-            | Event::RunEnded(_) => {}
-        }
-        self.closed.entry(entry);
+        self.lanes.entry(entry);
         self.projection.entry(entry)
     }
 
@@ -261,94 +224,5 @@ impl Connection {
                 format!("{id}{event}data:{data}\n\n")
             }
         }
-    }
-}
-
-impl Closed {
-    fn entry(&mut self, entry: &Entry) {
-        match &entry.event {
-            Event::MessageCompleted { message, .. } => {
-                self.messages.insert(entry.key(message));
-            }
-            Event::ItemReset { message, attempt, .. } => {
-                self.attempts.insert(entry.key(message), *attempt);
-            }
-            Event::RunStarted { .. }
-            | Event::RunResumed { .. }
-            | Event::ModelChanged(_)
-            | Event::CallRequested { .. }
-            | Event::CallCompleted { .. }
-            | Event::FileAdded { .. }
-            | Event::ContextCompacted { .. }
-            | Event::EmployeesNamed { .. }
-            | Event::PlanChanged { .. }
-            | Event::StepChanged { .. }
-            | Event::UserSaid { .. }
-            | Event::FeedbackAsked { .. }
-            | Event::FeedbackAnswered(_)
-            | Event::TaskStarted { .. }
-            | Event::TaskEnded { .. }
-            | Event::RunEnded(_) => {}
-        }
-    }
-
-    fn covers(&self, preview: &Preview) -> bool {
-        let key = preview.key();
-        let void = self.attempts.get(&key).copied().unwrap_or_default();
-        self.messages.contains(&key) || preview.attempt <= void
-    }
-}
-
-/// The unfinished texts as one client knows them, for protocols that send what was added rather
-/// than where it belongs.
-#[derive(Debug, Default)]
-struct Texts {
-    open: BTreeMap<MessageKey, OpenText>,
-    resumed: bool,
-}
-
-/// What a client must do to an unfinished text.
-#[derive(Debug, PartialEq, Eq)]
-enum Change {
-    Append(String),
-    Replace(String),
-}
-
-impl Texts {
-    /// Applies a piece.
-    fn preview(&mut self, preview: &Preview) -> Option<Change> {
-        let key = preview.key();
-        let first = !self.open.contains_key(&key);
-        let open = self.open.entry(key).or_default();
-        match open.apply(preview) {
-            Applied::Nothing => None,
-            Applied::Restarted(text) => Some(Change::Replace(text)),
-            // What an earlier connection showed of it is unknown, so it is shown anew.
-            Applied::Appended(text) if first && self.resumed => Some(Change::Replace(text)),
-            Applied::Appended(text) => Some(Change::Append(text)),
-        }
-    }
-
-    /// Forgets a message that is complete.
-    fn completed(&mut self, message: &MessageKey) {
-        self.open.remove(message);
-    }
-
-    /// Messages of a run or task whose text the client must drop because their attempt is void:
-    /// one, or all that are unfinished.
-    fn void(&mut self, task: Option<&TaskId>, message: Option<&MessageKey>) -> Vec<MessageKey> {
-        let shown = |open: &OpenText| !open.of(TextKind::Text).is_empty();
-        let of = |key: &MessageKey| key.within.as_ref() == task;
-        let mut void: Vec<MessageKey> = self
-            .open
-            .iter()
-            .filter(|(key, _)| of(key) && message.is_none_or(|message| message == *key))
-            .filter(|(_, open)| shown(open))
-            .map(|(key, _)| key.clone())
-            .collect();
-        if let Some(message) = message.filter(|message| self.resumed && !void.contains(message)) {
-            void.push(message.clone());
-        }
-        void
     }
 }

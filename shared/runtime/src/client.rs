@@ -132,6 +132,15 @@ impl ClientStream {
         self.connection.resume();
     }
 
+    /// Begins after these records, which the client has not seen.
+    pub fn begin_late(&mut self, records: &[Record], now_ms: i64) {
+        for record in records {
+            self.connection.skip(record);
+        }
+        let frames = self.connection.begin_late(now_ms);
+        self.send(frames, now_ms);
+    }
+
     /// Sends a comment, so that headers and a first byte leave at once.
     pub fn greet(&mut self, now_ms: i64) {
         self.send(vec![": connected\n\n".to_owned()], now_ms);

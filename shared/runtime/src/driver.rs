@@ -23,7 +23,7 @@ use std::sync::Arc;
 use djinn_core::effect::{Delivery, EffectId};
 use djinn_core::id::TaskId;
 use djinn_core::input::Input;
-use djinn_core::journal::Journal;
+use djinn_core::journal::{Journal, Record};
 use djinn_core::preview::Live;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
@@ -58,6 +58,9 @@ pub struct Drive {
     pub lapsed: bool,
     /// Whether this invocation has just created it: nobody can have written to it yet.
     pub fresh: bool,
+    /// Of a task what was recorded before: viewers may not have been shown all of it, since who drove it
+    /// last took with them what they had not written to the live log.
+    pub before: Vec<Record>,
     /// The client that the response streams to, if there is one.
     pub client: Option<ClientStream>,
     /// Where entries and pieces of text go besides: to the driver of the run that this is a task of, if
@@ -126,6 +129,7 @@ struct Driver<P: Ports> {
     lease: Lease,
     lapsed: bool,
     fresh: bool,
+    before: Vec<Record>,
     client: Option<ClientStream>,
     parent: Option<mpsc::UnboundedSender<Live>>,
     deadline: Deadline,
@@ -169,7 +173,8 @@ enum Alarm {
 
 impl<P: Ports> Driver<P> {
     fn new(ports: &P, drive: Drive) -> Self {
-        let Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops } = drive;
+        let Drive { key, journal, lease, lapsed, fresh, before, client, parent, deadline, hops } =
+            drive;
         let settings = ports.settings();
         let now_ms = ports.clock().now_ms();
         let (live_sender, written) = mpsc::unbounded_channel();
@@ -198,6 +203,7 @@ impl<P: Ports> Driver<P> {
             lease,
             lapsed,
             fresh,
+            before,
             client,
             parent,
             deadline,

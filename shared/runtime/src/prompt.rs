@@ -120,6 +120,8 @@ fragments! {
     OUTCOME_SKIPPED = "outcome/skipped", 1_000;
     /// What a person said instead of a call's result.
     OUTCOME_ANSWERED = "outcome/answered", 20_000;
+    /// A person changed a call's arguments.
+    OUTCOME_CHANGED = "outcome/changed", 10_000;
     /// What the user answers to a question of the model's.
     OUTCOME_USER_ANSWER = "outcome/user_answer", 20_000;
     /// A question of the model's that the user did not answer.

@@ -21,7 +21,7 @@ use djinn_core::settings::{Language, OutputStyle, Role};
 use djinn_core::tool::{OfferedTool, ToolSpec};
 use fitting::{Fixed, Room};
 use group::{Group, groups};
-use plan::planning_tool;
+pub(crate) use plan::planning_tool;
 use serde::Serialize;
 use serde_json::json;
 

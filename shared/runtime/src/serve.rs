@@ -8,23 +8,22 @@ mod follow;
 mod forget;
 mod look;
 mod question;
+mod replay;
 mod word;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::Effect;
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{RunId, UserId};
+use djinn_core::id::UserId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
-use djinn_core::wire::cursor::Cursor;
 use tokio::sync::mpsc;
 
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::driver::{Drive, DriveEnd};
-use crate::history::show;
 use crate::perform::deliver::{deliver, put_outcome};
 use crate::perform::plan::Keeping;
 use crate::port::alarm::Alarms;
@@ -37,11 +36,13 @@ use crate::settings::{expiry_s, journal_expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
 pub use access::{Access, Right, RunAccess, Viewer, access, run_access};
 pub use asked::{AskState, Asked, asked};
-pub use feedback::{Given, answer, audited, pending};
+pub use feedback::{Given, answer, audited, pending, schema_of};
 use follow::{Followed, follow};
 pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
 pub use question::{Opened, Question, accept, open};
+use replay::whole_journal;
+pub use replay::{ReplayFrom, no_cursor, replay};
 pub use word::{Edited, Heard, edit, say};
 
 /// A run as an invocation serves it.
@@ -80,9 +81,19 @@ pub async fn serve<P: Ports>(
                 let Driving { lease, lapsed, fresh, journal } = *driving;
                 let Serving { key, deadline, hops, .. } = &serving;
                 let (key, deadline, hops) = (key.clone(), *deadline, *hops);
-                let (client, parent) = (Some(client), None);
-                let drive =
-                    Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops };
+                let (client, parent, before) = (Some(client), None, Vec::new());
+                let drive = Drive {
+                    key,
+                    journal,
+                    lease,
+                    lapsed,
+                    fresh,
+                    before,
+                    client,
+                    parent,
+                    deadline,
+                    hops,
+                };
                 // In boxes: many responses are served at once, and one that drives needs no room
                 // for following.
                 Box::pin(crate::driver::drive(ports, drive)).await
@@ -157,11 +168,13 @@ async fn continue_for<P: Ports>(
         let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
         ports.store().put_mail(key, &stop, expires_at_s).await?;
     }
-    if let Some((driving, _)) = take_over(ports, &serving).await? {
+    if let Some((driving, records)) = take_over(ports, &serving).await? {
         let Driving { lease, lapsed, fresh, journal } = *driving;
         let (key, deadline, hops) = (key.clone(), *deadline, *hops);
+        let before = if key.task.is_some() { records } else { Vec::new() };
         let client = None;
-        let drive = Drive { key, journal, lease, lapsed, fresh, client, parent, deadline, hops };
+        let drive =
+            Drive { key, journal, lease, lapsed, fresh, before, client, parent, deadline, hops };
         crate::driver::drive(ports, drive).await;
     }
     Ok(())
@@ -218,73 +231,6 @@ async fn give_up<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
 pub async fn known<P: Ports>(ports: &P, key: &RunKey) -> Result<RunMeta, Failure> {
     let meta = ports.store().meta(key).await.map_err(|error| unavailable(&error))?;
     meta.ok_or_else(|| ErrorCode::RunNotFound.into())
-}
-
-/// Prepares a client for a run that exists: replays what it missed since `cursor`, everything
-/// without one. What its buffer does not hold, [`serve`] sends as it reads.
-///
-/// # Errors
-/// `bad_cursor` for a cursor of another run or ahead of this one, `run_expired` when its journal is
-/// gone, or `store_unavailable`.
-pub async fn replay<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    client: &mut ClientStream,
-    cursor: Option<&Cursor>,
-) -> Result<(), Failure> {
-    let (meta, records) = read_whole_run(ports, key).await?;
-    if meta.end_shown {
-        client.note_end_shown();
-    }
-    let had = cursor.map_or(0, |cursor| cursor.record.saturating_add(1));
-    let had = usize::try_from(had).unwrap_or(usize::MAX);
-    if had > records.len() || cursor.is_some_and(|cursor| cursor.run != key.run) {
-        return Err(bad_cursor(&key.run, records.len()));
-    }
-    let (known, missed) = records.split_at(had);
-    if cursor.is_some() {
-        client.skip(known);
-    }
-    for record in missed {
-        if !client.has_room() {
-            break;
-        }
-        show(ports, key, client, record).await;
-    }
-    Ok(())
-}
-
-/// Why a client that comes back to a run with something that is no cursor is refused: `bad_cursor`
-/// with the valid ones, or what [`replay`] would say.
-pub async fn no_cursor<P: Ports>(ports: &P, key: &RunKey) -> Failure {
-    match whole_journal(ports, key).await {
-        Ok(records) => bad_cursor(&key.run, records.len()),
-        Err(failure) => failure,
-    }
-}
-
-/// Every record of a run so far, unless some have expired.
-async fn whole_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Record>, Failure> {
-    read_whole_run(ports, key).await.map(|(_, records)| records)
-}
-
-/// What was known of a run before its records were read, and these.
-async fn read_whole_run<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-) -> Result<(RunMeta, Vec<Record>), Failure> {
-    let meta = known(ports, key).await?;
-    let has_ended = meta.status.has_ended();
-    let records = ports.store().read(key, 0).await.map_err(|error| unavailable(&error))?;
-    if !is_whole(&records) || (has_ended && !holds_the_end(&records)) {
-        return Err(ErrorCode::RunExpired.into());
-    }
-    Ok((meta, records))
-}
-
-fn bad_cursor(run: &RunId, records: usize) -> Failure {
-    let last = records.saturating_sub(1);
-    Failure::new(ErrorCode::BadCursor, format!("valid are {run}:0 to {run}:{last}"))
 }
 
 /// Takes the lease of a run and reads its journal, unless somebody else drives it.

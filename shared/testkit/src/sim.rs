@@ -152,6 +152,7 @@ impl Sim {
             shared: None,
             request: RequestId::new(id("r")).unwrap(),
             text: "What is to be done?".to_owned(),
+            as_answer: None,
             output_style: None,
             base_prompt: String::new(),
             settings,

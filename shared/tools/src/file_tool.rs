@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use djinn_core::feedback::Estimate;
-use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::file::{ProductFile, has_rows, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
 use djinn_core::tool::{Declared, EffectClass, Harmless, Observation, Risk, Shown, ToolSpec};
@@ -88,6 +88,8 @@ impl<F: Files + Send + Sync> FileTool<F> {
             let values = json!({"name": file.name, "media_type": file.media_type});
             return Err(self.failure(context, prompt::FILE_NOT_TEXT, values));
         };
+        let has_rows = file.has_rows.or_else(|| has_rows(&file.media_type, &bytes));
+        let file = ProductFile { has_rows, ..file };
         let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or_default();
         let content = context.seen(content);
         let part = Part::of(&content, offset, context.max_observe as usize);

@@ -115,6 +115,7 @@ impl Function {
             shared: None,
             request: RequestId::new("r1").unwrap(),
             text: "What is to be done?".to_owned(),
+            as_answer: None,
             output_style: None,
             base_prompt: String::new(),
             settings: RunSettings { mode, ..RunSettings::default() },

@@ -5,8 +5,10 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{About, Answer};
+use djinn_core::settings::Language;
 use serde_json::{Map, Value};
 
+use crate::answer_words;
 use crate::fields::bytes_up_to;
 use crate::json;
 use crate::route::MAX_COMMENT;
@@ -56,10 +58,12 @@ impl Form {
     }
 
     /// The answer to this, and a comment that goes with it.
-    pub(crate) fn answer(&self, about: &About) -> Result<(Answer, String), Failure> {
-        let read = |words: &str, arguments| {
-            Answer::read(words, arguments).map_err(|(code, problem)| Failure::new(code, problem))
-        };
+    pub(crate) fn answer(
+        &self,
+        about: &About,
+        language: Language,
+    ) -> Result<(Answer, String), Failure> {
+        let read = |words: &str, arguments| answer_words::read(words, arguments, language);
         let answer = match self.button.as_str() {
             "say" if self.words.trim().is_empty() => {
                 return Err(bad("`words` is empty".to_owned()));
@@ -136,7 +140,7 @@ mod tests {
     }
 
     fn answered(body: &str, about: &About) -> Result<(Answer, String), String> {
-        let form = Form::of(body.as_bytes()).and_then(|form| form.answer(about));
+        let form = Form::of(body.as_bytes()).and_then(|form| form.answer(about, Language::En));
         form.map_err(|failure| failure.detail)
     }
 
@@ -151,6 +155,7 @@ mod tests {
             ("answer=say&words=a%0D%0Ab%2B%E9%87%91", Answer::Say { words: "a\nb+金".into() }, ""),
             // As in a chat.
             ("answer=say&words=Skip", Answer::Skip, ""),
+            ("answer=say&words=%E8%B7%B3%E8%BF%87", Answer::Skip, ""),
         ] {
             assert_eq!(filled(body), Ok((answer, comment.to_owned())), "{body}");
         }

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::access::may;
 use crate::answer::{Ask, Protocol, stream};
+use crate::answer_words;
 use crate::fields::Fields;
 use crate::identity::Caller;
 use crate::refusal::{REQUEST_ID, RUN_ID, Refusal, name};
@@ -220,6 +221,7 @@ impl Asking {
             shared: access.shared,
             request,
             text: text.to_owned(),
+            as_answer: Some(answer_words::read(text, None, settings.language)),
             output_style,
             base_prompt: joined(&agent.settings.base_prompt, own),
             settings,

@@ -9,6 +9,7 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask};
 use djinn_core::id::{FeedbackId, RequestId, RunId};
 use djinn_core::session::SessionName;
+use djinn_core::settings::Language;
 use djinn_core::wire::native::add_answer_link;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
@@ -17,6 +18,7 @@ use djinn_runtime::serve::{Given, Right, Viewer, answer, pending, run_access, un
 use serde_json::{Map, Value, json};
 
 use crate::access::may;
+use crate::answer_words;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
 use crate::link::{Links, Moment};
@@ -37,7 +39,8 @@ pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
         let (parts, body) = request.into_parts();
         let caller = Caller::of(&parts.extensions)?;
         let fields = Fields::read(&parts.headers, body).await?;
-        let answered = read(&fields, caller.clone())?;
+        let language = agent.settings.run.language;
+        let answered = read(&fields, caller.clone(), language)?;
         let key = run_of(&agent, &caller, &label).await?;
         given(&agent, &key, answered).await
     };
@@ -124,16 +127,21 @@ async fn given<P: Ports<Store = AwsStore>>(
     Ok(response)
 }
 
-/// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones.
-fn read(fields: &Fields, caller: Caller) -> Result<Answered, Refusal> {
+/// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones,
+/// which may stand in `feedback` too.
+fn read(fields: &Fields, caller: Caller, language: Language) -> Result<Answered, Refusal> {
     let feedback: FeedbackId = fields.needed_id("feedbackId")?;
-    let parameters = fields.object("parameters")?;
-    let words = match &parameters {
-        None => fields.needed("feedback")?,
-        Some(_) => fields.text("feedback")?.unwrap_or("modify"),
+    let answer = match (fields.object("parameters")?, fields.is_object("feedback")) {
+        (None, true) => {
+            Ok(Answer::Modify { arguments: fields.object("feedback")?.unwrap_or_default() })
+        }
+        (None, false) => answer_words::read(fields.needed("feedback")?, None, language),
+        (parameters @ Some(_), _) => {
+            let words = fields.text("feedback")?.unwrap_or("modify");
+            answer_words::read(words, parameters, language)
+        }
     };
-    let answer = Answer::read(words, parameters)
-        .map_err(|(code, problem)| Refusal::from(Failure::new(code, problem)).about("feedback"))?;
+    let answer = answer.map_err(|failure| Refusal::from(failure).about("feedback"))?;
     let comment = fields.text("comment")?.unwrap_or_default();
     if comment.len() > MAX_COMMENT {
         let problem = format!("`comment` has at most {MAX_COMMENT} bytes");

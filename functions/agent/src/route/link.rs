@@ -60,7 +60,7 @@ pub(crate) async fn answer_ask<P: Ports<Store = AwsStore>>(
         Ok(form) => form,
         Err(failure) => return linked.question(&ask).again(&failure, &Form::default()),
     };
-    let given = match form.answer(&ask.about) {
+    let given = match form.answer(&ask.about, linked.language) {
         Ok((said, comment)) => {
             let word = said.as_str();
             let answered = linked.answered(said, comment);

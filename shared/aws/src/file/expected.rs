@@ -102,6 +102,7 @@ mod tests {
             internal: false,
             media_type: "text/plain".into(),
             object: format!("uploads/{}", sha256(name.as_bytes())),
+            has_rows: None,
             written_at_ms: 4_102_444_800_000,
             expires: store.now_ms() / 1000 + days_left * DAY_S,
         }

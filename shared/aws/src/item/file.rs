@@ -19,6 +19,9 @@ pub(crate) struct FileItem {
     pub(crate) media_type: String,
     /// Where its bytes lie, within the session's objects.
     pub(crate) object: String,
+    /// Of a CSV file whether it has a row below its header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) has_rows: Option<bool>,
     /// When it was written, Unix milliseconds: the order of a session's files.
     pub(crate) written_at_ms: i64,
     /// When it is a file no more, Unix seconds: before its bytes are gone.
@@ -47,6 +50,7 @@ impl FileItem {
             internal: self.internal,
             media_type: self.media_type,
             object: self.object,
+            has_rows: self.has_rows,
         }
     }
 }
@@ -69,6 +73,7 @@ pub(crate) mod tests {
                 internal,
                 media_type: "text/plain".into(),
                 object: "files/x".into(),
+                has_rows: times.0.checked_rem(3).and_then(|rest| (rest != 0).then_some(rest > 0)),
                 written_at_ms: times.0,
                 expires: times.1,
             })

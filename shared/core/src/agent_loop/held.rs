@@ -107,8 +107,13 @@ impl AgentLoop {
     }
 
     /// Takes an answer about a call, which is made now, or has an outcome. `None` if nobody waits for
-    /// it.
-    pub fn answered(&mut self, feedback: &FeedbackId, answer: &Answer) -> Option<Observed> {
+    /// it. The model is told of a change, and what the `comment` says of it.
+    pub fn answered(
+        &mut self,
+        feedback: &FeedbackId,
+        answer: &Answer,
+        comment: &str,
+    ) -> Option<Observed> {
         let Stage::Acting(turn) = &mut self.stage else { return None };
         let open = turn.calls.iter_mut().find(|open| open.held.as_ref() == Some(feedback))?;
         open.held = None;
@@ -121,6 +126,7 @@ impl AgentLoop {
             Answer::Confirm => return Some(observed),
             Answer::Modify { arguments } => {
                 open.call.arguments = Arguments::Parsed(arguments.clone());
+                open.call.changed = Some(comment.to_owned());
                 return Some(observed);
             }
             // A stopped run answers it itself.

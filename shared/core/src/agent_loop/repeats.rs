@@ -92,6 +92,7 @@ mod tests {
                 id: CallId::nth(&MessageId::turn(1), 1),
                 tool: (*tool).to_owned(),
                 arguments: Arguments::Parsed(arguments),
+                changed: None,
             };
             (call, Outcome::Done(Observation::text(*result)))
         };

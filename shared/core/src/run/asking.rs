@@ -273,16 +273,17 @@ impl Run {
         match (&ask.task, &answered.answer) {
             (_, Answer::Stop) => events.extend(self.stopped(None, at_ms)),
             (Some(task), _) => self.asking.deliver(task, ask.id.clone(), answered),
-            (None, answer) => events.extend(self.go_on_after(ask, answer, at_ms)),
+            (None, _) => events.extend(self.go_on_after(ask, &answered, at_ms)),
         }
         events
     }
 
-    fn go_on_after(&mut self, ask: &Ask, answer: &Answer, at_ms: i64) -> Vec<(String, Event)> {
+    fn go_on_after(&mut self, ask: &Ask, answered: &Answered, at_ms: i64) -> Vec<(String, Event)> {
+        let Answered { answer, comment, .. } = answered;
         match &ask.about {
             About::Call { .. } | About::CallInterrupted { .. } => {
                 if let Phase::PlanSolving(solving) = &mut self.phase {
-                    let answered = solving.answered(ask, answer, &self.asked.settings);
+                    let answered = solving.answered(ask, answered, &self.asked.settings);
                     if let Some(plan) = solving.plan() {
                         self.plan_file.is_now(plan);
                     }
@@ -290,7 +291,8 @@ impl Run {
                         .map(|(observed, then)| self.go_on(observed, then, at_ms))
                         .unwrap_or_default();
                 }
-                let answered = self.agent().and_then(|agent| agent.answered(&ask.id, answer));
+                let agent = self.agent();
+                let answered = agent.and_then(|agent| agent.answered(&ask.id, answer, comment));
                 answered.map(|observed| self.observe(observed, at_ms)).unwrap_or_default()
             }
             About::Step { .. } | About::Result { .. } => {

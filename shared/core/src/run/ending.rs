@@ -10,7 +10,7 @@ use crate::effect::Delivery;
 use crate::entry::{Ending, Event};
 use crate::file::ProductFile;
 use crate::id::MessageId;
-use crate::input::Partial;
+use crate::input::{Finish, Partial};
 use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
 
@@ -132,10 +132,12 @@ impl Run {
                 text,
                 reasoning: None,
                 cut: true,
+                finish: Finish::Done,
                 answer: false,
                 usage: Usage::default(),
             };
             events.push((message.to_string(), completed));
+            self.finish = Finish::Done;
         }
         let answer = self.conversation.last_words().to_owned();
         let files = self.produced.deliverable();
@@ -163,8 +165,10 @@ impl Run {
         let took_ms = u64::try_from(at_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
         let (delivery, outcome) = match &self.asked.task {
             None => {
+                let finish = if answer.is_empty() { Finish::Done } else { self.finish };
                 let spent = self.spent;
-                let ending = Ending { status, answer, files, failure, spent, took_ms, paused_ms };
+                let ending =
+                    Ending { status, answer, files, failure, finish, spent, took_ms, paused_ms };
                 events.push(("end".to_owned(), Event::RunEnded(ending)));
                 (Delivery::AlarmRemoval, None)
             }

@@ -109,6 +109,9 @@ impl Run {
             return Some(self.compacted(replied, at_ms));
         }
         self.compacting.measured(replied.window, choice);
+        if !replied.reply.text.trim().is_empty() {
+            self.finish = replied.reply.finish;
+        }
         let most = self.calls_of_next_reply();
         match &mut self.phase {
             Phase::Reacting(agent) => {

@@ -6,7 +6,7 @@ use crate::code::{ErrorCode, Failure};
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::id::MessageId;
-use crate::input::ModelReplied;
+use crate::input::{Finish, ModelReplied};
 use crate::settings::Role;
 use crate::status::RunStatus;
 
@@ -55,7 +55,8 @@ impl Run {
             message: replied.message.clone(),
             text: text.clone(),
             reasoning: replied.reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
-            cut: false,
+            cut: replied.reply.finish != Finish::Done,
+            finish: replied.reply.finish,
             answer: !text.is_empty() && self.asked.settings.summary.is_some(),
             usage: replied.reply.usage,
         };

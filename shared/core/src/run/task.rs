@@ -110,6 +110,7 @@ impl Run {
             request: self.asked.request.clone(),
             question: self.asked.question.clone(),
             mode: self.asked.settings.mode,
+            output_style: self.asked.output_style,
         };
         (!self.is_task()).then(|| ("start".to_owned(), event))
     }

@@ -5,27 +5,34 @@
 //! here an `isFinal: true` may come early with the text so far (empty after a failed attempt), and
 //! deltas go on from there: that is how this protocol can take text back.
 
+mod call;
+mod event;
 mod feedback;
 mod model_changed;
 mod planned;
+mod question;
 mod raw;
+mod reply;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use call::RequestedCall;
+use reply::{Reply, ResultText};
+use serde_json::{Map, json};
 
 use super::link::Links;
-use super::{Change, Texts};
+use super::texts::Texts;
+use super::turns::Turns;
 use crate::code::ErrorCode;
 use crate::entry::{Ending, Entry, Event};
 use crate::feedback::Ask;
-use crate::file::ProductFile;
-use crate::id::{CallId, FeedbackId, MessageId, RequestId, RunId, TaskId};
+use crate::id::{CallId, FeedbackId, RequestId, RunId, TaskId};
+use crate::input::Finish;
 use crate::plan::Plan;
-use crate::preview::{MessageKey, Preview, TextKind};
-use crate::settings::{Language, Mode};
-use crate::tool::{Outcome, Shown};
+use crate::settings::{Language, Mode, OutputStyle};
+pub use event::AgentResponse;
+pub use feedback::Schemas;
 pub use raw::JoyAgent;
 
 /// `agentType` of the ReAct agent.
@@ -37,80 +44,65 @@ const MAX_SHOWN_STEPS: usize = 100;
 /// `agentType` of Plan-Solve.
 pub const PLAN_SOLVE: u8 = 3;
 
-/// One event of the raw protocol; nulls are written.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentResponse {
-    /// The client's label of the question.
-    pub request_id: String,
-    /// Deltas and the whole of one text share it.
-    pub message_id: String,
-    /// Whether the payload replaces what came before under this id.
-    pub is_final: bool,
-    /// What kind of event it is.
-    pub message_type: &'static str,
-    /// The role of the tool whose event it is, if a model has named one for its task by then.
-    pub digital_employee: Option<String>,
-    /// Milliseconds since 1970, as a string: the UI breaks on a number.
-    pub message_time: String,
-    /// Plan-Solve only.
-    pub plan_thought: Option<String>,
-    /// Plan-Solve only.
-    pub plan: Option<Value>,
-    /// Plan-Solve only.
-    pub task: Option<String>,
-    /// Plan-Solve only.
-    pub task_summary: Option<String>,
-    /// What the agent says while it works.
-    pub tool_thought: Option<String>,
-    /// A visible tool's result.
-    pub tool_result: Option<Value>,
-    /// Payload of the typed events; always an object.
-    pub result_map: Value,
-    /// The answer.
-    pub result: Option<String>,
-    /// Whether the run has ended.
-    pub finish: bool,
-    /// The original never sets it; a hand-over says here how to go on.
-    pub ext: Option<Value>,
-    /// The task it belongs to: the UI's lanes. The raw protocol does not say.
-    #[serde(skip)]
-    pub lane: Option<TaskId>,
-}
-
 /// Turns entries and previews into raw events. Shared with the UI's projection, which wraps them.
 pub struct Translator {
     run: RunId,
     request: RequestId,
+    /// The label of the question that the run answers, which that of a later message is not.
+    asked_as: RequestId,
     links: Links,
     language: Language,
+    mode: Mode,
+    style: Option<OutputStyle>,
     texts: Texts,
+    turns: BTreeMap<Option<TaskId>, Turns>,
+    /// The newest reply of each lane.
+    replies: BTreeMap<Option<TaskId>, Reply>,
+    summary_finish: Finish,
     calls: BTreeMap<(Option<TaskId>, CallId), RequestedCall>,
     /// The roles of a task's tools.
     employees: BTreeMap<Option<TaskId>, BTreeMap<String, String>>,
-    mode: Mode,
     /// The plan as this client knows it.
     plan: Option<Plan>,
+    /// The tasks at work and what they are to do, in the order they began.
+    tasks: Vec<(TaskId, String)>,
     /// What was asked and not answered.
     asks: BTreeMap<FeedbackId, Ask>,
+    schemas: Option<Schemas>,
     /// The models that others answer for, as far as that was said, and why.
     replaced: BTreeSet<(String, ErrorCode)>,
-}
-
-struct RequestedCall {
-    tool: String,
-    arguments: Value,
-    visible: bool,
 }
 
 impl Translator {
     /// A translator for one connection.
     #[must_use]
     pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
-        let (texts, calls, employees) = (Texts::default(), BTreeMap::new(), BTreeMap::new());
-        let (mode, plan, asks) = (Mode::default(), None, BTreeMap::new());
-        let replaced = BTreeSet::new();
-        Self { run, request, links, language, texts, calls, employees, mode, plan, asks, replaced }
+        Self {
+            run,
+            asked_as: request.clone(),
+            request,
+            links,
+            language,
+            mode: Mode::default(),
+            style: None,
+            texts: Texts::default(),
+            turns: BTreeMap::new(),
+            replies: BTreeMap::new(),
+            summary_finish: Finish::Done,
+            calls: BTreeMap::new(),
+            employees: BTreeMap::new(),
+            plan: None,
+            tasks: Vec::new(),
+            asks: BTreeMap::new(),
+            schemas: None,
+            replaced: BTreeSet::new(),
+        }
+    }
+
+    /// The same, which says of each argument that people may change what its tool's schema says.
+    #[must_use]
+    pub fn with_schemas(self, schemas: Schemas) -> Self {
+        Self { schemas: Some(schemas), ..self }
     }
 
     /// The run of this connection.
@@ -136,11 +128,21 @@ impl Translator {
 
     /// The events of an entry.
     pub fn entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
+        self.turns.entry(entry.within.clone()).or_default().entry(&entry.event);
+        let mut events = self.of_event(entry);
+        for event in &mut events {
+            event.lane = event.lane.take().or_else(|| entry.within.clone());
+        }
+        events
+    }
+
+    fn of_event(&mut self, entry: &Entry) -> Vec<AgentResponse> {
         let at_ms = entry.at_ms;
         self.links.advance_to(at_ms);
-        let mut events = match &entry.event {
-            Event::RunStarted { mode, .. } => {
-                self.mode = *mode;
+        match &entry.event {
+            Event::RunStarted { mode, request, output_style, .. } => {
+                (self.mode, self.style) = (*mode, *output_style);
+                self.asked_as = request.clone();
                 Vec::new()
             }
             Event::FileAdded { .. } | Event::UserSaid { .. } | Event::ContextCompacted { .. } => {
@@ -153,11 +155,9 @@ impl Translator {
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
             Event::ModelChanged(changed) => self.model_changed(entry, changed),
-            Event::MessageCompleted { message, text, answer, .. } => {
-                // The answer stands in `result`: what was shown of it as a thought makes room.
-                let is_answer = *answer && entry.within.is_none();
-                let text = if is_answer { self.answer_follows() } else { text.as_str() };
-                self.message(entry, message, text).into_iter().collect()
+            Event::MessageCompleted { message, text, reasoning, finish, answer, .. } => {
+                let reply = Reply::of(entry, message, text, *finish, *answer);
+                self.reply(reply, reasoning.as_deref(), at_ms)
             }
             Event::CallRequested { call, tool, arguments, visible } => {
                 let (tool, arguments) = (tool.clone(), arguments.clone());
@@ -177,39 +177,16 @@ impl Translator {
                 self.step(entry, *step, *status, note).into_iter().collect()
             }
             Event::TaskStarted { task, words } => self.task_started(entry, task, words),
-            Event::TaskEnded { task, text, files, .. } => {
+            Event::TaskEnded { task, text, files, failure, .. } => {
                 self.forget_asks(Some(task), None);
-                vec![self.task_summary(entry, task, text, files)]
+                self.task_ended(entry, task, (text, files), failure.as_ref())
             }
             Event::FeedbackAsked { reasoning, risk, estimate, asks, .. } => {
                 self.asked(entry, reasoning, *risk, *estimate, asks)
             }
-            Event::FeedbackAnswered(answered) => {
-                self.asks.remove(&answered.feedback);
-                Vec::new()
-            }
-            Event::RunEnded(ending) => vec![self.result(ending, at_ms)],
-        };
-        for event in &mut events {
-            event.lane = event.lane.take().or_else(|| entry.within.clone());
+            Event::FeedbackAnswered(answered) => vec![self.answered(entry, answered)],
+            Event::RunEnded(ending) => self.ended(entry, ending),
         }
-        events
-    }
-
-    /// The events of a piece of unfinished text. Thoughts of a reasoning model have no place in
-    /// this protocol, nor has the summary before it is whole.
-    pub fn preview(&mut self, preview: &Preview) -> Vec<AgentResponse> {
-        if preview.kind == TextKind::Reasoning || preview.message.is_summary() {
-            return Vec::new();
-        }
-        let (text, is_final) = match self.texts.preview(preview) {
-            None => return Vec::new(),
-            Some(Change::Append(text)) => (text, false),
-            Some(Change::Replace(text)) => (text, true),
-        };
-        let mut event = self.thought(&preview.key(), &text, is_final, preview.at_ms);
-        event.lane.clone_from(&preview.within);
-        vec![event]
     }
 
     /// What is said when the response ends before the run.
@@ -225,82 +202,30 @@ impl Translator {
         event
     }
 
-    /// See [`super::Projection::resume`].
-    pub fn resume(&mut self) {
-        self.texts.resumed = true;
+    /// What a client is sent first that begins here: the plan, and the tasks at work.
+    #[must_use]
+    pub fn begin_late(&self, at_ms: i64) -> Vec<AgentResponse> {
+        let plan = self.plan.iter().map(|plan| self.plan("plan", plan, at_ms));
+        let tasks = self
+            .tasks
+            .iter()
+            .map(|(task, words)| self.task(&format!("{task}.start"), task, words, at_ms));
+        plan.chain(tasks).collect()
     }
 
-    /// A message is whole. The summary is shown as the result only.
-    fn message(&mut self, entry: &Entry, message: &MessageId, text: &str) -> Option<AgentResponse> {
-        let key = entry.key(message);
-        self.texts.completed(&key);
-        let shown = !message.is_summary() && !text.is_empty();
-        shown.then(|| self.thought(&key, text, true, entry.at_ms))
-    }
-
-    fn answer_follows(&self) -> &'static str {
-        match self.language {
-            Language::En => "The answer is below.",
-            Language::Zh => "回答见下方。",
-        }
-    }
-
-    fn take_back(&mut self, entry: &Entry, message: Option<&MessageId>) -> Vec<AgentResponse> {
-        let key = message.map(|message| entry.key(message));
-        let void = self.texts.void(entry.within.as_ref(), key.as_ref());
-        // Pieces of the summary were never shown.
-        let shown = void.iter().filter(|key| !key.message.is_summary());
-        shown.map(|key| self.thought(key, "", true, entry.at_ms)).collect()
-    }
-
-    fn completed(&self, entry: &Entry, call: &CallId, outcome: &Outcome) -> Option<AgentResponse> {
-        let (id, at_ms) = (entry.id.as_str(), entry.at_ms);
-        let requested = self.calls.get(&(entry.within.clone(), call.clone()))?;
-        let roles = self.employees.get(&entry.within);
-        let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
-        let shown = |event| Some(AgentResponse { digital_employee: role, ..event });
-        let text = match outcome {
-            Outcome::Done(observation) => match &observation.shown {
-                Shown::FileWritten { file } => {
-                    return shown(self.file(id, "写入文件", file, at_ms));
-                }
-                Shown::FileRead { file } => return shown(self.file(id, "读取文件", file, at_ms)),
-                Shown::Text | Shown::UserAnswer => observation.text.clone(),
-                // The plan has an event of its own.
-                Shown::Plan { .. } => return None,
-            },
-            Outcome::Failed { reason, detail } => format!("{}: {detail}", reason.as_str()),
+    fn ended(&mut self, entry: &Entry, ending: &Ending) -> Vec<AgentResponse> {
+        let (mut events, answer) = self.end_lane(entry, None, &ending.answer);
+        let finish = match answer.finish {
+            Finish::Done => self.summary_finish,
+            finish @ (Finish::Length | Finish::Filtered) => finish,
         };
-        requested.visible.then_some(())?;
-        let mut event = self.event(id, "tool_result", at_ms);
-        event.tool_result = Some(json!({
-            "toolName": requested.tool, "toolParam": requested.arguments, "toolResult": text,
-        }));
-        shown(event)
+        events.push(self.result(ending, finish, entry.at_ms));
+        events
     }
 
-    fn file(&self, id: &str, command: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
-        let mut event = self.event(id, "file", at_ms);
-        event.result_map = json!({
-            "command": command, "fileInfo": [self.file_info(file)],
-            "agentType": self.agent_type(),
-        });
-        event
-    }
-
-    fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
-        Map::from_iter([
-            ("fileName".to_owned(), json!(file.name)),
-            ("ossUrl".to_owned(), json!(self.links.download(file))),
-            ("downloadUrl".to_owned(), json!(self.links.download(file))),
-            ("domainUrl".to_owned(), json!(self.links.preview(file))),
-            ("fileSize".to_owned(), json!(file.size)),
-        ])
-    }
-
-    fn result(&self, ending: &Ending, at_ms: i64) -> AgentResponse {
+    fn result(&self, ending: &Ending, finish: Finish, at_ms: i64) -> AgentResponse {
         let sentence = ending.failure.as_ref().map(|failure| failure.sentence(self.language));
-        let parts = [Some(ending.answer.clone()), sentence];
+        let parts = [Some(words::marked(&ending.answer, finish, self.language)), sentence];
         let parts: Vec<String> =
             parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         let text = parts.join("\n\n");
@@ -311,61 +236,8 @@ impl Translator {
         map.insert("agentType".to_owned(), json!(self.agent_type()));
         let mut event = self.event("end", "result", at_ms);
         event.result = Some(text);
-        event.result_map = Value::Object(map);
+        event.result_map = serde_json::Value::Object(map);
         event.finish = true;
         event
-    }
-
-    fn file_list(&self, files: &[ProductFile]) -> Value {
-        let listed = files.iter().map(|file| {
-            let mut info = self.file_info(file);
-            info.insert("description".to_owned(), json!(file.description));
-            info.insert("isInternalFile".to_owned(), json!(file.internal));
-            Value::Object(info)
-        });
-        listed.collect()
-    }
-
-    /// What an agent says while it works; the planner's words are thoughts about the plan.
-    fn thought(&self, key: &MessageKey, text: &str, is_final: bool, at_ms: i64) -> AgentResponse {
-        let text = Some(text.to_owned());
-        let mut event = match (&key.within, self.mode) {
-            (Some(task), _) => {
-                let id = format!("{task}.{}", key.message);
-                AgentResponse { tool_thought: text, ..self.event(&id, "tool_thought", at_ms) }
-            }
-            (None, Mode::React) => {
-                let id = key.message.as_str();
-                AgentResponse { tool_thought: text, ..self.event(id, "tool_thought", at_ms) }
-            }
-            (None, Mode::PlanSolve) => {
-                let id = key.message.as_str();
-                AgentResponse { plan_thought: text, ..self.event(id, "plan_thought", at_ms) }
-            }
-        };
-        event.is_final = is_final;
-        event
-    }
-
-    fn event(&self, id: &str, message_type: &'static str, at_ms: i64) -> AgentResponse {
-        AgentResponse {
-            request_id: self.request.to_string(),
-            message_id: format!("{}.{id}", self.run),
-            is_final: true,
-            message_type,
-            digital_employee: None,
-            message_time: at_ms.to_string(),
-            plan_thought: None,
-            plan: None,
-            task: None,
-            task_summary: None,
-            tool_thought: None,
-            tool_result: None,
-            result_map: json!({"agentType": self.agent_type()}),
-            result: None,
-            finish: false,
-            ext: None,
-            lane: None,
-        }
     }
 }

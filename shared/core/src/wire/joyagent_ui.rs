@@ -27,10 +27,22 @@ pub struct JoyAgentUi {
     spent: Spent,
     /// The newest task: what has no group of its own and needs one goes there.
     lane: Option<TaskId>,
-    has_plan: bool,
+    /// What was thought about the plan so far.
+    thoughts: Thoughts,
 }
 
+/// The UI has one place for all that is thought about the plan: whole texts replace all that stands
+/// there.
 #[derive(Default)]
+struct Thoughts(Vec<(String, String)>);
+
+/// Bytes of what was thought about the plan; the oldest thoughts are left out.
+const MAX_THOUGHTS: usize = 64 * 1024;
+
+/// Between two thoughts.
+const PARAGRAPH: &str = "\n\n";
+
+#[derive(Clone, Copy, Default)]
 struct Spent {
     tokens: u64,
     seconds: u64,
@@ -41,23 +53,29 @@ impl JoyAgentUi {
     #[must_use]
     pub fn new(translator: Translator) -> Self {
         let (task_order, message_order) = (0, BTreeMap::new());
-        let (spent, lane, has_plan) = (Spent::default(), None, false);
-        Self { translator, task_order, message_order, spent, lane, has_plan }
+        let (spent, lane, thoughts) = (Spent::default(), None, Thoughts::default());
+        Self { translator, task_order, message_order, spent, lane, thoughts }
     }
 
     fn wrap(&mut self, event: &AgentResponse) -> Frame {
         let event_data = match event.message_type {
-            "plan_thought" => self.apart(event, &without_nulls(json!(event))),
-            "plan" if !self.has_plan => {
-                self.has_plan = true;
-                self.apart(event, &json!(event.plan))
+            "plan_thought" => {
+                let event = self.thoughts.with(event);
+                self.apart(&event, &without_nulls(json!(event)))
             }
+            // In a lane it would be a chip, named after the last step that is done: not the lane's.
+            "plan" => self.apart(event, &json!(event.plan)),
+            // The UI knows nothing of these, and passes over what is no task's.
+            "human_feedback_request"
+            | "parameter_modification_request"
+            | "human_feedback_answered" => self.apart(event, &without_nulls(json!(event))),
             _ => self.in_lane(event),
         };
         let text = event.result.as_deref().unwrap_or_default();
         let (finished, agent_type) = (event.finish, self.translator.agent_type());
         let about = About { request: self.translator.request().as_str(), agent_type };
-        let envelope = about.envelope(text, finished, Some(event_data), &self.spent);
+        let spent = if finished { self.spent } else { Spent::default() };
+        let envelope = about.envelope(text, finished, Some(event_data), &spent);
         Frame::Data { event: None, data: envelope.to_string() }
     }
 
@@ -140,12 +158,59 @@ impl Projection for JoyAgentUi {
         self.translator.resume();
     }
 
+    fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
+        self.thoughts = Thoughts::default();
+        let events = self.translator.begin_late(at_ms);
+        events.iter().map(|event| self.wrap(event)).collect()
+    }
+
     fn has_large_frames(&self) -> bool {
         true
     }
 
     fn can_resume(&self) -> bool {
         false
+    }
+}
+
+impl Thoughts {
+    /// The event as it belongs to what was thought before.
+    fn with(&mut self, event: &AgentResponse) -> AgentResponse {
+        let (id, text) = (&event.message_id, event.plan_thought.clone().unwrap_or_default());
+        let place = self.0.iter().position(|(known, _)| known == id);
+        let is_newest = place.is_none_or(|place| place + 1 == self.0.len());
+        let begins_paragraph = place.is_none() && !self.0.is_empty();
+        match place.and_then(|place| self.0.get_mut(place)) {
+            Some((_, known)) if event.is_final => *known = text.clone(),
+            Some((_, known)) => known.push_str(&text),
+            None => self.0.push((id.clone(), text.clone())),
+        }
+        let mut event = event.clone();
+        if event.is_final || !is_newest {
+            (event.plan_thought, event.is_final) = (Some(self.all()), true);
+        } else if begins_paragraph {
+            event.plan_thought = Some(format!("{PARAGRAPH}{text}"));
+        }
+        event
+    }
+
+    /// All of it, without the oldest if it is too long.
+    fn all(&self) -> String {
+        let mut room = MAX_THOUGHTS;
+        let newest = self.0.iter().rev().take_while(|(_, text)| {
+            let fits = text.len() <= room;
+            room = room.saturating_sub(text.len());
+            fits
+        });
+        let mut shown: Vec<&str> = newest.map(|(_, text)| text.as_str()).collect();
+        match (shown.is_empty(), shown.len() < self.0.len()) {
+            // One that is too long by itself stands alone.
+            (true, _) => shown.extend(self.0.last().map(|(_, text)| text.as_str())),
+            (false, true) => shown.push("…"),
+            (false, false) => {}
+        }
+        shown.reverse();
+        shown.join(PARAGRAPH)
     }
 }
 

@@ -160,6 +160,7 @@ mod tests {
             internal: false,
             media_type: media_type_of(name).to_owned(),
             object: "files/5e".to_owned(),
+            has_rows: None,
         }
     }
 

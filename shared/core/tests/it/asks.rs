@@ -2,7 +2,7 @@
 
 use djinn_core::input::Input;
 
-use crate::projection::{PROTOCOLS, connection};
+use crate::projection::{PROTOCOLS, connection, page};
 use crate::{confirm, feedback, story, top_up};
 
 #[test]
@@ -48,6 +48,9 @@ fn each_protocol_asks_people_in_its_own_words() {
                 .iter()
                 .flat_map(|record| connection.record(record, &story::entries_of_tasks(record)));
             let frames: String = frames.collect();
+            if let Some(page) = page(protocol, story == "plan", &frames) {
+                page.check();
+            }
             let name = format!("asks_{story}_{}", format!("{protocol:?}").to_lowercase());
             insta::assert_snapshot!(name, frames);
         }

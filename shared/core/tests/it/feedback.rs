@@ -426,7 +426,7 @@ fn answers_are_read_as_people_write_them() {
         ("confirm", None, Ok("confirm")),
         (" YES ", None, Ok("confirm")),
         ("proceed", None, Ok("confirm")),
-        ("继续", None, Ok("confirm")),
+        ("继续", None, Ok("say")),
         ("cancel", None, Ok("stop")),
         ("Abort", None, Ok("stop")),
         ("skip", None, Ok("skip")),

@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::client::{NativeState, Received, UiState, received};
+use crate::page::Page;
 use crate::story::{self, run_id};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +30,7 @@ pub(crate) const PROTOCOLS: [Protocol; 3] = [Protocol::Raw, Protocol::Ui, Protoc
 
 /// Something that happens to a connection, in order.
 #[derive(Debug, Clone)]
-enum Step {
+pub(crate) enum Step {
     Piece(Preview),
     Record(Record),
     Heartbeat,
@@ -47,7 +48,7 @@ pub(crate) fn connection(protocol: Protocol, previews: bool) -> Connection {
     Connection::new(run_id(), projection, previews)
 }
 
-fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
+pub(crate) fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
     match step {
         Step::Piece(piece) => connection.live(&Live::Piece(piece.clone())),
         Step::Record(record) => connection.record(record, &story::entries_of_tasks(record)),
@@ -101,6 +102,17 @@ fn only_our_own_protocol_tells_that_older_turns_were_summed_up() {
     }
 }
 
+/// What JoyAgent's page makes of a stream in one of its protocols.
+pub(crate) fn page(protocol: Protocol, deep: bool, stream: &str) -> Option<Page> {
+    let frames = received(stream);
+    let data = frames.iter().map(|frame| frame.data.as_str());
+    match protocol {
+        Protocol::Native => None,
+        Protocol::Ui => Some(Page::of_ui(deep, data)),
+        Protocol::Raw => Some(Page::of_raw(deep, data)),
+    }
+}
+
 fn stream(protocol: Protocol, previews: bool, steps: &[Step]) -> String {
     let mut connection = connection(protocol, previews);
     steps.iter().flat_map(|step| send(&mut connection, step)).collect()
@@ -110,7 +122,11 @@ fn stream(protocol: Protocol, previews: bool, steps: &[Step]) -> String {
 fn each_protocol_shows_the_story_in_its_own_words() {
     for protocol in PROTOCOLS {
         let name = format!("{protocol:?}").to_lowercase();
-        insta::assert_snapshot!(name, stream(protocol, true, &steps()));
+        let stream = stream(protocol, true, &steps());
+        if let Some(page) = page(protocol, false, &stream) {
+            page.check_unlocked();
+        }
+        insta::assert_snapshot!(name, stream);
     }
 }
 
@@ -137,7 +153,11 @@ fn plan_steps() -> Vec<Step> {
 fn each_protocol_shows_a_plan_and_a_group_a_task() {
     for protocol in PROTOCOLS {
         let name = format!("plan_{protocol:?}").to_lowercase();
-        insta::assert_snapshot!(name, stream(protocol, true, &plan_steps()));
+        let stream = stream(protocol, true, &plan_steps());
+        if let Some(page) = page(protocol, true, &stream) {
+            page.check_unlocked();
+        }
+        insta::assert_snapshot!(name, stream);
     }
 }
 
@@ -160,11 +180,16 @@ fn without_previews_a_client_gets_the_same_events_whole() {
 fn a_hand_over_says_how_to_go_on_in_each_protocol() {
     for protocol in PROTOCOLS {
         let mut connection = connection(protocol, true);
-        for step in &steps()[..5] {
-            send(&mut connection, step);
-        }
+        let steps = steps();
+        let before: Vec<String> =
+            steps[..5].iter().flat_map(|step| send(&mut connection, step)).collect();
         let name = format!("hand_over_{protocol:?}").to_lowercase();
-        insta::assert_snapshot!(name, connection.hand_over(9_000).concat());
+        let last = connection.hand_over(9_000).concat();
+        if let Some(page) = page(protocol, false, &(before.concat() + &last)) {
+            page.check();
+            assert_eq!(page.unlocked, protocol == Protocol::Ui, "the raw one can come back");
+        }
+        insta::assert_snapshot!(name, last);
     }
 }
 
@@ -193,6 +218,7 @@ fn a_refusal_unlocks_the_ui() {
     let mut ui = UiState::default();
     ui.take(&received(&stream)[0]);
     assert!(ui.finished);
+    page(Protocol::Ui, false, &stream).unwrap().check_unlocked();
     insta::assert_snapshot!(stream);
 }
 

@@ -145,6 +145,7 @@ pub(crate) fn file(name: &str) -> ProductFile {
         internal: name.starts_with("result-"),
         media_type: media_type_of(name).to_owned(),
         object: format!("object-of-{name}"),
+        has_rows: None,
     }
 }
 
@@ -369,6 +370,7 @@ pub(crate) fn entries_of_tasks(record: &Record) -> Vec<Entry> {
             text: ended.report.text.clone(),
             reasoning: None,
             cut: false,
+            finish: Finish::Done,
             answer: false,
             usage: usage(),
         };

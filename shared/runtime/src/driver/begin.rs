@@ -11,6 +11,11 @@ use crate::port::Ports;
 impl<P: Ports> Driver<P> {
     /// A run that was not created here may have mail, and a dead driver to be reported.
     pub(super) async fn begin(&mut self) -> Pass {
+        let mut nth = 0;
+        for record in std::mem::take(&mut self.before) {
+            self.show_record(&record, nth).await;
+            nth += record.entries.len() as u64;
+        }
         self.resume().await?;
         if !self.fresh && !self.has_ended() {
             let mail = self.mailbox().await;

@@ -87,9 +87,11 @@ impl LiveWriter {
             }
         }
         let Some(task) = &self.task else { return Vec::new() };
-        let entries = (nth..).zip(&record.entries);
-        let early =
-            entries.map(|(nth, entry)| EarlyEntry { nth, entry: entry.clone().within(task) });
+        let ends_at = nth + record.entries.len() as u64;
+        let early = (nth..).zip(&record.entries).map(|(nth, entry)| {
+            let (ends_record, entry) = (nth + 1 == ends_at, entry.clone().within(task));
+            EarlyEntry { nth, ends_record, entry }
+        });
         let early: Vec<EarlyEntry> = early.collect();
         let room = MAX_WAITING.saturating_sub(self.entries.len());
         self.entries.extend(early.iter().take(room).cloned());

@@ -20,8 +20,26 @@ pub(super) enum Frames {
     Around,
 }
 
-/// What the model reads of an outcome.
+/// What the model reads of an outcome, and of who changed its call.
 pub(super) fn outcome_text(
+    prompts: &Prompts,
+    language: Language,
+    call: &Call,
+    outcome: &Outcome,
+    frames: Frames,
+) -> String {
+    let text = bare_outcome_text(prompts, language, call, outcome, frames);
+    match &call.changed {
+        None => text,
+        Some(changed) => {
+            let values = json!({"text": changed});
+            let changed = prompts.render(language, prompt::OUTCOME_CHANGED, values);
+            format!("{text}\n\n{changed}")
+        }
+    }
+}
+
+fn bare_outcome_text(
     prompts: &Prompts,
     language: Language,
     call: &Call,

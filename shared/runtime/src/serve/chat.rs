@@ -1,8 +1,10 @@
 //! Answers that come as the next message of a chat.
 
 use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::entry::{Entry, Event};
 use djinn_core::feedback::{ASK_USER, Answer, Answered, Ask};
-use djinn_core::id::UserId;
+use djinn_core::id::{FeedbackId, UserId};
+use djinn_core::journal::Record;
 
 use super::feedback::answer;
 use super::question::is_continue;
@@ -18,41 +20,65 @@ pub(super) struct Words<'a> {
     pub(super) id: &'a str,
     /// What it says.
     pub(super) text: &'a str,
+    /// What that is as an answer, if somebody has read it.
+    pub(super) as_answer: Option<&'a Result<Answer, Failure>>,
 }
 
-/// Answers all that a run asks with one message. Returns whether that is what the message was:
-/// `continue` goes on with what was interrupted or has used up its budget, and decides nothing else.
+/// What became of a message of a chat.
+#[derive(Debug, Default)]
+pub(super) struct InChat {
+    /// Whether it was an answer.
+    pub(super) answers: bool,
+    /// The record that asked what it answers, or else what is asked still.
+    pub(super) asked_in: Option<u64>,
+}
+
+/// Answers all that a run asks with one message; `continue` goes on with what was interrupted or has used
+/// up its budget, and decides nothing else.
 ///
 /// # Errors
-/// Those of [`answer`], but that there is nothing to answer any more.
+/// Those of [`answer`], but that there is nothing to answer any more; `invalid_field` for changes of more
+/// than one thing.
 pub(super) async fn answer_in_chat<P: Ports>(
     ports: &P,
     key: &RunKey,
     words: Words<'_>,
-) -> Result<bool, Failure> {
+) -> Result<InChat, Failure> {
     let RunMeta { status, user, .. } = known(ports, key).await?;
     if status.has_ended() || user != *words.by {
-        return Ok(false);
+        return Ok(InChat::default());
     }
-    let journal = match read_journal(ports, key).await {
-        Ok((journal, _)) => journal,
+    let (journal, records) = match read_journal(ports, key).await {
+        Ok(read) => read,
         Err(error @ StoreError::Unavailable(_)) => return Err(unavailable(&error)),
         // What cannot be read asks nothing.
-        Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => return Ok(false),
+        Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => return Ok(InChat::default()),
     };
     let id = format!("chat.{}", words.id);
     if journal.run().is_settled_by(&id) {
-        return Ok(true);
+        return Ok(InChat {
+            answers: true,
+            asked_in: asked_in(&records, &answered_by(&records, &id)),
+        });
     }
     let goes_on = is_continue(words.text);
+    let asked: Vec<&FeedbackId> = journal.run().asks().map(|ask| &ask.id).collect();
+    let asked_in = asked_in(&records, &asked);
     let asks = journal.run().asks().filter(|ask| !goes_on || ask.about.can_continue());
     let asks: Vec<Ask> = asks.cloned().collect();
-    let said = match goes_on {
-        true => Answer::Confirm,
-        false => {
+    let said = match (goes_on, words.as_answer) {
+        _ if asks.is_empty() => return Ok(InChat { answers: false, asked_in }),
+        (true, _) => Answer::Confirm,
+        (false, Some(read)) => read.clone()?,
+        (false, None) => {
             Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))?
         }
     };
+    if matches!(said, Answer::Modify { .. }) && asks.len() > 1 {
+        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
+        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
+        return Err(Failure::new(ErrorCode::InvalidField, problem));
+    }
     for ask in &asks {
         let answered = Answered {
             feedback: ask.id.clone(),
@@ -70,16 +96,41 @@ pub(super) async fn answer_in_chat<P: Ports>(
             Ok(_) => {}
         }
     }
-    Ok(!asks.is_empty())
+    Ok(InChat { answers: true, asked_in })
 }
 
-/// To a question of the model's, every word but `stop` and `skip` is an answer.
+/// What an answer of this name was about.
+fn answered_by<'a>(records: &'a [Record], id: &str) -> Vec<&'a FeedbackId> {
+    let answered = records.iter().flat_map(|record| &record.entries).filter_map(|entry| {
+        let Event::FeedbackAnswered(answered) = &entry.event else { return None };
+        (answered.id == id).then_some(&answered.feedback)
+    });
+    answered.collect()
+}
+
+/// The first record by which one of these was asked.
+fn asked_in(records: &[Record], ids: &[&FeedbackId]) -> Option<u64> {
+    let asks = |entry: &Entry| {
+        let Event::FeedbackAsked { asks, .. } = &entry.event else { return false };
+        asks.iter().any(|ask| ids.contains(&&ask.id))
+    };
+    records.iter().find(|record| record.entries.iter().any(asks)).map(|record| record.n)
+}
+
+/// To a question of the model's, every word but `stop` and `skip` is an answer. Who changes something in a
+/// chat names what is to be otherwise.
 fn to(ask: &Ask, said: &Answer, words: &str) -> Answer {
     let is_question = ask.about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
-    let is_answer = matches!(said, Answer::Confirm | Answer::Say { .. });
-    match is_question && is_answer {
-        true => Answer::Say { words: words.to_owned() },
-        false => said.clone(),
+    match said {
+        Answer::Confirm | Answer::Modify { .. } | Answer::Say { .. } if is_question => {
+            Answer::Say { words: words.to_owned() }
+        }
+        Answer::Modify { arguments } => {
+            let mut whole = ask.about.parameters().unwrap_or_default();
+            whole.extend(arguments.clone());
+            Answer::Modify { arguments: whole }
+        }
+        Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => said.clone(),
     }
 }
 

@@ -6,11 +6,13 @@ use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
 use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::{Language, RunSettings};
+use serde_json::Value;
 
 use super::word::heard;
 use super::{known, read_journal, unavailable, whole_journal};
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey};
+use crate::render::planning_tool;
 use crate::sleep::wake;
 
 /// What became of an answer.
@@ -40,6 +42,15 @@ pub async fn pending<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Ask>, Fail
 /// `run_not_found`, `run_expired`, or `store_unavailable`.
 pub async fn audited<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<AuditLine>, Failure> {
     Ok(audit(&key.run, &whole_journal(ports, key).await?))
+}
+
+/// The JSON Schema of the arguments of a tool that people may be asked about, in words of this language.
+#[must_use]
+pub fn schema_of<P: Ports>(ports: &P, tool: &str, language: Language) -> Option<Value> {
+    if tool == PLANNING_TOOL {
+        return Some(planning_tool(ports.prompts(), language).schema);
+    }
+    ports.tools().find(tool).map(|found| found.spec(language).schema)
 }
 
 /// Answers what was asked. `answered.id` must be another for each answer.

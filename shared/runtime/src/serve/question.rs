@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Exchange;
+use djinn_core::feedback::Answer;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256};
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
@@ -11,7 +12,7 @@ use djinn_core::session::{SessionName, SharedSession};
 use djinn_core::settings::{Mode, ModelChoice, OutputStyle, Role, RunSettings};
 use serde_json::json;
 
-use super::chat::{Words, answer_in_chat};
+use super::chat::{InChat, Words, answer_in_chat};
 use super::{Driving, known, unavailable};
 use crate::port::admission::{Admission, TooMany};
 use crate::port::checker::{Check, Direction};
@@ -39,6 +40,9 @@ pub struct Question {
     pub request: RequestId,
     /// What is asked; not empty.
     pub text: String,
+    /// What the text says as an answer to what a run asks, in the words of whoever reads it for us.
+    /// `None`: in those of [`Answer::read`].
+    pub as_answer: Option<Result<Answer, Failure>>,
     /// The form the answer should take.
     pub output_style: Option<OutputStyle>,
     /// Instructions for this run, put into its system prompt.
@@ -65,6 +69,9 @@ pub enum Opened {
         key: RunKey,
         /// Whether it is the session's active run rather than this request's own.
         continued: bool,
+        /// The record by which that run asked what the question answers, or asks still: a client that
+        /// has another place for each message begins there.
+        asked_in: Option<u64>,
     },
 }
 
@@ -86,18 +93,18 @@ pub async fn open<P: Ports>(
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    if let Some(key) = in_chat(ports, &question, &view).await? {
-        return Ok(Opened::Existing { key, continued: true });
+    if let Some((key, asked_in)) = in_chat(ports, &question, &view).await? {
+        return Ok(Opened::Existing { key, continued: true, asked_in });
     }
     let replaced = let_in(ports, &question, &key).await?;
     match create(ports, question, replaced, &key, view, Some(holder)).await? {
-        Made::Existing => Ok(Opened::Existing { key, continued: false }),
+        Made::Existing => Ok(Opened::Existing { key, continued: false, asked_in: None }),
         Made::New(made) => Ok(match *made {
             (journal, first, Some(lease)) => {
                 let driving = Box::new(Driving { lease, lapsed: false, fresh: true, journal });
                 Opened::New { key, driving, first }
             }
-            (_, _, None) => Opened::Existing { key, continued: false },
+            (_, _, None) => Opened::Existing { key, continued: false, asked_in: None },
         }),
     }
 }
@@ -109,7 +116,7 @@ async fn in_chat<P: Ports>(
     ports: &P,
     question: &Question,
     view: &SessionView,
-) -> Result<Option<RunKey>, Failure> {
+) -> Result<Option<(RunKey, Option<u64>)>, Failure> {
     let own = question.run_key();
     let active = view.active.as_ref().filter(|active| **active != own.run);
     if active.is_none() && !question.is_continue() {
@@ -119,22 +126,29 @@ async fn in_chat<P: Ports>(
     if began.is_some() {
         return Ok(None);
     }
-    let Some(active) = active else {
-        return find_unseen_run(ports, question, view).await.map(Some);
-    };
+    let Some(active) = active else { return find_unseen(ports, question, view).await };
     let active = RunKey::new(own.tenant.clone(), active.clone());
     let RunMeta { user, status, .. } = known(ports, &active).await?;
     if user == question.user {
         let (by, id) = (&question.user, question.request.as_str());
-        let words = Words { by, id, text: &question.text };
-        let answers = answer_in_chat(ports, &active, words).await?;
-        return Ok((answers || question.is_continue()).then_some(active));
+        let as_answer = question.as_answer.as_ref();
+        let words = Words { by, id, text: &question.text, as_answer };
+        let InChat { answers, asked_in } = answer_in_chat(ports, &active, words).await?;
+        return Ok((answers || question.is_continue()).then_some((active, asked_in)));
     }
     match question.is_continue() {
-        true if status.has_ended() => find_unseen_run(ports, question, view).await.map(Some),
+        true if status.has_ended() => find_unseen(ports, question, view).await,
         true => Err(Failure::new(ErrorCode::SessionBusy, active.run.to_string())),
         false => Ok(None),
     }
+}
+
+async fn find_unseen<P: Ports>(
+    ports: &P,
+    question: &Question,
+    view: &SessionView,
+) -> Result<Option<(RunKey, Option<u64>)>, Failure> {
+    find_unseen_run(ports, question, view).await.map(|key| Some((key, None)))
 }
 
 /// What a `continue` goes on with where no run is at work: the newest of the user's ended runs in the
@@ -181,8 +195,8 @@ pub async fn accept<P: Ports>(ports: &P, question: Question) -> Result<RunKey, F
     let key = question.run_key();
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
-    if let Some(key) = in_chat(ports, &question, &view).await? {
-        return Ok(key);
+    if let Some((active, _)) = in_chat(ports, &question, &view).await? {
+        return Ok(active);
     }
     let replaced = let_in(ports, &question, &key).await?;
     match create(ports, question, replaced, &key, view, None).await? {

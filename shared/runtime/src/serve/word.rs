@@ -62,8 +62,8 @@ pub enum Edited {
 pub async fn say<P: Ports>(ports: &P, key: &RunKey, said: Said) -> Result<Heard, Failure> {
     let meta = known(ports, key).await?;
     if is_continue(&said.text) {
-        let words = Words { by: &said.by, id: &said.id, text: &said.text };
-        if answer_in_chat(ports, key, words).await? {
+        let words = Words { by: &said.by, id: &said.id, text: &said.text, as_answer: None };
+        if answer_in_chat(ports, key, words).await?.answers {
             return Ok(Heard::GoesOn);
         }
     }

@@ -11,7 +11,7 @@ use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Serving, continue_run, replay, serve};
+use djinn_runtime::serve::{ReplayFrom, Serving, continue_run, replay, serve};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
@@ -35,7 +35,8 @@ fn client(sim: &Sim, key: &RunKey) -> (ClientStream, ClientBody) {
 
 async fn come_back(sim: &Sim, key: &RunKey, cursor: Option<u64>) -> Result<(), Failure> {
     let cursor = cursor.map(|record| Cursor { run: key.run.clone(), record });
-    replay(&sim.ports, key, &mut client(sim, key).0, cursor.as_ref()).await
+    let from = cursor.as_ref().map_or(ReplayFrom::Start, ReplayFrom::After);
+    replay(&sim.ports, key, &mut client(sim, key).0, from).await
 }
 
 fn serving(key: &RunKey) -> Serving {
@@ -70,7 +71,7 @@ async fn a_cursor_that_no_journal_reaches_is_refused() {
 async fn a_viewer_of_a_run_that_expires_meanwhile_is_told_instead_of_kept() {
     let (sim, key) = ended().await;
     let (mut viewer, mut body) = client(&sim, &key);
-    replay(&sim.ports, &key, &mut viewer, None).await.unwrap();
+    replay(&sim.ports, &key, &mut viewer, ReplayFrom::Start).await.unwrap();
     // What it was replayed is unread; another connection begins where the records are gone.
     let (late, mut late_body) = client(&sim, &key);
     sim.ports.store.expire(&key, |n| n > 2);

@@ -21,6 +21,7 @@ fn file(name: &str) -> ProductFile {
         internal: false,
         media_type: media_type_of(name).to_owned(),
         object: format!("o-{name}"),
+        has_rows: None,
     }
 }
 

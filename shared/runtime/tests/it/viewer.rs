@@ -11,7 +11,7 @@ use djinn_runtime::client::ClientStream;
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{Serving, replay, serve};
+use djinn_runtime::serve::{ReplayFrom, Serving, replay, serve};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
@@ -251,7 +251,7 @@ async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_
         let connection = Connection::new(key.run.clone(), projection, true);
         let began_ms = sim.ports.clock.now_ms();
         let (mut client, mut body) = ClientStream::open(connection, buffer, began_ms);
-        replay(&sim.ports, &key, &mut client, None).await.unwrap();
+        replay(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
         let (holder, deadline) = ("viewer".to_owned(), Deadline::none());
         let serving = Serving { key: key.clone(), holder, deadline, hops: 0 };
         let read = async {

@@ -181,6 +181,7 @@ pub(super) fn record(n: u64, write: &str, text: &str) -> Made<Record> {
         text: text.to_owned(),
         reasoning: None,
         cut: false,
+        finish: djinn_core::input::Finish::Done,
         answer: false,
         usage: Usage::default(),
     };
@@ -227,7 +228,7 @@ pub(super) fn early(nth: u64, at_ms: i64) -> Made<Live> {
         outcome: Outcome::Done(Observation::text("三 files")),
     };
     let entry = Entry { id: "t1.c1.result".to_owned(), within: None, at_ms, event };
-    Ok(Live::Entry(EarlyEntry { nth, entry: entry.within(&TaskId::of(1, 1)) }))
+    Ok(Live::Entry(EarlyEntry { nth, ends_record: true, entry: entry.within(&TaskId::of(1, 1)) }))
 }
 
 pub(super) fn file(name: &str) -> Made<NewFile> {

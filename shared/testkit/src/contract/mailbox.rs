@@ -16,6 +16,7 @@ fn file_added(id: &str) -> Result<Mail, djinn_core::id::BadId> {
         internal: false,
         media_type: "text/html".to_owned(),
         object: "files/x".to_owned(),
+        has_rows: None,
     };
     Ok(Mail::FileAdded { id: id.to_owned(), file })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::file::ProductFile;
+use djinn_core::file::{ProductFile, has_rows};
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, UserId, sha256};
 use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
@@ -110,6 +110,7 @@ impl State {
             internal: new.internal,
             media_type: new.media_type.clone(),
             object: format!("files/{}", sha256(bytes)),
+            has_rows: has_rows(&new.media_type, bytes),
         };
         self.files_written += 1;
         let written = self.files_written;

@@ -15,7 +15,7 @@ use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Opened, Question, Serving, open, replay, serve};
+use djinn_runtime::serve::{Opened, Question, ReplayFrom, Serving, open, replay, serve};
 use tokio::sync::oneshot;
 
 use super::{Sim, SimWorld};
@@ -82,7 +82,8 @@ async fn answer(
             Some(driving)
         }
         Opened::Existing { key, .. } => {
-            replay(ports, &key, &mut client, cursor.as_ref()).await?;
+            let from = cursor.as_ref().map_or(ReplayFrom::Start, ReplayFrom::After);
+            replay(ports, &key, &mut client, from).await?;
             None
         }
     };

@@ -93,6 +93,7 @@ async fn by_link<P: Ports<Store = AwsStore>>(
         size: 0,
         internal: false,
         object: grant.object,
+        has_rows: None,
     };
     match agent.ports.store().has_bytes(&session, &file).await {
         Ok(true) => Ok((session, file)),

@@ -4,6 +4,7 @@ use djinn_core::budget::{Budget, Spent};
 use djinn_core::code::Failure;
 use djinn_core::entry::Ending;
 use djinn_core::id::RunId;
+use djinn_core::input::Finish;
 use djinn_core::plan::Plan;
 use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
@@ -69,10 +70,14 @@ fn add(members: &mut Map<String, Value>, now: RunNow, links: &Links, language: L
         }),
     );
     if let Some(ending) = ending {
-        let Ending { status, answer, files, failure, .. } = ending;
+        let Ending { status, answer, files, failure, finish, .. } = ending;
         let files: Vec<_> = files.iter().map(|file| native::file(links, file)).collect();
         members.insert("status".into(), json!(status));
         members.insert("answer".into(), answer.into());
+        // What cut the answer short, where something did.
+        if finish != Finish::Done {
+            members.insert("finish".into(), json!(finish));
+        }
         members.insert("files".into(), files.into());
         members.insert(
             "failure".into(),

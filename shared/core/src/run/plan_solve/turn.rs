@@ -4,7 +4,7 @@ use super::{MAX_PLAN_NUDGES, PlanSolve, Then, planned};
 use crate::agent_loop::Observed;
 use crate::conversation::{Item, Note};
 use crate::entry::Event;
-use crate::feedback::{Answer, Ask};
+use crate::feedback::{Answered, Ask};
 use crate::plan::{PLANNING_TOOL, Plan};
 use crate::settings::RunSettings;
 use crate::tool::{FailReason, Outcome};
@@ -14,10 +14,10 @@ impl PlanSolve {
     pub(in crate::run) fn answered(
         &mut self,
         ask: &Ask,
-        answer: &Answer,
+        answered: &Answered,
         settings: &RunSettings,
     ) -> Option<(Observed, Then)> {
-        let mut observed = self.planner.answered(&ask.id, answer)?;
+        let mut observed = self.planner.answered(&ask.id, &answered.answer, &answered.comment)?;
         let mut plan = self.plan.clone();
         let mut finished = false;
         let (call, tool, _) = ask.about.call()?;

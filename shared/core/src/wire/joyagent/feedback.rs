@@ -1,19 +1,34 @@
 //! What people are asked, with the fields of the JoyAgent design's `HumanFeedbackRequest` and
 //! `ParameterModificationRequest`.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::{AgentResponse, Translator};
-use crate::budget::dollars;
 use crate::entry::Entry;
-use crate::feedback::{ASK_USER, About, Ask, Estimate, TopUp, questions};
-use crate::id::{CallId, FileName, TaskId};
+use crate::feedback::{About, Answer, Answered, Ask, Estimate};
+use crate::id::{CallId, TaskId};
 use crate::settings::Language;
 use crate::tool::Risk;
 use crate::wire::native::add_answer_link;
 
-/// Characters of a call's arguments in the question that a chat shows.
-const MAX_SHOWN: usize = 300;
+/// Finds the JSON Schema of a tool's arguments, which says what each is for.
+#[derive(Clone)]
+pub struct Schemas(Arc<Find>);
+
+type Find = dyn Fn(&str) -> Option<Value> + Send + Sync;
+
+impl Schemas {
+    /// Schemas as `find` gives them, by the tool's name.
+    pub fn new(find: impl Fn(&str) -> Option<Value> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(find))
+    }
+
+    fn of(&self, tool: &str) -> Option<Value> {
+        (self.0)(tool)
+    }
+}
 
 impl Translator {
     /// A request for each thing asked, so that each can be answered; for a call also what of it can
@@ -32,7 +47,7 @@ impl Translator {
             let mut request = json!({
                 "type": "human_feedback_required",
                 "feedbackId": ask.id,
-                "requestId": self.request,
+                "requestId": self.asked_as,
                 "agentName": agent_name(ask),
                 "currentStep": current_step(ask),
                 "requestType": request_type(&ask.about),
@@ -64,6 +79,31 @@ impl Translator {
         events
     }
 
+    /// Something that was asked is answered, by whomever and however.
+    pub(super) fn answered(&mut self, entry: &Entry, answered: &Answered) -> AgentResponse {
+        self.asks.remove(&answered.feedback);
+        let mut answer = json!({
+            "type": "human_feedback_answered",
+            "feedbackId": answered.feedback,
+            "requestId": self.asked_as,
+            "feedback": answered.answer.as_str(),
+            "by": answered.by,
+            "comment": answered.comment,
+            "timestamp": entry.at_ms,
+            "agentType": self.agent_type(),
+        });
+        let more = match &answered.answer {
+            Answer::Modify { arguments } => Some(("parameters", json!(arguments))),
+            Answer::Say { words } => Some(("words", json!(words))),
+            Answer::Confirm | Answer::Skip | Answer::Stop => None,
+        };
+        if let (Some(members), Some((name, value))) = (answer.as_object_mut(), more) {
+            members.insert(name.to_owned(), value);
+        }
+        let event = self.event(&entry.id, "human_feedback_answered", entry.at_ms);
+        AgentResponse { result_map: answer, ..event }
+    }
+
     /// What is over is asked no longer: a call, or all that a task asked.
     pub(super) fn forget_asks(&mut self, task: Option<&TaskId>, call: Option<&CallId>) {
         self.asks.retain(|_, ask| {
@@ -73,15 +113,23 @@ impl Translator {
     }
 
     fn modification(&self, ask: &Ask, arguments: &Map<String, Value>) -> Value {
+        let tool = ask.about.call().map(|(_, tool, _)| tool);
+        let schema = tool.and_then(|tool| self.schemas.as_ref()?.of(tool)).unwrap_or_default();
         let fields = arguments.iter().map(|(name, value)| {
+            let of_schema = schema.get("properties").and_then(|members| members.get(name));
+            let says = |word| of_schema.and_then(|of_schema| of_schema.get(word)?.as_str());
+            let (type_of_schema, described) = (says("type"), says("description"));
             json!({
-                "name": name, "type": type_of(value), "currentValue": value, "description": "",
+                "name": name,
+                "type": type_of_schema.unwrap_or_else(|| type_of(value)),
+                "currentValue": value,
+                "description": described.unwrap_or_else(|| description(name, self.language)),
             })
         });
         json!({
             "type": "parameter_modification",
             "feedbackId": ask.id,
-            "requestId": self.request,
+            "requestId": self.asked_as,
             "currentParameters": arguments,
             "modifiableFields": fields.collect::<Vec<_>>(),
             "agentType": self.agent_type(),
@@ -114,86 +162,10 @@ impl Translator {
             }
         }
     }
-
-    /// What is asked, for a client that can only chat. `None` if nothing is.
-    pub(super) fn question(&self) -> Option<String> {
-        let asked: Vec<String> = self.asks.values().map(|ask| self.line(ask)).collect();
-        let answers = match self.language {
-            Language::En => {
-                "Waiting for you. Answer with `confirm`, `skip` or `stop`, or say what to do instead."
-            }
-            Language::Zh => {
-                "正在等待您的答复：请回复“confirm”“skip”或“stop”，或直接说明应如何处理。"
-            }
-        };
-        (!asked.is_empty()).then(|| format!("{}\n\n{answers}", asked.join("\n")))
-    }
-
-    fn line(&self, ask: &Ask) -> String {
-        let risk = match (ask.risk, self.language) {
-            (Risk::Low, Language::En) => "low risk",
-            (Risk::Medium, Language::En) => "medium risk",
-            (Risk::High, Language::En) => "high risk",
-            (Risk::Low, Language::Zh) => "低风险",
-            (Risk::Medium, Language::Zh) => "中风险",
-            (Risk::High, Language::Zh) => "高风险",
-        };
-        match &ask.about {
-            About::Call { tool, arguments, .. } if tool == ASK_USER => {
-                let asked = questions(arguments);
-                asked.iter().map(|question| format!("- {question}")).collect::<Vec<_>>().join("\n")
-            }
-            About::Call { tool, arguments, .. } => {
-                let arguments = Value::Object(arguments.clone()).to_string();
-                let shown: String = arguments.chars().take(MAX_SHOWN).collect();
-                format!("- `{tool}` ({risk}): {shown}")
-            }
-            About::CallInterrupted { tool, interrupt, .. } => {
-                format!("- `{tool}`: {} ({})", interrupt.message, interrupt.code)
-            }
-            About::ModelInterrupted { interrupt, .. } => {
-                format!("- {} ({})", interrupt.message, interrupt.code)
-            }
-            About::Budget { used_up, more } => self.budget_line(&used_up.detail, *more),
-            About::Step { step, details } => {
-                let question = match self.language {
-                    Language::En => "may this step begin?",
-                    Language::Zh => "是否开始此步骤？",
-                };
-                format!("- {step} {details}: {question}")
-            }
-            About::Result { step, details, text, files } => {
-                let question = match self.language {
-                    Language::En => "Is this what you wanted?",
-                    Language::Zh => "这是您想要的结果吗？",
-                };
-                let files: Vec<&str> = files.iter().map(FileName::as_str).collect();
-                let files = if files.is_empty() {
-                    String::new()
-                } else {
-                    format!("\n\n{}", files.join(", "))
-                };
-                format!("- {step} {details}\n\n{text}{files}\n\n{question}")
-            }
-        }
-    }
-
-    fn budget_line(&self, spent: &str, more: TopUp) -> String {
-        let (tokens, dollars) = (more.tokens, dollars(more.micro_usd));
-        match self.language {
-            Language::En => format!(
-                "- The budget of {spent} is used up. Go on with {tokens} more tokens and {dollars} \
-                 more dollars?"
-            ),
-            Language::Zh => {
-                format!("- 预算（{spent}）已用完。是否追加 {tokens} 个令牌和 {dollars} 美元？")
-            }
-        }
-    }
 }
 
 /// What of it can be changed by an answer. An interrupted call is made again as it was.
-fn changeable(about: &About) -> Option<Map<String, Value>> {
+pub(super) fn changeable(about: &About) -> Option<Map<String, Value>> {
     match about {
         About::Call { .. } | About::Step { .. } | About::Result { .. } | About::Budget { .. } => {
             about.parameters()
@@ -275,5 +247,20 @@ fn type_of(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+/// What the parameters of what is no call are for.
+fn description(name: &str, language: Language) -> &'static str {
+    match (name, language) {
+        ("details", Language::En) => "what the step is to do",
+        ("details", Language::Zh) => "步骤要做的事情",
+        ("text", Language::En) => "what is to stand in the place of the result",
+        ("text", Language::Zh) => "用来替换结果的内容",
+        ("tokens", Language::En) => "tokens more, at most what is offered",
+        ("tokens", Language::Zh) => "追加的令牌数，不超过所提供的额度",
+        ("micro_usd", Language::En) => "millionths of a dollar more, at most what is offered",
+        ("micro_usd", Language::Zh) => "追加的金额（百万分之一美元），不超过所提供的额度",
+        _ => "",
     }
 }

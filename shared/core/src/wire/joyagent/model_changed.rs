@@ -3,7 +3,7 @@
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
 use crate::input::ModelChanged;
-use crate::settings::{Language, Mode};
+use crate::settings::Language;
 
 impl Translator {
     /// Says that a fallback answers, and why, as a thought: the protocol has no other place for it. It is
@@ -23,15 +23,7 @@ impl Translator {
             Language::En => format!("The model {to} answers in place of {from}. {why}"),
             Language::Zh => format!("改由模型 {to} 代替 {from} 回答。{why}"),
         };
-        let is_planner = entry.within.is_none() && self.mode == Mode::PlanSolve;
-        let text = Some(text);
         // Its id names its task, where there is one.
-        vec![if is_planner {
-            let event = self.event(&entry.id, "plan_thought", entry.at_ms);
-            AgentResponse { plan_thought: text, ..event }
-        } else {
-            let event = self.event(&entry.id, "tool_thought", entry.at_ms);
-            AgentResponse { tool_thought: text, ..event }
-        }]
+        vec![self.said(entry.within.as_ref(), &entry.id, &text, entry.at_ms)]
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{AgentResponse, MAX_SHOWN_STEPS, Translator};
+use super::words::{marked, no_result};
+use super::{AgentResponse, MAX_SHOWN_STEPS, ResultText, Translator};
+use crate::code::Failure;
 use crate::entry::Entry;
 use crate::file::ProductFile;
 use crate::id::TaskId;
@@ -48,27 +50,38 @@ impl Translator {
     ) -> Vec<AgentResponse> {
         let step = task.step();
         let plan = step.and_then(|step| self.step(entry, step, StepStatus::InProgress, ""));
-        plan.into_iter().chain([self.task(entry, task, words)]).collect()
+        self.tasks.push((task.clone(), words.to_owned()));
+        let started = self.task(&entry.id, task, words, entry.at_ms);
+        plan.into_iter().chain([started]).collect()
     }
 
-    pub(super) fn task(&self, entry: &Entry, task: &TaskId, words: &str) -> AgentResponse {
+    /// A lane opens.
+    pub(super) fn task(&self, id: &str, task: &TaskId, words: &str, at_ms: i64) -> AgentResponse {
         let lane = Some(task.clone());
-        let event = self.event(&entry.id, "task", entry.at_ms);
-        AgentResponse { task: Some(words.to_owned()), lane, ..event }
+        AgentResponse { task: Some(words.to_owned()), lane, ..self.event(id, "task", at_ms) }
     }
 
-    pub(super) fn task_summary(
-        &self,
+    /// A lane comes to its result.
+    pub(super) fn task_ended(
+        &mut self,
         entry: &Entry,
         task: &TaskId,
-        text: &str,
-        files: &[ProductFile],
-    ) -> AgentResponse {
+        (text, files): (&str, &[ProductFile]),
+        failure: Option<&Failure>,
+    ) -> Vec<AgentResponse> {
+        let (mut events, ResultText { text, finish }) = self.end_lane(entry, Some(task), text);
+        self.tasks.retain(|(known, _)| known != task);
+        let text = match (text.trim().is_empty(), failure) {
+            (true, Some(failure)) => failure.sentence(self.language),
+            (true, None) => no_result(self.language).to_owned(),
+            (false, _) => marked(&text, finish, self.language),
+        };
         let mut event = self.event(&entry.id, "task_summary", entry.at_ms);
-        event.task_summary = Some(text.to_owned());
         event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});
+        event.task_summary = Some(text);
         event.lane = Some(task.clone());
-        event
+        events.push(event);
+        events
     }
 }
 

@@ -45,6 +45,10 @@ impl Projection for JoyAgent {
         self.0.resume();
     }
 
+    fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
+        self.0.begin_late(at_ms).iter().map(frame).collect()
+    }
+
     fn has_large_frames(&self) -> bool {
         true
     }
