@@ -195,15 +195,7 @@ impl Asking {
         if text.len() > MAX_QUESTION {
             return about(ErrorCode::QueryTooLong, MAX_QUESTION.to_string());
         }
-        let output_style = match fields.text(names.style)? {
-            None => None,
-            Some(word) => match OutputStyle::parse(word) {
-                None if !names.own_styles => {
-                    return Err(Refusal::from(ErrorCode::UnknownStyle).about(names.style));
-                }
-                style => style,
-            },
-        };
+        let output_style = read_style(fields, names)?;
         let own = fields.text(names.base_prompt)?.unwrap_or_default();
         if own.chars().count() > MAX_BASE_PROMPT {
             let sentence =
@@ -245,6 +237,15 @@ async fn read(request: Request<Body>) -> Result<(Parts, Fields, Caller), Refusal
     let caller = Caller::of(&parts.extensions)?;
     let fields = Fields::read(&parts.headers, body).await?;
     Ok((parts, fields, caller))
+}
+
+/// The style that a question asks for, if it is one of ours.
+fn read_style(fields: &Fields, names: &Names) -> Result<Option<OutputStyle>, Refusal> {
+    let Some(word) = fields.text(names.style)? else { return Ok(None) };
+    match OutputStyle::parse(word) {
+        None if !names.own_styles => Err(Refusal::from(ErrorCode::UnknownStyle).about(names.style)),
+        style => Ok(style),
+    }
 }
 
 /// Decides how the question is worked on, and when people are asked: as the deployment says for that
