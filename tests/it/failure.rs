@@ -52,6 +52,42 @@ async fn a_key_that_the_provider_refuses() {
 }
 
 #[tokio::test]
+async fn a_reason_is_told_as_often_as_it_comes_and_never_what_users_or_tools_wrote() {
+    const REASON: &str = "Incorrect API key provided. Ask your administrator for another one.";
+    let world = World::start().await;
+    let fails = |question: &str, words: &str| {
+        let rule = world.model.on(question);
+        let _ = rule.error(401, "invalid_request_error", Some("invalid_api_key"), words);
+    };
+    let detail = async |question: &str, request: &str| {
+        let question = Question::new(question).session("s1").request(request);
+        let end = world.ending(&question).await;
+        assert_eq!(end["failure"]["code"], "model_key_refused");
+        end["failure"]["detail"].as_str().unwrap().to_owned()
+    };
+    // The first failure is part of the second's conversation.
+    fails("first time", REASON);
+    fails("second time", REASON);
+    let told = format!("HTTP 401: {REASON}");
+    assert_eq!(detail("Does it work the first time?", "r1").await, told);
+    assert_eq!(detail("Does it work the second time?", "r2").await, told);
+    assert!(world.model.last_request().unwrap().text().contains(REASON));
+
+    let asked = "What do Anna Ruiz and her two sons owe us?";
+    fails(asked, &format!("{REASON} You sent: {asked}"));
+    assert_eq!(detail(asked, "r3").await, format!("{told} You sent: …"));
+
+    let bill = "Bill no. 4711: Anna Ruiz owes 4,000 euros since May.";
+    world.upload("s1", "bill.txt", bill).await;
+    let get = json!({"command": "get", "filename": "bill.txt"});
+    let rule = world.model.on("What does the bill say?").say("I read it.").call("file_tool", get);
+    let words = format!("{REASON} You sent: {bill}");
+    rule.then().error(401, "invalid_request_error", Some("invalid_api_key"), words);
+    let told_then = detail("What does the bill say?", "r4").await;
+    assert!(told_then.starts_with(&told) && !told_then.contains("Anna"), "{told_then}");
+}
+
+#[tokio::test]
 async fn a_model_that_the_provider_does_not_know() {
     let script = |rule: Rule| {
         let message = "The model `scripted` does not exist";

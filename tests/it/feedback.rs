@@ -272,6 +272,32 @@ async fn a_provider_without_balance_is_asked_again_after_a_top_up() {
     assert_eq!((&end["answer"], &end["spent"]["steps"]), (&json!("Nothing new."), &json!(1)));
 }
 
+/// As Doubao, SiliconFlow and GLM say it.
+#[tokio::test]
+async fn an_overdue_account_is_one_without_balance_whatever_its_status() {
+    let overdue = "The request failed because your account has an overdue balance.";
+    for (status, body) in [
+        (
+            403,
+            json!({"error": {"code": "AccountOverdueError", "message": overdue, "type": "Forbidden"}}),
+        ),
+        (403, json!({"code": 30001, "message": "Sorry, your account balance is insufficient"})),
+        (429, json!({"error": {"code": "1113", "message": "您的账户已欠费，请充值后重试。"}})),
+    ] {
+        let world = World::start().await;
+        let rule = world.model.on("Anything new?").status_body(status, body.clone());
+        rule.then().reply("Nothing new.");
+        let stream = world.ask(Protocol::Native, &Question::of("Anything new?", "s1")).await;
+        let (run, frames) = (stream.run(), stream.rest().await);
+        let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
+        assert_eq!(asked["asks"][0]["interrupt"]["code"], "model_no_balance", "{body}");
+        assert_eq!(world.model.requests().len(), 1, "it is not tried again by itself: {body}");
+        let go_on = Question::new("continue").session("s1").request("r2");
+        world.told(&go_on).await;
+        assert_eq!(ending(&world, &run).await["answer"], "Nothing new.");
+    }
+}
+
 #[tokio::test]
 async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_twenty() {
     let world = World::start_with(|options, _| {

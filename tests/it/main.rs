@@ -25,6 +25,7 @@ mod employees;
 mod event;
 mod executor;
 mod failure;
+mod fallback;
 mod fault;
 mod feedback;
 mod files;

@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex};
 use agent::{Auth, KeyList};
 use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, key_of};
 use djinn_core::id::{TenantId, UserId};
+use djinn_scripted::Scripted;
 use it::world::{Door, KEY, Protocol, QUESTION, Question, SALES, World, script};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -151,6 +152,39 @@ async fn a_run_is_logged_by_ids_and_counts_and_nothing_that_was_said() {
         ["driver stopped", "model call failed", "model replied", "tool failed", "tool returned"];
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), wanted);
     a_callers_key_comes_and_goes(&log).await;
+    the_model_that_answered_is_named(&log).await;
+}
+
+/// The one whose key is refused, and its fallback.
+async fn the_model_that_answered_is_named(log: &Log) {
+    let backup = Scripted::start().await.unwrap();
+    let world = World::start_with(|options, main| {
+        let model =
+            |name: &str, url: String| json!({"provider": "openai", "model": name, "base_url": url});
+        let models = json!({
+            "default": "main", "fallback": "backup",
+            "models": {
+                "main": model("main-model", main.base_url()),
+                "backup": model("backup-model", backup.base_url()),
+            },
+        });
+        options.vars.push(("DJINN_MODELS", models.to_string()));
+    })
+    .await;
+    let before = log.lines().len();
+    world.model.on("Is it grown?").status(401);
+    backup.on("Is it grown?").reply("It is grown.");
+    world.told(&Question::of("Is it grown?", "s1")).await;
+    let lines = log.lines().split_off(before);
+    let line = |message: &str| lines.iter().find(|line| line["message"] == message).unwrap();
+    let changed = line("model changed");
+    let told = ["from", "to", "code"].map(|name| text(changed, name));
+    assert_eq!(told, ["main", "backup", "model_key_refused"]);
+    let chat = span(line("model replied"), "gen_ai.chat").unwrap();
+    assert_eq!(
+        [text(chat, "model"), text(chat, "gen_ai.request.model")],
+        ["backup", "backup-model"]
+    );
 }
 
 /// A key that is good, and one that is not: neither is in a line of any level.

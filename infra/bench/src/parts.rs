@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow};
 use djinn_core::effect::ToolChoice;
 use djinn_core::id::{RunId, TenantId, UserId};
-use djinn_core::settings::{Language, Role};
+use djinn_core::settings::{Language, ModelChoice, Role};
 use djinn_local::LocalWorld;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::mailbox::{Mail, Mailbox as _};
@@ -81,6 +81,7 @@ async fn put(world: &LocalWorld) -> Result<()> {
 async fn stream(world: &LocalWorld) -> Result<()> {
     let request = ModelRequest {
         role: Role::Summary,
+        choice: ModelChoice::Primary,
         call: "parts".to_owned(),
         language: Language::En,
         system: "You write reports.".to_owned(),
@@ -88,6 +89,7 @@ async fn stream(world: &LocalWorld) -> Result<()> {
         messages: vec![Message::User("$$$".to_owned())],
         tools: Vec::new(),
         tool_choice: ToolChoice::None,
+        external_texts: Vec::new(),
     };
     let reply = world.model.call(&request, &mut |_| ()).await;
     reply.map(drop).map_err(|error| anyhow!("the model: {}", error.detail))

@@ -3,10 +3,12 @@
 //! A turn is one reply of the model and the outcomes of the calls it made. The loop owns the turn
 //! being worked on; a complete turn moves into the conversation.
 
+mod attempts;
 mod held;
 mod open;
 mod repeats;
 
+pub use attempts::{Attempts, MAX_CRASHES};
 use open::{OpenCall, OpenTurn, completed, requested};
 use repeats::{Repeats, Repetition};
 
@@ -19,32 +21,12 @@ use crate::input::{AskedCall, Finish, ModelReplied};
 use crate::settings::{Role, RunSettings};
 use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome};
 
-/// How often a driver may die over one effect before it is given up.
-pub const MAX_CRASHES: u32 = 3;
-
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
 const MAX_NUDGES: u32 = 2;
 
 /// The same after a reply that says nothing.
 const MAX_NUDGES_WHEN_EMPTY: u32 = 1;
-
-/// How often an effect was tried before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Attempts {
-    /// Attempts that failed after they had sent text.
-    pub failed: u32,
-    /// Drivers that died while it was owed.
-    pub crashes: u32,
-}
-
-impl Attempts {
-    /// The number of the next attempt, from 1.
-    #[must_use]
-    pub fn next(self) -> u32 {
-        1 + self.failed + self.crashes
-    }
-}
 
 /// The loop's state between two inputs.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +78,8 @@ impl AgentLoop {
                 role: self.role,
                 attempt: attempts.next(),
                 failed: attempts.failed,
+                retries: attempts.retries(),
+                fallback: attempts.fallback().cloned(),
                 tool_choice: ToolChoice::Auto,
                 round: 0,
             })],
@@ -115,7 +99,7 @@ impl AgentLoop {
     #[must_use]
     pub fn writing(&self) -> Option<(MessageId, Attempts)> {
         match &self.stage {
-            Stage::Thinking(attempts) => Some((MessageId::turn(self.turn), *attempts)),
+            Stage::Thinking(attempts) => Some((MessageId::turn(self.turn), attempts.clone())),
             Stage::Acting(_) => None,
         }
     }

@@ -83,6 +83,7 @@ fn of_input(input: &Input) -> Option<(&'static str, Value)> {
         | Input::Resumed { .. }
         | Input::AttemptFailed { .. }
         | Input::ModelReplied(_)
+        | Input::ModelChanged(_)
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
         | Input::ToolReturned { .. }
@@ -106,6 +107,7 @@ fn of_event(event: &Event) -> Option<(&'static str, Value)> {
         Event::RunStarted { .. }
         | Event::RunResumed { .. }
         | Event::ItemReset { .. }
+        | Event::ModelChanged(_)
         | Event::MessageCompleted { .. }
         | Event::CallRequested { .. }
         | Event::CallCompleted { .. }

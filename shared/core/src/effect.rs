@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::code::Failure;
 use crate::id::{CallId, FeedbackId, MessageId, TaskId};
-use crate::settings::Role;
+use crate::settings::{ModelChoice, Role};
 use crate::tool::{Call, EffectClass};
 
 /// Something owed: it stays due until the input that answers or cancels it.
@@ -66,12 +67,33 @@ pub struct ModelCall {
     pub role: Role,
     /// Which attempt this is, from 1: failures that sent text and crashes before it count.
     pub attempt: u32,
-    /// How many of the earlier attempts failed (and did not crash): the retries used up.
+    /// How many of the earlier attempts failed (and did not crash).
     pub failed: u32,
+    /// How many of those were the model's that makes it: the retries used up.
+    pub retries: u32,
+    /// The model that makes it, if that is not its role's own.
+    pub fallback: Option<Fallback>,
     /// Whether it may call tools.
     pub tool_choice: ToolChoice,
     /// How often it was interrupted and is made again.
     pub round: u32,
+}
+
+/// A model that makes a call in the place of its role's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fallback {
+    /// Its name in the settings.
+    pub model: String,
+    /// Why the role's own model did not make it.
+    pub because: Failure,
+}
+
+impl ModelCall {
+    /// Which of its role's models makes it.
+    #[must_use]
+    pub fn choice(&self) -> ModelChoice {
+        if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
+    }
 }
 
 /// A tool call that is owed.

@@ -10,7 +10,7 @@ use crate::code::Failure;
 use crate::feedback::{Answered, Ask, Estimate};
 use crate::file::ProductFile;
 use crate::id::{CallId, FeedbackId, MessageId, RequestId, SessionId, TaskId, UserId};
-use crate::input::Finish;
+use crate::input::{Finish, ModelChanged};
 use crate::plan::{Plan, StepId, StepStatus};
 use crate::preview::MessageKey;
 use crate::settings::{Mode, OutputStyle};
@@ -68,6 +68,10 @@ pub enum Event {
         /// Why, for people.
         failure: Failure,
     },
+    /// A model cannot answer, and its fallback writes the message. What the first had sent of it is
+    /// void by then (`item.reset`).
+    #[serde(rename = "model.changed")]
+    ModelChanged(ModelChanged),
     /// A reply of the model is complete.
     #[serde(rename = "message.completed")]
     MessageCompleted {
@@ -273,6 +277,7 @@ impl Event {
             Self::RunStarted { .. } => "run.started",
             Self::RunResumed { .. } => "run.resumed",
             Self::ItemReset { .. } => "item.reset",
+            Self::ModelChanged(_) => "model.changed",
             Self::MessageCompleted { .. } => "message.completed",
             Self::CallRequested { .. } => "call.requested",
             Self::CallCompleted { .. } => "call.completed",

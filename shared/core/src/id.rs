@@ -191,6 +191,12 @@ impl MessageId {
         self.0 == "summary"
     }
 
+    /// Whether this sums up older turns.
+    #[must_use]
+    pub fn is_compaction(&self) -> bool {
+        self.0.ends_with(".compact")
+    }
+
     /// Whether this names a task's digital employees.
     #[must_use]
     pub fn is_employees(&self) -> bool {

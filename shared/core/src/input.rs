@@ -1,6 +1,7 @@
 //! What a run can be told. The journal is the list of these, in order.
 
 mod asked;
+mod model_changed;
 mod people;
 mod round_start;
 
@@ -16,6 +17,7 @@ use crate::id::{CallId, FeedbackId, FileName, MessageId, TaskId, UserId};
 use crate::status::RunStatus;
 use crate::tool::{Arguments, OfferedTool, Outcome};
 pub use asked::Asked;
+pub use model_changed::ModelChanged;
 pub use people::{Interrupted, PlanEdited, Said, TaskAsks};
 pub use round_start::RoundStart;
 
@@ -51,6 +53,9 @@ pub enum Input {
     /// The model replied.
     #[serde(rename = "model.replied")]
     ModelReplied(Box<ModelReplied>),
+    /// Another model makes a call from here on.
+    #[serde(rename = "model.changed")]
+    ModelChanged(Box<ModelChanged>),
     /// The model call failed for good.
     #[serde(rename = "model.failed")]
     ModelFailed {
@@ -150,6 +155,7 @@ impl Input {
             Self::Resumed { .. } => "resumed",
             Self::AttemptFailed { .. } => "model.attempt_failed",
             Self::ModelReplied(_) => "model.replied",
+            Self::ModelChanged(_) => "model.changed",
             Self::ModelFailed { .. } => "model.failed",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolReturned { .. } => "tool.returned",

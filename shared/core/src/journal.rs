@@ -181,6 +181,7 @@ fn mail_order(input: &Input) -> u8 {
         | Input::Resumed { .. }
         | Input::AttemptFailed { .. }
         | Input::ModelReplied(_)
+        | Input::ModelChanged(_)
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
         | Input::PlanKept { .. }

@@ -252,6 +252,7 @@ impl Run {
                 self.attempt_failed(message, *attempt, failure, usage, at_ms)
             }
             Input::ModelReplied(replied) => self.replied(replied, at_ms),
+            Input::ModelChanged(changed) => self.model_changed(changed),
             Input::ModelFailed { message, failure } => self.model_failed(message, failure, at_ms),
             Input::ToolStarted { call } => match &mut self.phase {
                 Phase::Reacting(agent) => agent.started(call).then(Vec::new),

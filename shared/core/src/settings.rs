@@ -85,6 +85,16 @@ impl Role {
     }
 }
 
+/// Which of a role's models makes a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ModelChoice {
+    /// The role's own.
+    #[default]
+    Primary,
+    /// The one that is asked when the role's own cannot answer.
+    Fallback,
+}
+
 /// The form the answer should take. The names are the JoyAgent protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

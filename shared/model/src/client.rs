@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use djinn_core::budget::Usage;
+use djinn_core::code::Failure;
 use djinn_core::input::Reply;
-use djinn_core::settings::Role;
+use djinn_core::settings::{ModelChoice, Role};
 use djinn_runtime::port::model::{
     Delta, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
 };
@@ -17,6 +18,7 @@ use tracing::Instrument as _;
 
 use crate::attempt::Attempt;
 use crate::http::Http;
+use crate::outage::Outages;
 use crate::request::max_tokens;
 use crate::settings::{Key, ModelSettings, Settings};
 use crate::span;
@@ -33,6 +35,7 @@ pub struct Models<S> {
     prompts: Prompts,
     tokens: Counter,
     http: Http,
+    outages: Outages,
     client: OnceLock<Result<Client, String>>,
 }
 
@@ -44,8 +47,8 @@ impl<S: Secrets> Models<S> {
         let stored =
             settings.stored_keys().map(|name| (name.to_owned(), Mutex::default())).collect();
         let (prompts, tokens) = (Prompts::default(), Counter::default());
-        let (http, client) = (Http::default(), OnceLock::new());
-        Self { settings, secrets, stored, prompts, tokens, http, client }
+        let (http, outages, client) = (Http::default(), Outages::default(), OnceLock::new());
+        Self { settings, secrets, stored, prompts, tokens, http, outages, client }
     }
 
     /// The pool of connections, for others who call something over HTTP.
@@ -66,9 +69,14 @@ impl<S: Secrets> Models<S> {
         &self.secrets
     }
 
-    fn model(&self, role: Role) -> Result<(&str, &ModelSettings), ModelError> {
-        self.settings.model(role).ok_or_else(|| {
-            failed(ModelErrorKind::NotConfigured, format!("the role {} has none", role.as_str()))
+    fn model(&self, role: Role, choice: ModelChoice) -> Result<(&str, &ModelSettings), ModelError> {
+        let (model, none) = match choice {
+            ModelChoice::Primary => (self.settings.model(role), "none"),
+            ModelChoice::Fallback => (self.settings.fallback(role), "no fallback"),
+        };
+        model.ok_or_else(|| {
+            let missing = format!("the role {} has {none}", role.as_str());
+            failed(ModelErrorKind::NotConfigured, missing)
         })
     }
 
@@ -132,17 +140,21 @@ impl<S: Secrets> Models<S> {
 }
 
 impl<S: Secrets> Model for Models<S> {
-    fn limits(&self, role: Role) -> Result<ModelLimits, ModelError> {
-        self.model(role).map(|(_, model)| ModelLimits {
+    fn limits(&self, role: Role, choice: ModelChoice) -> Result<ModelLimits, ModelError> {
+        self.model(role, choice).map(|(_, model)| ModelLimits {
             max_input_tokens: model.max_input_tokens,
             max_output_tokens: max_tokens(model, model.thinking).into(),
-            price: self.settings.price(role),
+            price: self.settings.price(model),
             call_timeout: model.call_timeout,
         })
     }
 
-    fn count_tokens(&self, role: Role, text: &str) -> u64 {
-        let name = self.model(role).map_or("", |(_, model)| &model.model);
+    fn name(&self, role: Role, choice: ModelChoice) -> Option<&str> {
+        self.model(role, choice).ok().map(|(name, _)| name)
+    }
+
+    fn count_tokens(&self, role: Role, choice: ModelChoice, text: &str) -> u64 {
+        let name = self.model(role, choice).map_or("", |(_, model)| &model.model);
         self.tokens.count(name, text)
     }
 
@@ -151,11 +163,22 @@ impl<S: Secrets> Model for Models<S> {
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<Reply, ModelError> {
-        let (name, model) = self.model(request.role)?;
+        let (name, model) = self.model(request.role, request.choice)?;
         let span = span::open(name, model, request);
         let outcome = self.attempt(model, request, on_delta).instrument(span.clone()).await;
         span::close(&span, &outcome);
         outcome
+    }
+
+    fn outage(&self, role: Role) -> Option<Failure> {
+        let (name, _) = self.settings.model(role)?;
+        self.outages.of(name)
+    }
+
+    fn set_outage(&self, role: Role, outage: Option<Failure>) {
+        if let Some((name, _)) = self.settings.model(role) {
+            self.outages.set(name, outage);
+        }
     }
 }
 

@@ -58,6 +58,21 @@ fn answers_are_classified() {
         (402, plain("Insufficient Balance"), NoBalance),
         (429, openai("You exceeded your current quota", "insufficient_quota", "insufficient_quota"), NoBalance),
         (400, plain("Your credit balance is too low to access the Anthropic API."), NoBalance),
+        (403, json!({"error": {"code": "AccountOverdueError", "message": "The request failed because your account has an overdue balance. Request id: 021", "param": "", "type": "Forbidden"}}).to_string(), NoBalance),
+        (403, json!({"error": {"code": "OperationDenied.ServiceOverdue", "message": "Operation is denied because your account balance is overdue", "type": "Forbidden"}}).to_string(), NoBalance),
+        (403, json!({"code": 30001, "message": "Sorry, your account balance is insufficient", "data": null}).to_string(), NoBalance),
+        (403, json!({"code": 30001, "message": "", "data": null}).to_string(), NoBalance),
+        (429, json!({"error": {"code": "1113", "message": "您的账户已欠费，请充值后重试。"}}).to_string(), NoBalance),
+        (429, json!({"type": "error", "error": {"type": "rate_limit_error", "code": "1113", "message": "[1113][Insufficient balance or no resource package. Please recharge.]"}}).to_string(), NoBalance),
+        (429, json!({"error": {"code": "1113", "message": "x"}}).to_string(), NoBalance),
+        (400, openai("Access denied, please make sure your account is in good standing.", "Arrearage", "Arrearage"), NoBalance),
+        (403, openai("用户额度不足", "new_api_error", "insufficient_user_quota"), NoBalance),
+        (500, plain("upstream: 账户余额不足"), NoBalance),
+        // A number in a sentence is no code, and a rate that could be raised is no empty account.
+        (429, json!({"error": {"code": "1302", "message": "您的账户已达到速率限制 (1113 of 30001)"}}).to_string(), Overloaded),
+        (429, openai("Rate limit reached for requests. Please add a payment method: https://platform.openai.com/account/billing", "requests", "rate_limit_exceeded"), Overloaded),
+        (403, json!({"error": {"code": 403, "message": "Your chosen model requires moderation and your input was flagged"}}).to_string(), Refused),
+        (403, json!({"code": 403, "message": "Forbidden"}).to_string(), KeyRefused),
         (400, plain("Unsupported value: 'temperature'"), Refused),
         (413, plain("Payload Too Large"), Refused),
         (422, json!({"detail": "nonsense"}).to_string(), Refused),
@@ -87,6 +102,9 @@ fn errors_in_a_stream_are_classified() {
         (json!({"code": "context_length_exceeded"}), ContextTooLong),
         (json!({"code": 400, "message": "prompt is too long"}), ContextTooLong),
         (json!({"code": "insufficient_quota"}), NoBalance),
+        (json!({"code": "AccountOverdueError", "message": "x"}), NoBalance),
+        (json!({"code": 30001, "message": "x"}), NoBalance),
+        (json!({"code": "1113", "message": "x"}), NoBalance),
         (json!({"type": "invalid_request_error", "message": "bad"}), Refused),
         (json!({"code": "data_inspection_failed", "message": "x"}), Refused),
         (json!({"message": "odd"}), BrokenOff),
@@ -132,23 +150,31 @@ fn a_wait_that_is_asked_for_is_kept() {
 
 mod words {
     use djinn_core::effect::ToolChoice;
-    use djinn_core::settings::{Language, Role};
+    use djinn_core::settings::{Language, ModelChoice, Role};
     use djinn_runtime::port::model::{Message, ModelRequest};
     use djinn_runtime::port::secret::Secret;
 
     use super::*;
 
+    const INSTRUCTED: &str = "You are a wizard. Never reveal that the password is swordfish.";
+    const SAID: &str = "Sorry, HTTP 401: your account has an overdue balance.";
+    const ASKED: &str = "我想知道今天北京的天气怎么样以及明天会不会下雨好吗";
+    const READ: &str = "The bill of Anna Ruiz comes to 4,000 euros.";
+
     fn shown(message: &str) -> String {
         let request = ModelRequest {
             role: Role::React,
+            choice: ModelChoice::Primary,
             call: String::new(),
             language: Language::En,
-            system: "You are a wizard. Never reveal that the password is swordfish.".to_owned(),
-            messages: vec![Message::User(
-                "我想知道今天北京的天气怎么样以及明天会不会下雨好吗".to_owned(),
-            )],
+            system: INSTRUCTED.to_owned(),
+            messages: vec![
+                Message::User(format!("The question: {ASKED}")),
+                Message::Assistant { text: SAID.to_owned(), reasoning: None, calls: Vec::new() },
+            ],
             tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
+            external_texts: [ASKED, READ].map(ToOwned::to_owned).to_vec(),
         };
         let key = Secret::new("my-private-key");
         Mask::new(Some(&key), &request).shown(message)
@@ -171,16 +197,16 @@ mod words {
     }
 
     #[test]
-    fn quotes_of_the_request_are_left_out() {
-        assert_eq!(
-            shown("Invalid prompt: 'Never reveal that the password is swordfish.' is not allowed"),
-            "Invalid prompt: '…' is not allowed"
-        );
-        assert_eq!(
-            shown("内容违规：我想知道今天北京的天气怎么样以及明天会不会下雨好吗"),
-            "内容违规：…"
-        );
-        assert_eq!(shown("the password is wrong"), "the password is wrong");
+    fn quotes_of_users_and_tools_are_left_out_and_our_own_words_stay() {
+        for (given, expected) in [
+            ("内容违规：我想知道今天北京的天气怎么样以及明天会不会下雨好吗", "内容违规：…"),
+            ("Invalid input: 'bill of Anna Ruiz comes to 4,000'", "Invalid input: '…'"),
+            ("the bill is wrong", "the bill is wrong"),
+            (SAID, SAID),
+            (INSTRUCTED, INSTRUCTED),
+        ] {
+            assert_eq!(shown(given), expected);
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod frames;
 mod http;
 mod listen;
 mod names;
+mod outage;
 mod price;
 mod repair;
 mod request;

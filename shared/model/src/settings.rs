@@ -22,9 +22,25 @@ pub(crate) use provider::{Shape, ThinkingStyle};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
     models: BTreeMap<String, ModelSettings>,
-    default: Option<String>,
-    roles: BTreeMap<String, String>,
+    primary: ByRole,
+    fallback: ByRole,
     prices: Prices,
+}
+
+/// The names of the models of roles.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct ByRole {
+    /// That of every role that has none of its own.
+    default: Option<String>,
+    own: BTreeMap<String, String>,
+}
+
+impl ByRole {
+    /// A role that serves another has that one's unless it was given one.
+    fn of(&self, role: Role) -> Option<&String> {
+        let own = |role: Role| self.own.get(role.as_str());
+        own(role).or_else(|| own(served(role)?)).or(self.default.as_ref())
+    }
 }
 
 /// One model.
@@ -157,8 +173,8 @@ impl Settings {
     pub fn single(name: &str, model: ModelSettings) -> Self {
         Self {
             models: BTreeMap::from([(name.to_owned(), model)]),
-            default: Some(name.to_owned()),
-            roles: BTreeMap::new(),
+            primary: ByRole { default: Some(name.to_owned()), own: BTreeMap::new() },
+            fallback: ByRole::default(),
             prices: Prices::default(),
         }
     }
@@ -167,16 +183,24 @@ impl Settings {
     /// another has that one's unless it was given one.
     #[must_use]
     pub fn model(&self, role: Role) -> Option<(&str, &ModelSettings)> {
-        let of_role = |role: Role| self.roles.get(role.as_str());
-        let own = of_role(role).or_else(|| of_role(served(role)?));
-        let name = own.or(self.default.as_ref())?;
+        self.named(self.primary.of(role)?)
+    }
+
+    /// The model that is asked where the role's own cannot answer, if there is another.
+    #[must_use]
+    pub fn fallback(&self, role: Role) -> Option<(&str, &ModelSettings)> {
+        let name = self.fallback.of(role)?;
+        self.named(name).filter(|_| self.primary.of(role) != Some(name))
+    }
+
+    fn named(&self, name: &str) -> Option<(&str, &ModelSettings)> {
         self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model))
     }
 
-    /// What the model of a role costs, as far as that is known.
+    /// What a model costs, as far as that is known.
     #[must_use]
-    pub fn price(&self, role: Role) -> Option<Price> {
-        self.prices.of(&self.model(role)?.1.model)
+    pub fn price(&self, model: &ModelSettings) -> Option<Price> {
+        self.prices.of(&model.model)
     }
 
     /// The configured models without a price, by their providers' names.

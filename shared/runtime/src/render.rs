@@ -2,6 +2,7 @@
 
 mod compaction;
 mod employees;
+mod external;
 mod fitting;
 mod group;
 mod outcome;
@@ -113,12 +114,14 @@ pub fn request(
     let tool_choice = call.tool_choice.clone();
     let request = ModelRequest {
         role: call.role,
+        choice: call.choice(),
         call: call_name,
         language,
         system,
         messages,
         tools,
         tool_choice,
+        external_texts: external::texts(run),
     };
     Ok(Rendered { request, offered, dropped, tokens })
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
+use djinn_core::code::Failure;
 use djinn_core::input::{AskedCall, Reply};
 use djinn_core::preview::TextKind;
-use djinn_core::settings::Role;
+use djinn_core::settings::{ModelChoice, Role};
 use djinn_core::tool::Arguments;
 use djinn_runtime::port::model::{
     Delta, Message, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
@@ -24,6 +25,8 @@ pub struct Line {
     takes: Duration,
     pace: Duration,
     fails: Vec<Failing>,
+    /// How every attempt of a role's own model fails; its fallback says the line.
+    down: Option<Failing>,
 }
 
 /// How one attempt at a line fails.
@@ -68,6 +71,13 @@ impl Line {
         self.fails.push(Failing { sent, kind });
         self
     }
+
+    /// Is said by the fallback alone: every attempt of the role's own model fails after `sent` bytes.
+    #[must_use]
+    pub fn down_after(mut self, sent: usize, kind: ModelErrorKind) -> Self {
+        self.down = Some(Failing { sent, kind });
+        self
+    }
 }
 
 /// The model.
@@ -75,6 +85,7 @@ impl Line {
 pub struct StoryModel {
     lines: Arc<BTreeMap<String, Line>>,
     window: u64,
+    fallback_window: Option<u64>,
     price: Option<Price>,
     asked: Arc<Mutex<Vec<ModelRequest>>>,
     points: Points,
@@ -86,13 +97,21 @@ impl StoryModel {
     pub fn new<'a>(lines: impl IntoIterator<Item = (&'a str, Line)>, points: Points) -> Self {
         let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
         let lines = Arc::new(lines);
-        Self { lines, window: 100_000, price: None, asked: Arc::default(), points }
+        let (window, fallback_window) = (100_000, None);
+        Self { lines, window, fallback_window, price: None, asked: Arc::default(), points }
     }
 
     /// Takes so many tokens of input, and refuses more as providers do.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
         self.window = tokens;
+        self
+    }
+
+    /// Has a fallback that takes so many tokens of input.
+    #[must_use]
+    pub fn with_fallback(mut self, tokens: u64) -> Self {
+        self.fallback_window = Some(tokens);
         self
     }
 
@@ -115,6 +134,13 @@ impl StoryModel {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn window(&self, choice: ModelChoice) -> u64 {
+        match choice {
+            ModelChoice::Primary => self.window,
+            ModelChoice::Fallback => self.fallback_window.unwrap_or_default(),
+        }
+    }
+
     /// Notes a request and says how many came for its message before.
     fn note(&self, request: &ModelRequest, message: &str) -> usize {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,17 +151,24 @@ impl StoryModel {
 }
 
 impl Model for StoryModel {
-    fn limits(&self, _role: Role) -> Result<ModelLimits, ModelError> {
+    fn limits(&self, _role: Role, choice: ModelChoice) -> Result<ModelLimits, ModelError> {
         let call_timeout = Duration::from_secs(300);
         Ok(ModelLimits {
-            max_input_tokens: self.window,
+            max_input_tokens: self.window(choice),
             max_output_tokens: 1_000,
             price: self.price,
             call_timeout,
         })
     }
 
-    fn count_tokens(&self, _role: Role, text: &str) -> u64 {
+    fn name(&self, _role: Role, choice: ModelChoice) -> Option<&str> {
+        match choice {
+            ModelChoice::Primary => Some("story"),
+            ModelChoice::Fallback => self.fallback_window.map(|_| "backup"),
+        }
+    }
+
+    fn count_tokens(&self, _role: Role, _choice: ModelChoice, text: &str) -> u64 {
         tokens(text)
     }
 
@@ -148,15 +181,17 @@ impl Model for StoryModel {
         let before = self.note(request, &message);
         self.points.pass(format!("before model {message}")).await;
         let input = tokens_of(request);
-        if input > self.window {
-            let detail = format!("{input} tokens, and {} is the limit", self.window);
+        let window = self.window(request.choice);
+        if input > window {
+            let detail = format!("{input} tokens, and {window} is the limit");
             return Err(error(ModelErrorKind::ContextTooLong, &detail));
         }
         let Some(line) = self.lines.get(&message) else {
             return Err(error(ModelErrorKind::Refused, &format!("no line for {message}")));
         };
         tokio::time::sleep(line.takes).await;
-        let failing = line.fails.get(before);
+        let down = line.down.as_ref().filter(|_| request.choice == ModelChoice::Primary);
+        let failing = down.or(line.fails.get(before));
         let text = failing.map_or(line.text.as_str(), |failing| {
             line.text.get(..failing.sent).unwrap_or(&line.text)
         });
@@ -171,6 +206,13 @@ impl Model for StoryModel {
             None => Ok(line.reply()),
         }
     }
+
+    // Every call begins with the role's own model.
+    fn outage(&self, _role: Role) -> Option<Failure> {
+        None
+    }
+
+    fn set_outage(&self, _role: Role, _outage: Option<Failure>) {}
 }
 
 impl Line {

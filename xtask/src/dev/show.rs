@@ -63,6 +63,11 @@ impl Screen {
                 self.forget(|key| key == text);
                 self.lane_line(data, &format!("(broken off: {}; starting over)", failure(data)));
             }
+            "model.changed" => {
+                let (from, to) = (text(data, "/from"), text(data, "/to"));
+                let why = failure(data);
+                self.lane_line(data, &format!("({to} answers in place of {from}: {why})"));
+            }
             "run.resumed" => {
                 let lane = format!("{}/", text(data, "/within"));
                 self.forget(|key| key.starts_with(&lane));

@@ -13,7 +13,7 @@ use crate::entry::Event;
 use crate::id::MessageId;
 use crate::input::{Asked, Finish, ModelReplied, TaskAsked, Window};
 use crate::plan::Plan;
-use crate::settings::Role;
+use crate::settings::{ModelChoice, Role};
 use crate::tool::{Arguments, Observation, Outcome, Shown};
 
 /// How often in a row it may fail before the run goes on without.
@@ -27,8 +27,10 @@ const WORTH_AN: u64 = 8;
 pub(super) struct Compacting {
     /// Tokens that the next request would have.
     tokens: u64,
-    /// The tokens it could have, once a reply told.
+    /// The tokens it could have, once a reply of the role's own model told.
     limit: Option<u64>,
+    /// The tokens that the fallback takes, while it answers in that model's place.
+    fallback: Option<u64>,
     /// Calls in a row that came to nothing.
     failed: u32,
     open: Option<Open>,
@@ -51,7 +53,7 @@ impl Compacting {
         let own = asked.question.len() + asked.base_prompt.len();
         let earlier = asked.earlier.as_ref().map_or(0, |earlier| earlier.text.len());
         let tokens = asked.history_tokens + before + estimated(own + earlier);
-        Self { tokens, limit: None, failed: 0, open: None, before: None }
+        Self { tokens, limit: None, fallback: None, failed: 0, open: None, before: None }
     }
 
     /// The call, while it is owed.
@@ -62,6 +64,8 @@ impl Compacting {
                 role: Role::Compactor,
                 attempt: open.attempts.next(),
                 failed: open.attempts.failed,
+                retries: open.attempts.retries(),
+                fallback: open.attempts.fallback().cloned(),
                 tool_choice: ToolChoice::None,
                 round: 0,
             })
@@ -95,17 +99,25 @@ impl Compacting {
         self.open = None;
     }
 
-    /// A request was so large.
-    pub(super) fn measured(&mut self, window: Option<Window>) {
-        if let Some(Window { tokens, limit }) = window {
-            self.tokens = tokens;
-            self.limit = Some(limit);
+    /// A request to this model was so large.
+    pub(super) fn measured(&mut self, window: Option<Window>, by: ModelChoice) {
+        let Some(Window { tokens, limit }) = window else { return };
+        self.tokens = tokens;
+        match by {
+            ModelChoice::Primary => (self.limit, self.fallback) = (Some(limit), None),
+            ModelChoice::Fallback => self.fallback = Some(limit),
         }
+    }
+
+    /// The tokens that the next request may have, whichever model has to take it: the role's own,
+    /// which takes `own` unless a reply told otherwise, is asked first.
+    fn window(&self, own: Option<u64>) -> Option<u64> {
+        self.limit.or(own).into_iter().chain(self.fallback).min()
     }
 
     /// These join the conversation. A single one is shortened to what fits.
     pub(super) fn add(&mut self, items: &[Item]) {
-        let most = self.limit.unwrap_or(u64::MAX) / 2;
+        let most = self.window(None).unwrap_or(u64::MAX) / 2;
         let added: u64 = items.iter().map(|item| tokens_of(item).min(most)).sum();
         self.tokens = self.tokens.saturating_add(added);
     }
@@ -130,8 +142,8 @@ impl Run {
             return;
         }
         let settings = &self.asked.settings.context;
-        let Compacting { tokens, limit, failed, .. } = self.compacting;
-        let limit = limit.or_else(|| settings.windows.get(&next.role).copied());
+        let Compacting { tokens, failed, .. } = self.compacting;
+        let limit = self.compacting.window(settings.windows.get(&next.role).copied());
         let Some(limit) = limit.filter(|_| failed < MAX_FAILED) else { return };
         if tokens.saturating_mul(100) <= limit.saturating_mul(settings.compact_at.into()) {
             return;

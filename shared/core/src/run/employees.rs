@@ -36,21 +36,28 @@ impl Employees {
     }
 
     pub(super) fn due(&self) -> Option<Effect> {
-        self.open.map(|attempts| {
+        self.open.as_ref().map(|attempts| {
             Effect::CallModel(ModelCall {
                 message: MessageId::employees(),
                 role: Role::Employees,
                 attempt: attempts.next(),
                 failed: attempts.failed,
+                retries: attempts.retries(),
+                fallback: attempts.fallback().cloned(),
                 tool_choice: ToolChoice::None,
                 round: 0,
             })
         })
     }
 
+    /// The attempts at the call, while it is owed.
+    pub(super) fn attempts(&mut self) -> Option<&mut Attempts> {
+        self.open.as_mut()
+    }
+
     /// An attempt failed. Whether that was the one that is owed.
     pub(super) fn attempt_failed(&mut self, attempt: u32) -> bool {
-        let open = self.open.as_mut().filter(|open| open.next() == attempt);
+        let open = self.attempts().filter(|open| open.next() == attempt);
         open.map(|open| open.failed += 1).is_some()
     }
 

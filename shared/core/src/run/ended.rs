@@ -25,6 +25,7 @@ impl Ended {
             Input::Asked(_)
             | Input::AttemptFailed { .. }
             | Input::ModelReplied(_)
+            | Input::ModelChanged(_)
             | Input::ModelFailed { .. }
             | Input::ToolStarted { .. }
             | Input::PlanKept { .. }

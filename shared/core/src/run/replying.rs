@@ -6,7 +6,7 @@ use crate::budget::Usage;
 use crate::code::{ErrorCode, Failure};
 use crate::entry::Event;
 use crate::id::MessageId;
-use crate::input::ModelReplied;
+use crate::input::{ModelChanged, ModelReplied};
 
 impl Run {
     /// The attempts at the model call that is owed, if it writes this message.
@@ -76,6 +76,22 @@ impl Run {
         Some(events)
     }
 
+    /// The fallback makes a call from here on. `None` if nobody waits for the call, or the fallback has
+    /// it already.
+    pub(super) fn model_changed(&mut self, changed: &ModelChanged) -> Option<Vec<(String, Event)>> {
+        let ModelChanged { message, to, failure, .. } = changed;
+        if message.is_employees() {
+            self.employees.attempts()?.fall_back(to, failure)?;
+            return Some(Vec::new());
+        }
+        if self.asking.holds(message) {
+            return None;
+        }
+        let changes = self.attempts_at(message)?.fall_back(to, failure)?;
+        let id = format!("{message}.model{changes}");
+        Some(vec![(id, Event::ModelChanged(changed.clone()))])
+    }
+
     pub(super) fn replied(
         &mut self,
         replied: &ModelReplied,
@@ -87,12 +103,12 @@ impl Run {
         if self.asking.holds(&replied.message) {
             return None;
         }
-        self.attempts_at(&replied.message)?;
+        let choice = self.attempts_at(&replied.message)?.choice();
         self.spent.add_model_call(&replied.reply.usage);
         if self.compacting().is_some() {
             return Some(self.compacted(replied, at_ms));
         }
-        self.compacting.measured(replied.window);
+        self.compacting.measured(replied.window, choice);
         if !replied.reply.text.trim().is_empty() {
             self.finish = replied.reply.finish;
         }

@@ -82,6 +82,7 @@ impl Run {
             | Input::PlanEdited(_)
             | Input::Resumed { .. }
             | Input::AttemptFailed { .. }
+            | Input::ModelChanged(_)
             | Input::ModelFailed { .. }
             | Input::ToolStarted { .. }
             | Input::StopAsked { .. }

@@ -32,6 +32,8 @@ impl Summarizing {
             role: Role::Summary,
             attempt: self.attempts.next(),
             failed: self.attempts.failed,
+            retries: self.attempts.retries(),
+            fallback: self.attempts.fallback().cloned(),
             tool_choice: ToolChoice::None,
             round: 0,
         })

@@ -8,13 +8,14 @@
 mod call;
 mod event;
 mod feedback;
+mod model_changed;
 mod planned;
 mod question;
 mod raw;
 mod reply;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use call::RequestedCall;
 use reply::{Reply, ResultText};
@@ -23,6 +24,7 @@ use serde_json::{Map, json};
 use super::link::Links;
 use super::texts::Texts;
 use super::turns::Turns;
+use crate::code::ErrorCode;
 use crate::entry::{Ending, Entry, Event};
 use crate::feedback::Ask;
 use crate::id::{CallId, FeedbackId, RequestId, RunId, TaskId};
@@ -67,6 +69,8 @@ pub struct Translator {
     /// What was asked and not answered.
     asks: BTreeMap<FeedbackId, Ask>,
     schemas: Option<Schemas>,
+    /// The models that others answer for, as far as that was said, and why.
+    replaced: BTreeSet<(String, ErrorCode)>,
 }
 
 impl Translator {
@@ -91,6 +95,7 @@ impl Translator {
             tasks: Vec::new(),
             asks: BTreeMap::new(),
             schemas: None,
+            replaced: BTreeSet::new(),
         }
     }
 
@@ -149,6 +154,7 @@ impl Translator {
             }
             Event::RunResumed { .. } => self.take_back(entry, None),
             Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
+            Event::ModelChanged(changed) => self.model_changed(entry, changed),
             Event::MessageCompleted { message, text, reasoning, finish, answer, .. } => {
                 let reply = Reply::of(entry, message, text, *finish, *answer);
                 self.reply(reply, reasoning.as_deref(), at_ms)

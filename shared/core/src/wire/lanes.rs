@@ -83,6 +83,7 @@ impl Lanes {
                 self.void.extend(seen.map(|(key, attempt)| (key.clone(), *attempt)));
             }
             Event::RunStarted { .. }
+            | Event::ModelChanged(_)
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }

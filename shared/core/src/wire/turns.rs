@@ -26,6 +26,7 @@ impl Turns {
                 self.open_calls.remove(call);
             }
             Event::RunStarted { .. }
+            | Event::ModelChanged(_)
             | Event::RunResumed { .. }
             | Event::ItemReset { .. }
             | Event::FileAdded { .. }

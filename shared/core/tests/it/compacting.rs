@@ -55,6 +55,24 @@ fn compacting_does_what_its_table_says() {
 }
 
 #[test]
+fn while_a_fallback_answers_the_next_call_is_to_fit_into_both_windows() {
+    let owed_after = |tokens: u64, window: u64, by_fallback: bool| {
+        let mut asked = asked("why?");
+        story::with_history(&mut asked, 0, WINDOW);
+        let mut inputs = vec![input("filled t1 100 read(a)"), input("returned t1.c1")];
+        inputs.extend(by_fallback.then(|| story::model_changed("t2")));
+        let reply = story::replied("t2", "", &[("read", json!({"of": "b"}))]);
+        inputs.extend([story::filling(reply, tokens, window), input("returned t2.c1")]);
+        owed(story::journal_of(asked, inputs).0.run())
+    };
+    assert_eq!(owed_after(600, WINDOW, false), ["model:t3"]);
+    assert_eq!(owed_after(600, WINDOW / 2, true), ["model:t3.compact"]);
+    // The first model is asked again, whatever the other takes.
+    assert_eq!(owed_after(1_100, 4 * WINDOW, true), ["model:t3.compact"]);
+    assert_eq!(owed_after(600, 4 * WINDOW, true), ["model:t3"]);
+}
+
+#[test]
 fn what_it_costs_counts_and_ends_a_run_that_has_no_more_to_spend() {
     for (tokens, next) in [(1_000_000, "model:t4"), (4 * 110, "model:summary")] {
         let mut asked = asked("why?");

@@ -55,10 +55,14 @@ pub(crate) fn check(
 pub(crate) fn owed(run: &Run) -> Vec<String> {
     let due = run.due().into_iter().filter_map(|effect| match effect {
         Effect::Wait { .. } => None,
-        Effect::CallModel(call) => Some(match call.attempt {
-            1 => effect_name(&EffectId::Model(call.message)),
-            attempt => format!("{}#{attempt}", effect_name(&EffectId::Model(call.message))),
-        }),
+        Effect::CallModel(call) => {
+            let by = call.fallback.as_ref().map(|fallback| format!("@{}", fallback.model));
+            let by = by.unwrap_or_default();
+            Some(match call.attempt {
+                1 => format!("{}{by}", effect_name(&EffectId::Model(call.message))),
+                attempt => format!("{}#{attempt}{by}", effect_name(&EffectId::Model(call.message))),
+            })
+        }
         Effect::RunTool(run) => Some(match run.attempt {
             1 => effect_name(&EffectId::Tool(run.call.id)),
             attempt => format!("{}#{attempt}", effect_name(&EffectId::Tool(run.call.id))),
@@ -93,6 +97,7 @@ pub(crate) fn input(line: &str) -> Input {
         "tool_failed" => story::failed(word(), FailReason::TimedOut),
         "started" => story::started(word()),
         "broke_off" => story::broke_off(word(), word().parse().unwrap()),
+        "model_changed" => story::model_changed(word()),
         "model_failed" => story::model_failed(word()),
         "resumed" => Input::Resumed { epoch: word().parse().unwrap(), lost: None },
         "file_added" => {

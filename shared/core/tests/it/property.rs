@@ -112,6 +112,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => (call, 0u32..9)
             .prop_map(|(call, nth)| story::wrote(&call, &format!("growth-{nth}.md"))),
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::broke_off(&m, attempt)),
+        1 => message.clone().prop_map(|message| story::model_changed(&message)),
         1 => message.clone().prop_map(|message| story::model_failed(&message)),
         1 => message.prop_map(|message| story::cut_off(&message, "half")),
         1 => (2u64..9).prop_map(|epoch| Input::Resumed { epoch, lost: None }),
@@ -184,6 +185,7 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
             let reply = match (call.role, how % 16) {
                 (_, 0) => return story::model_failed(message),
                 (_, 1) => return story::broke_off(message, call.attempt),
+                (_, 15) if call.fallback.is_none() => return story::model_changed(message),
                 (Role::Compactor, 2) => story::replied(message, "", &[]),
                 (Role::Compactor | Role::Summary, _) => story::replied(message, "notes", &[]),
                 (Role::Employees, _) => story::names(r#"{"read": "Reader"}"#),
@@ -358,6 +360,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             .collect(),
         Input::Asked(_)
         | Input::AttemptFailed { .. }
+        | Input::ModelChanged(_)
         | Input::ToolStarted { .. }
         | Input::FileAdded { .. } => BTreeSet::new(),
     }

@@ -9,7 +9,8 @@ use djinn_core::id::{
     CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
 };
 use djinn_core::input::{
-    Asked, AskedCall, Finish, Input, ModelReplied, Reply, TaskAsked, TaskEnded, TaskReport, Window,
+    Asked, AskedCall, Finish, Input, ModelChanged, ModelReplied, Reply, TaskAsked, TaskEnded,
+    TaskReport, Window,
 };
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::PLANNING_TOOL;
@@ -248,6 +249,15 @@ pub(crate) fn broke_off(message: &str, attempt: u32) -> Input {
         failure: Failure::new(ErrorCode::ModelUnreachable, "connection reset"),
         usage: Usage::default(),
     }
+}
+
+pub(crate) fn model_changed(message: &str) -> Input {
+    Input::ModelChanged(Box::new(ModelChanged {
+        message: MessageId::new(message).unwrap(),
+        from: "main".to_owned(),
+        to: "backup".to_owned(),
+        failure: Failure::new(ErrorCode::ModelKeyRefused, "HTTP 401"),
+    }))
 }
 
 pub(crate) fn model_failed(message: &str) -> Input {

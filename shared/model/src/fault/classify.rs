@@ -52,18 +52,29 @@ const TOO_LONG: &[&str] = &[
     "上下文长度",
 ];
 
+/// How providers say that an account has nothing left, whatever status they give it.
 const UNPAID: &[&str] = &[
     "insufficient_quota",
     "insufficient_balance",
     "insufficient balance",
+    "balance is insufficient",
     "insufficient_user_quota",
     "exceeded_current_quota",
-    "billing",
-    "arrearage",
     "credit balance is too low",
-    "payment",
+    // Qwen, and Doubao: `Arrearage`, `AccountOverdueError`, `OperationDenied.ServiceOverdue`.
+    "arrearage",
+    "overdue",
     "余额不足",
+    "欠费",
 ];
+
+/// The same as codes that are numbers: GLM's, and SiliconFlow's.
+const UNPAID_CODES: &[&str] = &["1113", "30001"];
+
+/// Words of the same that a limit of a rate may have, too: add a payment method to raise it.
+const MAYBE_UNPAID: &[&str] = &["billing", "payment"];
+
+const RATE: &[&str] = &["rate limit", "rate_limit", "rate-limit"];
 
 const BAD_KEY: &[&str] = &[
     "invalid_api_key",
@@ -131,25 +142,25 @@ const BAD_REQUEST: &[&str] = &[
     "sensitive",
 ];
 
-/// Total over every status that is no success.
+/// How a gateway refuses what is said with the status of a key that is refused.
+const CONTENT: &[&str] =
+    &["moderation", "flagged", "content_filter", "content_policy", "data_inspection", "sensitive"];
+
+/// Total over every status that is no success. Words go before the status: what providers mean by one
+/// differs.
 pub(super) fn http(status: u16, said: &Said) -> ModelErrorKind {
+    let is_too_long = matches!(status, 400 | 413 | 422 | 500) && said.has(TOO_LONG);
     match status {
-        401 | 403 => KeyRefused,
+        _ if is_too_long => ContextTooLong,
+        _ if is_unpaid(said) => NoBalance,
         402 => NoBalance,
+        400..500 if may_be_unpaid(said) => NoBalance,
+        403 if said.has(CONTENT) => Refused,
+        401 | 403 => KeyRefused,
         404 => UnknownModel,
-        400 | 413 | 422 => first_of(
-            said,
-            &[
-                (TOO_LONG, ContextTooLong),
-                (UNPAID, NoBalance),
-                (BAD_KEY, KeyRefused),
-                (NO_MODEL, UnknownModel),
-            ],
-        )
-        .unwrap_or(Refused),
-        429 if said.has(UNPAID) => NoBalance,
-        // Some local servers say it so.
-        500 if said.has(TOO_LONG) => ContextTooLong,
+        400 | 413 | 422 => {
+            first_of(said, &[(BAD_KEY, KeyRefused), (NO_MODEL, UnknownModel)]).unwrap_or(Refused)
+        }
         408 | 409 | 425 | 429 => Overloaded,
         500.. => Overloaded,
         _ if said.has(NO_MODEL) => UnknownModel,
@@ -162,11 +173,11 @@ pub(super) fn http(status: u16, said: &Said) -> ModelErrorKind {
 pub(super) fn in_stream(said: &Said) -> ModelErrorKind {
     match said.status {
         Some(status) => http(status, said),
+        None if said.has(TOO_LONG) => ContextTooLong,
+        None if is_unpaid(said) || may_be_unpaid(said) => NoBalance,
         None => first_of(
             said,
             &[
-                (TOO_LONG, ContextTooLong),
-                (UNPAID, NoBalance),
                 (BAD_KEY, KeyRefused),
                 (NO_MODEL, UnknownModel),
                 (BUSY, Overloaded),
@@ -175,6 +186,14 @@ pub(super) fn in_stream(said: &Said) -> ModelErrorKind {
         )
         .unwrap_or(BrokenOff),
     }
+}
+
+fn is_unpaid(said: &Said) -> bool {
+    said.has(UNPAID) || said.has_code(UNPAID_CODES)
+}
+
+fn may_be_unpaid(said: &Said) -> bool {
+    said.has(MAYBE_UNPAID) && !said.has(RATE)
 }
 
 fn first_of(said: &Said, kinds: &[(&[&str], ModelErrorKind)]) -> Option<ModelErrorKind> {

@@ -1,12 +1,12 @@
 //! A provider's own words, fit to be shown.
 
-use djinn_runtime::port::model::{Message, ModelRequest};
+use djinn_runtime::port::model::ModelRequest;
 use djinn_runtime::port::secret::Secret;
 use serde_json::Value;
 
 /// Characters of a detail.
 const MAX_DETAIL: usize = 300;
-/// Characters of our own request that a provider may quote before they are left out.
+/// Characters of what users and tools wrote that a provider may quote before they are left out.
 const MAX_QUOTED: usize = 24;
 /// How the keys of known providers start.
 const KEY_STARTS: &[&str] = &[
@@ -37,6 +37,8 @@ pub(super) struct Said {
     pub(super) status: Option<u16>,
     /// Code, type and message in lower case.
     words: String,
+    /// The codes alone, in lower case.
+    codes: Vec<String>,
 }
 
 impl Said {
@@ -62,14 +64,13 @@ impl Said {
         let inner = error.get("error").filter(|inner| inner.is_object());
         let error = inner.unwrap_or(error);
         let message = error.as_str().map_or_else(|| message(error), ToOwned::to_owned);
-        let mut words = String::new();
-        for path in ["code", "type", "status", "error_code", "status_code", "__type"] {
-            if let Some(word) = error.get(path).filter(|word| !word.is_null()) {
-                words.push_str(&word.to_string().to_lowercase());
-                words.push(' ');
-            }
-        }
-        words.push_str(&message.to_lowercase());
+        let paths = ["code", "type", "status", "error_code", "status_code", "__type"];
+        let code = |path: &str| {
+            let code = error.get(path).filter(|code| !code.is_null())?;
+            Some(code.as_str().map_or_else(|| code.to_string(), str::to_owned).to_lowercase())
+        };
+        let codes: Vec<String> = paths.into_iter().filter_map(code).collect();
+        let words = format!("{} {}", codes.join(" "), message.to_lowercase());
         let status = ["code", "status", "status_code"]
             .iter()
             .filter_map(|path| {
@@ -77,7 +78,13 @@ impl Said {
                 status.as_u64().or_else(|| status.as_str()?.parse().ok())
             })
             .find(|status| (400..600).contains(status));
-        Self { message, status: status.and_then(|status| u16::try_from(status).ok()), words }
+        let status = status.and_then(|status| u16::try_from(status).ok());
+        Self { message, status, words, codes }
+    }
+
+    /// Whether its code is one of these, given in lower case.
+    pub(super) fn has_code(&self, codes: &[&str]) -> bool {
+        self.codes.iter().any(|code| codes.contains(&code.as_str()))
     }
 
     /// Whether it says any of these, given in lower case.
@@ -108,25 +115,21 @@ fn message(error: &Value) -> String {
     }
 }
 
-/// What must not be shown: the key of the call, and what was asked.
+/// What must not be shown: the key of the call, and what users and tools wrote. Our own words may be: what
+/// agents said may hold the reason of an earlier failure, and the next one is worded alike.
 #[derive(Debug, Default)]
 pub(crate) struct Mask<'a> {
     key: Option<&'a Secret>,
-    asked: Vec<&'a str>,
+    external: &'a [String],
 }
 
 impl<'a> Mask<'a> {
     pub(crate) fn new(key: Option<&'a Secret>, request: &'a ModelRequest) -> Self {
-        let said = request.messages.iter().flat_map(|message| match message {
-            Message::User(text) | Message::Assistant { text, .. } => vec![text.as_str()],
-            Message::ToolResults(results) => {
-                results.iter().map(|result| result.text.as_str()).collect()
-            }
-        });
-        Self { key, asked: [request.system.as_str()].into_iter().chain(said).collect() }
+        Self { key, external: &request.external_texts }
     }
 
-    /// At most 300 characters without control characters, keys, or long quotes of the request.
+    /// At most 300 characters without control characters, keys, or long quotes of what users and
+    /// tools wrote.
     pub(crate) fn shown(&self, message: &str) -> String {
         // Enough to fill the detail even if most of it is left out.
         let mut text: String = message.chars().take(MAX_DETAIL * 3).collect();
@@ -141,13 +144,13 @@ impl<'a> Mask<'a> {
         djinn_runtime::prompt::cut(&words.join(" "), MAX_DETAIL)
     }
 
-    /// Leaves out whatever of this length or more stands in the request too.
+    /// Leaves out whatever of this length or more users or tools wrote.
     fn unquoted(&self, text: &str) -> String {
         let characters: Vec<char> = text.chars().collect();
         let mut is_quoted = vec![false; characters.len()];
         for (start, window) in characters.windows(MAX_QUOTED).enumerate() {
             let window: String = window.iter().collect();
-            if self.asked.iter().any(|asked| asked.contains(&window)) {
+            if self.external.iter().any(|text| text.contains(&window)) {
                 is_quoted.iter_mut().skip(start).take(MAX_QUOTED).for_each(|quoted| *quoted = true);
             }
         }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::fields::Fields;
 use super::{
-    FunctionCallType, Key, ModelSettings, Provider, Settings, SettingsError, Shape, Temperature,
-    Thinking, ThinkingStyle, served,
+    ByRole, FunctionCallType, Key, ModelSettings, Provider, Settings, SettingsError, Shape,
+    Temperature, Thinking, ThinkingStyle, served,
 };
 
 /// Roles of agents that are still to come: a configuration may name them already.
@@ -72,6 +72,7 @@ fn from_json(json: &str, var: Vars<'_>) -> Result<Settings, SettingsError> {
     let mut fields = Fields::new("", value)?;
     let default = fields.text("default")?;
     let roles = fields.object("roles")?.unwrap_or_default();
+    let fallback = fields.take("fallback");
     let models = fields.object("models")?.unwrap_or_default();
     fields.done()?;
 
@@ -98,12 +99,9 @@ fn from_json(json: &str, var: Vars<'_>) -> Result<Settings, SettingsError> {
         None if models.len() == 1 => models.keys().next().cloned(),
         None => None,
     };
-    let roles = roles
-        .into_iter()
-        .map(|(role, value)| read_role(role, &value, &known))
-        .collect::<Result<BTreeMap<_, _>, _>>()?;
+    let own = read_roles("roles", roles, &known)?;
     for role in Role::ALL.iter().filter(|role| served(**role).is_none()) {
-        if default.is_none() && !roles.contains_key(role.as_str()) {
+        if default.is_none() && !own.contains_key(role.as_str()) {
             return Err(SettingsError::new(
                 "default",
                 format!(
@@ -113,15 +111,61 @@ fn from_json(json: &str, var: Vars<'_>) -> Result<Settings, SettingsError> {
             ));
         }
     }
-    Ok(Settings { models, default, roles, ..Settings::default() })
+    let primary = ByRole { default, own };
+    let fallback = read_fallback(fallback, &primary, &known)?;
+    Ok(Settings { models, primary, fallback, ..Settings::default() })
+}
+
+/// One model for every role, or one for each role that is named.
+fn read_fallback(
+    value: Option<Value>,
+    primary: &ByRole,
+    known: &impl Fn(&str, String) -> Result<String, SettingsError>,
+) -> Result<ByRole, SettingsError> {
+    const PATH: &str = "fallback";
+    let same = |path: &str, name: &str| {
+        SettingsError::wrong(path, "another model than the one it stands in for", &name.into())
+    };
+    match value {
+        None => Ok(ByRole::default()),
+        Some(Value::String(name)) => {
+            let name = known(PATH, name)?;
+            if Role::ALL.iter().all(|role| primary.of(*role) == Some(&name)) {
+                return Err(same(PATH, &name));
+            }
+            Ok(ByRole { default: Some(name), own: BTreeMap::new() })
+        }
+        Some(Value::Object(roles)) => {
+            let own = read_roles(PATH, roles, known)?;
+            for role in Role::ALL {
+                let name = own.get(role.as_str()).filter(|name| primary.of(*role) == Some(*name));
+                if let Some(name) = name {
+                    return Err(same(&format!("{PATH}.{}", role.as_str()), name));
+                }
+            }
+            Ok(ByRole { default: None, own })
+        }
+        Some(other) => {
+            Err(SettingsError::wrong(PATH, "a model's name, or an object of roles", &other))
+        }
+    }
+}
+
+fn read_roles(
+    path: &str,
+    roles: Map<String, Value>,
+    known: &impl Fn(&str, String) -> Result<String, SettingsError>,
+) -> Result<BTreeMap<String, String>, SettingsError> {
+    roles.into_iter().map(|(role, value)| read_role(path, role, &value, known)).collect()
 }
 
 fn read_role(
+    path: &str,
     role: String,
     value: &Value,
     known: &impl Fn(&str, String) -> Result<String, SettingsError>,
 ) -> Result<(String, String), SettingsError> {
-    let path = format!("roles.{role}");
+    let path = format!("{path}.{role}");
     let words = || Role::ALL.iter().map(|role| role.as_str()).chain(LATER_ROLES.iter().copied());
     if !words().any(|word| word == role) {
         let words: Vec<_> = words().collect();

@@ -70,6 +70,7 @@ fn everything_can_be_set() {
     let settings = read_json(&json!({
         "default": "main",
         "roles": {"react": "main", "summary": "small", "planner": "main"},
+        "fallback": {"react": "small"},
         "models": {
             "main": {
                 "provider": "anthropic", "model": "claude-sonnet-4-6", "base_url": "https://gate.example/anthropic/v1",
@@ -99,6 +100,7 @@ fn everything_can_be_set() {
         call_timeout: Duration::from_secs(3),
     };
     assert_eq!(settings.model(Role::React), Some(("main", &main)));
+    assert_eq!(settings.fallback(Role::React).unwrap().0, "small");
     assert_eq!(
         settings.names(),
         BTreeMap::from([
@@ -130,7 +132,7 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(whole(json!({"models": {}})), "models must name at least one model");
     assert_eq!(
         whole(json!({"model": {}, "models": {"a": ok}})),
-        "model is no setting; there are default, roles, models"
+        "model is no setting; there are default, roles, fallback, models"
     );
     assert_eq!(whole(json!({"default": "b", "models": {"a": ok}})), "default must be a, got `b`");
     assert_eq!(
@@ -150,6 +152,60 @@ fn what_is_wrong_is_said_with_its_place() {
         "roles.react must be a model's name, got `1`"
     );
     assert_eq!(whole(json!({"models": {"a": 1}})), "models.a must be an object, got `1`");
+}
+
+#[test]
+fn a_fallback_is_another_model_of_every_role_or_of_those_that_are_named() {
+    let ok = json!({"provider": "openai", "model": "m", "key": "env:SOME_KEY"});
+    let read = |roles: Value, fallback: Value| {
+        let models = json!({"a": ok, "b": ok, "c": ok});
+        let json = json!({"default": "a", "roles": roles, "fallback": fallback, "models": models});
+        read_json(&json)
+    };
+    let fallbacks = |roles: Value, fallback: Value| {
+        let settings = read(roles, fallback).unwrap();
+        let name = |role: &Role| settings.fallback(*role).map_or("-", |(name, _)| name).to_owned();
+        Role::ALL.iter().map(name).collect::<Vec<_>>().join(" ")
+    };
+    // In the order react, summary, planner, executor, compactor, employees.
+    assert_eq!(fallbacks(json!({}), json!({})), "- - - - - -");
+    assert_eq!(fallbacks(json!({}), json!("b")), "b b b b b b");
+    assert_eq!(fallbacks(json!({"planner": "b"}), json!("b")), "b b - b b b");
+    let own = json!({"react": "b", "summary": "c", "executor": "b", "employees": "c"});
+    assert_eq!(fallbacks(json!({}), own), "b c - b c c");
+    // It would stand in for itself.
+    let served = (json!({"compactor": "c"}), json!({"summary": "c"}));
+    assert_eq!(fallbacks(served.0, served.1), "- c - - - -");
+
+    let wrong = |roles: Value, fallback: Value| read(roles, fallback).unwrap_err();
+    for (roles, fallback, problem) in [
+        (json!({}), json!("d"), "fallback must be one of a, b, c, got `d`"),
+        (
+            json!({}),
+            json!("a"),
+            "fallback must be another model than the one it stands in for, got `a`",
+        ),
+        (
+            json!({}),
+            json!(["b"]),
+            r#"fallback must be a model's name, or an object of roles, got `["b"]`"#,
+        ),
+        (json!({}), json!({"react": "d"}), "fallback.react must be one of a, b, c, got `d`"),
+        (json!({}), json!({"react": null}), "fallback.react must be a model's name, got `null`"),
+        (
+            json!({"react": "b"}),
+            json!({"react": "b"}),
+            "fallback.react must be another model than the one it stands in for, got `b`",
+        ),
+        (
+            json!({}),
+            json!({"critic": "b"}),
+            "fallback.critic is no role; there are react, summary, planner, executor, compactor, \
+             employees, report, search, code, analysis",
+        ),
+    ] {
+        assert_eq!(wrong(roles, fallback), problem);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use djinn_core::budget::Usage;
 use djinn_core::conversation::Reasoning;
 use djinn_core::effect::ToolChoice;
 use djinn_core::id::CallId;
-use djinn_core::settings::Role;
+use djinn_core::settings::{ModelChoice, Role};
 use djinn_model::{Key, ModelSettings, Models, Provider, Settings, Temperature, Thinking};
 use djinn_runtime::port::model::{
     Message, Model as _, ModelError, ModelErrorKind, ModelRequest, PastCall, ToolResult,
@@ -460,11 +460,21 @@ async fn refused(script: Script) -> ModelError {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_in_the_providers_words_without_the_key_or_the_prompt() {
-    let body = json!({"error": {"message": format!("Bad key {KEY}. You said: You are Djinn, and the secret word is xylophone-marmalade-42."), "code": "invalid_api_key"}});
-    let error = refused(Script::status(401, &body.to_string())).await;
+async fn a_refusal_is_told_in_the_providers_words_without_the_key_or_what_users_wrote() {
+    let asked = "What do Anna Ruiz and her two sons owe us?";
+    let said = "You are to find out what customers owe.";
+    let body = json!({"error": {"message": format!("Bad key {KEY}. You said: {said} {asked}"), "code": "invalid_api_key"}});
+    let (server, address) = Server::start().await;
+    server.on(CALL, Script::status(401, &body.to_string()));
+    let request = ModelRequest {
+        system: said.to_owned(),
+        messages: vec![Message::User(format!("The question:\n{asked}"))],
+        external_texts: vec![asked.to_owned()],
+        ..request(CALL)
+    };
+    let error = ask(&models(model("openai", address)), &request).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::KeyRefused);
-    assert_eq!(error.detail, "HTTP 401: Bad key ***. You said: …");
+    assert_eq!(error.detail, format!("HTTP 401: Bad key ***. You said: {said} …"));
     assert_eq!(error.retry_after, None);
 }
 
@@ -533,18 +543,18 @@ async fn a_role_without_a_model_says_so() {
             usage: Usage::default(),
         }
     );
-    assert_eq!(models.limits(Role::React), Err(error));
-    assert!(models.count_tokens(Role::React, "hello world") > 0);
+    assert_eq!(models.limits(Role::React, ModelChoice::Primary), Err(error));
+    assert!(models.count_tokens(Role::React, ModelChoice::Primary, "hello world") > 0);
 }
 
 #[tokio::test]
 async fn limits_are_the_settings() {
     let settings = ModelSettings::new(Provider::OPENAI, "gpt-4");
     let models = models(settings);
-    let limits = models.limits(Role::Summary).unwrap();
+    let limits = models.limits(Role::Summary, ModelChoice::Primary).unwrap();
     assert_eq!(limits.max_input_tokens, 100_000);
     assert_eq!(limits.call_timeout, Duration::from_secs(300));
-    assert_eq!(models.count_tokens(Role::React, "お誕生日おめでとう"), 9);
+    assert_eq!(models.count_tokens(Role::React, ModelChoice::Primary, "お誕生日おめでとう"), 9);
 }
 
 /// A store that fails before it answers, and counts how often it is asked.

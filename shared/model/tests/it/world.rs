@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use djinn_core::effect::ToolChoice;
 use djinn_core::input::Reply;
 use djinn_core::preview::TextKind;
-use djinn_core::settings::{Language, Role};
+use djinn_core::settings::{Language, ModelChoice, Role};
 use djinn_core::tool::{Declared, EffectClass, ToolSpec};
 use djinn_model::{FunctionCallType, Key, ModelSettings, Models, Provider, Settings};
 use djinn_runtime::port::model::{Message, Model as _, ModelError, ModelRequest};
@@ -37,12 +37,14 @@ pub(crate) fn struct_parse(settings: ModelSettings) -> ModelSettings {
 pub(crate) fn request(call: &str) -> ModelRequest {
     ModelRequest {
         role: Role::React,
+        choice: ModelChoice::Primary,
         call: call.to_owned(),
         language: Language::En,
         system: "You are Djinn, and the secret word is xylophone-marmalade-42.".to_owned(),
         messages: vec![Message::User("What does it cost?".to_owned())],
         tools: TOOLS.iter().map(|name| tool(name)).collect(),
         tool_choice: ToolChoice::Auto,
+        external_texts: vec!["What does it cost?".to_owned()],
     }
 }
 

@@ -90,6 +90,7 @@ impl WaitingPreviews {
             }
             Event::RunEnded(_) if entry.within.is_none() => self.messages.clear(),
             Event::RunStarted { .. }
+            | Event::ModelChanged(_)
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }
             | Event::FileAdded { .. }

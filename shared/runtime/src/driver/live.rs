@@ -71,6 +71,7 @@ impl LiveWriter {
                 }
                 Event::RunResumed { .. } | Event::RunEnded(_) => self.open.clear(),
                 Event::RunStarted { .. }
+                | Event::ModelChanged(_)
                 | Event::CallRequested { .. }
                 | Event::CallCompleted { .. }
                 | Event::FileAdded { .. }

@@ -88,7 +88,7 @@ impl<P: Ports> Driver<P> {
 
     fn start_model_call(&mut self, call: ModelCall) {
         self.set_alarm();
-        let limits = self.ports.model().limits(call.role);
+        let limits = self.ports.model().limits(call.role, call.choice());
         let timeout = limits.map_or(Duration::ZERO, |limits| limits.call_timeout);
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         if self.time_for(timeout_ms, EffectClass::Read).is_none() {

@@ -1,6 +1,7 @@
 //! A model call: rendered, fitted, tried, retried.
 
 mod expanded;
+mod fallback;
 mod pieces;
 
 use std::sync::Arc;
@@ -51,20 +52,23 @@ impl<P: Ports> Call<P> {
     /// Attempts that sent no text are repeated here and leave no trace; one that did ends this
     /// effect with `AttemptFailed`, and the next attempt is a new performance of it.
     pub async fn perform(self) -> Vec<Input> {
-        let limits = match self.ports.model().limits(self.call.role) {
+        if let Some(changed) = self.skip_primary() {
+            return vec![changed];
+        }
+        let limits = match self.ports.model().limits(self.call.role, self.call.choice()) {
             Ok(limits) => limits,
-            Err(error) => return vec![self.failed(error.failure())],
+            Err(error) => return vec![self.give_up(error.failure())],
         };
-        if self.call.failed > 0 && !self.wait(self.call.failed, None, limits).await {
+        if self.call.retries > 0 && !self.wait(self.call.retries, None, limits).await {
             return Vec::new();
         }
-        let mut failed = self.call.failed;
+        let mut failed = self.call.retries;
         let mut limit = limits.max_input_tokens;
         let mut reserved = false;
         loop {
             let rendered = match self.render(limit) {
                 Ok(rendered) => rendered,
-                Err(failure) => return vec![self.failed(failure)],
+                Err(failure) => return vec![self.give_up(failure)],
             };
             if !reserved && let Err(refused) = self.reserve(&rendered, limits).await {
                 return self.not_reserved(refused);
@@ -72,6 +76,7 @@ impl<P: Ports> Call<P> {
             reserved = true;
             let (sent_text, error) = match self.attempt(&rendered, limits.price).await {
                 Ok(reply) => {
+                    self.note_success();
                     let usage = reply.usage;
                     return match self.let_out(reply).await {
                         Ok(reply) => vec![self.replied(reply, rendered, limit).await],
@@ -81,7 +86,8 @@ impl<P: Ports> Call<P> {
                 Err(failed_attempt) => failed_attempt,
             };
             let call = &rendered.request.call;
-            tracing::warn!(%call, kind = ?error.kind, attempt = failed + 1, "model call failed");
+            let model = self.model();
+            tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, "model call failed");
             failed += 1;
             if sent_text {
                 return self.broke_off(&error, failed);
@@ -135,9 +141,10 @@ impl<P: Ports> Call<P> {
     /// as much output as the run's calls had on average. `None` if it cannot be made at all.
     #[must_use]
     pub fn estimate(&self) -> Option<Usage> {
-        let limits = self.ports.model().limits(self.call.role).ok()?;
+        let (role, choice) = (self.call.role, self.call.choice());
+        let limits = self.ports.model().limits(role, choice).ok()?;
         let request = self.render(limits.max_input_tokens).ok()?.request;
-        let count = |text: &str| self.ports.model().count_tokens(self.call.role, text);
+        let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
         let input_tokens = request.texts().iter().map(|text| count(text)).sum();
         let spent = self.run.spent();
         let calls = u64::from(spent.model_calls.max(1));
@@ -179,11 +186,11 @@ impl<P: Ports> Call<P> {
 
     fn render(&self, limit: u64) -> Result<Rendered, Failure> {
         let language = self.run.asked().settings.language;
-        let role = self.call.role;
+        let (role, choice) = (self.call.role, self.call.choice());
         let task = self.key.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
         let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
         let tools = self.ports.tools().specs(language);
-        let count = |text: &str| self.ports.model().count_tokens(role, text);
+        let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
         render::request(self.ports.prompts(), &tools, &self.run, &self.call, name, limit, count)
             .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
     }
@@ -259,22 +266,10 @@ impl<P: Ports> Call<P> {
         inputs
     }
 
-    /// What ends the call: a person may be able to mend it.
-    fn ended_by(&self, error: &ModelError) -> Input {
-        let language = self.run.asked().settings.language;
-        match error.interrupt(language) {
-            Some(interrupt) => {
-                let of = Interrupted::Message(self.call.message.clone());
-                Input::Interrupted { of, interrupt }
-            }
-            None => self.failed(error.failure()),
-        }
-    }
-
     async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
         if !reply.calls.is_empty() {
-            let limits = self.ports.model().limits(self.call.role);
+            let limits = self.ports.model().limits(self.call.role, self.call.choice());
             let price = limits.ok().and_then(|limits| limits.price);
             // In a box, since most replies have no need of the room.
             Box::pin(estimate(&self.ports, &self.run, price, &mut offered, &reply.calls)).await;

@@ -10,15 +10,17 @@ use djinn_core::feedback::Interrupt;
 use djinn_core::id::CallId;
 use djinn_core::input::Reply;
 use djinn_core::preview::TextKind;
-use djinn_core::settings::{Language, Role};
+use djinn_core::settings::{Language, ModelChoice, Role};
 use djinn_core::tool::ToolSpec;
 use serde_json::{Map, Value};
 
 /// A request to a model, without anything a provider knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
-    /// Which model, and at which temperature.
+    /// For what, and at which temperature.
     pub role: Role,
+    /// Which of the role's models.
+    pub choice: ModelChoice,
     /// Names the call in a header, in logs and in spans: `<run>/<message>/<attempt>`.
     pub call: String,
     /// The language of whatever instructions the client must add.
@@ -32,6 +34,8 @@ pub struct ModelRequest {
     pub tools: Vec<ToolSpec>,
     /// Whether it may, must or must not call one.
     pub tool_choice: ToolChoice,
+    /// What users and tools wrote of what it says: no error may quote them.
+    pub external_texts: Vec<String>,
 }
 
 impl ModelRequest {
@@ -100,7 +104,7 @@ pub struct ToolResult {
     pub text: String,
 }
 
-/// What limits a request to a role's model, and what it costs.
+/// What limits a request to one of a role's models, and what it costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelLimits {
     /// Tokens of input it takes.
@@ -179,6 +183,24 @@ impl ModelErrorKind {
         }
     }
 
+    /// Whether another model is asked in this one's place: it cannot be reached or served from, or its
+    /// key, its account or its name is refused. A request that is wrong, too long or refused for what it
+    /// says is that with any model.
+    #[must_use]
+    pub fn allows_fallback(self) -> bool {
+        match self {
+            Self::Unreachable
+            | Self::BrokenOff
+            | Self::Overloaded
+            | Self::Unreadable
+            | Self::KeyMissing
+            | Self::KeyRefused
+            | Self::NoBalance
+            | Self::UnknownModel => true,
+            Self::NotConfigured | Self::ContextTooLong | Self::Refused => false,
+        }
+    }
+
     /// The public code of a run that ends by it.
     #[must_use]
     pub fn code(self) -> ErrorCode {
@@ -197,17 +219,16 @@ impl ModelErrorKind {
     }
 }
 
-impl ModelError {
-    /// What a person has to see to before the call is made again, if that is all that is wrong.
-    #[must_use]
-    pub fn interrupt(&self, language: Language) -> Option<Interrupt> {
-        let code = self.kind.code();
-        (self.kind == ModelErrorKind::NoBalance).then(|| Interrupt {
-            code: code.as_str().to_owned(),
-            message: Failure::new(code, self.detail.clone()).sentence(language),
-        })
-    }
+/// What a person has to see to before a call is made again that failed so, if that is all that is wrong.
+#[must_use]
+pub fn interrupt(failure: &Failure, language: Language) -> Option<Interrupt> {
+    (failure.code == ErrorCode::ModelNoBalance).then(|| Interrupt {
+        code: failure.code.as_str().to_owned(),
+        message: failure.sentence(language),
+    })
+}
 
+impl ModelError {
     /// The failure of a run that ends by it.
     #[must_use]
     pub fn failure(&self) -> Failure {
@@ -215,17 +236,21 @@ impl ModelError {
     }
 }
 
-/// Language models, one per role. A call is one attempt: retries are the driver's. Dropping its
-/// future closes the connection; no further byte is read.
+/// Language models: each role has one, and perhaps another that is asked where the first cannot answer.
+/// A call is one attempt: retries are the driver's. Dropping its future closes the connection; no further
+/// byte is read.
 pub trait Model: Send + Sync {
-    /// What limits requests to this role's model.
+    /// What limits requests to this model.
     ///
     /// # Errors
     /// `NotConfigured`, with the name of what is missing.
-    fn limits(&self, role: Role) -> Result<ModelLimits, ModelError>;
+    fn limits(&self, role: Role, choice: ModelChoice) -> Result<ModelLimits, ModelError>;
 
-    /// Tokens of a text for this role's model: exact for OpenAI's encodings, and close to others'.
-    fn count_tokens(&self, role: Role, text: &str) -> u64;
+    /// The model's name in the settings; `None` where there is none.
+    fn name(&self, role: Role, choice: ModelChoice) -> Option<&str>;
+
+    /// Tokens of a text for this model: exact for OpenAI's encodings, and close to others'.
+    fn count_tokens(&self, role: Role, choice: ModelChoice, text: &str) -> u64;
 
     /// Makes one attempt, telling `on_delta` of every piece as it arrives. The reply's text is
     /// exactly the concatenation of the text deltas, and so is its reasoning.
@@ -234,4 +259,11 @@ pub trait Model: Send + Sync {
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> impl Future<Output = Result<Reply, ModelError>> + Send;
+
+    /// What a role's own model failed of lately, as far as this process knows: for a while it is not
+    /// asked where there is a fallback.
+    fn outage(&self, role: Role) -> Option<Failure>;
+
+    /// Remembers what a role's own model failed of, or forgets it.
+    fn set_outage(&self, role: Role, outage: Option<Failure>);
 }

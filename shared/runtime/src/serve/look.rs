@@ -131,6 +131,7 @@ impl RunNow {
             Event::RunStarted { .. }
             | Event::RunResumed { .. }
             | Event::ItemReset { .. }
+            | Event::ModelChanged(_)
             | Event::MessageCompleted { .. }
             | Event::CallRequested { .. }
             | Event::CallCompleted { .. }

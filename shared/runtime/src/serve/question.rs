@@ -9,7 +9,7 @@ use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::session::{SessionName, SharedSession};
-use djinn_core::settings::{Mode, OutputStyle, Role, RunSettings};
+use djinn_core::settings::{Mode, ModelChoice, OutputStyle, Role, RunSettings};
 use serde_json::json;
 
 use super::chat::{InChat, Words, answer_in_chat};
@@ -350,7 +350,10 @@ impl Question {
 
 /// What the models take now; a model that is not configured fails when it is called.
 fn windows<P: Ports>(ports: &P) -> BTreeMap<Role, u64> {
-    let window = |role: &Role| Some((*role, ports.model().limits(*role).ok()?.max_input_tokens));
+    let window = |role: &Role| {
+        let limits = ports.model().limits(*role, ModelChoice::Primary).ok()?;
+        Some((*role, limits.max_input_tokens))
+    };
     Role::ALL.iter().filter_map(window).collect()
 }
 
@@ -366,5 +369,5 @@ fn tokens_of<P: Ports>(ports: &P, settings: &RunSettings, history: &[Exchange]) 
     if bytes <= window / 2 {
         return bytes.div_ceil(4);
     }
-    texts().map(|text| ports.model().count_tokens(role, text)).sum()
+    texts().map(|text| ports.model().count_tokens(role, ModelChoice::Primary, text)).sum()
 }

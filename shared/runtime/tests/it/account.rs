@@ -57,6 +57,8 @@ fn call(turn: u32) -> ModelCall {
         role: Role::Executor,
         attempt: 1,
         failed: 0,
+        retries: 0,
+        fallback: None,
         round: 0,
         tool_choice: ToolChoice::Auto,
     }

@@ -29,6 +29,7 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         Event::RunStarted { .. }
         | Event::RunResumed { .. }
         | Event::ItemReset { .. }
+        | Event::ModelChanged(_)
         | Event::MessageCompleted { .. }
         | Event::CallRequested { .. }
         | Event::CallCompleted { .. }

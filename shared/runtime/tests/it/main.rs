@@ -17,6 +17,7 @@ mod compacting;
 mod crash;
 mod employees;
 mod expiry;
+mod fallback;
 mod fault;
 mod feedback;
 mod give_up;

@@ -65,6 +65,10 @@ fn line(event: &Event) -> String {
         Event::RunStarted { question, .. } => format!("started: {question}"),
         Event::RunResumed { epoch } => format!("resumed {epoch}"),
         Event::ItemReset { attempt, .. } => format!("reset after attempt {attempt}"),
+        Event::ModelChanged(changed) => {
+            let (from, to, code) = (&changed.from, &changed.to, changed.failure.code.as_str());
+            format!("{to} in place of {from}: {code}")
+        }
         Event::MessageCompleted { text, cut, .. } => {
             format!("says: {text}{}", if *cut { " (cut)" } else { "" })
         }

@@ -33,7 +33,7 @@ impl Run {
         if self.asking.holds(message) {
             return None;
         }
-        self.attempts_at(message)?;
+        self.attempts_at(message)?.start_over();
         let rounds = self.asking.rounds.entry(message.clone()).or_default();
         *rounds += 1;
         let id = FeedbackId::new(format!("{message}.again{rounds}")).ok()?;

@@ -1,0 +1,66 @@
+//! How often an effect was tried, and by which model.
+
+use crate::code::Failure;
+use crate::effect::Fallback;
+use crate::settings::ModelChoice;
+
+/// How often a driver may die over one effect before it is given up.
+pub const MAX_CRASHES: u32 = 3;
+
+/// How often an effect was tried before.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Attempts that failed after they had sent text.
+    pub failed: u32,
+    /// Drivers that died while it was owed.
+    pub crashes: u32,
+    /// How many of those that failed were another model's, or came before an interrupt.
+    before: u32,
+    /// How often another model took the call over.
+    changes: u32,
+    fallback: Option<Fallback>,
+}
+
+impl Attempts {
+    /// The number of the next attempt, from 1.
+    #[must_use]
+    pub fn next(&self) -> u32 {
+        1 + self.failed + self.crashes
+    }
+
+    /// The retries that the model which makes the call has used up.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.failed - self.before
+    }
+
+    /// Who makes the call in the place of its role's own model.
+    #[must_use]
+    pub fn fallback(&self) -> Option<&Fallback> {
+        self.fallback.as_ref()
+    }
+
+    /// Which of its role's models makes the call.
+    #[must_use]
+    pub fn choice(&self) -> ModelChoice {
+        if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
+    }
+
+    /// The fallback takes the call over. Returns how often one has; `None` if it had it already.
+    pub(crate) fn fall_back(&mut self, model: &str, because: &Failure) -> Option<u32> {
+        if self.fallback.is_some() {
+            return None;
+        }
+        let (model, because) = (model.to_owned(), because.clone());
+        self.fallback = Some(Fallback { model, because });
+        self.before = self.failed;
+        self.changes += 1;
+        Some(self.changes)
+    }
+
+    /// The call was interrupted: the role's own model makes it again.
+    pub(crate) fn start_over(&mut self) {
+        self.fallback = None;
+        self.before = self.failed;
+    }
+}
