@@ -11,10 +11,8 @@ use super::{none, one};
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 
 /// Who may, and why.
-const REASONS: [(&str, &str); 6] = [
+const REASONS: [(&str, &str); 4] = [
     ("infra/local/tests/it/store/restart.rs", "sets the time of a file's last change back"),
-    ("tests/it/layout/clock.rs", "names what it looks for"),
-    ("tests/it/layout/purity.rs", "names what it looks for"),
     ("tests/it/world/throttle.rs", "fills partitions up by the second, as DynamoDB does"),
     ("tests/lambdasim/kills.rs", "measures a life, to spread the kills over it"),
     ("xtask/tests/ask.rs", "measures a life, to spread the kills over it"),
