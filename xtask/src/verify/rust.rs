@@ -51,8 +51,11 @@ const ONCE: &[&str] = &[
     // Looks at when a response ends.
     "idle::",
     // A response ends where its run waits for people; clients that come back by themselves would for ever.
+    "clarify::",
     "confirm::",
+    "fallback::an_account_that_somebody_can_top_up",
     "feedback::",
+    "joyagent::a_plan_that_is_to_be_looked_at",
     "links::",
     "limits::a_day_that_is_used_up",
     "limits::two_hundred_executors",

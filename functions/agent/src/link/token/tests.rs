@@ -210,9 +210,9 @@ proptest! {
 
     #[test]
     fn whatever_is_granted_is_read_back(
-        tenant in "[A-Za-z0-9_:.-]{1,128}",
+        tenant in "[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,127}",
         user in "[!-\"$-~]{1,256}",
-        session in "[A-Za-z0-9_:.-]{1,128}",
+        session in "[A-Z0-9_:.-][A-Za-z0-9_:.-]{0,127}",
         name in "[a-z\"界.]{3,60}",
         digest in "[0-9a-f]{64}",
         left_s in 1..i64::from(u32::MAX),
