@@ -25,8 +25,10 @@ pub(crate) struct Seen {
     pub(crate) state: NativeState,
     /// How each connection ended.
     pub(crate) connections: Vec<End>,
-    /// Entries that came again.
+    /// Entries that came twice on one connection, and a run's own that came on two: whoever comes back is
+    /// told again what tasks at work have shown.
     pub(crate) again: Vec<String>,
+    on_this_connection: BTreeSet<String>,
     cursor: Option<String>,
 }
 
@@ -179,8 +181,12 @@ impl Seen {
     fn take(&mut self, frame: &Received) {
         let is_entry = frame.event.as_deref() != Some("preview");
         let value: Value = serde_json::from_str(&frame.data).unwrap();
-        if is_entry && self.state.entries.iter().any(|known| known["id"] == value["id"]) {
-            self.again.push(value["id"].to_string());
+        if is_entry {
+            let is_new = self.on_this_connection.insert(value["id"].to_string());
+            let is_known = self.state.entries.iter().any(|known| known["id"] == value["id"]);
+            if !is_new || (is_known && value["within"].is_null()) {
+                self.again.push(value["id"].to_string());
+            }
         }
         self.state.take(frame);
         if let Some(id) = &frame.id {
@@ -221,7 +227,10 @@ async fn follow(url: String, question: Value, seen: Arc<watch::Sender<Seen>>, co
             Ok(response) => panic!("{}", response.text().await.unwrap()),
             Err(_) => End::Refused,
         };
-        seen.send_modify(|seen| seen.connections.push(end));
+        seen.send_modify(|seen| {
+            seen.on_this_connection.clear();
+            seen.connections.push(end);
+        });
         match end {
             End::Final => return,
             End::Broken if !comes_back => return,
