@@ -87,9 +87,9 @@ impl AwsStore {
         let RunPlace { started_at_ms, run } =
             place.ok_or_else(|| StoreError::Unreadable(format!("`{sort:?}` is no run's place")))?;
         let item = ExchangeItem::from_item(item)?;
-        let exchange = readable(self.exchange(item.body).await)?.flatten();
         let status = item.status.unwrap_or(RunStatus::Finished);
-        let (request, user) = (item.request, item.user);
+        let (request, user) = (item.request.clone(), item.user.clone());
+        let exchange = readable(self.exchange(item).await)?.flatten();
         Ok(Turn { run, request, user, started_at_ms, status, exchange })
     }
 }
