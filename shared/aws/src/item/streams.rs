@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use djinn_core::id::RunId;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 
 use crate::table::{Attributes, Key, STREAMS, user_partition};
 
-/// Places that are taken, each named by when it is over at the latest (Unix seconds, 10 digits) and a word of
-/// its own. Changed by updates; a set of strings, whose size is what the bound is about, and which is not
+/// Places that are taken, each named by when it is over at the latest (Unix seconds, 10 digits), the run that
+/// is shown there, and a word of its own. Changed by updates; a set of strings, whose size is what the bound is about, and which is not
 /// there when it is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct StreamsItem {
@@ -29,6 +30,17 @@ impl StreamsItem {
             }
             Some(other) => Err(StoreError::Unreadable(format!("a user's streams: {other:?}"))),
         }
+    }
+
+    /// The name of a place.
+    pub(crate) fn place(until_s: i64, run: &RunId, word: &str) -> String {
+        format!("{until_s:010}.{run}.{word}")
+    }
+
+    /// Of the places where this run is shown, the one that is over first.
+    pub(crate) fn oldest_of(&self, run: &RunId) -> Option<String> {
+        let shown = |place: &&String| place.split('.').nth(1) == Some(run.as_str());
+        self.places.iter().find(shown).cloned()
     }
 
     /// The places that were not given back in time, at this moment, Unix seconds: whoever had them is gone.
@@ -60,6 +72,13 @@ mod tests {
         assert_eq!(Item::from_item(item), Ok(Some(Item::Streams(read.clone()))));
         assert_eq!(read.over(100), ["0000000099.a", "0000000100.b"]);
         assert_eq!(StreamsItem::from_item(&stored(None)), Ok(StreamsItem::default()));
+        let (ours, other) =
+            (sample::run_id(), RunId::new(format!("run_{}", "0".repeat(32))).unwrap());
+        let mut shown = StreamsItem::default();
+        let [late, early] = [101, 100].map(|until_s| StreamsItem::place(until_s, &ours, "w"));
+        shown.places.extend([late, early.clone(), StreamsItem::place(99, &other, "w")]);
+        assert_eq!((shown.oldest_of(&ours), read.oldest_of(&ours)), (Some(early), None));
+        assert_eq!(shown.over(100).len(), 2);
         let garbled = AttributeValue::S("0000000099.a".into());
         assert!(StreamsItem::from_item(&stored(Some(garbled))).is_err());
     }
