@@ -37,7 +37,7 @@ mod transaction;
 pub use alarm::SchedulerAlarms;
 pub use clients::Aws;
 pub use counter::RequestCounter;
-pub use file::{Disposition, PresignedPut};
+pub use file::{Disposition, Folder, NameHash, PresignedPut};
 pub use invoke::{Continue, LambdaInvoker};
 pub use secret::Secrets;
 pub use settings::{

@@ -66,7 +66,9 @@ const ONCE: &[&str] = &[
     "people::",
     "repeats::what_was_counted_before_an_interrupt",
     "safety::inject::",
+    "shares::guests",
     "shares::only_who_asked",
+    "streams::",
     "top_up::",
     // Shows every preview, and a driver without a client writes few.
     "story::the_story_in",

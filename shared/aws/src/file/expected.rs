@@ -5,7 +5,7 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::object_key;
+use super::Folder;
 use crate::change::{Change, text, values};
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
@@ -56,7 +56,8 @@ impl AwsStore {
         expected: ExpectedFileItem,
     ) -> Result<Option<FileItem>, StoreError> {
         let mut file = expected.file;
-        let head = match self.head_object(&object_key(session, &file.object)?).await? {
+        let key = Folder::from(session).object_key(&file.object)?;
+        let head = match self.head_object(&key).await? {
             Some(head) if head.size == file.size => head,
             _ => return Ok(None),
         };

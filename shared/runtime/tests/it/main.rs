@@ -27,6 +27,7 @@ mod market;
 mod plan;
 mod seed;
 mod session;
+mod share;
 mod sleep;
 mod stop;
 mod story;
