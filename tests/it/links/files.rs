@@ -4,9 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Agent, Auth, FileGrant, IamUser, router};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use djinn_aws::Folder;
 use djinn_core::id::{FileName, SessionId};
 use djinn_local::LocalWorld;
 use djinn_runtime::port::World as Ports;
+use djinn_runtime::port::journal::SessionKey;
 use djinn_testkit::clock::ManualClock;
 use tokio::net::TcpListener;
 
