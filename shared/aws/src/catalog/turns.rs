@@ -77,8 +77,9 @@ impl AwsStore {
         let first = Query::range(run_partition(key), record_sort(0), record_sort(0));
         let Some(item) = self.query(first).await?.pop() else { return Ok(None) };
         let record = self.record(item).await?;
-        let question = asked(&record)?.question.clone();
-        Ok(Some(Exchange { question, ..Exchange::default() }))
+        let asked = asked(&record)?;
+        let (question, asker) = (asked.question.clone(), Some(asked.user.clone()));
+        Ok(Some(Exchange { question, asker, ..Exchange::default() }))
     }
 
     async fn ended_turn(&self, item: Attributes) -> Result<Turn, StoreError> {
