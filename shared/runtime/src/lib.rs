@@ -10,6 +10,7 @@ pub mod driver;
 pub mod estimates;
 pub mod history;
 mod live;
+mod pages;
 pub mod perform;
 pub mod port;
 pub mod prompt;

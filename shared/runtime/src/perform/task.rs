@@ -10,12 +10,13 @@ use djinn_core::status::RunStatus;
 use tokio::sync::mpsc;
 
 use crate::deadline::Deadline;
+use crate::pages::read_journal;
 use crate::port::admission::Admission;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, NewRun, RunMeta};
 use crate::port::{Ports, RunKey, StoreError};
-use crate::serve::{Serving, continue_task, read_journal};
+use crate::serve::{Serving, continue_task};
 use crate::settings::{journal_expiry_s, milliseconds};
 
 /// A task to be worked on.
@@ -115,7 +116,7 @@ impl<P: Ports> Task<P> {
     }
 
     async fn outcome(&self) -> Result<Option<Box<TaskEnded>>, StoreError> {
-        let (journal, _) = read_journal(&self.ports, &self.key).await?;
+        let journal = read_journal(&self.ports, &self.key).await?;
         Ok(journal.run().task_outcome().cloned().map(Box::new))
     }
 }

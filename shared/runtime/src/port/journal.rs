@@ -12,6 +12,7 @@ use djinn_core::status::RunStatus;
 use super::admission::{Admission, TooMany};
 use super::budget::{DayChange, DayKey};
 use super::catalog::UserKey;
+use super::page::{Page, PageSize};
 use super::{RunKey, StoreError};
 
 /// A session of a user.
@@ -250,6 +251,25 @@ pub trait Journals {
         &self,
         key: &RunKey,
         from: u64,
+    ) -> impl Future<Output = Result<Vec<Record>, StoreError>> + Send;
+
+    /// A page of the records from number `from` on: the first ones, in order, as far as `size` goes. A
+    /// record that is longer than that is a page alone. Strongly consistent.
+    ///
+    /// # Errors
+    /// `NewerFormat` if any of them is newer than this code.
+    fn read_page(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> impl Future<Output = Result<Page, StoreError>> + Send;
+
+    /// The newest records, the last one first, at most so many. Strongly consistent.
+    fn read_newest(
+        &self,
+        key: &RunKey,
+        records: usize,
     ) -> impl Future<Output = Result<Vec<Record>, StoreError>> + Send;
 
     /// What is known of a run; `None` if it does not exist. Strongly consistent.

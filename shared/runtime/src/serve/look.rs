@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use djinn_core::budget::{Budget, Spent};
-use djinn_core::code::Failure;
+use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::entry::{Ending, Event};
 use djinn_core::id::TaskId;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::{Plan, StepId, StepStatus};
 
-use super::{fold, holds_the_end, is_whole, known, unavailable};
+use super::{known, unavailable};
+use crate::pages::fold_seeing;
 use crate::port::clock::Clock;
-use crate::port::journal::{Journals, RunMeta};
+use crate::port::journal::RunMeta;
 use crate::port::{Ports, RunKey, StoreError};
 
 /// What is known of a run.
@@ -61,8 +62,13 @@ pub struct RunNow {
 /// `run_not_found`, or `store_unavailable`.
 pub async fn look<P: Ports>(ports: &P, key: &RunKey) -> Result<RunView, Failure> {
     let meta = known(ports, key).await?;
-    let told = match ports.store().read(key, 0).await {
-        Ok(records) => told(&meta, &records, ports.clock().now_ms()),
+    let mut heard = Heard::default();
+    let see = |record: &Record| record.entries.iter().for_each(|entry| heard.hear(&entry.event));
+    let told = match fold_seeing(ports, key, see).await {
+        Ok((Some(journal), extent)) if extent.is_whole(meta.status.has_ended()) => {
+            Told::Whole(Box::new(heard.now(&journal, ports.clock().now_ms())))
+        }
+        Ok(_) => Told::Expired,
         Err(error @ StoreError::Unavailable(_)) => return Err(unavailable(&error)),
         Err(error @ (StoreError::Unreadable(_) | StoreError::NewerFormat(_))) => {
             tracing::warn!(%error, run_id = %key.run, "a run is shown without its journal");
@@ -72,36 +78,44 @@ pub async fn look<P: Ports>(ports: &P, key: &RunKey) -> Result<RunView, Failure>
     Ok(RunView { meta, told })
 }
 
-fn told(meta: &RunMeta, records: &[Record], now_ms: i64) -> Told {
-    if !is_whole(records) || (meta.status.has_ended() && !holds_the_end(records)) {
-        return Told::Expired;
-    }
-    match fold(records) {
-        Ok(journal) => Told::Whole(Box::new(RunNow::of(&journal, records, now_ms))),
-        Err(error) => {
-            tracing::warn!(%error, "a run is shown without its journal");
-            Told::Unreadable
-        }
-    }
+/// What is known of a run, and its journal, every record of which is shown to `see`.
+///
+/// # Errors
+/// `run_not_found`, `run_expired` if records are missing, or `store_unavailable`.
+pub(super) async fn whole_journal<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    see: impl FnMut(&Record) + Send,
+) -> Result<(RunMeta, Journal), Failure> {
+    let meta = known(ports, key).await?;
+    let (journal, extent) =
+        fold_seeing(ports, key, see).await.map_err(|error| unavailable(&error))?;
+    let journal = journal.filter(|_| extent.is_whole(meta.status.has_ended()));
+    Ok((meta, journal.ok_or(ErrorCode::RunExpired)?))
 }
 
-impl RunNow {
-    fn of(journal: &Journal, records: &[Record], now_ms: i64) -> Self {
-        let asked = journal.run().asked();
-        let mut now = Self {
-            question: asked.question.clone(),
-            budget: journal.run().budget(),
-            spent: *journal.run().spent(),
-            wall_ms: journal.run().wall_ms(now_ms),
-            plan: None,
-            plan_version: journal.run().plan_version(),
-            tasks: BTreeMap::new(),
-            ending: None,
-        };
-        for entry in records.iter().flat_map(|record| &record.entries) {
-            now.hear(&entry.event);
+/// What the entries of a run say of it.
+#[derive(Default)]
+struct Heard {
+    plan: Option<Plan>,
+    tasks: BTreeMap<TaskId, String>,
+    ending: Option<Ending>,
+}
+
+impl Heard {
+    fn now(self, journal: &Journal, now_ms: i64) -> RunNow {
+        let (run, Self { plan, tasks, ending }) = (journal.run(), self);
+        let wall_ms = ending.as_ref().map_or_else(|| run.wall_ms(now_ms), Ending::wall_ms);
+        RunNow {
+            question: run.asked().question.clone(),
+            budget: run.budget(),
+            spent: *run.spent(),
+            wall_ms,
+            plan,
+            plan_version: run.plan_version(),
+            tasks,
+            ending,
         }
-        now
     }
 
     fn step(&mut self, step: StepId, status: StepStatus, note: &str) {
@@ -125,7 +139,6 @@ impl RunNow {
                 self.tasks.remove(task);
             }
             Event::RunEnded(ending) => {
-                self.wall_ms = ending.wall_ms();
                 self.ending = Some(ending.clone());
             }
             Event::RunStarted { .. }
