@@ -15,7 +15,7 @@ use djinn_testkit::point::Points;
 use serde_json::json;
 use tower::ServiceExt as _;
 
-use crate::world::{Door, Question, models, quick, received};
+use crate::world::{Door, Protocol, Question, models, quick, received, settled};
 
 /// Settings with which nothing is done beside the journal.
 fn undisturbed() -> Settings {
@@ -131,11 +131,11 @@ async fn long_run(client_buffer: usize) -> (Door, String) {
         rule = rule.say("I write.").call("file_tool", write).delta_chars(100_000).then();
     }
     rule.reply("Done.");
-    let stream =
-        client.ask(crate::world::Protocol::Native, &Question::of("Write it all down.", "s1"));
-    let stream = stream.await;
+    let question = Question::of("Write it all down.", "s1");
+    let stream = client.ask(Protocol::Native, &question).await;
     let run = stream.run();
     assert!(stream.rest().await.last().unwrap().is_final());
+    settled(&door.ports, &run).await;
     let _ = door.aws.requests().take();
     (door, run)
 }
@@ -161,4 +161,22 @@ async fn for_a_viewer_that_does_not_read_no_more_is_read_than_its_buffer_holds()
         assert_eq!(results.count(), LONG_TURNS);
         assert_eq!(told.last().unwrap().event.as_deref(), Some("run.ended"));
     }
+}
+
+#[tokio::test]
+async fn who_looks_an_ended_run_up_reads_its_metadata_and_its_last_words() {
+    let (mut door, run) = long_run(64 * 1024).await;
+    let client = door.listen().await;
+    let shown = client.get(&format!("/runs/{run}")).await.json();
+    assert_eq!(
+        (&shown["question"], &shown["answer"]),
+        (&json!("Write it all down."), &json!("Done."))
+    );
+    assert_eq!((&shown["status"], &shown["tasks"]), (&json!("finished"), &json!([])));
+    assert_eq!(shown["files"].as_array().unwrap().len(), LONG_TURNS);
+    assert_eq!(shown["budget"]["steps"]["spent"], LONG_TURNS + 1);
+    let mut made = door.aws.requests().take();
+    // Whoever drove it may write down that it left.
+    made.retain(|operation, _| operation.starts_with("Get") || operation == "Query");
+    assert_eq!(made, BTreeMap::from([("GetItem".to_owned(), 1), ("Query".to_owned(), 1)]));
 }

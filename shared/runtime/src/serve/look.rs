@@ -12,7 +12,8 @@ use djinn_core::plan::{Plan, StepId, StepStatus};
 use super::{known, unavailable};
 use crate::pages::fold_seeing;
 use crate::port::clock::Clock;
-use crate::port::journal::RunMeta;
+use crate::port::journal::{Journals, Outline, RunMeta};
+use crate::port::page::PageSize;
 use crate::port::{Ports, RunKey, StoreError};
 
 /// What is known of a run.
@@ -56,12 +57,19 @@ pub struct RunNow {
     pub ending: Option<Ending>,
 }
 
-/// Looks at a run.
+/// Looks at a run of which this is known. Of one that has ended one record is read, if it has an outline.
 ///
 /// # Errors
-/// `run_not_found`, or `store_unavailable`.
-pub async fn look<P: Ports>(ports: &P, key: &RunKey) -> Result<RunView, Failure> {
-    let meta = known(ports, key).await?;
+/// `store_unavailable`.
+pub async fn look<P: Ports>(ports: &P, key: &RunKey, meta: RunMeta) -> Result<RunView, Failure> {
+    if let Some(outline) = meta.outline.as_deref() {
+        let told = match ending(ports, key, outline.record).await {
+            Ok(Some(ending)) => Told::Whole(Box::new(RunNow::outlined(outline, ending))),
+            Ok(None) => Told::Expired,
+            Err(error) => untold(key, &error)?,
+        };
+        return Ok(RunView { meta, told });
+    }
     let mut heard = Heard::default();
     let see = |record: &Record| record.entries.iter().for_each(|entry| heard.hear(&entry.event));
     let told = match fold_seeing(ports, key, see).await {
@@ -69,13 +77,47 @@ pub async fn look<P: Ports>(ports: &P, key: &RunKey) -> Result<RunView, Failure>
             Told::Whole(Box::new(heard.now(&journal, ports.clock().now_ms())))
         }
         Ok(_) => Told::Expired,
-        Err(error @ StoreError::Unavailable(_)) => return Err(unavailable(&error)),
-        Err(error @ (StoreError::Unreadable(_) | StoreError::NewerFormat(_))) => {
-            tracing::warn!(%error, run_id = %key.run, "a run is shown without its journal");
-            Told::Unreadable
-        }
+        Err(error) => untold(key, &error)?,
     };
     Ok(RunView { meta, told })
+}
+
+/// What is told of a run whose journal was not read.
+fn untold(key: &RunKey, error: &StoreError) -> Result<Told, Failure> {
+    if let StoreError::Unavailable(_) = error {
+        return Err(unavailable(error));
+    }
+    tracing::warn!(%error, run_id = %key.run, "a run is shown without its journal");
+    Ok(Told::Unreadable)
+}
+
+/// How a run ended, as this record says; `None` if that has expired.
+async fn ending<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    record: u64,
+) -> Result<Option<Ending>, StoreError> {
+    let size = PageSize { records: 1, ..PageSize::SHOWN };
+    let page = ports.store().read_page(key, record, size).await?;
+    let entries = page.records.into_iter().filter(|found| found.n == record);
+    let mut entries = entries.flat_map(|record| record.entries);
+    Ok(entries.find_map(|entry| entry.event.ending().cloned()))
+}
+
+impl RunNow {
+    /// An ended run, with what was noted when it did.
+    fn outlined(outline: &Outline, ending: Ending) -> Self {
+        Self {
+            question: outline.question.clone(),
+            budget: outline.budget,
+            spent: ending.spent,
+            wall_ms: ending.wall_ms(),
+            plan: None,
+            plan_version: 0,
+            tasks: BTreeMap::new(),
+            ending: Some(ending),
+        }
+    }
 }
 
 /// What is known of a run, and its journal, every record of which is shown to `see`.

@@ -143,6 +143,7 @@ impl State {
                 stored.meta.status = end.status;
                 stored.meta.ended_at_ms = Some(record.at_ms);
                 stored.meta.end_shown = end.end_shown;
+                stored.meta.outline = end.outline.clone().map(Box::new);
                 stored.meta.lease = None;
             }
             if key.task.is_some() {
@@ -363,6 +364,7 @@ fn meta_of(asked: &Asked, new: &NewRun) -> RunMeta {
         started_at_ms: new.record.at_ms,
         ended_at_ms: None,
         end_shown: false,
+        outline: None,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
         session: asked.session.clone(),
         shared: asked.shared.clone(),
