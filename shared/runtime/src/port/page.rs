@@ -31,11 +31,13 @@ impl PageSize {
     /// For a fold, which drops them at once.
     pub const FOLDED: Self = Self { records: 256, bytes: 1024 * 1024 };
 
-    /// The size of the page after this one, so that about as many records are read as fit.
+    /// The size of the page after this one, so that about as many records are read as fit: what does not
+    /// is read again, and paid for twice.
     #[must_use]
     pub fn after(self, page: &Page) -> Self {
         let each = page.bytes.checked_div(page.records.len()).unwrap_or_default().max(1);
-        Self { records: (self.bytes / each).clamp(1, MAX_RECORDS), ..self }
+        let most = self.records.saturating_mul(2).clamp(1, MAX_RECORDS);
+        Self { records: (self.bytes / each).clamp(1, most), ..self }
     }
 }
 
@@ -60,9 +62,9 @@ mod tests {
     }
 
     #[test]
-    fn the_next_page_has_as_many_records_as_fit_if_they_are_like_these() {
+    fn the_next_page_has_as_many_records_as_fit_if_they_are_like_these_and_at_most_twice_as_many() {
         let of = |records, bytes| PageSize::SHOWN.after(&page(records, bytes)).records;
-        assert_eq!((of(32, 32 * 1024), of(8, 128 * 1024)), (128, 8));
-        assert_eq!((of(1, 9_000_000), of(32, 32), of(0, 0)), (1, MAX_RECORDS, MAX_RECORDS));
+        assert_eq!((of(32, 80 * 1024), of(8, 128 * 1024)), (51, 8));
+        assert_eq!((of(1, 9_000_000), of(32, 32), of(0, 0)), (1, 64, 64));
     }
 }
