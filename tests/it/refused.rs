@@ -121,7 +121,7 @@ async fn agents_modes_and_styles_that_do_not_exist() {
             Protocol::Native,
             "base_prompt",
             json!("x".repeat(20_001)),
-            "invalid_field",
+            "too_long",
             "20000 characters",
         ),
     ];

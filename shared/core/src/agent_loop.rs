@@ -19,7 +19,7 @@ use crate::feedback::Ask;
 use crate::id::{CallId, MessageId};
 use crate::input::{AskedCall, Finish, ModelReplied};
 use crate::settings::{Role, RunSettings};
-use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome};
+use crate::tool::{ArgumentProblem, Arguments, Call, FailReason, OfferedTool, Outcome};
 
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
@@ -288,6 +288,9 @@ fn refusal(index: usize, asked: &AskedCall, offered: &[OfferedTool], most: u32) 
     }
     match &asked.arguments {
         Arguments::Parsed(_) => None,
+        Arguments::Malformed { raw, problem: ArgumentProblem::Refused } => {
+            failed(FailReason::BadArguments, raw.clone())
+        }
         Arguments::Malformed { .. } => failed(FailReason::BadArguments, String::new()),
     }
 }

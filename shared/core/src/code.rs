@@ -59,6 +59,10 @@ codes! {
     QueryTooLong = "query_too_long", 400,
         "The question is longer than {} bytes; put long material into a file.",
         "问题超过 {} 字节；请把长内容放进文件。";
+    /// A text over the bound of its member.
+    TooLong = "too_long", 400,
+        "A text is too long: {}. Shorten it, or put long material into a file.",
+        "文本过长：{}。请缩短，或把长内容放进文件。";
     /// An agent type or mode that does not exist.
     UnknownAgent = "unknown_agent", 400,
         "There is no such agent; {}.", "没有这种智能体；{}。";

@@ -257,7 +257,7 @@ impl<P: Ports> Driver<P> {
                 // What happened at the same moment goes into the same record.
                 let mut happening = Some(happening);
                 while let Some(happened) = happening {
-                    match self.happened(happened) {
+                    match self.happened(happened).await {
                         Ok(more) => inputs.extend(more),
                         // What was done is kept: the journal decides who may write, not the lease.
                         Err(end) => return self.record(inputs).await.and(Err(end)),
@@ -278,7 +278,7 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    fn happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
+    async fn happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
         match happening {
             Happening::Performed { id, inputs } => {
                 // All pieces of a reply were sent before its task ended; they go first.
@@ -298,7 +298,7 @@ impl<P: Ports> Driver<P> {
             }
             Happening::Mail(mail) => {
                 self.mail_look.looked(self.now_ms());
-                return Ok(self.read_mail(mail));
+                return Ok(self.read_mail(mail).await);
             }
             // One that was under way when this driver nearly fell asleep.
             Happening::Renewed { epoch, .. } if epoch != self.lease.epoch => {}

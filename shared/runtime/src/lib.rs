@@ -18,3 +18,4 @@ pub mod serve;
 pub mod settings;
 pub mod sleep;
 pub mod telemetry;
+pub mod texts;

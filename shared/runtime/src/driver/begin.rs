@@ -19,7 +19,7 @@ impl<P: Ports> Driver<P> {
         self.resume().await?;
         if !self.fresh && !self.has_ended() {
             let mail = self.mailbox().await;
-            let inputs = self.read_mail(mail);
+            let inputs = self.read_mail(mail).await;
             self.record(inputs).await?;
         }
         Ok(())

@@ -55,7 +55,7 @@ impl<P: Ports> Driver<P> {
                     self.wrote(written).await?;
                     self.resume().await?;
                 }
-                let inputs = self.read_mail(Ok(mail));
+                let inputs = self.read_mail(Ok(mail)).await;
                 self.record(inputs).await
             }
             Ok(Slept::Superseded) => Err(DriveEnd::Superseded(self.client.take())),

@@ -14,6 +14,7 @@ use djinn_core::input::{Input, Interrupted, ModelReplied, Reply, Window};
 use djinn_core::preview::Live;
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
+use djinn_core::tool::OfferedTool;
 use expanded::expanded;
 use pieces::Pieces;
 use tokio::sync::mpsc;
@@ -21,7 +22,7 @@ use tokio::sync::mpsc;
 use crate::account::{Account, Most, NotReserved};
 use crate::deadline::Deadline;
 use crate::estimates::estimate;
-use crate::port::checker::{Check, Direction};
+use crate::port::checker::Whose;
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
 use crate::port::{Ports, RunKey};
@@ -78,7 +79,7 @@ impl<P: Ports> Call<P> {
                 Ok(reply) => {
                     self.note_success();
                     let usage = reply.usage;
-                    return match self.let_out(reply).await {
+                    return match self.let_out(reply, &rendered.offered).await {
                         Ok(reply) => vec![self.replied(reply, rendered, limit).await],
                         Err(failure) => self.held_back(&failure, usage),
                     };
@@ -179,6 +180,9 @@ impl<P: Ports> Call<P> {
             Err(mut error) => {
                 error.usage = error.usage.at(price);
                 self.account.cost(&self.call, &error.usage);
+                let session = self.run.asked().session_name();
+                let whose = Whose::of(&self.key, &self.run.asked().user, &session);
+                self.ports.content().let_error_out(&mut error, whose).await;
                 Err((pieces.sent_any(), error))
             }
         }
@@ -213,32 +217,12 @@ impl<P: Ports> Call<P> {
         true
     }
 
-    /// Lets a reply out, if it may be seen. One that may be the answer, since it asks for no tool, is
-    /// checked as that.
-    async fn let_out(&self, mut reply: Reply) -> Result<Reply, Failure> {
-        let content = self.ports.content();
-        let may_answer = match self.call.role {
-            Role::Compactor => return Ok(reply),
-            Role::Executor | Role::Employees => false,
-            Role::React | Role::Planner | Role::Summary => {
-                reply.calls.is_empty() && !reply.text.trim().is_empty()
-            }
-        };
-        content.allow_reply(&reply)?;
-        if may_answer && content.checks.is_some() {
-            let asked = self.run.asked();
-            let session = asked.session_name();
-            let check = Check {
-                direction: Direction::Out,
-                text: &reply.text,
-                tenant: &asked.tenant,
-                user: &asked.user,
-                session: &session,
-                run: &self.key.run,
-            };
-            if let Some(text) = content.pass(check).await? {
-                reply.text = text;
-            }
+    /// Lets a reply out, if it may be seen. What sums up older turns never is.
+    async fn let_out(&self, mut reply: Reply, offered: &[OfferedTool]) -> Result<Reply, Failure> {
+        if self.call.role != Role::Compactor {
+            let session = self.run.asked().session_name();
+            let whose = Whose::of(&self.key, &self.run.asked().user, &session);
+            self.ports.content().let_reply_out(&mut reply, offered, whose).await?;
         }
         Ok(reply)
     }

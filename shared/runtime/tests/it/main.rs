@@ -30,6 +30,7 @@ mod session;
 mod sleep;
 mod stop;
 mod story;
+mod texts;
 mod time;
 mod viewer;
 mod wake;

@@ -11,6 +11,7 @@ use djinn_core::input::{PlanEdited, Said};
 use djinn_core::plan::{Plan, StepEdit};
 use djinn_runtime::port::Ports;
 use djinn_runtime::serve::{Edited, Heard, edit, say};
+use djinn_runtime::texts::bounded;
 use serde_json::{Value, json};
 
 use super::{answered, own_run};
@@ -31,10 +32,11 @@ pub(crate) async fn tell_run<P: Ports>(
         let caller = Caller::of(&parts.extensions)?;
         let fields = Fields::read(&parts.headers, body).await?;
         let text = fields.needed("text")?;
-        if text.len() > MAX_WORDS || text.trim().is_empty() {
+        if text.trim().is_empty() {
             return Err(wrong("text", &format!("must have 1 to {MAX_WORDS} bytes")));
         }
-        let said = Said { id: new_id(), by: caller.user, text: text.to_owned() };
+        let mut said = Said { id: new_id(), by: caller.user, text: text.to_owned() };
+        bounded(&mut said)?;
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let (status, state) = match say(&agent.ports, &key, said).await? {
             Heard::Taken => (StatusCode::OK, "taken"),
@@ -62,13 +64,14 @@ pub(crate) async fn edit_plan<P: Ports>(
         let fields = Fields::read(&parts.headers, body).await?;
         let version = fields.number("version")?.and_then(|number| u32::try_from(number).ok());
         let version = version.ok_or_else(|| wrong("version", "must be the plan's version"))?;
-        let edited = PlanEdited {
+        let mut edited = PlanEdited {
             id: new_id(),
             by: caller.user,
             version,
             title: fields.text("title")?.unwrap_or_default().to_owned(),
             steps: steps(&fields)?,
         };
+        bounded(&mut edited)?;
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let (status, body) = match edit(&agent.ports, &key, edited).await? {
             Edited::Taken { version, plan } => (StatusCode::OK, shown(version, &plan)),
