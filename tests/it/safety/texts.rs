@@ -49,8 +49,9 @@ impl Asked {
 async fn decide(State(asked): State<Asked>, Json(body): Json<Value>) -> Json<Value> {
     asked.0.lock().unwrap().push(body.clone());
     let all = body["text"].as_str().unwrap();
+    let words = all.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     Json(match () {
-        () if all.to_lowercase().contains(DENIED) => {
+        () if words.contains(DENIED) => {
             json!({"verdict": "refuse", "reason": "Not here."})
         }
         () if all.contains("swap") => {
@@ -132,8 +133,9 @@ async fn a_checker_may_replace_every_text_of_a_question() {
     let stream = world.ask_with(world.request(Method::POST, "/runs").json(&body)).await;
     let frames = stream.rest().await;
     assert_eq!(frames.last().unwrap().json()["answer"], "Very plain.");
-    let sees = world.model.requests()[0].text().to_owned();
-    assert!(sees.contains("Be plain.") && !sees.contains("swap"), "{sees}");
+    let sees = &world.model.requests()[0];
+    assert!(sees.system().contains("Be plain."), "{}", sees.system());
+    assert!(!format!("{}{}", sees.system(), sees.text()).contains("swap"));
     // A repeat is the same run, whatever it was made of.
     let again = world.ask_with(world.request(Method::POST, "/runs").json(&body)).await;
     assert_eq!(again.rest().await.last().unwrap().json()["answer"], "Very plain.");
