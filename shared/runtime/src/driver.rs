@@ -155,6 +155,8 @@ struct Driver<P: Ports> {
     /// When tasks that others work on are looked after.
     dispatch_at_ms: i64,
     mail_look: Look,
+    /// What was put into the mailbox before this moment was read, Unix milliseconds.
+    mail_read_at_ms: i64,
     mail_to_delete: Vec<String>,
     /// Mail that was recorded here, by its ids; its deletion may have failed.
     heard: BTreeSet<String>,
@@ -184,6 +186,7 @@ impl<P: Ports> Driver<P> {
         let paying = Arc::clone(&account);
         Self {
             mail_look: Look::for_mail(settings.mailbox_every, now_ms),
+            mail_read_at_ms: i64::MIN,
             renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
             live: LiveWriter::new(milliseconds(settings.live_every), journal.run().asked()),
             dispatched: journal.run().running_tasks().into_iter().collect(),
@@ -296,9 +299,11 @@ impl<P: Ports> Driver<P> {
                 }
                 return Ok(inputs);
             }
-            Happening::Mail(mail) => {
+            Happening::Mail(read_at_ms, mail) => {
                 self.mail_look.looked(self.now_ms());
-                return Ok(self.read_mail(mail));
+                let mut inputs = self.read_mail(read_at_ms, mail);
+                inputs.extend(self.expired(self.now_ms()));
+                return Ok(inputs);
             }
             // One that was under way when this driver nearly fell asleep.
             Happening::Renewed { epoch, .. } if epoch != self.lease.epoch => {}
