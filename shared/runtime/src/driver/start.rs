@@ -80,7 +80,8 @@ impl<P: Ports> Driver<P> {
         self.is_out_of_time() || (self.leaves_after_record && !self.has_ended())
     }
 
-    fn is_out_of_time(&self) -> bool {
+    /// Whether its invocation is nearly over.
+    pub(super) fn is_out_of_time(&self) -> bool {
         !self.has_ended() && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms())
     }
 
