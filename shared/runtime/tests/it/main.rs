@@ -31,5 +31,6 @@ mod sleep;
 mod stop;
 mod story;
 mod time;
+mod too_large;
 mod viewer;
 mod wake;
