@@ -25,6 +25,8 @@ mod object;
 mod once;
 mod places;
 mod query;
+#[cfg(test)]
+mod replay;
 mod secret;
 mod settings;
 mod share;
