@@ -34,7 +34,6 @@ mod idle;
 mod join;
 mod joyagent;
 mod keys;
-mod large;
 mod layout;
 mod limits;
 mod links;
