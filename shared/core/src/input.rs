@@ -37,6 +37,10 @@ pub enum Input {
         /// with their driver.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost: Option<Usage>,
+        /// Whether what had taken down two drivers was done by itself by then, so that this one died
+        /// over nothing that had to wait. In older journals it counts against all that was owed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        apart: bool,
     },
     /// An attempt at a model call failed after it had sent text.
     #[serde(rename = "model.attempt_failed")]
@@ -49,6 +53,9 @@ pub enum Input {
         failure: Failure,
         /// What it cost, as far as that is known.
         usage: Usage,
+        /// Whether its process stood still meanwhile: that uses up no retry.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stood_still: bool,
     },
     /// The model replied.
     #[serde(rename = "model.replied")]

@@ -1,21 +1,20 @@
 //! How often an effect was tried, and by which model.
 
 use crate::code::Failure;
+use crate::crash::MAX_CRASHES;
 use crate::effect::Fallback;
 use crate::settings::ModelChoice;
-
-/// How often a driver may die over one effect before it is given up.
-pub const MAX_CRASHES: u32 = 3;
 
 /// How often an effect was tried before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
     /// Attempts that failed after they had sent text.
     pub failed: u32,
-    /// Drivers that died while it was owed.
+    /// Drivers that died over it.
     pub crashes: u32,
-    /// How many of those that failed were another model's, or came before an interrupt.
-    before: u32,
+    /// How many of those that failed use up no retry: they were another model's, came before an
+    /// interrupt, or were cut short while their process stood still.
+    uncounted: u32,
     /// How often another model took the call over.
     changes: u32,
     fallback: Option<Fallback>,
@@ -31,7 +30,7 @@ impl Attempts {
     /// The retries that the model which makes the call has used up.
     #[must_use]
     pub fn retries(&self) -> u32 {
-        self.failed - self.before
+        self.failed - self.uncounted
     }
 
     /// Who makes the call in the place of its role's own model.
@@ -53,7 +52,7 @@ impl Attempts {
         }
         let (model, because) = (model.to_owned(), because.clone());
         self.fallback = Some(Fallback { model, because });
-        self.before = self.failed;
+        self.uncounted = self.failed;
         self.changes += 1;
         Some(self.changes)
     }
@@ -61,6 +60,19 @@ impl Attempts {
     /// The call was interrupted: the role's own model makes it again.
     pub(crate) fn start_over(&mut self) {
         self.fallback = None;
-        self.before = self.failed;
+        self.uncounted = self.failed;
+    }
+
+    /// An attempt failed after it had sent text; `stood_still` is whether that was no fault of the
+    /// model's.
+    pub(crate) fn fail(&mut self, stood_still: bool) {
+        self.failed += 1;
+        self.uncounted += u32::from(stood_still);
+    }
+
+    /// A driver died. Whether the call may be made again.
+    pub(crate) fn crash(&mut self) -> bool {
+        self.crashes += 1;
+        self.crashes < MAX_CRASHES
     }
 }

@@ -260,10 +260,12 @@ fn a_failed_attempt_that_passes_the_budget_is_the_last() {
     asked.settings.budget.tokens = 200;
     let mut told = Told::of(asked);
     let usage = Usage { input_tokens: 300, ..Usage::default() };
-    let Input::AttemptFailed { message, attempt, failure, .. } = story::broke_off("t1", 1) else {
+    let Input::AttemptFailed { message, attempt, failure, stood_still, .. } =
+        story::broke_off("t1", 1)
+    else {
         panic!("an attempt is an attempt")
     };
-    told.tell(Input::AttemptFailed { message, attempt, failure, usage });
+    told.tell(Input::AttemptFailed { message, attempt, failure, usage, stood_still });
     assert!(matches!(&told.run().due()[0], Effect::CallModel(call) if call.message.is_summary()));
 }
 

@@ -248,7 +248,13 @@ pub(crate) fn broke_off(message: &str, attempt: u32) -> Input {
         attempt,
         failure: Failure::new(ErrorCode::ModelUnreachable, "connection reset"),
         usage: Usage::default(),
+        stood_still: false,
     }
+}
+
+/// A driver died, and another took over.
+pub(crate) fn died(epoch: u64) -> Input {
+    Input::Resumed { epoch, lost: None, apart: true }
 }
 
 pub(crate) fn model_changed(message: &str) -> Input {
