@@ -10,7 +10,7 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Reasoning;
 use djinn_core::feedback::{Answer, Answered, Interrupt, MAX_INTERRUPT, MAX_WORDS};
 use djinn_core::input::{AskedCall, Partial, PlanEdited, Reply, Said};
-use djinn_core::plan::{MAX_STEP, StepEdit};
+use djinn_core::plan::{self, MAX_STEP, StepEdit};
 use djinn_core::tool::{Arguments, Observation};
 use serde_json::{Map, Value};
 
@@ -204,7 +204,7 @@ impl Texts for PlanEdited {
             let StepEdit { id: _, stage, details, depends_on: _ } = step;
             [stage, details].map(|words| Text::words("steps", words, Most::Bytes(MAX_STEP)))
         });
-        said([Text::words("title", title, Most::Bytes(MAX_STEP))].into_iter().chain(steps))
+        said([Text::words("title", title, Most::Bytes(plan::MAX_TITLE))].into_iter().chain(steps))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::answer_words;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
 use crate::link::{Links, Moment};
-use crate::refusal::{Refusal, name};
+use crate::refusal::{Refusal, name, of_what_is_sent};
 use crate::{Agent, Shared};
 
 /// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
@@ -110,7 +110,8 @@ async fn given<P: Ports<Store = AwsStore>>(
 ) -> Result<Response, Refusal> {
     let feedback = answered.feedback.clone();
     let word = answered.answer.as_str();
-    let given = answer(&agent.ports, key, answered).await?;
+    let given = answer(&agent.ports, key, answered).await;
+    let given = given.map_err(|failure| of_what_is_sent(failure, "parameters"))?;
     let (status, state) = match given {
         Given::Taken => (axum::http::StatusCode::OK, "taken"),
         Given::Waiting => (axum::http::StatusCode::ACCEPTED, "waiting"),
@@ -201,8 +202,8 @@ async fn active_run<P: Ports>(
         let is_unknown = refusal.failure.code == ErrorCode::SessionNotFound;
         if is_unknown { ErrorCode::RunNotFound.into() } else { refusal }
     })?;
-    let view = agent.ports.store().session(&access.session).await;
-    let active = view.map_err(|error| unavailable(&error))?.active;
+    let active = agent.ports.store().active(&access.session).await;
+    let active = active.map_err(|error| unavailable(&error))?;
     Ok(RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?))
 }
 

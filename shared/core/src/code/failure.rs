@@ -38,10 +38,13 @@ impl Failure {
     pub fn retry_after_s(&self) -> Option<u32> {
         const RUN_MAY_END_S: u32 = 10;
         const STREAM_MAY_END_S: u32 = 5;
+        const UPLOAD_MAY_ARRIVE_S: u32 = 30;
         if self.code == ErrorCode::RateLimited {
             self.detail.parse().ok()
         } else if self.code == ErrorCode::TooManyRuns {
             Some(RUN_MAY_END_S)
+        } else if self.code == ErrorCode::TooManyUploads {
+            Some(UPLOAD_MAY_ARRIVE_S)
         } else {
             let streams = [ErrorCode::TooManyStreams, ErrorCode::TooManyUserStreams];
             streams.contains(&self.code).then_some(STREAM_MAY_END_S)

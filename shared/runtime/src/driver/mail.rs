@@ -1,5 +1,6 @@
 //! Mail: what others tell the run.
 
+use djinn_core::file::ProductFile;
 use djinn_core::input::{Input, Partial};
 
 use super::Driver;
@@ -17,17 +18,18 @@ pub(crate) async fn read_mailbox<P: Ports>(
     key: &RunKey,
     session: &SessionKey,
 ) -> Result<Vec<Mail>, StoreError> {
-    let mut told = Vec::new();
-    for mail in ports.store().mail(key).await? {
-        if let Mail::FileAnnounced { file } = &mail {
-            let found = ports.store().find_file(session, &file.name).await?;
-            if found.is_none_or(|found| found.object != file.object) {
-                continue;
-            }
-        }
-        told.push(mail);
+    let mut told = ports.store().mail(key).await?;
+    let announced: Vec<ProductFile> = told.iter().filter_map(announced_of).cloned().collect();
+    if !announced.is_empty() {
+        let arrived = ports.store().arrived(session, &announced).await?;
+        told.retain(|mail| announced_of(mail).is_none_or(|file| arrived.contains(file)));
     }
     Ok(told)
+}
+
+fn announced_of(mail: &Mail) -> Option<&ProductFile> {
+    let Mail::FileAnnounced { file } = mail else { return None };
+    Some(file)
 }
 
 impl<P: Ports> Driver<P> {

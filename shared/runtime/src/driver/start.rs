@@ -10,7 +10,7 @@ use djinn_core::tool::EffectClass;
 use super::happening::Happening;
 use super::{Alarm, Driver, Pass};
 use crate::perform;
-use crate::perform::deliver::deliver;
+use crate::perform::deliver::{deliver, given_up_if_too_large};
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::model::Model;
@@ -237,7 +237,8 @@ impl<P: Ports> Driver<P> {
         let run = self.writer.journal().shared_run();
         let id = EffectId::Deliver(delivery.clone());
         self.perform(id, EffectClass::Idempotent, async move {
-            let delivered = retried(&ports, || deliver(&ports, &key, &run, &delivery)).await;
+            let made = retried(&ports, || deliver(&ports, &key, &run, &delivery)).await;
+            let delivered = given_up_if_too_large(made).is_ok();
             delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
     }
@@ -248,13 +249,14 @@ impl<P: Ports> Driver<P> {
             self.alarm = Alarm::Setting;
             let (ports, key) = (self.ports.clone(), self.key.clone());
             self.in_flight.beside(async move {
-                Happening::AlarmSet(retried(&ports, || ports.alarms().set_alarm(&key)).await)
+                let set = retried(&ports, || ports.alarms().set_alarm(&key)).await;
+                Happening::AlarmSet(set.is_ok())
             });
         }
     }
 }
 
-async fn retried<P, F, T>(ports: &P, attempt: F) -> bool
+async fn retried<P, F, T>(ports: &P, attempt: F) -> Result<(), StoreError>
 where
     P: Ports,
     F: Fn() -> T,
@@ -265,10 +267,11 @@ where
         failed += 1;
         tracing::warn!(%error, failed, "alarm or mailbox not reached");
         let clock = ports.clock();
-        let Some(delay) = ALARM_RETRIES.delay_after(failed, None, clock.jitter()) else {
-            return false;
+        let delay = ALARM_RETRIES.delay_after(failed, None, clock.jitter());
+        let Some(delay) = delay.filter(|_| error.may_pass()) else {
+            return Err(error);
         };
         clock.sleep(delay).await;
     }
-    true
+    Ok(())
 }

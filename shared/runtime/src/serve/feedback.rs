@@ -3,7 +3,7 @@
 use djinn_core::audit::{AuditLine, audit};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
-use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
+use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::{Language, RunSettings};
 use serde_json::Value;
@@ -135,10 +135,14 @@ fn check<P: Ports>(
             continue;
         };
         if tool == PLANNING_TOOL {
-            let command = PlanCommand::read(arguments);
-            let plan =
-                command.and_then(|command| command.apply(None, settings.plan.max_steps as usize));
-            plan.map_err(|problem| bad(format!("`parameters` make no plan: {problem}")))?;
+            let no_plan = |problem| bad(format!("`parameters` make no plan: {problem}"));
+            let command =
+                PlanCommand::read(arguments).map_err(|error| no_plan(error.to_string()))?;
+            if command.title().len() > MAX_TITLE {
+                return Err(no_plan(format!("its title has at most {MAX_TITLE} bytes")));
+            }
+            let plan = command.apply(None, settings.plan.max_steps as usize);
+            plan.map_err(|error| no_plan(error.to_string()))?;
         }
         let found = ports.tools().find(tool).map(|found| found.check(arguments));
         if let Some(Err(problem)) = found {

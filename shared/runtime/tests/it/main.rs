@@ -35,5 +35,6 @@ mod stop;
 mod story;
 mod texts;
 mod time;
+mod too_large;
 mod viewer;
 mod wake;

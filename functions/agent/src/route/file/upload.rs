@@ -8,7 +8,7 @@ use axum::extract::{FromRequest, Multipart, State};
 use axum::http::Request;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use djinn_aws::AwsStore;
+use djinn_aws::{AwsStore, MAX_ANNOUNCED};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
@@ -51,7 +51,8 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
         let_in(&agent, &parts, &access, &mut file).await?;
         let store = agent.ports.store();
         let put = store.presign_put(&access.session, &file, size, UPLOAD_LIFE).await;
-        let put = put.map_err(stored)?;
+        let too_many = || Failure::new(ErrorCode::TooManyUploads, MAX_ANNOUNCED.to_string());
+        let put = put.map_err(stored)?.ok_or_else(too_many)?;
         let announced = put.file;
         let mail = Mail::FileAnnounced { file: announced.clone() };
         tell_active_run(&agent, &access.session, mail).await?;
@@ -142,8 +143,8 @@ async fn tell_active_run<P: Ports>(
     session: &SessionKey,
     mail: Mail,
 ) -> Result<(), Refusal> {
-    let view = agent.ports.store().session(session).await.map_err(stored)?;
-    let Some(run) = view.active else { return Ok(()) };
+    let active = agent.ports.store().active(session).await.map_err(stored)?;
+    let Some(run) = active else { return Ok(()) };
     let key = RunKey::new(session.tenant.clone(), run);
     wake(&agent.ports, &key, &mail).await.map_err(stored)
 }
