@@ -248,8 +248,9 @@ impl Run {
                 lost.iter().for_each(|lost| self.charge_lost(lost));
                 Some(self.resumed(*epoch, at_ms))
             }
-            Input::AttemptFailed { message, attempt, failure, usage } => {
-                self.attempt_failed(message, *attempt, failure, usage, at_ms)
+            Input::AttemptFailed { message, attempt, failure, usage, times, silent } => {
+                let reset = (!silent).then_some(failure);
+                self.attempt_failed(message, *attempt, *times, usage, reset, at_ms)
             }
             Input::ModelReplied(replied) => self.replied(replied, at_ms),
             Input::ModelChanged(changed) => self.model_changed(changed),
@@ -301,8 +302,12 @@ impl Run {
         let Observed { mut events, items, done, asks, repeated } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
         let turn_is_complete = !items.is_empty();
-        let done = !self.join(items) && done;
-        if done {
+        let heard = self.join(items);
+        let repeated = repeated.filter(|_| !heard);
+        if heard && let Phase::Reacting(agent) = &mut self.phase {
+            agent.forget_hint();
+        }
+        if done && !heard {
             self.conclude(&mut events, at_ms);
         } else if turn_is_complete {
             match self.work_ended_by(repeated) {

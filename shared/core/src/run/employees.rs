@@ -55,10 +55,10 @@ impl Employees {
         self.open.as_mut()
     }
 
-    /// An attempt failed. Whether that was the one that is owed.
-    pub(super) fn attempt_failed(&mut self, attempt: u32) -> bool {
+    /// Attempts failed, so many of them. Whether that was the one that is owed.
+    pub(super) fn attempt_failed(&mut self, attempt: u32, times: u32) -> bool {
         let open = self.attempts().filter(|open| open.next() == attempt);
-        open.map(|open| open.failed += 1).is_some()
+        open.map(|open| open.fail(times)).is_some()
     }
 
     /// The driver died. The call is given up one crash before the task itself would be, or it could

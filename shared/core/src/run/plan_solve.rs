@@ -119,6 +119,11 @@ impl PlanSolve {
             .collect()
     }
 
+    /// A person has told the planner something.
+    pub(super) fn forget_hint(&mut self) {
+        self.planner.forget_hint();
+    }
+
     pub(super) fn is_tainted(&self) -> bool {
         self.planner.is_tainted()
     }

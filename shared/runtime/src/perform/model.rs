@@ -3,8 +3,10 @@
 mod expanded;
 mod fallback;
 mod pieces;
+mod silent;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
 use djinn_core::code::{ErrorCode, Failure};
@@ -16,6 +18,7 @@ use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use expanded::expanded;
 use pieces::Pieces;
+use silent::Silent;
 use tokio::sync::mpsc;
 
 use crate::account::{Account, Most, NotReserved};
@@ -39,6 +42,8 @@ pub struct Call<P: Ports> {
     pub call: ModelCall,
     /// Until when.
     pub deadline: Deadline,
+    /// Whether it is the first thing that its invocation does: no other has more time for it.
+    pub is_first: bool,
     /// What pays for it.
     pub account: Arc<Account>,
     /// Where pieces of the reply go as they arrive.
@@ -46,11 +51,12 @@ pub struct Call<P: Ports> {
 }
 
 impl<P: Ports> Call<P> {
-    /// Makes the call and says what came of it. No input at all means that no further attempt fits
-    /// into this invocation: the call stays owed.
+    /// Makes the call and says what came of it. No input at all means that no attempt fits into this
+    /// invocation: the call stays owed.
     ///
-    /// Attempts that sent no text are repeated here and leave no trace; one that did ends this
-    /// effect with `AttemptFailed`, and the next attempt is a new performance of it.
+    /// Attempts that sent no text are repeated here, and leave no trace but what they cost. One that did
+    /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left: the
+    /// next attempt is a new performance of it.
     pub async fn perform(self) -> Vec<Input> {
         if let Some(changed) = self.skip_primary() {
             return vec![changed];
@@ -59,10 +65,11 @@ impl<P: Ports> Call<P> {
             Ok(limits) => limits,
             Err(error) => return vec![self.give_up(error.failure())],
         };
-        if self.call.retries > 0 && !self.wait(self.call.retries, None, limits).await {
+        let mut failed = self.call.retries;
+        if failed > 0 && !self.wait(failed, None, limits, self.is_first).await {
             return Vec::new();
         }
-        let mut failed = self.call.retries;
+        let mut silent = Silent::default();
         let mut limit = limits.max_input_tokens;
         let mut reserved = false;
         loop {
@@ -79,8 +86,8 @@ impl<P: Ports> Call<P> {
                     self.note_success();
                     let usage = reply.usage;
                     return match self.let_out(reply).await {
-                        Ok(reply) => vec![self.replied(reply, rendered, limit).await],
-                        Err(failure) => self.held_back(&failure, usage),
+                        Ok(reply) => vec![self.replied(reply, rendered, limit, &silent).await],
+                        Err(failure) => self.held_back(failure, usage, &silent),
                     };
                 }
                 Err(failed_attempt) => failed_attempt,
@@ -90,8 +97,9 @@ impl<P: Ports> Call<P> {
             tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, "model call failed");
             failed += 1;
             if sent_text {
-                return self.broke_off(&error, failed);
+                return self.broke_off(&error, failed, &silent);
             }
+            silent.add(&error);
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
             if too_long && limit == limits.max_input_tokens {
                 limit /= 2;
@@ -101,10 +109,10 @@ impl<P: Ports> Call<P> {
             let jitter = self.ports.clock().jitter();
             let again = retries.delay_after(failed, error.retry_after, jitter).is_some();
             if !error.kind.is_retryable() || !again {
-                return vec![self.ended_by(&error)];
+                return self.ended_after(silent, self.ended_by(&error));
             }
-            if !self.wait(failed, error.retry_after, limits).await {
-                return Vec::new();
+            if !self.wait(failed, error.retry_after, limits, false).await {
+                return self.left_after(silent);
             }
         }
     }
@@ -195,19 +203,24 @@ impl<P: Ports> Call<P> {
             .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
     }
 
-    /// Waits before the next attempt. False if that attempt would not fit before the deadline.
+    /// Waits before the next attempt. False if that attempt would not fit before the deadline; the first
+    /// of an invocation has whatever time there is, so that none is allowed too long to ever be made.
     async fn wait(
         &self,
         failed: u32,
-        asked: Option<std::time::Duration>,
+        asked: Option<Duration>,
         limits: ModelLimits,
+        is_first: bool,
     ) -> bool {
         let clock = self.ports.clock();
         let retries = &self.ports.settings().model_retries;
-        let delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
+        let mut delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
         let needed = delay.saturating_add(limits.call_timeout).as_millis();
-        if !self.deadline.fits(u64::try_from(needed).unwrap_or(u64::MAX), clock.now_ms()) {
-            return false;
+        let now_ms = clock.now_ms();
+        if !self.deadline.fits(u64::try_from(needed).unwrap_or(u64::MAX), now_ms) {
+            let left_ms = self.deadline.left_ms(now_ms).filter(|left| is_first && *left > 0);
+            let Some(left_ms) = left_ms else { return false };
+            delay = delay.min(Duration::from_millis(left_ms / 2));
         }
         clock.sleep(delay).await;
         true
@@ -244,21 +257,14 @@ impl<P: Ports> Call<P> {
     }
 
     /// What was shown of the reply is void, and it is never recorded; what it cost is.
-    fn held_back(&self, failure: &Failure, usage: Usage) -> Vec<Input> {
-        let ModelCall { message, attempt, .. } = &self.call;
-        let (message, attempt, failure) = (message.clone(), *attempt, failure.clone());
+    fn held_back(&self, failure: Failure, usage: Usage, silent: &Silent) -> Vec<Input> {
+        let message = &self.call.message;
         tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
-        let void = Input::AttemptFailed { message, attempt, failure: failure.clone(), usage };
-        vec![void, self.failed(failure)]
+        vec![self.void(failure.clone(), usage, silent), self.failed(failure)]
     }
 
-    fn broke_off(&self, error: &ModelError, failed: u32) -> Vec<Input> {
-        let mut inputs = vec![Input::AttemptFailed {
-            message: self.call.message.clone(),
-            attempt: self.call.attempt,
-            failure: error.failure(),
-            usage: error.usage,
-        }];
+    fn broke_off(&self, error: &ModelError, failed: u32, silent: &Silent) -> Vec<Input> {
+        let mut inputs = vec![self.void(error.failure(), error.usage, silent)];
         let attempts = self.ports.settings().model_retries.attempts;
         if !error.kind.is_retryable() || failed >= attempts {
             inputs.push(self.ended_by(error));
@@ -266,7 +272,13 @@ impl<P: Ports> Call<P> {
         inputs
     }
 
-    async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
+    async fn replied(
+        &self,
+        mut reply: Reply,
+        rendered: Rendered,
+        limit: u64,
+        silent: &Silent,
+    ) -> Input {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
         if !reply.calls.is_empty() {
             let limits = self.ports.model().limits(self.call.role, self.call.choice());
@@ -278,6 +290,8 @@ impl<P: Ports> Call<P> {
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
         let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
         let window = Some(Window { tokens, limit });
+        // What a message cost is what all attempts at it did.
+        reply.usage = reply.usage.plus(silent.usage());
         Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
     }
 
