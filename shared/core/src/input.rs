@@ -37,6 +37,10 @@ pub enum Input {
         /// with their driver.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost: Option<Usage>,
+        /// Whether what had taken down two drivers was done by itself by then, so that this one died
+        /// over nothing that had to wait. In older journals it counts against all that was owed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        apart: bool,
     },
     /// An attempt at a model call failed after it had sent text; or some failed without, and cost
     /// something, or whoever made them has no time for another.
@@ -50,6 +54,9 @@ pub enum Input {
         failure: Failure,
         /// What it cost, as far as that is known, with those before it that are no record's.
         usage: Usage,
+        /// Whether its process stood still meanwhile: then the last uses up no retry.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stood_still: bool,
         /// How many attempts of the model that makes the call failed since the last record of one.
         #[serde(default = "once", skip_serializing_if = "is_once")]
         times: u32,

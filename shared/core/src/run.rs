@@ -33,6 +33,7 @@ pub use summary::{DELIVERABLES_MARK, Summarizing};
 use crate::agent_loop::{AgentLoop, Observed};
 use crate::budget::Spent;
 use crate::conversation::Conversation;
+use crate::crash::{Ran, keep_apart};
 use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
@@ -180,6 +181,7 @@ impl Run {
         // The end of the work is a moment on the way: the run waits on after it.
         let wait = |(_, until_ms)| Effect::Wait { limit: Limit::WallTime, until_ms };
         due.extend(self.next_limit().map(wait));
+        keep_apart(&mut due);
         due
     }
 
@@ -244,13 +246,23 @@ impl Run {
         match input {
             // A run is asked once; nothing of an ended run is owed to one that is at work.
             Input::Asked(_) | Input::Delivered { .. } | Input::PlanKept { .. } => None,
-            Input::Resumed { epoch, lost } => {
+            Input::Resumed { epoch, lost, apart } => {
                 lost.iter().for_each(|lost| self.charge_lost(lost));
-                Some(self.resumed(*epoch, at_ms))
+                let ran = if *apart { Ran::of(&self.due()) } else { Ran::Anything };
+                Some(self.resumed(*epoch, &ran, at_ms))
             }
-            Input::AttemptFailed { message, attempt, failure, usage, times, silent } => {
+            Input::AttemptFailed {
+                message,
+                attempt,
+                failure,
+                usage,
+                stood_still,
+                times,
+                silent,
+            } => {
                 let reset = (!silent).then_some(failure);
-                self.attempt_failed(message, *attempt, *times, usage, reset, at_ms)
+                let failed = (*times, *stood_still);
+                self.attempt_failed(message, *attempt, failed, usage, reset, at_ms)
             }
             Input::ModelReplied(replied) => self.replied(replied, at_ms),
             Input::ModelChanged(changed) => self.model_changed(changed),

@@ -10,6 +10,7 @@ pub mod driver;
 pub mod estimates;
 pub mod history;
 mod live;
+pub mod own_time;
 pub mod perform;
 pub mod port;
 pub mod prompt;

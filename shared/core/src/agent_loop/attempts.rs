@@ -1,11 +1,9 @@
 //! How often an effect was tried, and by which model.
 
 use crate::code::Failure;
+use crate::crash::MAX_CRASHES;
 use crate::effect::Fallback;
 use crate::settings::ModelChoice;
-
-/// How often a driver may die over one effect before it is given up.
-pub const MAX_CRASHES: u32 = 3;
 
 /// How often an effect was tried before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,10 +11,11 @@ pub struct Attempts {
     /// Failures in the journal: attempts that failed after they had sent text, and those that a driver
     /// left behind.
     pub failed: u32,
-    /// Drivers that died while it was owed.
+    /// Drivers that died over it.
     pub crashes: u32,
     /// Attempts that failed of the model which makes the call, silent ones included as far as they are
-    /// known, since it was last asked anew.
+    /// known, since it was last asked anew. Those that were cut short while their process stood still are
+    /// none.
     retries: u32,
     /// How often another model took the call over.
     changes: u32,
@@ -48,10 +47,12 @@ impl Attempts {
         if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
     }
 
-    /// An attempt failed, and with the silent ones before it so many.
-    pub(crate) fn fail(&mut self, times: u32) {
+    /// Attempts failed, so many with the silent ones; `stood_still` is whether the last was no fault of the
+    /// model's.
+    pub(crate) fn fail(&mut self, times: u32, stood_still: bool) {
         self.failed += 1;
-        self.retries = self.retries.saturating_add(times.max(1));
+        let counted = times.saturating_sub(u32::from(stood_still));
+        self.retries = self.retries.saturating_add(counted);
     }
 
     /// The fallback takes the call over. Returns how often one has; `None` if it had it already.
@@ -70,5 +71,11 @@ impl Attempts {
     pub(crate) fn start_over(&mut self) {
         self.fallback = None;
         self.retries = 0;
+    }
+
+    /// A driver died. Whether the call may be made again.
+    pub(crate) fn crash(&mut self) -> bool {
+        self.crashes += 1;
+        self.crashes < MAX_CRASHES
     }
 }

@@ -32,10 +32,12 @@ impl Summarizing {
             role: Role::Summary,
             attempt: self.attempts.next(),
             failed: self.attempts.failed,
+            crashes: self.attempts.crashes,
             retries: self.attempts.retries(),
             fallback: self.attempts.fallback().cloned(),
             tool_choice: ToolChoice::None,
             round: 0,
+            waits: false,
         })
     }
 }

@@ -267,11 +267,12 @@ fn a_failed_attempt_that_passes_the_budget_is_the_last() {
 
 /// Attempts that failed: how many, and whether silently.
 fn failed(message: &str, attempt: u32, usage: Usage, (times, silent): (u32, bool)) -> Input {
-    let Input::AttemptFailed { message, attempt, failure, .. } = story::broke_off(message, attempt)
+    let Input::AttemptFailed { message, attempt, failure, stood_still, .. } =
+        story::broke_off(message, attempt)
     else {
         panic!("an attempt is an attempt")
     };
-    Input::AttemptFailed { message, attempt, failure, usage, times, silent }
+    Input::AttemptFailed { message, attempt, failure, usage, stood_still, times, silent }
 }
 
 #[test]

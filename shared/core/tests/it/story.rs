@@ -249,6 +249,7 @@ pub(crate) fn broke_off(message: &str, attempt: u32) -> Input {
         attempt,
         failure: Failure::new(ErrorCode::ModelUnreachable, "connection reset"),
         usage: Usage::default(),
+        stood_still: false,
         times: 1,
         silent: false,
     }
@@ -260,6 +261,11 @@ pub(crate) fn failed_silently(message: &str, attempt: u32) -> Input {
         (*cost, *times, *silent) = (usage(), 2, true);
     }
     failed
+}
+
+/// A driver died, and another took over.
+pub(crate) fn died(epoch: u64) -> Input {
+    Input::Resumed { epoch, lost: None, apart: true }
 }
 
 pub(crate) fn model_changed(message: &str) -> Input {

@@ -43,11 +43,21 @@ impl<P: Ports> Driver<P> {
 
     /// What the run is to be told of its mail. The mail is deleted after the next record: then it
     /// is in the journal, or was had already.
-    pub(super) fn read_mail(&mut self, mail: Result<Vec<Mail>, StoreError>) -> Vec<Input> {
-        let mail = mail.unwrap_or_else(|error| {
-            tracing::warn!(%error, "mailbox not read");
-            Vec::new()
-        });
+    pub(super) fn read_mail(
+        &mut self,
+        read_at_ms: i64,
+        mail: Result<Vec<Mail>, StoreError>,
+    ) -> Vec<Input> {
+        let mail = match mail {
+            Ok(mail) => {
+                self.mail_read_at_ms = read_at_ms;
+                mail
+            }
+            Err(error) => {
+                tracing::warn!(%error, "mailbox not read");
+                Vec::new()
+            }
+        };
         let (heard, mail): (Vec<Mail>, Vec<Mail>) =
             mail.into_iter().partition(|mail| self.heard.contains(&mail.id()));
         self.delete_mail(heard.iter().map(Mail::id).collect());

@@ -38,7 +38,7 @@ impl<P: Ports> Driver<P> {
         }
         for effect in self.writer.run().due() {
             let id = effect.id();
-            if self.in_flight.contains(&id) || self.postponed.contains(&id) {
+            if self.in_flight.contains(&id) || self.postponed.contains(&id) || effect.waits() {
                 continue;
             }
             match effect {
@@ -46,8 +46,6 @@ impl<P: Ports> Driver<P> {
                 Effect::Wait { .. } | Effect::AskHuman(_) => {}
                 Effect::CallModel(call) => self.start_model_call(call),
                 Effect::RunTool(run) => self.start_tool(run).await?,
-                // A task that waits for a person need not be worked on.
-                Effect::Dispatch(dispatch) if dispatch.waits => {}
                 Effect::Dispatch(dispatch) => self.start_task(dispatch),
                 Effect::KeepPlan { version } => self.start_keeping(version),
                 Effect::Deliver(delivery) => self.start_delivery(delivery),
@@ -82,7 +80,8 @@ impl<P: Ports> Driver<P> {
         self.is_out_of_time() || (self.leaves_after_record && !self.has_ended())
     }
 
-    fn is_out_of_time(&self) -> bool {
+    /// Whether its invocation is nearly over.
+    pub(super) fn is_out_of_time(&self) -> bool {
         !self.has_ended() && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms())
     }
 
@@ -139,9 +138,8 @@ impl<P: Ports> Driver<P> {
                 return Ok(());
             }
         }
-        let state = self.writer.run();
-        let call =
-            perform::tool::Call::of(self.ports.clone(), self.key.clone(), state, run, timeout);
+        let (ports, key, state) = (self.ports.clone(), self.key.clone(), self.writer.run());
+        let call = perform::tool::Call::of(ports, key, state, run, timeout, self.deadline);
         self.perform(id, class, call.perform());
         Ok(())
     }

@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 use crate::account::{Account, Most, NotReserved};
 use crate::deadline::Deadline;
 use crate::estimates::estimate;
+use crate::own_time::OwnTime;
 use crate::port::checker::{Check, Direction};
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
@@ -48,6 +49,15 @@ pub struct Call<P: Ports> {
     pub account: Arc<Account>,
     /// Where pieces of the reply go as they arrive.
     pub previews: mpsc::UnboundedSender<Live>,
+}
+
+/// An attempt that came to nothing.
+struct Broken {
+    error: ModelError,
+    /// Whether it had sent text.
+    sent_text: bool,
+    /// Whether its process stood still meanwhile: that may be all that it failed of.
+    stood_still: bool,
 }
 
 impl<P: Ports> Call<P> {
@@ -81,25 +91,24 @@ impl<P: Ports> Call<P> {
                 return self.not_reserved(refused);
             }
             reserved = true;
-            let (sent_text, error) = match self.attempt(&rendered, limits.price).await {
-                Ok(reply) => {
-                    self.note_success();
-                    let usage = reply.usage;
-                    return match self.let_out(reply).await {
-                        Ok(reply) => vec![self.replied(reply, rendered, limit, &silent).await],
-                        Err(failure) => self.held_back(failure, usage, &silent),
-                    };
-                }
-                Err(failed_attempt) => failed_attempt,
+            let broken = match self.attempt(&rendered, limits.price).await {
+                Ok(reply) => return self.taken(reply, rendered, limit, &silent).await,
+                Err(broken) => broken,
             };
-            let call = &rendered.request.call;
-            let model = self.model();
-            tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, "model call failed");
-            failed += 1;
-            if sent_text {
-                return self.broke_off(&error, failed, &silent);
+            let (call, model) = (&rendered.request.call, self.model());
+            let Broken { error, sent_text, stood_still } = &broken;
+            tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, stood_still, "model call failed");
+            failed += u32::from(!stood_still);
+            if *sent_text {
+                return self.broke_off(&broken, failed, &silent);
             }
-            silent.add(&error);
+            silent.add(&broken);
+            if *stood_still {
+                if self.fits(limits.call_timeout) {
+                    continue;
+                }
+                return self.left_after(silent);
+            }
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
             if too_long && limit == limits.max_input_tokens {
                 limit /= 2;
@@ -109,7 +118,7 @@ impl<P: Ports> Call<P> {
             let jitter = self.ports.clock().jitter();
             let again = retries.delay_after(failed, error.retry_after, jitter).is_some();
             if !error.kind.is_retryable() || !again {
-                return self.ended_after(silent, self.ended_by(&error));
+                return self.ended_after(silent, self.ended_by(error));
             }
             if !self.wait(failed, error.retry_after, limits, false).await {
                 return self.left_after(silent);
@@ -160,13 +169,8 @@ impl<P: Ports> Call<P> {
         Some(Usage { input_tokens, output_tokens, ..Usage::default() }.at(limits.price))
     }
 
-    /// One attempt. An error comes with whether the attempt had sent text. What it cost is decided
-    /// here, and stands in the record from then on.
-    async fn attempt(
-        &self,
-        rendered: &Rendered,
-        price: Option<Price>,
-    ) -> Result<Reply, (bool, ModelError)> {
+    /// One attempt. What it cost is decided here, and stands in the record from then on.
+    async fn attempt(&self, rendered: &Rendered, price: Option<Price>) -> Result<Reply, Broken> {
         let urls = self.run.urls();
         let mut pieces = Pieces::new(&self.call, urls, &self.ports.content().deny);
         let clock = self.ports.clock();
@@ -177,7 +181,10 @@ impl<P: Ports> Call<P> {
             pieces.take(delta, clock.now_ms()).into_iter().for_each(send);
         };
         self.account.begins(&self.call);
-        match self.ports.model().call(&rendered.request, &mut on_delta).await {
+        let mut time = OwnTime::new(clock);
+        // In a box, since what watches it would hold room for it twice.
+        let called = Box::pin(self.ports.model().call(&rendered.request, &mut on_delta));
+        match time.of(called).await {
             Ok(mut reply) => {
                 reply.usage = reply.usage.at(price);
                 self.account.cost(&self.call, &reply.usage);
@@ -187,7 +194,8 @@ impl<P: Ports> Call<P> {
             Err(mut error) => {
                 error.usage = error.usage.at(price);
                 self.account.cost(&self.call, &error.usage);
-                Err((pieces.sent_any(), error))
+                let (sent_text, stood_still) = (pieces.sent_any(), time.stood_still());
+                Err(Broken { error, sent_text, stood_still })
             }
         }
     }
@@ -215,15 +223,20 @@ impl<P: Ports> Call<P> {
         let clock = self.ports.clock();
         let retries = &self.ports.settings().model_retries;
         let mut delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
-        let needed = delay.saturating_add(limits.call_timeout).as_millis();
-        let now_ms = clock.now_ms();
-        if !self.deadline.fits(u64::try_from(needed).unwrap_or(u64::MAX), now_ms) {
-            let left_ms = self.deadline.left_ms(now_ms).filter(|left| is_first && *left > 0);
+        if !self.fits(delay.saturating_add(limits.call_timeout)) {
+            let left_ms = self.deadline.left_ms(clock.now_ms());
+            let left_ms = left_ms.filter(|left| is_first && *left > 0);
             let Some(left_ms) = left_ms else { return false };
             delay = delay.min(Duration::from_millis(left_ms / 2));
         }
         clock.sleep(delay).await;
         true
+    }
+
+    /// Whether what takes so long ends before the hand-over.
+    fn fits(&self, takes: Duration) -> bool {
+        let takes_ms = u64::try_from(takes.as_millis()).unwrap_or(u64::MAX);
+        self.deadline.fits(takes_ms, self.ports.clock().now_ms())
     }
 
     /// Lets a reply out, if it may be seen. One that may be the answer, since it asks for no tool, is
@@ -249,27 +262,57 @@ impl<P: Ports> Call<P> {
                 session: &session,
                 run: &self.key.run,
             };
-            if let Some(text) = content.pass(check).await? {
+            if let Some(text) = self.checked(check).await? {
                 reply.text = text;
             }
         }
         Ok(reply)
     }
 
+    /// What a checker says. One that gave no verdict while the process stood still is asked again.
+    async fn checked(&self, check: Check<'_>) -> Result<Option<String>, Failure> {
+        loop {
+            let mut time = OwnTime::new(self.ports.clock());
+            let passed = time.of(self.ports.content().pass(check)).await;
+            let unchecked = |failure: &Failure| failure.code == ErrorCode::ContentUnchecked;
+            if !time.stood_still() || !passed.as_ref().is_err_and(unchecked) {
+                return passed;
+            }
+        }
+    }
+
     /// What was shown of the reply is void, and it is never recorded; what it cost is.
     fn held_back(&self, failure: Failure, usage: Usage, silent: &Silent) -> Vec<Input> {
         let message = &self.call.message;
         tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
-        vec![self.void(failure.clone(), usage, silent), self.failed(failure)]
+        let void = self.void(failure.clone(), usage, false, silent);
+        vec![void, self.failed(failure)]
     }
 
-    fn broke_off(&self, error: &ModelError, failed: u32, silent: &Silent) -> Vec<Input> {
-        let mut inputs = vec![self.void(error.failure(), error.usage, silent)];
+    fn broke_off(&self, broken: &Broken, failed: u32, silent: &Silent) -> Vec<Input> {
+        let Broken { error, stood_still, .. } = broken;
+        let mut inputs = vec![self.void(error.failure(), error.usage, *stood_still, silent)];
         let attempts = self.ports.settings().model_retries.attempts;
-        if !error.kind.is_retryable() || failed >= attempts {
+        if !stood_still && (!error.kind.is_retryable() || failed >= attempts) {
             inputs.push(self.ended_by(error));
         }
         inputs
+    }
+
+    /// The model answers, and what it says is let out or held back.
+    async fn taken(
+        &self,
+        reply: Reply,
+        rendered: Rendered,
+        limit: u64,
+        silent: &Silent,
+    ) -> Vec<Input> {
+        self.note_success();
+        let usage = reply.usage;
+        match self.let_out(reply).await {
+            Ok(reply) => vec![self.replied(reply, rendered, limit, silent).await],
+            Err(failure) => self.held_back(failure, usage, silent),
+        }
     }
 
     async fn replied(

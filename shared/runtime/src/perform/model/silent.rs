@@ -4,9 +4,8 @@ use djinn_core::budget::Usage;
 use djinn_core::code::Failure;
 use djinn_core::input::Input;
 
-use super::Call;
+use super::{Broken, Call};
 use crate::port::Ports;
-use crate::port::model::ModelError;
 
 /// Those of one performance. Nobody has seen anything of them, so the journal hears of them only with
 /// what ends it, or where somebody else has to go on counting.
@@ -18,10 +17,11 @@ pub(super) struct Silent {
 }
 
 impl Silent {
-    pub(super) fn add(&mut self, error: &ModelError) {
-        self.times += 1;
-        self.usage = self.usage.plus(error.usage);
-        self.last = Some(error.failure());
+    pub(super) fn add(&mut self, broken: &Broken) {
+        // One whose process stood still uses up no retry.
+        self.times += u32::from(!broken.stood_still);
+        self.usage = self.usage.plus(broken.error.usage);
+        self.last = Some(broken.error.failure());
     }
 
     /// What they cost.
@@ -34,11 +34,13 @@ impl<P: Ports> Call<P> {
     /// The call is left to another invocation, which has so many attempts less.
     pub(super) fn left_after(&self, silent: Silent) -> Vec<Input> {
         let Silent { times, usage, last } = silent;
+        let last = last.filter(|_| times > 0 || usage.is_billed());
         let failed = last.map(|failure| Input::AttemptFailed {
             message: self.call.message.clone(),
             attempt: self.call.attempt,
             failure,
             usage,
+            stood_still: false,
             times,
             silent: true,
         });
@@ -56,12 +58,19 @@ impl<P: Ports> Call<P> {
     }
 
     /// An attempt that had sent text is void, with those before it.
-    pub(super) fn void(&self, failure: Failure, usage: Usage, silent: &Silent) -> Input {
+    pub(super) fn void(
+        &self,
+        failure: Failure,
+        usage: Usage,
+        stood_still: bool,
+        silent: &Silent,
+    ) -> Input {
         Input::AttemptFailed {
             message: self.call.message.clone(),
             attempt: self.call.attempt,
             failure,
             usage: usage.plus(silent.usage),
+            stood_still,
             times: silent.times + 1,
             silent: false,
         }
