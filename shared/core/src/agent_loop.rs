@@ -230,6 +230,11 @@ impl AgentLoop {
             .collect()
     }
 
+    /// A person has told the agent something: whether it repeats itself shows from here on.
+    pub fn forget_hint(&mut self) {
+        self.repeats.forget_hint();
+    }
+
     fn open_call(&mut self, call: &CallId) -> Option<&mut OpenCall> {
         match &mut self.stage {
             Stage::Acting(turn) => {

@@ -3,8 +3,10 @@
 mod expanded;
 mod fallback;
 mod pieces;
+mod silent;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
 use djinn_core::code::{ErrorCode, Failure};
@@ -17,6 +19,7 @@ use djinn_core::settings::Role;
 use djinn_core::tool::OfferedTool;
 use expanded::expanded;
 use pieces::Pieces;
+use silent::Silent;
 use tokio::sync::mpsc;
 
 use crate::account::{Account, Most, NotReserved};
@@ -41,6 +44,8 @@ pub struct Call<P: Ports> {
     pub call: ModelCall,
     /// Until when.
     pub deadline: Deadline,
+    /// Whether it is the first thing that its invocation does: no other has more time for it.
+    pub is_first: bool,
     /// What pays for it.
     pub account: Arc<Account>,
     /// Where pieces of the reply go as they arrive.
@@ -57,11 +62,12 @@ struct Broken {
 }
 
 impl<P: Ports> Call<P> {
-    /// Makes the call and says what came of it. No input at all means that no further attempt fits
-    /// into this invocation: the call stays owed.
+    /// Makes the call and says what came of it. No input at all means that no attempt fits into this
+    /// invocation: the call stays owed.
     ///
-    /// Attempts that sent no text are repeated here and leave no trace; one that did ends this
-    /// effect with `AttemptFailed`, and the next attempt is a new performance of it.
+    /// Attempts that sent no text are repeated here, and leave no trace but what they cost. One that did
+    /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left: the
+    /// next attempt is a new performance of it.
     pub async fn perform(self) -> Vec<Input> {
         if let Some(changed) = self.skip_primary() {
             return vec![changed];
@@ -70,10 +76,11 @@ impl<P: Ports> Call<P> {
             Ok(limits) => limits,
             Err(error) => return vec![self.give_up(error.failure())],
         };
-        if self.call.retries > 0 && !self.wait(self.call.retries, None, limits).await {
+        let mut failed = self.call.retries;
+        if failed > 0 && !self.wait(failed, None, limits, self.is_first).await {
             return Vec::new();
         }
-        let mut failed = self.call.retries;
+        let mut silent = Silent::default();
         let mut limit = limits.max_input_tokens;
         let mut reserved = false;
         loop {
@@ -86,14 +93,7 @@ impl<P: Ports> Call<P> {
             }
             reserved = true;
             let broken = match self.attempt(&rendered, limits.price).await {
-                Ok(reply) => {
-                    self.note_success();
-                    let usage = reply.usage;
-                    return match self.let_out(reply, &rendered.offered).await {
-                        Ok(reply) => vec![self.replied(reply, rendered, limit).await],
-                        Err(failure) => self.held_back(&failure, usage),
-                    };
-                }
+                Ok(reply) => return self.taken(reply, rendered, limit, &silent).await,
                 Err(broken) => broken,
             };
             let (call, model) = (&rendered.request.call, self.model());
@@ -101,13 +101,14 @@ impl<P: Ports> Call<P> {
             tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, stood_still, "model call failed");
             failed += u32::from(!stood_still);
             if *sent_text {
-                return self.broke_off(&broken, failed);
+                return self.broke_off(&broken, failed, &silent);
             }
+            silent.add(&broken);
             if *stood_still {
                 if self.fits(limits.call_timeout) {
                     continue;
                 }
-                return Vec::new();
+                return self.left_after(silent);
             }
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
             if too_long && limit == limits.max_input_tokens {
@@ -118,10 +119,10 @@ impl<P: Ports> Call<P> {
             let jitter = self.ports.clock().jitter();
             let again = retries.delay_after(failed, error.retry_after, jitter).is_some();
             if !error.kind.is_retryable() || !again {
-                return vec![self.ended_by(error)];
+                return self.ended_after(silent, self.ended_by(error));
             }
-            if !self.wait(failed, error.retry_after, limits).await {
-                return Vec::new();
+            if !self.wait(failed, error.retry_after, limits, false).await {
+                return self.left_after(silent);
             }
         }
     }
@@ -214,25 +215,30 @@ impl<P: Ports> Call<P> {
             .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
     }
 
-    /// Waits before the next attempt. False if that attempt would not fit before the deadline.
+    /// Waits before the next attempt. False if that attempt would not fit before the deadline; the first
+    /// of an invocation has whatever time there is, so that none is allowed too long to ever be made.
     async fn wait(
         &self,
         failed: u32,
-        asked: Option<std::time::Duration>,
+        asked: Option<Duration>,
         limits: ModelLimits,
+        is_first: bool,
     ) -> bool {
         let clock = self.ports.clock();
         let retries = &self.ports.settings().model_retries;
-        let delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
+        let mut delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
         if !self.fits(delay.saturating_add(limits.call_timeout)) {
-            return false;
+            let left_ms = self.deadline.left_ms(clock.now_ms());
+            let left_ms = left_ms.filter(|left| is_first && *left > 0);
+            let Some(left_ms) = left_ms else { return false };
+            delay = delay.min(Duration::from_millis(left_ms / 2));
         }
         clock.sleep(delay).await;
         true
     }
 
     /// Whether what takes so long ends before the hand-over.
-    fn fits(&self, takes: std::time::Duration) -> bool {
+    fn fits(&self, takes: Duration) -> bool {
         let takes_ms = u64::try_from(takes.as_millis()).unwrap_or(u64::MAX);
         self.deadline.fits(takes_ms, self.ports.clock().now_ms())
     }
@@ -257,29 +263,16 @@ impl<P: Ports> Call<P> {
     }
 
     /// What was shown of the reply is void, and it is never recorded; what it cost is.
-    fn held_back(&self, failure: &Failure, usage: Usage) -> Vec<Input> {
-        let ModelCall { message, attempt, .. } = &self.call;
-        let (message, attempt, failure) = (message.clone(), *attempt, failure.clone());
+    fn held_back(&self, failure: Failure, usage: Usage, silent: &Silent) -> Vec<Input> {
+        let message = &self.call.message;
         tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
-        let void = Input::AttemptFailed {
-            message,
-            attempt,
-            failure: failure.clone(),
-            usage,
-            stood_still: false,
-        };
+        let void = self.void(failure.clone(), usage, false, silent);
         vec![void, self.failed(failure)]
     }
 
-    fn broke_off(&self, broken: &Broken, failed: u32) -> Vec<Input> {
+    fn broke_off(&self, broken: &Broken, failed: u32, silent: &Silent) -> Vec<Input> {
         let Broken { error, stood_still, .. } = broken;
-        let mut inputs = vec![Input::AttemptFailed {
-            message: self.call.message.clone(),
-            attempt: self.call.attempt,
-            failure: error.failure(),
-            usage: error.usage,
-            stood_still: *stood_still,
-        }];
+        let mut inputs = vec![self.void(error.failure(), error.usage, *stood_still, silent)];
         let attempts = self.ports.settings().model_retries.attempts;
         if !stood_still && (!error.kind.is_retryable() || failed >= attempts) {
             inputs.push(self.ended_by(error));
@@ -287,7 +280,29 @@ impl<P: Ports> Call<P> {
         inputs
     }
 
-    async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
+    /// The model answers, and what it says is let out or held back.
+    async fn taken(
+        &self,
+        reply: Reply,
+        rendered: Rendered,
+        limit: u64,
+        silent: &Silent,
+    ) -> Vec<Input> {
+        self.note_success();
+        let usage = reply.usage;
+        match self.let_out(reply, &rendered.offered).await {
+            Ok(reply) => vec![self.replied(reply, rendered, limit, silent).await],
+            Err(failure) => self.held_back(failure, usage, silent),
+        }
+    }
+
+    async fn replied(
+        &self,
+        mut reply: Reply,
+        rendered: Rendered,
+        limit: u64,
+        silent: &Silent,
+    ) -> Input {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
         if !reply.calls.is_empty() {
             let limits = self.ports.model().limits(self.call.role, self.call.choice());
@@ -299,6 +314,8 @@ impl<P: Ports> Call<P> {
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
         let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
         let window = Some(Window { tokens, limit });
+        // What a message cost is what all attempts at it did.
+        reply.usage = reply.usage.plus(silent.usage());
         Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
     }
 
