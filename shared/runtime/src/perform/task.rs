@@ -141,6 +141,7 @@ impl<P: Ports> Task<P> {
             files: Vec::new(),
             done: false,
             left_out: false,
+            cut: false,
         };
         Some(Box::new(TaskEnded {
             report,
