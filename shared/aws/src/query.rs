@@ -3,7 +3,7 @@
 use djinn_runtime::port::StoreError;
 
 use crate::change::{text, values};
-use crate::error::unavailable;
+use crate::error::failed;
 use crate::store::AwsStore;
 use crate::table::Attributes;
 
@@ -93,7 +93,7 @@ impl AwsStore {
             .set_exclusive_start_key(start);
         match Box::pin(request.send()).await {
             Ok(page) => Ok((page.items.unwrap_or_default(), page.last_evaluated_key)),
-            Err(error) => Err(unavailable(self.request("Query"), &error)),
+            Err(error) => Err(failed(self.request("Query"), &error)),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::question::is_continue;
 use super::{known, unavailable};
 use crate::pages::read_journal_seeing;
 use crate::port::journal::RunMeta;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{Ports, RunKey};
 
 /// A message of a chat.
 pub(super) struct Words<'a> {
@@ -55,9 +55,9 @@ pub(super) async fn answer_in_chat<P: Ports>(
     let mut history = Asking { id: &id, answered: Vec::new(), asked_in: BTreeMap::new() };
     let journal = match read_journal_seeing(ports, key, |record| history.take(record)).await {
         Ok(journal) => journal,
-        Err(error @ StoreError::Unavailable(_)) => return Err(unavailable(&error)),
+        Err(error) if error.may_pass() => return Err(unavailable(&error)),
         // What cannot be read asks nothing.
-        Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => return Ok(InChat::default()),
+        Err(_) => return Ok(InChat::default()),
     };
     if journal.run().is_settled_by(&id) {
         return Ok(InChat { answers: true, asked_in: history.first_of(&history.answered) });

@@ -84,7 +84,7 @@ pub async fn look<P: Ports>(ports: &P, key: &RunKey, meta: RunMeta) -> Result<Ru
 
 /// What is told of a run whose journal was not read.
 fn untold(key: &RunKey, error: &StoreError) -> Result<Told, Failure> {
-    if let StoreError::Unavailable(_) = error {
+    if error.may_pass() {
         return Err(unavailable(error));
     }
     tracing::warn!(%error, run_id = %key.run, "a run is shown without its journal");
