@@ -75,7 +75,6 @@ impl AwsStore {
         limit: Option<usize>,
         start: Option<Attributes>,
     ) -> Result<(Vec<Attributes>, Option<Attributes>), StoreError> {
-        let _turn = self.query_turn().await;
         let request = self
             .dynamodb()
             .await

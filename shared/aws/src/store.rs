@@ -28,16 +28,10 @@ pub struct AwsStore {
     time: SharedTimeSource,
     pub(crate) seen_calls: SeenCalls,
     pages: Arc<Semaphore>,
-    queries: Arc<Semaphore>,
 }
 
 /// Pages of journals that are read at once: while it is, one takes up several times its size.
 const PAGES_AT_ONCE: usize = 16;
-
-/// Queries that are made at once. Most look whether there is something new, once a second for each run
-/// at work and more often for each viewer; a request under way, with its connection, takes up more than
-/// one that waits.
-const QUERIES_AT_ONCE: usize = 64;
 
 /// What came of changing one item under a condition.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,14 +45,7 @@ pub(crate) enum Changed {
 impl AwsStore {
     pub(crate) fn new(clients: Arc<Clients>) -> Self {
         let (time, seen_calls) = (SharedTimeSource::default(), SeenCalls::default());
-        let at_once = |most| Arc::new(Semaphore::new(most));
-        let (pages, queries) = (at_once(PAGES_AT_ONCE), at_once(QUERIES_AT_ONCE));
-        Self { clients, time, seen_calls, pages, queries }
-    }
-
-    /// Leave to make a query, while this is kept.
-    pub(crate) async fn query_turn(&self) -> Option<SemaphorePermit<'_>> {
-        self.queries.acquire().await.ok()
+        Self { clients, time, seen_calls, pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)) }
     }
 
     /// Leave to read a page of a journal, while this is kept.
