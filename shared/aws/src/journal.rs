@@ -7,13 +7,14 @@ mod session;
 
 pub(crate) use create::asked;
 
-use djinn_core::id::{RequestId, SessionId};
+use djinn_core::id::{RequestId, RunId, SessionId};
 use djinn_core::journal::Record;
 use djinn_core::session::SessionName;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{
     Appended, Created, Journals, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
 };
+use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::item::request::RequestItem;
@@ -65,6 +66,14 @@ impl Journals for AwsStore {
         self.read_records(key, from).await
     }
 
+    async fn read_page(&self, key: &RunKey, from: u64, size: PageSize) -> Result<Page, StoreError> {
+        self.read_record_page(key, from, size).await
+    }
+
+    async fn read_newest(&self, key: &RunKey, records: usize) -> Result<Vec<Record>, StoreError> {
+        self.newest_records(key, records).await
+    }
+
     async fn meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {
         let item = self.get(RunItem::key(key)).await?;
         item.map(|item| RunItem::from_item(item).map(RunItem::into_meta)).transpose()
@@ -72,6 +81,11 @@ impl Journals for AwsStore {
 
     async fn session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
         self.session_view(key).await
+    }
+
+    async fn active(&self, key: &SessionKey) -> Result<Option<RunId>, StoreError> {
+        let item = self.get(SessionItem::key(key)).await?;
+        Ok(item.map(SessionItem::from_item).transpose()?.and_then(|item| item.active))
     }
 
     async fn session_of(

@@ -7,12 +7,13 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use aws_smithy_async::time::SharedTimeSource;
 use djinn_runtime::port::StoreError;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::call_history::SeenCalls;
 use crate::change::Change;
 use crate::clients::Clients;
 use crate::conflict::past_conflicts;
-use crate::error::unavailable;
+use crate::error::failed;
 use crate::table::{Attributes, Key};
 use crate::throttle::{Patience, patiently};
 
@@ -26,7 +27,11 @@ pub struct AwsStore {
     pub(crate) clients: Arc<Clients>,
     time: SharedTimeSource,
     pub(crate) seen_calls: SeenCalls,
+    pages: Arc<Semaphore>,
 }
+
+/// Pages of journals that are read at once: while it is, one takes up several times its size.
+const PAGES_AT_ONCE: usize = 16;
 
 /// What came of changing one item under a condition.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +44,14 @@ pub(crate) enum Changed {
 
 impl AwsStore {
     pub(crate) fn new(clients: Arc<Clients>) -> Self {
-        Self { clients, time: SharedTimeSource::default(), seen_calls: SeenCalls::default() }
+        let (time, seen_calls) = (SharedTimeSource::default(), SeenCalls::default());
+        Self { clients, time, seen_calls, pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)) }
+    }
+
+    /// Leave to read a page of a journal, while this is kept.
+    pub(crate) async fn page_turn(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        self.pages.acquire().await.ok()
     }
 
     pub(crate) async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
@@ -67,7 +79,7 @@ impl AwsStore {
             .consistent_read(true);
         match Box::pin(request.send()).await {
             Ok(got) => Ok(got.item),
-            Err(error) => Err(unavailable(self.request("GetItem"), &error)),
+            Err(error) => Err(failed(self.request("GetItem"), &error)),
         }
     }
 
@@ -86,7 +98,7 @@ impl AwsStore {
             self.dynamodb().await.put_item().table_name(self.table()).set_item(Some(item));
         match patiently(patience, || request.clone().send()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(unavailable(self.request("PutItem"), &error)),
+            Err(error) => Err(failed(self.request("PutItem"), &error)),
         }
     }
 
@@ -105,7 +117,7 @@ impl AwsStore {
         let Err(error) = past_conflicts(|| request.clone().send()).await else { return Ok(()) };
         match error.as_service_error() {
             Some(DeleteItemError::ConditionalCheckFailedException(_)) => Ok(()),
-            _ => Err(unavailable(self.request("DeleteItem"), &error)),
+            _ => Err(failed(self.request("DeleteItem"), &error)),
         }
     }
 
@@ -140,7 +152,7 @@ impl AwsStore {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                 Ok(Changed::Refused(failed.item().cloned().unwrap_or_default()))
             }
-            _ => Err(unavailable(self.request("UpdateItem"), &error)),
+            _ => Err(failed(self.request("UpdateItem"), &error)),
         }
     }
 }

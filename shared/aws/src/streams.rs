@@ -1,13 +1,11 @@
 //! Responses that are streamed to a user, counted where their number has a bound.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::id::RunId;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 
-use crate::change::{Change, number, values};
-use crate::item::streams::StreamsItem;
-use crate::store::{AwsStore, Changed};
+use crate::item::places::{PlacesItem, place, streams_of};
+use crate::store::AwsStore;
 
 /// Seconds that the places are kept after the last of them is over.
 const KEPT_S: i64 = 60 * 60;
@@ -36,49 +34,14 @@ impl AwsStore {
         until_ms: i64,
     ) -> Result<Option<StreamPlace>, StoreError> {
         let until_s = until_ms.max(0).div_euclid(1_000);
-        let name = StreamsItem::place(until_s, run, word);
-        let place = StreamPlace { user: user.clone(), name };
-        let expires_at_s = until_s.saturating_add(KEPT_S);
-        let Some(taken) = self.try_stream(&place, most, expires_at_s).await? else {
-            return Ok(Some(place));
-        };
-        let mut free = taken.over(self.now_ms().div_euclid(1_000));
-        if free.is_empty() {
-            free.extend(taken.oldest_of(run));
+        let name = place(until_s, &format!("{run}.{word}"));
+        let (streams, expires_s) = (streams_of(user), until_s.saturating_add(KEPT_S));
+        let mut taken = self.take_place(&streams, &name, most, expires_s).await?;
+        if !taken && let Some(oldest) = oldest_of(run, &self.streams(user).await?) {
+            self.free_places(&streams, vec![oldest]).await?;
+            taken = self.take_place(&streams, &name, most, expires_s).await?;
         }
-        if free.is_empty() {
-            return Ok(None);
-        }
-        self.change(without(user, free)).await?;
-        let taken = self.try_stream(&place, most, expires_at_s).await?;
-        Ok(taken.is_none().then_some(place))
-    }
-
-    /// Takes a place if one is free; else returns those that are taken.
-    async fn try_stream(
-        &self,
-        place: &StreamPlace,
-        most: u32,
-        expires_at_s: i64,
-    ) -> Result<Option<StreamsItem>, StoreError> {
-        let take = Change {
-            key: StreamsItem::key(&place.user),
-            expression: "SET #expires = :expires ADD #places :place",
-            condition: "attribute_not_exists(#places) OR size(#places) < :most",
-            values: values([
-                (":place", AttributeValue::Ss(vec![place.name.clone()])),
-                (":most", number(&most)),
-                (":expires", number(&expires_at_s)),
-            ]),
-        };
-        match self.change(take).await? {
-            Changed::Done(_) => Ok(None),
-            Changed::Refused(stored) => {
-                let taken = StreamsItem::from_item(&stored)?;
-                // The reply to the request before may have been lost.
-                Ok(Some(taken).filter(|taken| !taken.places.contains(&place.name)))
-            }
-        }
+        Ok(taken.then(|| StreamPlace { user: user.clone(), name }))
     }
 
     /// Whether a stream still has its place: a newer one of the same run may have taken it.
@@ -86,9 +49,12 @@ impl AwsStore {
     /// # Errors
     /// `Unavailable`, or `Unreadable`.
     pub async fn has_stream(&self, place: &StreamPlace) -> Result<bool, StoreError> {
-        let item = self.get(StreamsItem::key(&place.user)).await?;
-        let taken = item.as_ref().map(StreamsItem::from_item).transpose()?;
-        Ok(taken.is_some_and(|taken| taken.places.contains(&place.name)))
+        Ok(self.streams(&place.user).await?.places.contains(&place.name))
+    }
+
+    async fn streams(&self, user: &UserKey) -> Result<PlacesItem, StoreError> {
+        let item = self.get(streams_of(user)).await?;
+        Ok(item.as_ref().map(PlacesItem::from_item).transpose()?.unwrap_or_default())
     }
 
     /// Gives a place back; one that is free already is no error.
@@ -96,15 +62,30 @@ impl AwsStore {
     /// # Errors
     /// `Unavailable`: it is free when its time is over.
     pub async fn give_stream_back(&self, place: &StreamPlace) -> Result<(), StoreError> {
-        self.change(without(&place.user, vec![place.name.clone()])).await.map(|_| ())
+        self.free_places(&streams_of(&place.user), vec![place.name.clone()]).await
     }
 }
 
-fn without(user: &UserKey, places: Vec<String>) -> Change<'static> {
-    Change {
-        key: StreamsItem::key(user),
-        expression: "DELETE #places :places",
-        condition: "attribute_exists(#places)",
-        values: values([(":places", AttributeValue::Ss(places))]),
+/// Of the places where this run is shown, the one that is over first.
+fn oldest_of(run: &RunId, taken: &PlacesItem) -> Option<String> {
+    let shows_it = |place: &&String| place.split('.').nth(1) == Some(run.as_str());
+    taken.places.iter().find(shows_it).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::sample;
+
+    #[test]
+    fn a_place_is_found_by_the_run_that_is_shown_there() {
+        let (ours, other) = (sample::run_id(), format!("run_{}", "0".repeat(32)));
+        let other = RunId::new(other).unwrap();
+        let named = |until_s, run: &RunId| place(until_s, &format!("{run}.w"));
+        let places = [named(101, &ours), named(100, &ours), named(99, &other)].into();
+        let taken = PlacesItem { places };
+        assert_eq!(oldest_of(&ours, &taken), Some(named(100, &ours)));
+        assert_eq!(oldest_of(&ours, &PlacesItem::default()), None);
+        assert_eq!(taken.over(100).len(), 2);
     }
 }

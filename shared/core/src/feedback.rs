@@ -31,7 +31,7 @@ pub const MAX_WORDS: usize = 16 * 1024;
 /// The tool by which a model asks for what is missing. It is answered by a person and by nobody else.
 pub const ASK_USER: &str = "ask_user";
 
-/// Bytes of what a tool or a provider says of an interrupt.
+/// Bytes of what a tool or a provider says of an interrupt, and of its code.
 pub const MAX_INTERRUPT: usize = 1_000;
 
 /// Something that a person is asked.
@@ -134,7 +134,8 @@ impl Answer {
     /// takes `arguments`. What people write in their languages is read before, where it comes in.
     ///
     /// # Errors
-    /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are empty or too long.
+    /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are
+    /// empty; `too_long`.
     pub fn read(
         words: &str,
         arguments: Option<Map<String, Value>>,
@@ -153,7 +154,7 @@ impl Answer {
             }
             ("", None) => return Err((ErrorCode::InvalidField, "`feedback` is empty")),
             (_, None) if words.len() > MAX_WORDS => {
-                return Err((ErrorCode::InvalidField, "`feedback` is longer than 16384 bytes"));
+                return Err((ErrorCode::TooLong, "`feedback`, at most 16384 bytes"));
             }
             (_, None) => Self::Say { words: words.to_owned() },
         })

@@ -15,6 +15,7 @@ pub mod live;
 pub mod mailbox;
 pub mod session;
 pub mod share;
+pub mod size;
 
 /// What a contract test returns.
 pub type Checked = Result<(), Box<dyn std::error::Error + Send + Sync>>;
@@ -36,6 +37,7 @@ macro_rules! contract_tests {
                 whether_its_end_was_shown_is_known_of_a_run,
                 an_ending_that_lost_its_number_changes_nothing,
                 records_are_read_in_order_and_from_any_number_on,
+                a_journal_is_read_page_by_page,
                 long_records_are_read_as_they_were_written,
                 newer_records_are_left_alone,
                 what_does_not_exist_reads_as_nothing,
@@ -92,6 +94,11 @@ macro_rules! contract_tests {
             mailbox: [
                 a_message_is_there_until_it_is_deleted,
                 mail_is_the_runs_own,
+            ]
+            size: [
+                mail_of_any_length_is_read_as_it_was_put,
+                what_was_asked_and_answered_has_any_length,
+                what_is_too_large_is_refused_for_good_and_leaves_nothing,
             ]
             live: [
                 previews_are_read_in_order_and_once,

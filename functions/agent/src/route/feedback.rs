@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::Request;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::code::ErrorCode;
 use djinn_core::feedback::{Answer, Answered, Ask};
 use djinn_core::id::{FeedbackId, RequestId, RunId};
 use djinn_core::session::SessionName;
@@ -17,6 +17,7 @@ use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
     Given, Right, RunAccess, Viewer, answer, pending, run_access, unavailable,
 };
+use djinn_runtime::texts::bounded;
 use serde_json::{Map, Value, json};
 
 use crate::access::may;
@@ -24,11 +25,8 @@ use crate::answer_words;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
 use crate::link::{Links, Moment};
-use crate::refusal::{Refusal, name};
+use crate::refusal::{Refusal, name, of_what_is_sent};
 use crate::{Agent, Shared};
-
-/// Bytes of a comment.
-pub(crate) const MAX_COMMENT: usize = 4 * 1024;
 
 /// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
 /// been heard of within a few seconds.
@@ -114,7 +112,8 @@ async fn given<P: Ports<Store = AwsStore>>(
 ) -> Result<Response, Refusal> {
     let feedback = answered.feedback.clone();
     let word = answered.answer.as_str();
-    let given = answer(&agent.ports, key, answered).await?;
+    let given = answer(&agent.ports, key, answered).await;
+    let given = given.map_err(|failure| of_what_is_sent(failure, "parameters"))?;
     let (status, state) = match given {
         Given::Taken => (axum::http::StatusCode::OK, "taken"),
         Given::Waiting => (axum::http::StatusCode::ACCEPTED, "waiting"),
@@ -145,12 +144,7 @@ fn read(fields: &Fields, caller: Caller, language: Language) -> Result<Answered,
     };
     let answer = answer.map_err(|failure| Refusal::from(failure).about("feedback"))?;
     let comment = fields.text("comment")?.unwrap_or_default();
-    if comment.len() > MAX_COMMENT {
-        let problem = format!("`comment` has at most {MAX_COMMENT} bytes");
-        let failure = Failure::new(ErrorCode::InvalidField, problem);
-        return Err(Refusal::from(failure).about("comment"));
-    }
-    Ok(Answered {
+    let mut answered = Answered {
         feedback,
         id: new_answer_id(),
         by: Some(caller.user),
@@ -158,7 +152,9 @@ fn read(fields: &Fields, caller: Caller, language: Language) -> Result<Answered,
         comment: comment.to_owned(),
         digest: fields.text("digest")?.map(str::to_owned),
         via: None,
-    })
+    };
+    bounded(&mut answered)?;
+    Ok(answered)
 }
 
 pub(super) fn new_answer_id() -> String {
@@ -208,8 +204,8 @@ async fn active_run<P: Ports>(
         let is_unknown = refusal.failure.code == ErrorCode::SessionNotFound;
         if is_unknown { ErrorCode::RunNotFound.into() } else { refusal }
     })?;
-    let view = agent.ports.store().session(&access.session).await;
-    let active = view.map_err(|error| unavailable(&error))?.active;
+    let active = agent.ports.store().active(&access.session).await;
+    let active = active.map_err(|error| unavailable(&error))?;
     Ok(RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?))
 }
 

@@ -6,16 +6,18 @@
 
 use std::collections::BTreeSet;
 
-use djinn_core::entry::{Entry, Event};
+use djinn_core::entry::Event;
 use djinn_core::id::{RunId, SessionId, TaskId};
 use djinn_core::session::SharedSession;
 use djinn_runtime::port::catalog::{Forgotten, UserKey};
 use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::page::PageSize;
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{Change, number, text, values};
 use crate::file::Folder;
+use crate::item::places::uploads_of;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
@@ -107,17 +109,25 @@ impl AwsStore {
 
     /// The tasks of a run. Of one that cannot be read, they are left to expire.
     async fn tasks_of(&self, key: &RunKey) -> Result<BTreeSet<TaskId>, StoreError> {
-        let records = match self.read(key, 0).await {
-            Ok(records) => records,
-            Err(error @ StoreError::Unavailable(_)) => return Err(error),
-            Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => Vec::new(),
-        };
-        let entries = records.into_iter().flat_map(|record| record.entries);
-        let task = |entry: Entry| {
-            let Event::TaskStarted { task, .. } = entry.event else { return None };
-            Some(task)
-        };
-        Ok(entries.filter_map(task).collect())
+        let (mut tasks, mut from, mut size) = (BTreeSet::new(), 0, PageSize::FOLDED);
+        loop {
+            let page = match self.read_page(key, from, size).await {
+                Ok(page) => page,
+                Err(error) if error.may_pass() => return Err(error),
+                Err(_) => return Ok(BTreeSet::new()),
+            };
+            size = size.after(&page);
+            let Some(last) = page.records.last() else { return Ok(tasks) };
+            from = last.n + 1;
+            let entries = page.records.into_iter().flat_map(|record| record.entries);
+            tasks.extend(entries.filter_map(|entry| {
+                let Event::TaskStarted { task, .. } = entry.event else { return None };
+                Some(task)
+            }));
+            if !page.more {
+                return Ok(tasks);
+            }
+        }
     }
 
     async fn forget_files(&self, session: &SessionKey) -> Result<(), StoreError> {
@@ -125,7 +135,8 @@ impl AwsStore {
             self.forget_objects(&prefix).await?;
         }
         let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));
-        self.forget_items(self.query(query).await?).await
+        self.forget_items(self.query(query).await?).await?;
+        self.remove(everything(uploads_of(session))).await
     }
 
     /// The session itself, and where its owner's list names it, unless another run has begun.
@@ -164,9 +175,13 @@ impl AwsStore {
     }
 
     async fn forget_objects(&self, prefix: &str) -> Result<(), StoreError> {
-        stream::iter(self.list_objects(prefix).await?)
+        let objects = self.list_objects(prefix, None).await?;
+        stream::iter(objects)
             .map(Ok)
-            .try_for_each_concurrent(AT_ONCE, |key| async move { self.delete_object(&key).await })
+            .try_for_each_concurrent(
+                AT_ONCE,
+                |(key, _)| async move { self.delete_object(&key).await },
+            )
             .await
     }
 }

@@ -77,7 +77,8 @@ impl Folder {
         [WRITTEN, UPLOADED].map(|kind| self.prefix(kind))
     }
 
-    fn prefix(&self, kind: &str) -> String {
+    /// Where those of one kind lie.
+    pub(super) fn prefix(&self, kind: &str) -> String {
         format!("{}/{kind}{}/{}/", self.tenant, self.owner.0, self.session.0)
     }
 }

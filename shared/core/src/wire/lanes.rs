@@ -120,6 +120,13 @@ impl Lanes {
         Some(early.entry)
     }
 
+    /// A task has ended, and what it did is being shown: nothing of it is early any more.
+    pub(super) fn close(&mut self, task: &TaskId) {
+        let lane = self.lane(Some(task));
+        lane.stage = Stage::Complete;
+        (lane.ahead, lane.waiting) = (BTreeMap::new(), None);
+    }
+
     /// How many entries of each task at work were shown.
     pub(super) fn shown_early(&self) -> BTreeMap<TaskId, u64> {
         let shown = |(task, lane): (&Option<TaskId>, &Lane)| Some((task.clone()?, lane.shown));

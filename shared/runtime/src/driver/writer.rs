@@ -10,7 +10,7 @@ use djinn_core::run::Run;
 
 use crate::account::Account;
 use crate::port::clock::Clock;
-use crate::port::journal::{Appended, Journals, Lease, RunEnd, SessionKey};
+use crate::port::journal::{Appended, Journals, Lease, MAX_OUTLINED, Outline, RunEnd, SessionKey};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::journal_expiry_s;
 
@@ -40,6 +40,8 @@ pub(super) enum Refused {
     Superseded,
     /// The store cannot be reached or read.
     Interrupted,
+    /// The store never takes what is to be recorded: whoever comes next would fail alike.
+    TooLarge,
 }
 
 impl<P: Ports> JournalWriter<P> {
@@ -151,7 +153,8 @@ impl<P: Ports> JournalWriter<P> {
             tracing::warn!(%error, failed, n = record.n, "record not appended");
             match (error, delay) {
                 // Writing the same record again is safe: its write id tells it from others'.
-                (StoreError::Unavailable(_), Some(delay)) => clock.sleep(delay).await,
+                (error, Some(delay)) if error.may_pass() => clock.sleep(delay).await,
+                (StoreError::TooLarge(_), _) => return Err(Refused::TooLarge),
                 _ => return Err(Refused::Interrupted),
             }
         }
@@ -199,6 +202,7 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         counted: false,
         settled: Vec::new(),
         end_shown: false,
+        outline: outline(run, record),
         exchange: Exchange {
             question: asked.question.clone(),
             answer: answer.join("\n\n"),
@@ -206,4 +210,15 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
             asker: Some(asked.user.clone()),
         },
     }
+}
+
+/// What is noted of a run when it ends, if that is short.
+fn outline(run: &Run, record: &Record) -> Option<Outline> {
+    let asked = run.asked();
+    let is_short = asked.task.is_none() && asked.question.len() <= MAX_OUTLINED;
+    (is_short && run.plan_now().is_none() && run.plan_version() == 0).then(|| Outline {
+        record: record.n,
+        question: asked.question.clone(),
+        budget: run.budget(),
+    })
 }

@@ -29,7 +29,7 @@ pub async fn deliver<P: Ports>(
             // Whoever works on it, or creates it after this, finds the message; nobody is woken for it.
             let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
             ports.store().put_mail(&task, &stop, expires_at_s).await?;
-            close(ports, &task).await.map(|_| ())
+            close(ports, &task).await
         }
         Delivery::Asks(_) => {
             let Some(asks) = run.task_asks().map(Box::new) else { return Ok(()) };
@@ -43,6 +43,20 @@ pub async fn deliver<P: Ports>(
             let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
             ports.store().put_mail(&task, &mail, expires_at_s).await
         }
+    }
+}
+
+/// What the store never takes is not owed any more: whoever waits for it has a time of its own.
+///
+/// # Errors
+/// [`StoreError`] when the delivery may be made later.
+pub fn given_up_if_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> {
+    match made {
+        Err(StoreError::TooLarge(what)) => {
+            tracing::error!(what, "a delivery is given up: the store never takes it");
+            Ok(())
+        }
+        made => made,
     }
 }
 

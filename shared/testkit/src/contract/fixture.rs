@@ -102,6 +102,7 @@ impl Run {
             files: Vec::new(),
             done: true,
             left_out: false,
+            cut: false,
         };
         let task = TaskId::of(step, 1);
         let mut made = self.clone();
@@ -155,6 +156,7 @@ impl Run {
             counted: false,
             settled: Vec::new(),
             end_shown: false,
+            outline: None,
         }
     }
 }

@@ -14,10 +14,11 @@ use djinn_runtime::port::journal::{Appended, Created, Lease, NewRun, RunEnd, Run
 use djinn_runtime::port::lease::{Renewed, Taken};
 use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
+use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::session::StoredTurn;
-use super::{State, json, parsed};
+use super::{State, fits, json, parsed};
 
 /// Everything of one run.
 #[derive(Default)]
@@ -46,6 +47,8 @@ impl State {
             return Err(StoreError::Unreadable("the first record holds no question".to_owned()));
         };
         let record = json(&new.record)?;
+        let holder = new.lease.as_ref().map_or(0, |lease| lease.holder.len());
+        fits(asked.body_hash.len() + holder)?;
         if let Some(stored) = self.stored_meta(key) {
             return Ok(match stored.write == new.record.write {
                 true => Created::New,
@@ -142,6 +145,7 @@ impl State {
                 stored.meta.status = end.status;
                 stored.meta.ended_at_ms = Some(record.at_ms);
                 stored.meta.end_shown = end.end_shown;
+                stored.meta.outline = end.outline.clone().map(Box::new);
                 stored.meta.lease = None;
             }
             if key.task.is_some() {
@@ -171,6 +175,9 @@ impl State {
         stored.meta.ended_at_ms = Some(at_ms);
         stored.meta.end_shown = true;
         stored.meta.lease = None;
+        if key.task.is_some() {
+            return;
+        }
         let RunMeta { started_at_ms, request, user, .. } = stored.meta.clone();
         let session = stored.meta.session_key(&key.tenant);
         let place = RunPlace { started_at_ms, run: key.run.clone() };
@@ -201,6 +208,30 @@ impl State {
                 }
             })
             .collect()
+    }
+
+    pub(super) fn read_page(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> Result<Page, StoreError> {
+        let mut page = Page::default();
+        for (_, json) in self.runs.get(key).into_iter().flat_map(|run| run.records.range(from..)) {
+            let bytes = page.bytes.saturating_add(json.len());
+            let has_some = !page.records.is_empty();
+            if page.records.len() >= size.records || (has_some && bytes > size.bytes) {
+                page.more = true;
+                break;
+            }
+            let record: Record = parsed(json)?;
+            if record.v > FORMAT {
+                return Err(StoreError::NewerFormat(record.v));
+            }
+            page.bytes = bytes;
+            page.records.push(record);
+        }
+        Ok(page)
     }
 
     pub(super) fn expire(&mut self, key: &RunKey, expired: impl Fn(u64) -> bool) {
@@ -280,7 +311,14 @@ impl State {
         }
     }
 
-    pub(super) fn write_live(&mut self, key: &RunKey, writer: &str, at_ms: i64, pieces: &[Live]) {
+    pub(super) fn write_live(
+        &mut self,
+        key: &RunKey,
+        writer: &str,
+        at_ms: i64,
+        pieces: &[Live],
+    ) -> Result<(), StoreError> {
+        fits(json(&pieces)?.len())?;
         if let Some(first) = pieces.first() {
             let place = match first {
                 Live::Piece(piece) => piece.offset,
@@ -290,6 +328,7 @@ impl State {
             let live = &mut self.runs.entry(key.clone()).or_default().live;
             live.insert(position, pieces.to_vec());
         }
+        Ok(())
     }
 
     pub(super) fn read_live(&mut self, key: &RunKey, from: &LiveFrom) -> (Vec<Live>, LiveFrom) {
@@ -338,6 +377,7 @@ fn meta_of(asked: &Asked, new: &NewRun) -> RunMeta {
         started_at_ms: new.record.at_ms,
         ended_at_ms: None,
         end_shown: false,
+        outline: None,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
         session: asked.session.clone(),
         shared: asked.shared.clone(),

@@ -22,13 +22,14 @@ pub(super) struct RequestedCall {
 
 impl Translator {
     pub(super) fn completed(
-        &self,
+        &mut self,
         entry: &Entry,
         call: &CallId,
         outcome: &Outcome,
     ) -> Option<AgentResponse> {
         let (id, at_ms) = (entry.id.as_str(), entry.at_ms);
-        let requested = self.calls.get(&(entry.within.clone(), call.clone()))?;
+        // What a model wrote may be long, and is of no use from here on.
+        let requested = self.calls.remove(&(entry.within.clone(), call.clone()))?;
         let roles = self.employees.get(&entry.within);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
         let shown = |event| Some(AgentResponse { digital_employee: role, ..event });
