@@ -124,7 +124,19 @@ impl<P: Ports> Follower<'_, P> {
             return Ok(None);
         }
         self.look_at_lease_ms = now_ms.saturating_add(milliseconds(settings.mailbox_every));
-        match store.meta(key).await? {
+        let meta = store.meta(key).await?;
+        self.stand_of(meta, now_ms).await
+    }
+
+    /// What is to be done about a run that was found like this. Returns it if nobody drives it.
+    async fn stand_of(
+        &mut self,
+        meta: Option<RunMeta>,
+        now_ms: i64,
+    ) -> Result<Option<Box<Driving>>, StoreError> {
+        let (ports, serving) = (self.ports.clone(), self.serving);
+        let key = &serving.key;
+        match meta {
             Some(meta) if is_at_rest(&ports, key, &meta, now_ms).await? => {
                 self.client.hand_over(now_ms);
                 Ok(None)
