@@ -14,7 +14,7 @@ mod texts;
 mod turns;
 
 use crate::entry::{Entry, Event};
-use crate::id::RunId;
+use crate::id::{RunId, TaskId};
 use crate::journal::Record;
 use crate::preview::{Live, Preview};
 use cursor::Cursor;
@@ -101,7 +101,7 @@ impl Connection {
     }
 
     /// The frames of a record, after those of the tasks that ended with it. A record that was sent
-    /// before gives none.
+    /// before gives none. What waited for it follows by [`Self::next_waited`].
     pub fn record(&mut self, record: &Record, tasks: &[Entry]) -> Vec<String> {
         if !self.is_next(record) {
             return Vec::new();
@@ -121,12 +121,12 @@ impl Connection {
         let mut sent: Vec<String> = frames.iter().map(|frame| self.encode(frame)).collect();
         self.complete = Some(record.n);
         sent.extend(last.map(|frame| self.encode(&frame)));
-        sent.extend(self.waited());
         sent
     }
 
-    /// The frames of what is shown before it is in the journal, and of what waited for it. An entry of a
-    /// task at work has its place in the history where the task ends; it is not sent again there.
+    /// The frames of a piece of text that is shown before it is in the journal. One whose turn has not
+    /// come waits, and so does every entry of a task at work until [`Self::next_waited`] gives it: its
+    /// place in the history is where the task ends, where it is not sent again.
     pub fn live(&mut self, live: &Live) -> Vec<String> {
         if self.ended {
             return Vec::new();
@@ -139,27 +139,40 @@ impl Connection {
             },
             Live::Entry(early) => {
                 self.lanes.early(early);
-                return self.waited();
+                Vec::new()
             }
         };
         frames.iter().map(|frame| self.encode(frame)).collect()
     }
 
-    /// The frames of what came before its turn, whose turn it is now.
-    fn waited(&mut self) -> Vec<String> {
-        let mut frames = Vec::new();
+    /// The frames of the next thing that waited for its turn, which has come; `None` if there is nothing.
+    pub fn next_waited(&mut self) -> Option<Vec<String>> {
         if self.ended {
-            return frames;
+            return None;
         }
-        while let Some(entry) = self.lanes.next_early() {
-            let of_entry = self.entry(&entry);
-            frames.extend(of_entry.iter().map(|frame| self.encode(frame)));
-        }
-        for preview in self.lanes.ready_previews() {
-            let of_preview = self.projection.preview(&preview);
-            frames.extend(of_preview.iter().map(|frame| self.encode(frame)));
-        }
-        frames
+        let frames = match self.lanes.next_early() {
+            Some(entry) => self.entry(&entry),
+            None => {
+                let ready = self.lanes.ready_previews();
+                if ready.is_empty() {
+                    return None;
+                }
+                ready.iter().flat_map(|preview| self.projection.preview(preview)).collect()
+            }
+        };
+        Some(frames.iter().map(|frame| self.encode(frame)).collect())
+    }
+
+    /// Whether [`Self::next_waited`] has something to give.
+    #[must_use]
+    pub fn has_waited(&self) -> bool {
+        !self.ended && self.lanes.has_ready()
+    }
+
+    /// The tasks at work of which something is missing that is known to be there, and the place of the
+    /// first entry that is. It is in the task's journal; [`Self::live`] takes it.
+    pub fn missing(&self) -> impl Iterator<Item = (&TaskId, u64)> {
+        self.lanes.missing().filter(|_| !self.ended)
     }
 
     /// The frame that keeps the connection open.
