@@ -213,7 +213,7 @@ impl Asking {
             shared: access.shared,
             request,
             text: text.to_owned(),
-            as_answer: Some(answer_words::read(text, None, settings.language)),
+            as_answer: Some(answer_words::read(text, None, settings.language).read),
             output_style,
             base_prompt: joined(&agent.settings.base_prompt, own),
             settings,

@@ -2,7 +2,7 @@
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::entry::{Entry, Event};
-use djinn_core::feedback::{ASK_USER, Answer, Answered, Ask};
+use djinn_core::feedback::{Answer, Answered, Ask, Written};
 use djinn_core::id::{FeedbackId, UserId};
 use djinn_core::journal::Record;
 
@@ -66,25 +66,31 @@ pub(super) async fn answer_in_chat<P: Ports>(
     let asked_in = asked_in(&records, &asked);
     let asks = journal.run().asks().filter(|ask| !goes_on || ask.about.can_continue());
     let asks: Vec<Ask> = asks.cloned().collect();
-    let said = match (goes_on, words.as_answer) {
-        _ if asks.is_empty() => return Ok(InChat { answers: false, asked_in }),
-        (true, _) => Answer::Confirm,
-        (false, Some(read)) => read.clone()?,
+    if asks.is_empty() {
+        return Ok(InChat { answers: false, asked_in });
+    }
+    let read = match (goes_on, words.as_answer) {
+        (true, _) => Ok(Answer::Confirm),
+        (false, Some(read)) => read.clone(),
         (false, None) => {
-            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))?
+            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))
         }
     };
-    if matches!(said, Answer::Modify { .. }) && asks.len() > 1 {
+    let written = Written { words: words.text.to_owned(), read };
+    let answers = asks.iter().map(|ask| Ok(in_chat(ask, written.to([&ask.about])?)));
+    let answers: Vec<Answer> = answers.collect::<Result<_, Failure>>()?;
+    let is_change = |answer: &Answer| matches!(answer, Answer::Modify { .. });
+    if answers.iter().any(is_change) && asks.len() > 1 {
         let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
         let problem = format!("change one at a time, by its id: {}", asked.join(", "));
         return Err(Failure::new(ErrorCode::InvalidField, problem));
     }
-    for ask in &asks {
+    for (ask, answer_to_it) in asks.iter().zip(answers) {
         let answered = Answered {
             feedback: ask.id.clone(),
             id: id.clone(),
             by: Some(words.by.clone()),
-            answer: to(ask, &said, words.text),
+            answer: answer_to_it,
             comment: String::new(),
             digest: Some(ask.digest.clone()),
             via: None,
@@ -117,20 +123,15 @@ fn asked_in(records: &[Record], ids: &[&FeedbackId]) -> Option<u64> {
     records.iter().find(|record| record.entries.iter().any(asks)).map(|record| record.n)
 }
 
-/// To a question of the model's, every word but `stop` and `skip` is an answer. Who changes something in a
-/// chat names what is to be otherwise.
-fn to(ask: &Ask, said: &Answer, words: &str) -> Answer {
-    let is_question = ask.about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
-    match said {
-        Answer::Confirm | Answer::Modify { .. } | Answer::Say { .. } if is_question => {
-            Answer::Say { words: words.to_owned() }
-        }
+/// Who changes something in a chat names what is to be otherwise.
+fn in_chat(ask: &Ask, answer: Answer) -> Answer {
+    match answer {
         Answer::Modify { arguments } => {
             let mut whole = ask.about.parameters().unwrap_or_default();
-            whole.extend(arguments.clone());
+            whole.extend(arguments);
             Answer::Modify { arguments: whole }
         }
-        Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => said.clone(),
+        Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => answer,
     }
 }
 
