@@ -1,9 +1,11 @@
-//! The functions under `cargo lambda watch`, and a client for them.
+//! The built functions at the Runtime API of `cargo lambda watch`, and a client for them.
+//!
+//! The host is told to leave the starting to us: it would build each function anew, with the features
+//! of that function alone.
 
 use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -11,9 +13,12 @@ use djinn_local::{ALARM_EVERY, Backing, BackingOptions};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
+/// What is deployed.
+const FUNCTIONS: [&str; 2] = ["agent", "executor"];
+
 /// What a test has otherwise than others.
 pub(crate) struct Options {
-    /// How many processes of each function there are at most.
+    /// How many processes of each function there are.
     pub(crate) concurrency: usize,
     /// Variables of the functions and of what is around them.
     pub(crate) variables: Vec<(&'static str, String)>,
@@ -32,12 +37,11 @@ pub(crate) struct Host {
     pub(crate) backing: Backing,
     pub(crate) http: Client,
     url: String,
-    process: Child,
+    processes: Vec<Child>,
 }
 
 impl Host {
-    /// Starts everything over `dir` and waits until it listens. The functions are built when they
-    /// are first invoked.
+    /// Starts everything over `dir` and waits until it listens.
     pub(crate) async fn start(dir: &Path) -> Self {
         Self::start_with(dir, Options::default()).await
     }
@@ -56,23 +60,31 @@ impl Host {
             ..BackingOptions::new(&url)
         };
         let backing = Backing::start(options).await.unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let process = Command::new("cargo-lambda")
-            .current_dir(root)
-            .args(["lambda", "watch", "--ignore-changes", "--disable-cors"])
-            .args(["--concurrency", &concurrency.to_string()])
-            .args(["--invoke-address", "127.0.0.1", "--invoke-port", &port.to_string()])
-            .envs(backing.variables())
-            .envs(own)
-            .process_group(0)
-            .spawn()
-            .expect("cargo-lambda must be on the PATH: run `cargo verify --only watch`");
-        let http = Client::builder().connect_timeout(Duration::from_secs(5)).build().unwrap();
-        let host = Self { backing, http, url, process };
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        let mut host = Command::new("cargo-lambda");
+        host.args(["lambda", "watch", "--only-lambda-apis", "--disable-cors"]).args([
+            "--invoke-address",
+            "127.0.0.1",
+            "--invoke-port",
+            &port.to_string(),
+        ]);
+        let listens = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+        let mut processes = vec![start(&mut host)];
+        while !listens() {
             tokio::task::yield_now().await;
         }
-        host
+        for name in FUNCTIONS {
+            let mut function = Command::new(binary(name));
+            function
+                .envs(backing.variables())
+                .envs(&own)
+                .env("AWS_LAMBDA_RUNTIME_API", format!("127.0.0.1:{port}/{name}"))
+                .env("AWS_LAMBDA_FUNCTION_NAME", name)
+                .env("AWS_LAMBDA_FUNCTION_VERSION", "1")
+                .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "1024");
+            processes.extend((0..concurrency).map(|_| start(&mut function)));
+        }
+        let http = Client::builder().connect_timeout(Duration::from_secs(5)).build().unwrap();
+        Self { backing, http, url, processes }
     }
 
     /// Puts a file into a session.
@@ -122,10 +134,21 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        let group = format!("-{}", self.process.id());
-        let _ = Command::new("kill").args(["-9", "--", &group]).status();
-        let _ = self.process.wait();
+        for process in &mut self.processes {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
     }
+}
+
+fn start(command: &mut Command) -> Child {
+    command.spawn().expect("run `cargo verify --only watch`, which builds and installs it")
+}
+
+/// A built function, beside the directory of this test's own program.
+fn binary(name: &str) -> PathBuf {
+    let this = std::env::current_exe().unwrap();
+    this.parent().unwrap().parent().unwrap().join(name)
 }
 
 fn free_port() -> u16 {

@@ -1,5 +1,6 @@
 //! The commands behind the aliases in `.cargo/config.toml`: one module each.
 
+mod advisories;
 mod bench;
 mod dev;
 mod key;
@@ -20,13 +21,18 @@ cargo dev                     the whole system on this machine; see `cargo dev -
 cargo verify [--only STEP]…   everything CI runs, or these steps of it; --list names them
 cargo soak [--only STEP]…     what takes long: the deployable build, and more of what verify tries
 cargo bench-run [--json]      how fast and how small it is, beside what it has to reach
+cargo xtask advisories [DIR]  compares Cargo.lock with the RustSec database, a copy in DIR or fetched
 cargo xtask key --tenant T --user U   makes an API key, and the line that DJINN_API_KEYS keeps of it
 cargo xtask template          checks template.yaml and writes target/template.json";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match command(&words) {
+    let outcome = match std::env::var_os(verify::rustdoc::ACTIVE) {
+        Some(_) => verify::rustdoc::rustdoc(&words),
+        None => command(&words),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             terminal::say(&format!("{error:#}"));
@@ -37,6 +43,7 @@ fn main() -> ExitCode {
 
 fn command(words: &[&str]) -> anyhow::Result<()> {
     match words {
+        ["advisories", arguments @ ..] => advisories::run_check(arguments),
         ["bench-run", arguments @ ..] => bench::bench(arguments),
         ["dev", "--help" | "-h"] => {
             terminal::say(dev::USAGE);

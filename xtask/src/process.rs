@@ -24,14 +24,6 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     program("cargo", arguments)
 }
 
-/// The `#[ignore]`d tests of a package's target, or those of these names, one at a time: they take
-/// long, or need what a step brings along.
-pub(crate) fn ignored(package: &str, target: &str, names: &[&str]) -> Command {
-    let mut command = cargo(&["test", "--package", package, "--test", target, "--", "--ignored"]);
-    command.args(["--test-threads", "1"]).args(names);
-    command
-}
-
 /// What cargo tells us of ourselves. Build scripts that look at it (ring's does) would run again
 /// whenever cargo is started by us instead of by a shell.
 fn is_ours(variable: &str) -> bool {

@@ -1,8 +1,7 @@
 //! `cargo soak`: what takes too long for every change.
 //!
 //! A new step is a line in [`STEPS`] and a function. One that tries for longer what `cargo verify`
-//! tries runs the same tests, or [`crate::process::ignored`] ones, with a variable that says how
-//! long.
+//! tries runs the same tests, with a variable that says how long.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -89,6 +89,15 @@ fn is_new_enough(version: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// pip then takes no file whose hash is another, and none without one.
+    #[test]
+    fn every_package_is_pinned_by_hash() {
+        let text = fs::read_to_string(workspace::root().join(REQUIREMENTS)).unwrap();
+        let text = text.replace(" \\\n", "");
+        let packages: Vec<_> = text.lines().filter(|line| line.contains("==")).collect();
+        assert!(packages.len() > 50 && packages.iter().all(|line| line.contains("--hash=sha256:")));
+    }
+
     #[test]
     fn versions_are_compared_as_numbers() {
         assert!(["Python 3.11.7", "Python 3.14.0rc1", "Python 4.0"].into_iter().all(is_new_enough));

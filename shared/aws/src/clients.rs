@@ -233,10 +233,9 @@ const BEHAVIOR: fn() -> BehaviorVersion = BehaviorVersion::v2026_01_12;
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use aws_sdk_s3::primitives::SdkBody;
-    use aws_smithy_http_client::test_util::{ReplayEvent, StaticReplayClient};
+    use crate::replay::{Replay, response};
     use aws_smithy_runtime_api::client::http::HttpClient;
-    use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+    use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 
     /// Clients of AWS's own services whose requests all go to `http`.
     pub(crate) fn over(settings: Settings, http: impl HttpClient + 'static) -> Arc<Clients> {
@@ -254,27 +253,27 @@ pub(crate) mod tests {
 
     /// An HTTP client that gives these answers, in their order: a status and an error's code, or a
     /// status and a body.
-    pub(crate) fn answering(answers: &[(u16, &str)]) -> StaticReplayClient {
+    pub(crate) fn answering(answers: &[(u16, &str)]) -> Replay {
         let answer = |&(status, text): &(u16, &str)| {
             let is_error = status >= 400;
             let body = if is_error { "{\"message\":\"no\"}" } else { text };
-            let mut answer = HttpResponse::new(status.try_into().unwrap(), SdkBody::from(body));
+            let mut answer = response(status, body.to_owned());
             if is_error {
                 answer.headers_mut().insert("x-amzn-errortype", text.to_owned());
             }
-            ReplayEvent::new(HttpRequest::new(SdkBody::empty()), answer)
+            answer
         };
-        StaticReplayClient::new(answers.iter().map(answer).collect())
+        Replay::new(answers.iter().map(answer))
     }
 
-    /// A request that was made, as text: method, path and body.
-    pub(crate) fn made(http: &StaticReplayClient) -> Vec<String> {
-        let requests = http.actual_requests();
+    /// The requests that were made, as text: method, path and body.
+    pub(crate) fn made(http: &Replay) -> Vec<String> {
+        let requests = http.take_requests();
         let text = |request: &HttpRequest| {
             let path = request.uri().split_once(".com").map_or("", |(_, path)| path);
             let body = String::from_utf8_lossy(request.body().bytes().unwrap_or_default());
             format!("{} {path} {body}", request.method())
         };
-        requests.map(text).collect()
+        requests.iter().map(text).collect()
     }
 }

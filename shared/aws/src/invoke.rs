@@ -115,8 +115,8 @@ mod tests {
     use super::*;
     use crate::clients::tests::{answering, over};
     use crate::item::sample;
+    use crate::replay::Replay;
     use crate::settings::Settings;
-    use aws_smithy_http_client::test_util::NeverClient;
 
     fn settings() -> Settings {
         Settings { executor: Some("executor".into()), ..Settings::new("t", "b") }
@@ -145,7 +145,7 @@ mod tests {
         let error = invoker.kick(&sample::run(), 4).await.unwrap_err().to_string();
         assert!(error.contains("Invoke on executor: "), "{error}");
 
-        let request = http.actual_requests().next().unwrap();
+        let request = http.take_requests().remove(0);
         assert!(request.uri().ends_with("/functions/executor/invocations"), "{}", request.uri());
         assert_eq!(request.headers().get("x-amz-invocation-type"), Some("Event"));
         let payload = Continue::new(&sample::run(), 3).json().unwrap();
@@ -154,12 +154,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_host_that_answers_late_is_not_waited_for_and_not_asked_twice() {
-        let never = NeverClient::new();
-        let invoker = LambdaInvoker::new(over(settings(), never.clone()))
+        let silent = Replay::silent();
+        let invoker = LambdaInvoker::new(over(settings(), silent.clone()))
             .wait_at_most(Some(Duration::from_millis(20)));
         invoker.kick(&sample::run(), 1).await.unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
-        assert_eq!(never.num_calls(), 1);
+        assert_eq!(silent.take_requests().len(), 1);
     }
 
     #[tokio::test]

@@ -24,6 +24,8 @@ mod mailbox;
 mod object;
 mod once;
 mod query;
+#[cfg(test)]
+mod replay;
 mod secret;
 mod settings;
 mod share;

@@ -86,20 +86,22 @@ fn are_equal(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
     use crate::clients::tests::over;
+    use crate::replay::{Replay, response};
     use crate::settings::{Endpoints, Settings};
-    use aws_smithy_http_client::test_util::capture_request;
 
     /// A request as the SDK signs it, changed by `change`, and whether it is signed with `key`.
     async fn checked(
         key: &str,
         change: impl FnOnce(&mut Vec<(String, String)>, &mut Vec<u8>),
     ) -> bool {
-        let (http, sent) = capture_request(None);
-        let clients =
-            over(Settings { endpoints: Endpoints::default(), ..Settings::new("t", "b") }, http);
+        let http = Replay::new([response(200, "{}")]);
+        let clients = over(
+            Settings { endpoints: Endpoints::default(), ..Settings::new("t", "b") },
+            http.clone(),
+        );
         let get = clients.dynamodb().await.get_item().table_name("t");
         let _ = get.send().await;
-        let sent = sent.expect_request();
+        let sent = http.take_requests().remove(0);
         let mut headers: Vec<_> = sent
             .headers()
             .iter()

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use crate::process::{cargo, ignored, output, run};
+use super::built::Built;
+use crate::process::{output, run};
 use crate::terminal::say;
 use crate::{venv, workspace};
 
-/// Builds the functions and asks them.
+/// Asks the built functions.
 pub(super) fn run_tests() -> Result<()> {
     if OS != "linux" {
         say("    left out: the emulator is a program for Linux");
@@ -21,7 +22,6 @@ pub(super) fn run_tests() -> Result<()> {
     let architecture = if ARCH == "aarch64" { "arm64" } else { ARCH };
     let emulator = Path::new(&samcli).join(format!("local/rapid/aws-lambda-rie-{architecture}"));
     ensure!(emulator.is_file(), "aws-sam-cli has no emulator for {ARCH}");
-    run(&mut cargo(&["build", "--package", "agent", "--package", "executor", "--bins"]))?;
-    let mut tests = ignored("djinn-tests", "rie", &[]);
+    let mut tests = Built::new()?.ignored("tests", "rie", &[])?;
     run(tests.env("DJINN_RIE", emulator).env("DJINN_BUILT", workspace::built("debug")))
 }

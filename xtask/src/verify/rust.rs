@@ -6,28 +6,34 @@ use std::thread::available_parallelism;
 
 use anyhow::Result;
 
-use crate::process::{cargo, ignored, run};
+use super::built::{Built, workspace_cargo};
+use super::rustdoc;
+use crate::process::{cargo, run};
 use crate::venv;
 
 pub(super) fn fmt() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))
 }
 
-pub(super) fn clippy() -> Result<()> {
-    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+/// Builds everything that the later steps run, with all lints.
+pub(super) fn build() -> Result<()> {
+    Built::new().map(drop)
 }
 
+/// The documentation of the libraries, out of what is built: `cargo doc` would check every
+/// dependency once more. There are no tests in it; what would be one fails here too.
 pub(super) fn docs() -> Result<()> {
-    run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+    let mut command = workspace_cargo(&["test", "--doc"]);
+    run(command.env("RUSTDOC", std::env::current_exe()?).env(rustdoc::ACTIVE, "1"))
 }
 
-/// Every test that is not `#[ignore]`d, documentation included. All of them run even if one fails:
-/// a second run costs more than the rest of the first.
+/// Every test that is not `#[ignore]`d. All of them run even if one fails: a second run costs more
+/// than the rest of the first.
 pub(super) fn tests() -> Result<()> {
     // Many tests start servers and watch clocks; with more threads than cores they only disturb each
     // other, and with dozens they run out of ports and memory.
     let threads = available_parallelism().map_or(2, NonZero::get).clamp(2, 8);
-    let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let mut command = workspace_cargo(&["test", "--lib", "--bins", "--tests", "--no-fail-fast"]);
     command.env("RUST_TEST_THREADS", threads.to_string());
     // A snapshot that differs fails and leaves nothing in the tree.
     command.env("INSTA_UPDATE", "no");
@@ -91,7 +97,7 @@ const ONCE: &[&str] = &[
 
 /// The tests of the whole with a hand-over after every record.
 pub(super) fn hand_over() -> Result<()> {
-    let mut command = cargo(&["test", "--package", "djinn-tests", "--test", "it", "--"]);
+    let mut command = Built::new()?.tests("tests", "it", &[])?;
     command.args(ONCE.iter().flat_map(|name| ["--skip", name]));
     run(command.env("DJINN_ALWAYS_HAND_OVER", "1").env("INSTA_UPDATE", "no"))
 }
@@ -103,23 +109,21 @@ pub(super) fn lambdasim() -> Result<()> {
 
 /// Builds the functions, and says how the tests that run them are started.
 pub(crate) fn lambdasim_tests() -> Result<Command> {
-    run(&mut cargo(&["build", "--package", "agent", "--package", "executor"]))?;
-    Ok(ignored("djinn-tests", "lambdasim", &["--skip", "kills::"]))
+    Built::new()?.ignored("tests", "lambdasim", &["--skip", "kills::"])
 }
 
 /// Runs whose functions are killed, and a `cargo dev ask` that is.
 pub(super) fn kills() -> Result<()> {
     run(&mut kills_tests()?)?;
-    run(&mut ignored("xtask", "ask", &[]))
+    run(&mut Built::new()?.ignored("xtask", "ask", &[])?)
 }
 
 /// Builds the functions with the tools of tests, and says how the tests that kill them are started.
 pub(crate) fn kills_tests() -> Result<Command> {
-    run(&mut cargo(&["build", "--package", "djinn-tests", "--example", "worker"]))?;
-    Ok(ignored("djinn-tests", "lambdasim", &["kills::", "--nocapture"]))
+    Built::new()?.ignored("tests", "lambdasim", &["kills::", "--nocapture"])
 }
 
 /// The tests that need cargo-lambda, one at a time: each has a host of its own.
 pub(super) fn watch() -> Result<()> {
-    run(&mut venv::ready()?.around(ignored("djinn-tests", "watch", &[]))?)
+    run(&mut venv::ready()?.around(Built::new()?.ignored("tests", "watch", &[])?)?)
 }

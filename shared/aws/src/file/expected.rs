@@ -85,10 +85,8 @@ mod tests {
     use super::*;
     use crate::clients::tests::{made, over};
     use crate::item::sample;
+    use crate::replay::{Replay, response};
     use crate::settings::Settings;
-    use aws_sdk_s3::primitives::SdkBody;
-    use aws_smithy_http_client::test_util::{ReplayEvent, StaticReplayClient};
-    use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
     use djinn_core::id::{FileName, sha256};
 
     const DAY_S: i64 = 24 * 60 * 60;
@@ -108,13 +106,13 @@ mod tests {
         }
     }
 
-    fn store(http: &StaticReplayClient) -> AwsStore {
+    fn store(http: &Replay) -> AwsStore {
         AwsStore::new(over(Settings::new("t", "b"), http.clone()))
     }
 
     #[tokio::test]
     async fn a_file_whose_bytes_may_be_gone_is_none() {
-        let http = StaticReplayClient::new(Vec::new());
+        let http = Replay::new([]);
         let (store, session) = (store(&http), sample::session());
         let late = ExpectedFileItem { expires: 1, file: file("late.md", 1, &store) };
         let items = vec![
@@ -129,13 +127,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_uploaded_file_expires_a_day_before_its_bytes() {
-        let mut head = HttpResponse::new(200.try_into().unwrap(), SdkBody::empty());
+        let mut head = response(200, "");
         head.headers_mut().insert("content-length", "3");
         head.headers_mut().insert("last-modified", "Thu, 01 Jan 1970 00:00:00 GMT");
-        let written = HttpResponse::new(200.try_into().unwrap(), SdkBody::from("{}"));
-        let answers = [head, written]
-            .map(|answer| ReplayEvent::new(HttpRequest::new(SdkBody::empty()), answer));
-        let http = StaticReplayClient::new(answers.into());
+        let http = Replay::new([head, response(200, "{}")]);
         let (store, session) = (store(&http), sample::session());
         let expected = ExpectedFileItem { expires: i64::MAX, file: file("a.md", 9_999, &store) };
         let items = vec![expected.to_item(&session).unwrap()];

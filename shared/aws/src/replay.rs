@@ -1,0 +1,65 @@
+//! An HTTP client for tests that gives prepared answers and keeps what it was asked.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use aws_sdk_s3::primitives::SdkBody;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+
+/// Gives its answers in their order, or none at all.
+#[derive(Clone, Debug)]
+pub(crate) struct Replay {
+    /// `None` leaves every request without an answer.
+    answers: Option<Arc<Mutex<VecDeque<HttpResponse>>>>,
+    requests: Arc<Mutex<Vec<HttpRequest>>>,
+}
+
+impl Replay {
+    /// A request beyond the last answer fails.
+    pub(crate) fn new(answers: impl IntoIterator<Item = HttpResponse>) -> Self {
+        let answers = Some(Arc::new(Mutex::new(answers.into_iter().collect())));
+        Self { answers, requests: Arc::default() }
+    }
+
+    pub(crate) fn silent() -> Self {
+        Self { answers: None, requests: Arc::default() }
+    }
+
+    /// The requests so far, which are forgotten.
+    pub(crate) fn take_requests(&self) -> Vec<HttpRequest> {
+        std::mem::take(&mut self.requests.lock().unwrap())
+    }
+}
+
+impl HttpConnector for Replay {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        self.requests.lock().unwrap().push(request);
+        let Some(answers) = &self.answers else {
+            return HttpConnectorFuture::new(std::future::pending());
+        };
+        let answer = answers.lock().unwrap().pop_front();
+        HttpConnectorFuture::ready(
+            answer.ok_or_else(|| ConnectorError::other("no answer is left".into(), None)),
+        )
+    }
+}
+
+impl HttpClient for Replay {
+    fn http_connector(
+        &self,
+        _: &HttpConnectorSettings,
+        _: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+/// An answer with this status and body.
+pub(crate) fn response(status: u16, body: impl Into<SdkBody>) -> HttpResponse {
+    HttpResponse::new(status.try_into().unwrap(), body.into())
+}
