@@ -77,8 +77,11 @@ pub(super) async fn answer_in_chat<P: Ports>(
         }
     };
     let written = Written { words: words.text.to_owned(), read };
-    let answers = asks.iter().map(|ask| Ok(in_chat(ask, written.to([&ask.about])?)));
-    let answers: Vec<Answer> = answers.collect::<Result<_, Failure>>()?;
+    let answers = asks.iter().map(|ask| {
+        let answer = written.to([&ask.about])?;
+        Ok::<Answer, Failure>(in_chat(ask, answer))
+    });
+    let answers: Vec<Answer> = answers.collect::<Result<_, _>>()?;
     let is_change = |answer: &Answer| matches!(answer, Answer::Modify { .. });
     if answers.iter().any(is_change) && asks.len() > 1 {
         let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
