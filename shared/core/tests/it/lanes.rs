@@ -203,7 +203,7 @@ fn what_waits_is_bounded_and_what_is_missing_is_told_until_it_comes() {
         assert_eq!(missing(&connection), [0; 0]);
         assert!(!connection.has_waited());
         // Its end tells what was not told, and no more of it is missing.
-        live(&mut connection, &told.early(&task, 9));
+        live(&mut connection, &said("s4.1", 4, 1, TextKind::Text, "And"));
         assert_eq!(missing(&connection), [6]);
         told.records[2..].iter().for_each(|record| drop(told.show(&mut connection, record)));
         assert_eq!(missing(&connection), [0; 0]);
