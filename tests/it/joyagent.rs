@@ -14,7 +14,7 @@ use crate::world::{
 use page::{Chip, Page};
 
 /// The page after these frames.
-fn shown(protocol: Protocol, deep: bool, frames: &[Frame]) -> Page {
+pub(crate) fn shown(protocol: Protocol, deep: bool, frames: &[Frame]) -> Page {
     let data = frames.iter().filter_map(Frame::received).map(|frame| frame.data.as_str());
     match protocol {
         Protocol::Ui => Page::of_ui(deep, data),

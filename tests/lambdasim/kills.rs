@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use djinn_core::id::{RequestId, RunId, TenantId, UserId};
 use djinn_core::session::SessionName;
-use djinn_testkit::lambdasim::Invocation;
+use djinn_testkit::lambdasim::{Invocation, Outcome};
 use futures::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::time::Instant;
@@ -59,35 +59,76 @@ struct Sweep {
     story: Story,
     /// One of so many that are killed in all.
     share: u64,
+    lease: Lease,
     plan: fn(seed: u64, life: Duration) -> Plan,
+}
+
+/// What becomes of a process that stands still.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lease {
+    /// Others take over what it did.
+    Lapses,
+    /// It goes on, although all that it had under way has taken longer than it may.
+    Lasts,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the worker: cargo verify --only kills"]
 async fn a_react_run_loses_and_doubles_nothing_whenever_it_is_killed() {
-    let story = Story::marks(PACE);
-    Sweep { name: "kills-react", story, share: 2, plan: Plan::to_kill }.run().await;
+    let (story, lease) = (Story::marks(PACE), Lease::Lapses);
+    Sweep { name: "kills-react", story, share: 2, lease, plan: Plan::to_kill }.run().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the worker: cargo verify --only kills"]
 async fn a_plan_loses_and_doubles_nothing_whenever_it_is_killed() {
-    let story = Story::marked_plan(PACE);
-    Sweep { name: "kills-plan", story, share: 2, plan: Plan::to_kill }.run().await;
+    let (story, lease) = (Story::marked_plan(PACE), Lease::Lapses);
+    Sweep { name: "kills-plan", story, share: 2, lease, plan: Plan::to_kill }.run().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the worker: cargo verify --only kills"]
 async fn a_react_run_loses_and_doubles_nothing_whenever_it_stands_still() {
-    let story = Story::marks(PACE);
-    Sweep { name: "freezes-react", story, share: 20, plan: freezing }.run().await;
+    let (story, lease) = (Story::marks(PACE), Lease::Lapses);
+    Sweep { name: "freezes-react", story, share: 20, lease, plan: freezing }.run().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the worker: cargo verify --only kills"]
 async fn a_plan_loses_and_doubles_nothing_whenever_it_stands_still() {
-    let story = Story::marked_plan(PACE);
-    Sweep { name: "freezes-plan", story, share: 20, plan: freezing }.run().await;
+    let (story, lease) = (Story::marked_plan(PACE), Lease::Lapses);
+    Sweep { name: "freezes-plan", story, share: 20, lease, plan: freezing }.run().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the worker: cargo verify --only kills"]
+async fn a_react_run_that_stood_still_goes_on_as_if_it_had_not() {
+    let (story, lease) = (Story::marks(PACE), Lease::Lasts);
+    Sweep { name: "thaws-react", story, share: 15, lease, plan: freezing }.run().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the worker: cargo verify --only kills"]
+async fn a_plan_that_stood_still_goes_on_as_if_it_had_not() {
+    let (story, lease) = (Story::marked_plan(PACE), Lease::Lasts);
+    Sweep { name: "thaws-plan", story, share: 15, lease, plan: freezing }.run().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs the worker: cargo verify --only kills"]
+async fn a_call_that_kills_its_process_is_given_up_alone() {
+    let field = Field::start("poison", Story::poisoned(PACE), Lease::Lapses).await;
+    let seen = Client::ask(&field.host, "s1", field.story).end().await;
+    let outcome = |call: &str| {
+        let id = format!("t1.{call}.result");
+        seen.state.entries.iter().find(|entry| entry["id"] == *id).unwrap()["outcome"].clone()
+    };
+    assert_eq!(outcome("c3")["reason"], "crashed");
+    for (call, text) in [("c1", "look"), ("c2", "put"), ("c4", "look"), ("c5", "put")] {
+        assert_eq!(outcome(call)["text"], format!("{text} is done"), "{:?}", outcome(call));
+    }
+    assert_eq!(seen.resumed(), 3, "each death counts once");
+    assert!(seen.count("run.ended") == 1 && field.host.with_outcome(Outcome::Died) >= 3);
 }
 
 /// For longer than a lease; thirty seconds when there is time.
@@ -98,16 +139,16 @@ fn freezing(seed: u64, life: Duration) -> Plan {
 impl Sweep {
     #[allow(clippy::print_stdout, reason = "what was tried says more than that it went well")]
     async fn run(&self) {
-        let Self { name, story, share, plan } = *self;
+        let Self { name, story, share, lease, plan } = *self;
         let began = Instant::now();
         let seeds = match number("DJINN_SEED") {
             Some(seed) => seed..seed + 1,
             None => 0..number("DJINN_KILLS").unwrap_or(RUNS).div_ceil(share),
         };
-        let unkilled = Arc::new(Field::start(name, story).await.unkilled().await);
+        let unkilled = Arc::new(Field::start(name, story, lease).await.unkilled().await);
         let mut tally = Tally::default();
         for batch in batches(seeds) {
-            let field = Arc::new(Field::start(name, story).await);
+            let field = Arc::new(Field::start(name, story, lease).await);
             let mut runs = stream::iter(batch)
                 .map(|seed| {
                     let told = told(Arc::clone(&field), Arc::clone(&unkilled), seed, plan);
@@ -125,7 +166,7 @@ impl Sweep {
             unkilled.takes,
             began.elapsed()
         );
-        tally.is_telling();
+        tally.is_telling(lease == Lease::Lapses);
     }
 }
 
@@ -190,16 +231,24 @@ impl Run {
 }
 
 impl Field {
-    async fn start(name: &str, story: Story) -> Self {
+    async fn start(name: &str, story: Story, lease: Lease) -> Self {
         let ledger = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.ledger"));
         let options = Options {
             timeout: Duration::from_secs(120),
             concurrency: 200,
             alarm_every: Duration::from_secs(2),
-            settings: quick_and(
-                &json!({"lease_ms": 5_000, "renew_every_ms": 500, "tool_timeout_ms": 20_000}),
-            ),
-            model_timeout_s: 30,
+            settings: quick_and(&match lease {
+                Lease::Lapses => {
+                    json!({"lease_ms": 5_000, "renew_every_ms": 500, "tool_timeout_ms": 20_000})
+                }
+                Lease::Lasts => {
+                    json!({"lease_ms": 120_000, "renew_every_ms": 500, "tool_timeout_ms": 4_000})
+                }
+            }),
+            model_timeout_s: match lease {
+                Lease::Lapses => 30,
+                Lease::Lasts => 5,
+            },
             ledger: Some(ledger.clone()),
             ..Options::default()
         };

@@ -24,6 +24,8 @@ enum Kind {
     Marks,
     /// A plan like the other, whose tasks' tools leave their mark on the world.
     MarkedPlan,
+    /// A ReAct run that makes five calls at once, the third of which takes its process down.
+    Poisoned,
 }
 
 /// What the three tasks that are at work at once look into.
@@ -48,10 +50,15 @@ impl Story {
         Self { kind: Kind::MarkedPlan, pace }
     }
 
+    /// With the tools of `worker.rs`.
+    pub(crate) const fn poisoned(pace: Duration) -> Self {
+        Self { kind: Kind::Poisoned, pace }
+    }
+
     /// How its question is asked.
     pub(crate) fn mode(self) -> &'static str {
         match self.kind {
-            Kind::Parts(_) | Kind::Marks => "react",
+            Kind::Parts(_) | Kind::Marks | Kind::Poisoned => "react",
             Kind::Plan | Kind::MarkedPlan => "plan_solve",
         }
     }
@@ -63,6 +70,7 @@ impl Story {
             Kind::Plan => of_plan(message),
             Kind::Marks => mark(message),
             Kind::MarkedPlan => of_marked_plan(message),
+            Kind::Poisoned => poisoned(message),
         };
         response.delta_chars(10_000).delay(self.pace)
     }
@@ -100,6 +108,16 @@ fn mark(message: &str) -> Response {
         Some("t2") => Response::default().say("I go on.").calls(["post", "put"].map(about)),
         Some("t3") => write("part-1.md"),
         _ => Response::default().reply("All is done: see part-1.md."),
+    }
+}
+
+/// Reads and writes, with something between them that no process survives.
+fn poisoned(message: &str) -> Response {
+    let calls = ["look", "put", "die", "look", "put"].iter().enumerate();
+    let calls = calls.map(|(nth, tool)| ((*tool).to_owned(), json!({"nth": nth})));
+    match message {
+        "t1" => Response::default().say("I do five things.").calls(calls),
+        _ => Response::default().reply("Four of them are done."),
     }
 }
 

@@ -17,8 +17,15 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::{Map, Value, json};
 
 /// The tools, and what a repeat of each does.
-const TOOLS: [(&str, EffectClass); 3] =
-    [("look", EffectClass::Read), ("put", EffectClass::Idempotent), ("post", EffectClass::Once)];
+const TOOLS: [(&str, EffectClass); 4] = [
+    ("look", EffectClass::Read),
+    ("put", EffectClass::Idempotent),
+    ("post", EffectClass::Once),
+    (DEADLY, EffectClass::Read),
+];
+
+/// The tool that takes its process down, at once and with all that goes on in it.
+const DEADLY: &str = "die";
 
 /// How long a tool takes before it leaves its mark, and again after.
 const HALF: Duration = Duration::from_millis(40);
@@ -57,6 +64,9 @@ impl Tool for Marking {
         _arguments: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
         Box::pin(async move {
+            if self.name == DEADLY {
+                std::process::abort();
+            }
             tokio::time::sleep(HALF).await;
             self.mark(context).map_err(|error| ToolFailure::error(error.to_string()))?;
             tokio::time::sleep(HALF).await;

@@ -23,7 +23,8 @@ pub(crate) struct Refusal {
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self { failure, field: None }
+        let field = failure.field;
+        Self { failure, field }
     }
 }
 
@@ -38,6 +39,20 @@ impl Refusal {
     pub(crate) fn about(mut self, field: &'static str) -> Self {
         self.field = Some(field);
         self
+    }
+
+    /// The member of the request that it is about.
+    pub(crate) fn field(&self) -> Option<&'static str> {
+        self.field
+    }
+
+    /// The same with that member under its client's name.
+    pub(crate) fn of_member(mut self, name: &'static str) -> Self {
+        if let Some(known) = self.field {
+            let (known, own) = (format!("`{known}`"), format!("`{name}`"));
+            self.failure.detail = self.failure.detail.replace(&known, &own);
+        }
+        self.about(name)
     }
 
     fn status(&self) -> StatusCode {
@@ -91,6 +106,13 @@ impl Refusal {
     }
 }
 
+/// A failure, which is about this member of the request if that makes no sense or cannot be stored.
+pub(crate) fn of_what_is_sent(failure: Failure, member: &'static str) -> Refusal {
+    let is_its_own = matches!(failure.code, ErrorCode::InvalidField | ErrorCode::TooLarge);
+    let refusal = Refusal::from(failure);
+    if is_its_own { refusal.about(member) } else { refusal }
+}
+
 /// Names the request in an answer that is about no question.
 pub(crate) async fn named(mut response: Response) -> Response {
     if !response.headers().contains_key(REQUEST_ID) {
@@ -106,4 +128,23 @@ pub(crate) fn name(headers: &mut HeaderMap, run: Option<&RunId>, request: Option
     let request = request.and_then(|request| HeaderValue::from_str(request.as_str()).ok());
     headers.extend(run.map(|run| (RUN_ID, run)));
     headers.extend(request.map(|request| (REQUEST_ID, request)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_runtime::port::StoreError;
+    use djinn_runtime::serve::unavailable;
+
+    #[test]
+    fn what_cannot_be_stored_names_its_bound_and_its_member() {
+        let failure = unavailable(&StoreError::TooLarge("PutItem on djinn".to_owned()));
+        let refusal = of_what_is_sent(failure, "parameters");
+        assert_eq!(refusal.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        let body = refusal.body(Language::En);
+        assert_eq!((&body["code"], &body["field"]), (&json!("too_large"), &json!("parameters")));
+        assert_eq!((&body["detail"], &body["retryable"]), (&json!("400 KB"), &json!(false)));
+        let others = of_what_is_sent(ErrorCode::RunEnded.into(), "parameters");
+        assert_eq!(others.body(Language::En)["field"], Value::Null);
+    }
 }

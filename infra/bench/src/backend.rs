@@ -7,7 +7,7 @@ use djinn_aws::{Endpoints, Settings};
 use djinn_local::{BUCKET, Stores, StoresOptions, TABLE};
 use djinn_runtime::port::secret::Secret;
 use djinn_scripted::{Bench, Gate, Script, Scripted};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{note, plan, streams, terminal};
@@ -20,6 +20,10 @@ pub(crate) const PLAN_PROCESS: &str = "plan-stores";
 
 /// The word that makes this program such a process whose model writes slowly.
 pub(crate) const SLOW_PROCESS: &str = "slow-stores";
+
+/// The word that makes this program such a process whose runs have so many deltas, and whose model writes
+/// replies at once (`true`) or each delta alone.
+pub(crate) const FREE_PROCESS: &str = "free-stores";
 
 /// A running backend. It keeps everything in memory, but for the objects of its bucket.
 pub(crate) struct Backend {
@@ -46,6 +50,13 @@ impl Backend {
     /// Where it is.
     pub(crate) fn place(&self) -> Place {
         Place { store: self.stores.settings().clone(), model: self.model.base_url() }
+    }
+
+    /// The newest requests to the model, so many or all.
+    pub(crate) fn asked(&self, newest: usize) -> Vec<Value> {
+        let requests = self.model.requests();
+        let newest = requests.len().saturating_sub(newest)..;
+        requests.get(newest).unwrap_or_default().iter().map(|asked| asked.json().clone()).collect()
     }
 
     /// Whether the model was asked for what it does not expect.
@@ -109,24 +120,28 @@ pub(crate) async fn be_a_process() -> Result<()> {
     backend.check()
 }
 
-/// A backend in a process of its own, for plans of so many steps of 50 ms: prints where it is, and lives
-/// until its input ends.
-pub(crate) async fn be_a_plan_process(steps: usize) -> Result<()> {
-    let backend = Backend::start(plan::script(steps, 0, plan::WORK)).await?;
+/// A backend in a process of its own: prints where it is, and lives until its input ends.
+async fn be_a_free_process(script: Script) -> Result<()> {
+    let backend = Backend::start(script).await?;
     terminal::say(&backend.place().said()?.join(" "));
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;
     backend.check()
 }
 
-/// A backend in a process of its own whose model writes slowly and says when: prints where it is, and lives
-/// until its input ends.
+/// One for runs of so many deltas, whose replies are written at once or not.
+pub(crate) async fn be_a_run_process(deltas: usize, at_once: bool) -> Result<()> {
+    be_a_free_process(Script::bench(Bench { deltas, at_once, ..bench() })).await
+}
+
+/// One for plans of so many steps of 50 ms.
+pub(crate) async fn be_a_plan_process(steps: usize) -> Result<()> {
+    be_a_free_process(plan::script(steps, 0, plan::WORK)).await
+}
+
+/// One whose model writes slowly and says when.
 pub(crate) async fn be_a_slow_process() -> Result<()> {
-    let backend = Backend::start(streams::script()).await?;
-    terminal::say(&backend.place().said()?.join(" "));
-    let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
-    waits.await??;
-    backend.check()
+    be_a_free_process(streams::script()).await
 }
 
 /// The chunk of an answer that [`be_a_process`] holds back.

@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 /// Longest silence of a stream; a driver sends a heartbeat every 5 s.
 const SILENCE: Duration = Duration::from_secs(30);
 
+/// How each delta of the benchmark's model begins.
+const DELTA: &str = "word ";
+
 /// Numbers the requests of this process: each is a run and a session of its own.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
@@ -120,7 +123,7 @@ impl Stream {
         Ok(run.to_str()?)
     }
 
-    /// Reads until so many previews are there.
+    /// Reads until so many deltas have been shown, however many of them a preview holds.
     pub(crate) async fn read_previews(&mut self, previews: usize) -> Result<()> {
         while self.previews < previews {
             ensure!(self.read().await?, "the stream ended after {} previews", self.previews);
@@ -199,7 +202,7 @@ impl Stream {
             let (frame, rest) = (frame.to_owned(), rest.to_owned());
             self.hear_of_tasks(&frame);
             if frame.contains("event: preview\n") {
-                self.previews += 1;
+                self.previews += frame.matches(DELTA).count().max(1);
                 self.lags.extend(lags(&frame));
             } else if frame.contains("event: ") {
                 self.entries += 1;

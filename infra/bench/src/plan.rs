@@ -93,7 +93,7 @@ pub(crate) fn ideal(tasks: usize) -> Duration {
 }
 
 /// Kinds of requests to the table that write, and that read.
-const WRITES: [&str; 4] = ["DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"];
+pub(crate) const WRITES: [&str; 4] = ["DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"];
 const READS: [&str; 4] = ["BatchGetItem", "GetItem", "Query", "Scan"];
 
 /// What a million of something costs, US dollars, us-east-1 list prices: DynamoDB on-demand write

@@ -14,7 +14,7 @@ use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::clients::Clients;
-use crate::error::{Request, unavailable};
+use crate::error::{Request, failed};
 use crate::invoke::Continue;
 use crate::settings::ScheduleSettings;
 
@@ -57,7 +57,7 @@ impl SchedulerAlarms {
             Some(CreateScheduleError::ConflictException(_)) => Ok(Made::Existed),
             _ => {
                 let on = &settings.group;
-                Err(unavailable(Request { operation: "CreateSchedule", on }, &error))
+                Err(failed(Request { operation: "CreateSchedule", on }, &error))
             }
         }
     }
@@ -85,7 +85,7 @@ impl SchedulerAlarms {
         let request = Box::pin(request.send()).await;
         request
             .map(|_| ())
-            .map_err(|error| unavailable(Request { operation: "UpdateSchedule", on }, &error))
+            .map_err(|error| failed(Request { operation: "UpdateSchedule", on }, &error))
     }
 
     async fn delete(&self, name: String, settings: &ScheduleSettings) -> Result<(), StoreError> {
@@ -98,7 +98,7 @@ impl SchedulerAlarms {
             Some(DeleteScheduleError::ResourceNotFoundException(_)) => Ok(()),
             _ => {
                 let on = &settings.group;
-                Err(unavailable(Request { operation: "DeleteSchedule", on }, &error))
+                Err(failed(Request { operation: "DeleteSchedule", on }, &error))
             }
         }
     }

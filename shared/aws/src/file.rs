@@ -22,7 +22,7 @@ use crate::store::AwsStore;
 use crate::table::{EXPECTED, FILE, session_partition, short_hash, user_hash};
 
 pub use disposition::Disposition;
-pub use presign::PresignedPut;
+pub use presign::{MAX_ANNOUNCED, PresignedPut};
 
 /// Bytes that were written through us: named by their hash.
 const WRITTEN: &str = "files/";
@@ -56,6 +56,20 @@ impl Files for AwsStore {
         let (file, expected) = tokio::try_join!(file, expected)?;
         let items = file.into_iter().chain(expected).collect();
         Ok(self.settled_files(session, items).await?.pop())
+    }
+
+    async fn arrived(
+        &self,
+        session: &SessionKey,
+        announced: &[ProductFile],
+    ) -> Result<Vec<ProductFile>, StoreError> {
+        let objects: Vec<&str> = announced.iter().map(|file| file.object.as_str()).collect();
+        if self.uploaded(session, &objects).await?.is_empty() {
+            return Ok(Vec::new());
+        }
+        let files = self.list_files(session).await?;
+        let is_there = |file: &&ProductFile| files.iter().any(|known| known.object == file.object);
+        Ok(announced.iter().filter(is_there).cloned().collect())
     }
 
     async fn list_files(&self, session: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {

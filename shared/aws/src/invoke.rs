@@ -11,7 +11,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::clients::Clients;
-use crate::error::{Request, unavailable};
+use crate::error::{Request, failed};
 
 /// What the executor is invoked with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ impl LambdaInvoker {
             .payload(Blob::new(payload));
         match Box::pin(request.send()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(unavailable(Request { operation: "Invoke", on: executor }, &error)),
+            Err(error) => Err(failed(Request { operation: "Invoke", on: executor }, &error)),
         }
     }
 }

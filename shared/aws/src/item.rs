@@ -9,12 +9,12 @@ pub(crate) mod file;
 pub(crate) mod live;
 pub(crate) mod mail;
 pub(crate) mod minute;
+pub(crate) mod places;
 pub(crate) mod record;
 pub(crate) mod request;
 pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod share;
-pub(crate) mod streams;
 pub(crate) mod user_run;
 pub(crate) mod user_session;
 

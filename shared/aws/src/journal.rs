@@ -7,7 +7,7 @@ mod session;
 
 pub(crate) use create::asked;
 
-use djinn_core::id::{RequestId, SessionId};
+use djinn_core::id::{RequestId, RunId, SessionId};
 use djinn_core::journal::Record;
 use djinn_core::session::SessionName;
 use djinn_runtime::port::catalog::UserKey;
@@ -72,6 +72,11 @@ impl Journals for AwsStore {
 
     async fn session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
         self.session_view(key).await
+    }
+
+    async fn active(&self, key: &SessionKey) -> Result<Option<RunId>, StoreError> {
+        let item = self.get(SessionItem::key(key)).await?;
+        Ok(item.map(SessionItem::from_item).transpose()?.and_then(|item| item.active))
     }
 
     async fn session_of(

@@ -23,6 +23,7 @@ mod live;
 mod mailbox;
 mod object;
 mod once;
+mod places;
 mod query;
 #[cfg(test)]
 mod replay;
@@ -39,7 +40,7 @@ mod transaction;
 pub use alarm::SchedulerAlarms;
 pub use clients::Aws;
 pub use counter::RequestCounter;
-pub use file::{Disposition, PresignedPut};
+pub use file::{Disposition, MAX_ANNOUNCED, PresignedPut};
 pub use invoke::{Continue, LambdaInvoker};
 pub use secret::Secrets;
 pub use settings::{

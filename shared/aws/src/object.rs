@@ -1,15 +1,18 @@
 //! Objects in the bucket: contents by their hash.
 
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_s3::primitives::ByteStream;
+use aws_sdk_s3::primitives::{ByteStream, DateTime};
 use aws_sdk_s3::types::ChecksumAlgorithm;
 use bytes::Bytes;
 use djinn_core::id::sha256;
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::body::{Body, MAX_INLINE, Pointer};
-use crate::error::{Request, unavailable};
+use crate::error::{Request, failed};
 use crate::store::AwsStore;
+
+/// Bodies that are fetched from the bucket at once.
+pub(crate) const FETCHED_AT_ONCE: usize = 16;
 
 impl AwsStore {
     /// A body that may be stored: long ones are in the bucket when this returns.
@@ -65,7 +68,7 @@ impl AwsStore {
         let put = put.content_type(media_type).checksum_algorithm(ChecksumAlgorithm::Sha256);
         match Box::pin(put.body(ByteStream::from(bytes)).send()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(unavailable(self.on_bucket("PutObject"), &error)),
+            Err(error) => Err(failed(self.on_bucket("PutObject"), &error)),
         }
     }
 
@@ -95,7 +98,7 @@ impl AwsStore {
                 Some("NoSuchKey") => Err(unreadable(key, "is gone")),
                 // Nothing is in the range of an empty object.
                 Some("InvalidRange") => Ok(Vec::new()),
-                _ => Err(unavailable(self.on_bucket("GetObject"), &error)),
+                _ => Err(failed(self.on_bucket("GetObject"), &error)),
             },
         }
     }
@@ -104,33 +107,35 @@ impl AwsStore {
     pub(crate) async fn head_object(&self, key: &str) -> Result<Option<Head>, StoreError> {
         let client = self.clients.s3().await;
         match Box::pin(client.head_object().bucket(self.bucket()).key(key).send()).await {
-            Ok(head) => {
-                let size = head.content_length().and_then(|length| u64::try_from(length).ok());
-                let written = head.last_modified().and_then(|time| time.to_millis().ok());
-                Ok(Some(Head {
-                    size: size.unwrap_or_default(),
-                    written_at_ms: written.unwrap_or_default(),
-                }))
-            }
+            Ok(head) => Ok(Some(Head::of(head.content_length(), head.last_modified()))),
             Err(SdkError::ServiceError(error)) if error.raw().status().as_u16() == 404 => Ok(None),
-            Err(error) => Err(unavailable(self.on_bucket("HeadObject"), &error)),
+            Err(error) => Err(failed(self.on_bucket("HeadObject"), &error)),
         }
     }
 
-    /// The keys of all objects that begin with a prefix.
-    pub(crate) async fn list_objects(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+    /// The keys of all objects that begin with a prefix, and sort behind this one if there is one, with what
+    /// is known of each.
+    pub(crate) async fn list_objects(
+        &self,
+        prefix: &str,
+        behind: Option<&str>,
+    ) -> Result<Vec<(String, Head)>, StoreError> {
         let client = self.clients.s3().await;
-        let (mut keys, mut start) = (Vec::new(), None);
+        let (mut objects, mut start) = (Vec::new(), None);
         loop {
             let request = client.list_objects_v2().bucket(self.bucket()).prefix(prefix);
+            let request = request.set_start_after(behind.map(str::to_owned));
             let page = match Box::pin(request.set_continuation_token(start.take()).send()).await {
                 Ok(page) => page,
-                Err(error) => return Err(unavailable(self.on_bucket("ListObjectsV2"), &error)),
+                Err(error) => return Err(failed(self.on_bucket("ListObjectsV2"), &error)),
             };
-            keys.extend(page.contents.unwrap_or_default().into_iter().filter_map(|o| o.key));
+            objects.extend(page.contents.unwrap_or_default().into_iter().filter_map(|object| {
+                let head = Head::of(object.size, object.last_modified.as_ref());
+                object.key.map(|key| (key, head))
+            }));
             start = page.next_continuation_token;
             if start.is_none() {
-                return Ok(keys);
+                return Ok(objects);
             }
         }
     }
@@ -141,7 +146,7 @@ impl AwsStore {
         match Box::pin(client.delete_object().bucket(self.bucket()).key(key).send()).await {
             Ok(_) => Ok(()),
             Err(error) if error.code() == Some("NoSuchKey") => Ok(()),
-            Err(error) => Err(unavailable(self.on_bucket("DeleteObject"), &error)),
+            Err(error) => Err(failed(self.on_bucket("DeleteObject"), &error)),
         }
     }
 
@@ -164,7 +169,8 @@ fn pointer(run: &RunKey, json: &str) -> Pointer {
     Pointer { object, sha256, length: json.len() as u64 }
 }
 
-/// Where the long records and exchanges of a run and its tasks lie.
+/// Where the long records, messages and exchanges of a run and its tasks lie, and what was left of
+/// those that were never written.
 pub(crate) fn run_prefix(run: &RunKey) -> String {
     format!("{}/runs/{}/", run.tenant, run.run)
 }
@@ -174,6 +180,14 @@ pub(crate) fn run_prefix(run: &RunKey) -> String {
 pub(crate) struct Head {
     pub(crate) size: u64,
     pub(crate) written_at_ms: i64,
+}
+
+impl Head {
+    fn of(bytes: Option<i64>, written: Option<&DateTime>) -> Self {
+        let size = bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default();
+        let written_at_ms = written.and_then(|time| time.to_millis().ok()).unwrap_or_default();
+        Self { size, written_at_ms }
+    }
 }
 
 fn unreadable(object: &str, problem: &str) -> StoreError {

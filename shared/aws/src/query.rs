@@ -3,7 +3,7 @@
 use djinn_runtime::port::StoreError;
 
 use crate::change::{text, values};
-use crate::error::unavailable;
+use crate::error::failed;
 use crate::store::AwsStore;
 use crate::table::Attributes;
 
@@ -74,7 +74,7 @@ impl AwsStore {
                 .set_exclusive_start_key(start.take());
             let page = match Box::pin(request.send()).await {
                 Ok(page) => page,
-                Err(error) => return Err(unavailable(self.request("Query"), &error)),
+                Err(error) => return Err(failed(self.request("Query"), &error)),
             };
             items.extend(page.items.unwrap_or_default());
             let enough = query.limit.is_some_and(|limit| items.len() >= limit);

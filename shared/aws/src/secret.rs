@@ -7,7 +7,7 @@ use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
 use djinn_runtime::port::secret::{self, Secret, SecretError};
 
 use crate::clients::Clients;
-use crate::error::{Request, unavailable};
+use crate::error::{Request, failed};
 
 /// Secrets of Secrets Manager, by name or ARN. Each question is a request: whoever asks keeps the
 /// answer, and knows when it is of no use any more.
@@ -36,7 +36,7 @@ impl secret::Secrets for Secrets {
 }
 
 fn classified(name: &str, error: &SdkError<GetSecretValueError>) -> SecretError {
-    let text = unavailable(Request { operation: "GetSecretValue", on: name }, error).to_string();
+    let text = failed(Request { operation: "GetSecretValue", on: name }, error).to_string();
     match error.code() {
         Some("AccessDeniedException" | "DecryptionFailure") => {
             SecretError::Missing(format!("the secret `{name}` may not be read"))

@@ -12,7 +12,7 @@ use crate::call_history::SeenCalls;
 use crate::change::Change;
 use crate::clients::Clients;
 use crate::conflict::past_conflicts;
-use crate::error::unavailable;
+use crate::error::failed;
 use crate::table::{Attributes, Key};
 use crate::throttle::{Patience, patiently};
 
@@ -67,7 +67,7 @@ impl AwsStore {
             .consistent_read(true);
         match Box::pin(request.send()).await {
             Ok(got) => Ok(got.item),
-            Err(error) => Err(unavailable(self.request("GetItem"), &error)),
+            Err(error) => Err(failed(self.request("GetItem"), &error)),
         }
     }
 
@@ -86,7 +86,7 @@ impl AwsStore {
             self.dynamodb().await.put_item().table_name(self.table()).set_item(Some(item));
         match patiently(patience, || request.clone().send()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(unavailable(self.request("PutItem"), &error)),
+            Err(error) => Err(failed(self.request("PutItem"), &error)),
         }
     }
 
@@ -105,7 +105,7 @@ impl AwsStore {
         let Err(error) = past_conflicts(|| request.clone().send()).await else { return Ok(()) };
         match error.as_service_error() {
             Some(DeleteItemError::ConditionalCheckFailedException(_)) => Ok(()),
-            _ => Err(unavailable(self.request("DeleteItem"), &error)),
+            _ => Err(failed(self.request("DeleteItem"), &error)),
         }
     }
 
@@ -140,7 +140,7 @@ impl AwsStore {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                 Ok(Changed::Refused(failed.item().cloned().unwrap_or_default()))
             }
-            _ => Err(unavailable(self.request("UpdateItem"), &error)),
+            _ => Err(failed(self.request("UpdateItem"), &error)),
         }
     }
 }

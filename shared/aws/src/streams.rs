@@ -1,12 +1,10 @@
 //! Responses that are streamed to a user, counted where their number has a bound.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 
-use crate::change::{Change, number, values};
-use crate::item::streams::StreamsItem;
-use crate::store::{AwsStore, Changed};
+use crate::item::places::{place, streams_of};
+use crate::store::AwsStore;
 
 /// Seconds that the places are kept after the last of them is over.
 const KEPT_S: i64 = 60 * 60;
@@ -33,31 +31,10 @@ impl AwsStore {
         until_ms: i64,
     ) -> Result<Option<StreamPlace>, StoreError> {
         let until_s = until_ms.max(0).div_euclid(1_000);
-        let place = StreamPlace { user: user.clone(), name: format!("{until_s:010}.{word}") };
-        let take = || Change {
-            key: StreamsItem::key(user),
-            expression: "SET #expires = :expires ADD #places :place",
-            condition: "attribute_not_exists(#places) OR size(#places) < :most",
-            values: values([
-                (":place", AttributeValue::Ss(vec![place.name.clone()])),
-                (":most", number(&most)),
-                (":expires", number(&until_s.saturating_add(KEPT_S))),
-            ]),
-        };
-        let stored = match self.change(take()).await? {
-            Changed::Done(_) => return Ok(Some(place)),
-            Changed::Refused(stored) => stored,
-        };
-        let now_s = self.now_ms().div_euclid(1_000);
-        let over = StreamsItem::from_item(&stored)?.over(now_s);
-        if over.is_empty() {
-            return Ok(None);
-        }
-        self.change(free(user, over)).await?;
-        match self.change(take()).await? {
-            Changed::Done(_) => Ok(Some(place)),
-            Changed::Refused(_) => Ok(None),
-        }
+        let name = place(until_s, word);
+        let expires_s = until_s.saturating_add(KEPT_S);
+        let taken = self.take_place(&streams_of(user), &name, most, expires_s).await?;
+        Ok(taken.then(|| StreamPlace { user: user.clone(), name }))
     }
 
     /// Gives a place back; one that is free already is no error.
@@ -65,15 +42,6 @@ impl AwsStore {
     /// # Errors
     /// `Unavailable`: it is free when its time is over.
     pub async fn give_stream_back(&self, place: &StreamPlace) -> Result<(), StoreError> {
-        self.change(free(&place.user, vec![place.name.clone()])).await.map(|_| ())
-    }
-}
-
-fn free(user: &UserKey, places: Vec<String>) -> Change<'static> {
-    Change {
-        key: StreamsItem::key(user),
-        expression: "DELETE #places :places",
-        condition: "attribute_exists(#places)",
-        values: values([(":places", AttributeValue::Ss(places))]),
+        self.free_places(&streams_of(&place.user), vec![place.name.clone()]).await
     }
 }

@@ -20,12 +20,12 @@ use crate::item::file::FileItem;
 use crate::item::live::LiveItem;
 use crate::item::mail::MailItem;
 use crate::item::minute::MinuteItem;
+use crate::item::places::PlacesItem;
 use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
 use crate::item::share::ShareItem;
-use crate::item::streams::StreamsItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
 
@@ -42,7 +42,7 @@ pub(crate) enum Item {
     /// to what it shares with its round. Written once.
     Record(RecordItem),
     /// `RUN#<run>` / `IN#<mail id>`
-    /// a message to the run. Replaced by one of the same id, deleted once it is recorded.
+    /// a message to the run, or the pointer to it. Replaced by one of the same id, deleted once it is recorded.
     Mail(MailItem),
     /// `LIVE#<run>#<shard>` / `<time, 13 digits>#<writer>#<offset, 10 digits>`
     /// previews for viewers. Written once, expires within minutes.
@@ -59,6 +59,10 @@ pub(crate) enum Item {
     /// `SESSION#<hash of owner>#<session>` / `EXPECTED#<name>`
     /// a file that a client was given an upload URL for. Becomes a `File` once its bytes are there.
     ExpectedFile(ExpectedFileItem),
+    /// `SESSION#<hash of owner>#<session>` / `UPLOADS`
+    /// the upload URLs that were given out and may still be used. Changed by each one, under a condition,
+    /// and by the arrival of its file.
+    Uploads(PlacesItem),
     /// `SHARE#<handle>` / `META`, and `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`
     /// a share: the handle leads to the session, and the session to its handles. Written once, both
     /// together; expires with the session as it stood then.
@@ -87,7 +91,7 @@ pub(crate) enum Item {
     /// `USER#<user>` / `STREAMS`
     /// the responses that are streamed to the user. Changed by each one's beginning, under a condition, and
     /// end; there is none where their number has no bound.
-    Streams(StreamsItem),
+    Streams(PlacesItem),
     /// `TOOL#<hash of user>#<tool>` / `CALLS`
     /// what the newest calls of a tool came to. Changed by each invocation that made some, of runs that
     /// ask people; expires after three months without any.
@@ -215,6 +219,7 @@ pub(crate) const DAY: &str = "DAY";
 pub(crate) const MINUTE: &str = "MINUTE";
 pub(crate) const ACTIVE: &str = "ACTIVE";
 pub(crate) const STREAMS: &str = "STREAMS";
+pub(crate) const UPLOADS: &str = "UPLOADS";
 pub(crate) const CALLS: &str = "CALLS";
 
 /// Sort before and behind every sort key.
@@ -276,12 +281,13 @@ impl Item {
             ("SESSION", "RUN") => Self::Exchange(ExchangeItem::from_item(item)?),
             ("SESSION", "FILE") => Self::File(FileItem::from_item(item)?),
             ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
+            ("SESSION", UPLOADS) => Self::Uploads(PlacesItem::from_item(&item)?),
             ("SESSION", SHARE) | ("SHARE", META) => Self::Share(ShareItem::from_item(item)?),
             ("USER", REQUEST) => Self::Request(RequestItem::from_item(item)?),
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
             ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
             ("USER", MINUTE) => Self::Minute(MinuteItem::from_item(item)?),
-            ("USER", STREAMS) => Self::Streams(StreamsItem::from_item(&item)?),
+            ("USER", STREAMS) => Self::Streams(PlacesItem::from_item(&item)?),
             ("USER", ACTIVE) => Self::Active(ActiveItem::from_item(&item)?),
             ("TOOL", CALLS) => Self::Calls(CallsItem::from_item(item)?),
             ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),

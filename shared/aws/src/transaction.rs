@@ -8,7 +8,9 @@ use aws_sdk_dynamodb::types::{
 use djinn_runtime::port::StoreError;
 
 use crate::change::{Change, names};
-use crate::error::{CONDITION_FAILED, Request, is_retryable_cancellation, unavailable};
+use crate::error::{
+    CONDITION_FAILED, Request, failed, is_retryable_cancellation, is_too_large, too_large,
+};
 use crate::store::AwsStore;
 use crate::table::Attributes;
 use crate::throttle::Patience;
@@ -52,10 +54,14 @@ impl AwsStore {
             if let Some(refusals) = cause.and_then(refusals) {
                 return Ok(Transacted::Refused(refusals));
             }
+            // What meets something in its way besides is too large nevertheless.
+            if cause.is_some_and(holds_too_large) {
+                return Err(too_large(self.request("TransactWriteItems"), "item size"));
+            }
             rounds += 1;
             let wait = Patience::RECORD.wait_after(rounds, fastrand::f64());
             let Some(wait) = wait.filter(|_| cause.is_some_and(is_retryable)) else {
-                return Err(unavailable(self.request("TransactWriteItems"), &error));
+                return Err(failed(self.request("TransactWriteItems"), &error));
             };
             tokio::time::sleep(wait).await;
         }
@@ -141,6 +147,18 @@ fn refusal(reason: &CancellationReason) -> Option<Attributes> {
     (reason.code() == Some(CONDITION_FAILED)).then(|| reason.item().cloned().unwrap_or_default())
 }
 
+/// Whether an item of the transaction, or all of it, is larger than the table takes.
+fn holds_too_large(error: &TransactWriteItemsError) -> bool {
+    let says = |code: Option<&str>, message: Option<&str>| {
+        is_too_large(code.unwrap_or_default(), message.unwrap_or_default())
+    };
+    if let TransactWriteItemsError::TransactionCanceledException(canceled) = error {
+        let mut reasons = canceled.cancellation_reasons().iter();
+        return reasons.any(|reason| says(reason.code(), reason.message()));
+    }
+    says(error.code(), error.message())
+}
+
 /// Whether the same transaction may succeed when it is made again.
 fn is_retryable(error: &TransactWriteItemsError) -> bool {
     if let TransactWriteItemsError::TransactionCanceledException(canceled) = error {
@@ -171,6 +189,24 @@ mod tests {
         assert_eq!(refusals.of(0), None);
         assert_eq!(refusals.of(1), Some(&Attributes::new()));
         assert_eq!((refusals.of(2), refusals.of(9)), (None, None));
+    }
+
+    #[test]
+    fn an_item_that_is_too_large_is_so_whatever_else_is_in_the_way() {
+        let with = |code: &str, message: &str| {
+            let reason = |code| CancellationReason::builder().code(code);
+            let reasons =
+                vec![reason("TransactionConflict").build(), reason(code).message(message).build()];
+            TransactWriteItemsError::TransactionCanceledException(
+                TransactionCanceledException::builder()
+                    .set_cancellation_reasons(Some(reasons))
+                    .build(),
+            )
+        };
+        let too_large = "Item size to update has exceeded the maximum allowed size";
+        assert!(holds_too_large(&with("ValidationError", too_large)));
+        assert!(!holds_too_large(&with("ValidationError", "no such attribute")));
+        assert!(!holds_too_large(&with("ConditionalCheckFailed", too_large)));
     }
 
     #[test]

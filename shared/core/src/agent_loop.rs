@@ -8,18 +8,19 @@ mod held;
 mod open;
 mod repeats;
 
-pub use attempts::{Attempts, MAX_CRASHES};
+pub use attempts::Attempts;
 use open::{OpenCall, OpenTurn, completed, requested};
 use repeats::{Repeats, Repetition};
 
 use crate::conversation::{Item, Note, Turn};
+use crate::crash::{MAX_CRASHES, Ran};
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::feedback::Ask;
 use crate::id::{CallId, MessageId};
 use crate::input::{AskedCall, Finish, ModelReplied};
 use crate::settings::{Role, RunSettings};
-use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome};
+use crate::tool::{ArgumentProblem, Arguments, Call, FailReason, OfferedTool, Outcome};
 
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
@@ -78,10 +79,12 @@ impl AgentLoop {
                 role: self.role,
                 attempt: attempts.next(),
                 failed: attempts.failed,
+                crashes: attempts.crashes,
                 retries: attempts.retries(),
                 fallback: attempts.fallback().cloned(),
                 tool_choice: ToolChoice::Auto,
                 round: 0,
+                waits: false,
             })],
             Stage::Acting(turn) => turn.calls.iter().filter_map(OpenCall::due).collect(),
         }
@@ -179,20 +182,19 @@ impl AgentLoop {
         Some(observed)
     }
 
-    /// The driver died: started `once` calls are uncertain now, and whatever has taken down three
-    /// drivers is given up. `None` if that is the model call.
-    pub fn resumed(&mut self) -> Option<Observed> {
+    /// The driver died: started `once` calls are uncertain now, and what has taken down three drivers
+    /// is given up. `None` if that is the model call.
+    pub(crate) fn resumed(&mut self, ran: &Ran) -> Option<Observed> {
         let mut observed = Observed::default();
         match &mut self.stage {
             Stage::Thinking(attempts) => {
-                attempts.crashes += 1;
-                if attempts.crashes >= MAX_CRASHES {
+                if ran.has_message(&MessageId::turn(self.turn)) && !attempts.crash() {
                     return None;
                 }
             }
             Stage::Acting(turn) => {
                 for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
-                    open.crashes += 1;
+                    open.crashes += u32::from(ran.has_call(&open.call.id));
                     let reason = match (open.is_started_once(), open.crashes >= MAX_CRASHES) {
                         (true, _) => FailReason::Uncertain,
                         (false, true) => FailReason::Crashed,
@@ -226,6 +228,11 @@ impl AgentLoop {
                 completed(&open.call, &Outcome::Failed { reason, detail: String::new() })
             })
             .collect()
+    }
+
+    /// A person has told the agent something: whether it repeats itself shows from here on.
+    pub fn forget_hint(&mut self) {
+        self.repeats.forget_hint();
     }
 
     fn open_call(&mut self, call: &CallId) -> Option<&mut OpenCall> {
@@ -288,6 +295,9 @@ fn refusal(index: usize, asked: &AskedCall, offered: &[OfferedTool], most: u32) 
     }
     match &asked.arguments {
         Arguments::Parsed(_) => None,
+        Arguments::Malformed { raw, problem: ArgumentProblem::Refused } => {
+            failed(FailReason::BadArguments, raw.clone())
+        }
         Arguments::Malformed { .. } => failed(FailReason::BadArguments, String::new()),
     }
 }

@@ -59,6 +59,10 @@ codes! {
     QueryTooLong = "query_too_long", 400,
         "The question is longer than {} bytes; put long material into a file.",
         "问题超过 {} 字节；请把长内容放进文件。";
+    /// A text over the bound of its member.
+    TooLong = "too_long", 400,
+        "A text is too long: {}. Shorten it, or put long material into a file.",
+        "文本过长：{}。请缩短，或把长内容放进文件。";
     /// An agent type or mode that does not exist.
     UnknownAgent = "unknown_agent", 400,
         "There is no such agent; {}.", "没有这种智能体；{}。";
@@ -182,6 +186,10 @@ codes! {
     TooManyRuns = "too_many_runs", 429,
         "{} of your questions are being worked on, the most at a time; nothing was started. Wait until one is answered, or stop one.",
         "您已有 {} 个问题正在处理，达到同时处理的上限，未启动任何任务。请等待其中一个完成，或先停止一个。";
+    /// As many uploads of a session are on their way as may be.
+    TooManyUploads = "too_many_uploads", 429,
+        "{} files of this session were announced and have not been uploaded, the most at a time; nothing was announced. Upload one of them, or wait until the URL of one has expired.",
+        "该会话已有 {} 个文件申请上传但尚未上传，达到上限，本次未申请。请先上传其中一个，或等待其上传地址过期。";
     /// This process streams all that it may.
     TooManyStreams = "too_many_streams", 429,
         "All {} streams of this server are in use; nothing was started. Ask again in some seconds.",
@@ -194,6 +202,10 @@ codes! {
     BodyTooLarge = "body_too_large", 413,
         "The body is larger than {} bytes; upload large files with /v1/file_tool/upload_url.",
         "请求体超过 {} 字节；大文件请用 /v1/file_tool/upload_url 上传。";
+    /// What is to be stored is larger than the store takes.
+    TooLarge = "too_large", 413,
+        "This is larger than what can be stored in one piece, which is {}. Nothing was changed; send or ask for less at a time.",
+        "内容超过单项可保存的上限（{}），未做任何更改。请减少内容后重试。";
     /// A body of another kind than the route reads.
     UnsupportedBody = "unsupported_body", 415,
         "{}.", "{}。";
@@ -334,6 +346,7 @@ impl ErrorCode {
                 | Self::SessionBusy
                 | Self::RateLimited
                 | Self::TooManyRuns
+                | Self::TooManyUploads
                 | Self::TooManyStreams
                 | Self::TooManyUserStreams
                 | Self::ModelUnreachable

@@ -140,13 +140,18 @@ impl Conversation {
             .unwrap_or_default()
     }
 
-    /// What the agent said in its newest turn, if nothing followed it. Empty, where that is blank.
+    /// What the agent said in its newest turn, if nothing followed it, with what was said before it was cut
+    /// off. Empty, where that is blank.
     #[must_use]
-    pub fn final_words(&self) -> &str {
-        match self.items.last() {
-            Some(Item::Turn(turn)) if !turn.text.trim().is_empty() => &turn.text,
-            Some(Item::Turn(_) | Item::Note(_) | Item::Said(_) | Item::Round { .. }) | None => "",
+    pub fn final_words(&self) -> String {
+        let mut texts = Vec::new();
+        let mut items = self.items.iter().rev();
+        while let Some(Item::Turn(turn)) = items.next() {
+            texts.extend(Some(turn.text.as_str()).filter(|text| !text.trim().is_empty()));
+            let Some(Item::Note(Note::CutOff)) = items.next() else { break };
         }
+        texts.reverse();
+        texts.concat()
     }
 
     /// The newest reply if it is an answer by itself: it says something, calls nothing, and is not the end

@@ -45,7 +45,10 @@ pub struct Dispatch {
     pub task: TaskId,
     /// Whether it is the only one: it may be driven where the run is.
     pub alone: bool,
-    /// Whether it can do nothing before a person answers: nobody need work on it until then.
+    /// How often its run's driver died while it was at work.
+    pub crashes: u32,
+    /// Whether nobody is to begin to work on it yet: it can do nothing before a person answers, or
+    /// something else that may have taken drivers down is to be done by itself.
     pub waits: bool,
 }
 
@@ -65,11 +68,13 @@ pub struct ModelCall {
     pub message: MessageId,
     /// Which model, and which prompts.
     pub role: Role,
-    /// Which attempt this is, from 1: failures that sent text and crashes before it count.
+    /// Which attempt this is, from 1: failures in the journal and crashes before it count.
     pub attempt: u32,
-    /// How many of the earlier attempts failed (and did not crash).
+    /// How many of the earlier ones were failures; the others were crashes.
     pub failed: u32,
-    /// How many of those were the model's that makes it: the retries used up.
+    /// How many drivers died over it.
+    pub crashes: u32,
+    /// How often the model that makes it has failed: the retries used up, silent ones included.
     pub retries: u32,
     /// The model that makes it, if that is not its role's own.
     pub fallback: Option<Fallback>,
@@ -77,6 +82,9 @@ pub struct ModelCall {
     pub tool_choice: ToolChoice,
     /// How often it was interrupted and is made again.
     pub round: u32,
+    /// Whether it is not to begin yet: something else may have taken drivers down, and is to be done
+    /// by itself.
+    pub waits: bool,
 }
 
 /// A model that makes a call in the place of its role's own.
@@ -111,6 +119,9 @@ pub struct ToolRun {
     pub started: bool,
     /// How often it was interrupted and is made again.
     pub round: u32,
+    /// Whether it is not to begin yet: something else may have taken drivers down, and is to be done
+    /// by itself.
+    pub waits: bool,
 }
 
 /// Whether a model may, must or must not call tools.
@@ -189,6 +200,19 @@ impl Effect {
             Self::Dispatch(dispatch) => EffectId::Task(dispatch.task.clone()),
             Self::KeepPlan { version } => EffectId::Plan(*version),
             Self::Deliver(delivery) => EffectId::Deliver(delivery.clone()),
+        }
+    }
+
+    /// Whether it is owed, but not to begin yet.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        match self {
+            Self::CallModel(call) => call.waits,
+            Self::RunTool(run) => run.waits,
+            Self::Dispatch(dispatch) => dispatch.waits,
+            Self::Wait { .. } | Self::AskHuman(_) | Self::KeepPlan { .. } | Self::Deliver(_) => {
+                false
+            }
         }
     }
 }

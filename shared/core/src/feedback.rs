@@ -33,7 +33,7 @@ pub const MAX_WORDS: usize = 16 * 1024;
 /// The tool by which a model asks for what is missing. It is answered by a person and by nobody else.
 pub const ASK_USER: &str = "ask_user";
 
-/// Bytes of what a tool or a provider says of an interrupt.
+/// Bytes of what a tool or a provider says of an interrupt, and of its code.
 pub const MAX_INTERRUPT: usize = 1_000;
 
 /// Something that a person is asked.
@@ -149,7 +149,8 @@ impl Answer {
     /// takes `arguments`. What people write in their languages is read before, where it comes in.
     ///
     /// # Errors
-    /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are empty or too long.
+    /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are
+    /// empty; `too_long`.
     pub fn read(
         words: &str,
         arguments: Option<Map<String, Value>>,
@@ -173,12 +174,12 @@ impl Answer {
     /// Words as they are.
     ///
     /// # Errors
-    /// `invalid_field` for words that are empty or too long.
+    /// `invalid_field` for words that are empty, `too_long`.
     pub fn say(words: &str) -> Result<Self, (ErrorCode, &'static str)> {
         match words.len() {
             _ if words.trim().is_empty() => Err((ErrorCode::InvalidField, "`feedback` is empty")),
             0..=MAX_WORDS => Ok(Self::Say { words: words.to_owned() }),
-            _ => Err((ErrorCode::InvalidField, "`feedback` is longer than 16384 bytes")),
+            _ => Err((ErrorCode::TooLong, "`feedback`, at most 16384 bytes")),
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod budget;
 pub mod code;
 pub mod context;
 pub mod conversation;
+mod crash;
 pub mod deny;
 pub mod effect;
 pub mod entry;

@@ -20,6 +20,9 @@ pub use draft::{StepDraft, StepText, drafts};
 pub use edit::StepEdit;
 pub use error::PlanError;
 
+/// Bytes of a plan's title. What a model writes is cut there; people are told.
+pub const MAX_TITLE: usize = 1024;
+
 /// Bytes of one step's words.
 pub const MAX_STEP: usize = 2 * 1024;
 
@@ -158,8 +161,13 @@ impl Plan {
             step.depends_on.retain(|id| kept.contains(id));
             steps.push(step);
         }
+        Ok(Self { title: self.titled(title), steps, ids })
+    }
+
+    /// The title that it has then: without another one its own.
+    fn titled(&self, title: &str) -> String {
         let title = if title.is_empty() { &self.title } else { title };
-        Ok(Self { title: title.to_owned(), steps, ids })
+        cut(title, MAX_TITLE)
     }
 
     /// Its title, and the words and notes of its steps.
@@ -194,7 +202,7 @@ impl Plan {
         }
     }
 
-    /// Sets a step's status, and its note unless it is empty.
+    /// Sets a step's status, and its note unless it is empty; one that is longer than a step is cut.
     ///
     /// # Errors
     /// [`PlanError::UnknownStep`].
@@ -206,7 +214,7 @@ impl Plan {
         if let Some(step) = self.steps.get_mut(place) {
             step.status = status;
             if !note.is_empty() {
-                note.clone_into(&mut step.note);
+                step.note = cut(note, MAX_STEP);
             }
         }
         Ok(())
@@ -281,6 +289,11 @@ impl Plan {
     pub fn is_complete(&self) -> bool {
         self.steps.iter().all(|step| step.status.lets_others_begin())
     }
+}
+
+/// The beginning of a text.
+fn cut(text: &str, bytes: usize) -> String {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default().to_owned()
 }
 
 fn check(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {

@@ -34,6 +34,7 @@ pub use summary::Summarizing;
 use crate::agent_loop::{AgentLoop, Observed};
 use crate::budget::Spent;
 use crate::conversation::Conversation;
+use crate::crash::{Ran, keep_apart};
 use crate::effect::{Delivery, Effect, Limit};
 use crate::entry::{Entry, Event};
 use crate::file::FileList;
@@ -181,6 +182,7 @@ impl Run {
         // The end of the work is a moment on the way: the run waits on after it.
         let wait = |(_, until_ms)| Effect::Wait { limit: Limit::WallTime, until_ms };
         due.extend(self.next_limit().map(wait));
+        keep_apart(&mut due);
         due
     }
 
@@ -245,12 +247,23 @@ impl Run {
         match input {
             // A run is asked once; nothing of an ended run is owed to one that is at work.
             Input::Asked(_) | Input::Delivered { .. } | Input::PlanKept { .. } => None,
-            Input::Resumed { epoch, lost } => {
+            Input::Resumed { epoch, lost, apart } => {
                 lost.iter().for_each(|lost| self.charge_lost(lost));
-                Some(self.resumed(*epoch, at_ms))
+                let ran = if *apart { Ran::of(&self.due()) } else { Ran::Anything };
+                Some(self.resumed(*epoch, &ran, at_ms))
             }
-            Input::AttemptFailed { message, attempt, failure, usage } => {
-                self.attempt_failed(message, *attempt, failure, usage, at_ms)
+            Input::AttemptFailed {
+                message,
+                attempt,
+                failure,
+                usage,
+                stood_still,
+                times,
+                silent,
+            } => {
+                let reset = (!silent).then_some(failure);
+                let failed = (*times, *stood_still);
+                self.attempt_failed(message, *attempt, failed, usage, reset, at_ms)
             }
             Input::ModelReplied(replied) => self.replied(replied, at_ms),
             Input::ModelChanged(changed) => self.model_changed(changed),
@@ -302,8 +315,12 @@ impl Run {
         let Observed { mut events, items, done, asks, repeated } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
         let turn_is_complete = !items.is_empty();
-        let done = !self.join(items) && done;
-        if done {
+        let heard = self.join(items);
+        let repeated = repeated.filter(|_| !heard);
+        if heard && let Phase::Reacting(agent) = &mut self.phase {
+            agent.forget_hint();
+        }
+        if done && !heard {
             self.conclude(&mut events, at_ms);
         } else if turn_is_complete {
             match self.work_ended_by(repeated) {

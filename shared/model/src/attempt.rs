@@ -23,6 +23,10 @@ use crate::settings::{ModelSettings, Shape};
 const MAX_REPLY: usize = 8 * 1024 * 1024;
 /// Longest wait for the last words (usage, `[DONE]`) of a reply that has given its reason to end.
 const LINGER: Duration = Duration::from_secs(5);
+/// How often a call makes sure that its process is at work: see `djinn_runtime::own_time`.
+const TICK: Duration = Duration::from_secs(1);
+/// How late a tick is when the process stood still.
+const LATE: Duration = Duration::from_secs(2);
 /// What is sent in place of a key to servers that take none: genai insists on one.
 const NO_KEY: &str = "none";
 
@@ -164,8 +168,10 @@ impl Hearing {
         out: Listener<'_>,
     ) -> Option<Fault> {
         loop {
-            let deadline = self.deadline(model);
-            let Ok(heard) = timeout_at(deadline, self.ear.hear()).await else {
+            let tick = self.deadline(model).min(Instant::now() + TICK);
+            let heard = timeout_at(tick, self.ear.hear()).await;
+            self.leave_out(tick.elapsed());
+            let Ok(heard) = heard else {
                 if self.deadline(model) > Instant::now() {
                     continue;
                 }
@@ -200,6 +206,15 @@ impl Hearing {
             if draft.finish.is_some() {
                 self.finished_at.get_or_insert_with(Instant::now);
             }
+        }
+    }
+
+    /// Leaves the time by which a tick is late out of all that is waited for, if the process stood
+    /// still: the provider may have said it all.
+    fn leave_out(&mut self, late: Duration) {
+        if late > LATE {
+            self.started += late;
+            self.ear.stood_still();
         }
     }
 

@@ -67,6 +67,11 @@ impl Ear {
         self.moved.started + Duration::from_millis(self.moved.last_ms.load(Ordering::Relaxed))
     }
 
+    /// The process stood still until now: nothing could move.
+    pub(crate) fn stood_still(&self) {
+        self.moved.note();
+    }
+
     /// The next thing heard. Frames come before the event that was made of them, and do not wait
     /// for one: genai makes none of frames that it does not understand.
     pub(crate) async fn hear(&mut self) -> Heard {

@@ -333,7 +333,7 @@ async fn change_day<P: Ports>(
         let clock = ports.clock();
         match retries.delay_after(failed, None, clock.jitter()) {
             // One whose reply was lost is recognised.
-            Some(delay) if matches!(error, StoreError::Unavailable(_)) => clock.sleep(delay).await,
+            Some(delay) if error.may_pass() => clock.sleep(delay).await,
             Some(_) | None => return Err(error),
         }
     }

@@ -46,6 +46,9 @@ pub(crate) use mail::read_mailbox;
 use writer::JournalWriter;
 pub(crate) use writer::run_end;
 
+/// Pieces and entries that are shown together, if so many have come.
+const SHOWN_AT_ONCE: usize = 256;
+
 /// A run to be driven: its journal as it was read under the lease.
 pub struct Drive {
     /// The run.
@@ -155,6 +158,8 @@ struct Driver<P: Ports> {
     /// When tasks that others work on are looked after.
     dispatch_at_ms: i64,
     mail_look: Look,
+    /// What was put into the mailbox before this moment was read, Unix milliseconds.
+    mail_read_at_ms: i64,
     mail_to_delete: Vec<String>,
     /// Mail that was recorded here, by its ids; its deletion may have failed.
     heard: BTreeSet<String>,
@@ -184,6 +189,7 @@ impl<P: Ports> Driver<P> {
         let paying = Arc::clone(&account);
         Self {
             mail_look: Look::for_mail(settings.mailbox_every, now_ms),
+            mail_read_at_ms: i64::MIN,
             renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
             live: LiveWriter::new(milliseconds(settings.live_every), journal.run().asked()),
             dispatched: journal.run().running_tasks().into_iter().collect(),
@@ -243,48 +249,50 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// Waits for the next thing that happens and says what the run is to be told of it.
+    /// Waits for the next thing that happens and says what the run is to be told of it. What is only
+    /// shown changes nothing of what is due.
     async fn wait(&mut self) -> Pass<Vec<Input>> {
-        let wake_at_ms = self.next_moment_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
-        let clock = self.ports.clock();
-        let room = self.preview_room();
-        // In a fixed order, so that a test can repeat what happened. Moments last: under load there
-        // always is one.
-        tokio::select! {
-            biased;
-            Some(happening) = self.in_flight.next() => {
-                let mut inputs = Vec::new();
-                // What happened at the same moment goes into the same record.
-                let mut happening = Some(happening);
-                while let Some(happened) = happening {
-                    match self.happened(happened) {
-                        Ok(more) => inputs.extend(more),
-                        // What was done is kept: the journal decides who may write, not the lease.
-                        Err(end) => return self.record(inputs).await.and(Err(end)),
-                    }
-                    happening = self.in_flight.already();
-                }
-                Ok(inputs)
+        loop {
+            let clock = self.ports.clock();
+            let wake_at_ms = self.next_moment_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
+            let room = self.preview_room();
+            let mut news = Vec::new();
+            // In a fixed order, so that a test can repeat what happened. Moments last: under load there
+            // always is one.
+            tokio::select! {
+                biased;
+                Some(happening) = self.in_flight.next() => return self.all_happened(happening).await,
+                1.. = self.written.recv_many(&mut news, SHOWN_AT_ONCE) => self.show_written(&news),
+                () = room => self.show_waiting(),
+                () = clock.sleep_until(wake_at_ms) => return Ok(self.moment_came()),
             }
-            Some(live) = self.written.recv() => {
-                self.show_written(&live);
-                Ok(Vec::new())
+            if self.is_out_of_time() {
+                return Ok(Vec::new());
             }
-            () = room => {
-                self.show_waiting();
-                Ok(Vec::new())
-            }
-            () = clock.sleep_until(wake_at_ms) => Ok(self.moment_came()),
         }
     }
 
-    fn happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
+    /// What happened at the same moment goes into the same record.
+    async fn all_happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
+        let mut inputs = Vec::new();
+        let mut happening = Some(happening);
+        while let Some(happened) = happening {
+            match self.happened(happened).await {
+                Ok(more) => inputs.extend(more),
+                // What was done is kept: the journal decides who may write, not the lease.
+                Err(end) => return self.record(inputs).await.and(Err(end)),
+            }
+            happening = self.in_flight.already();
+        }
+        Ok(inputs)
+    }
+
+    async fn happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
         match happening {
             Happening::Performed { id, inputs } => {
                 // All pieces of a reply were sent before its task ended; they go first.
-                while let Ok(live) = self.written.try_recv() {
-                    self.show_written(&live);
-                }
+                let news: Vec<Live> = std::iter::from_fn(|| self.written.try_recv().ok()).collect();
+                self.show_written(&news);
                 if let EffectId::Deliver(Delivery::Answer(_)) = &id {
                     // A task that was answered is to be worked on at once.
                     self.postponed.retain(|id| !matches!(id, EffectId::Task(_)));
@@ -296,9 +304,11 @@ impl<P: Ports> Driver<P> {
                 }
                 return Ok(inputs);
             }
-            Happening::Mail(mail) => {
+            Happening::Mail(read_at_ms, mail) => {
                 self.mail_look.looked(self.now_ms());
-                return Ok(self.read_mail(mail));
+                let mut inputs = self.read_mail(read_at_ms, mail).await;
+                inputs.extend(self.expired(self.now_ms()));
+                return Ok(inputs);
             }
             // One that was under way when this driver nearly fell asleep.
             Happening::Renewed { epoch, .. } if epoch != self.lease.epoch => {}

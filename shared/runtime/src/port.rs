@@ -89,12 +89,27 @@ pub enum StoreError {
     /// whether it was done is unknown.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// It is larger than the store takes, today and tomorrow: nothing was written, and trying again is
+    /// of no use.
+    #[error("larger than the store takes: {0}")]
+    TooLarge(String),
     /// A stored item cannot be read.
     #[error("a stored item cannot be read: {0}")]
     Unreadable(String),
     /// A stored record is newer than this code.
     #[error("record format {0} is newer than this code")]
     NewerFormat(u16),
+}
+
+impl StoreError {
+    /// Whether the same request may succeed later. Nothing else is to be tried again.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Unavailable(_) => true,
+            Self::TooLarge(_) | Self::Unreadable(_) | Self::NewerFormat(_) => false,
+        }
+    }
 }
 
 /// Everything that is kept between invocations.

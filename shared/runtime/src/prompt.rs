@@ -6,12 +6,12 @@
 pub mod frame;
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 
 use djinn_core::id::sha256;
 use djinn_core::settings::Language;
 use djinn_core::urls::without_half;
-use minijinja::{Environment, UndefinedBehavior};
+use minijinja::{Environment, Template, UndefinedBehavior};
 use serde::Serialize;
 
 /// What marks a rendering that was cut.
@@ -179,19 +179,20 @@ pub struct ToolWords {
 }
 
 /// Renders fragments. In templates the filter `framed` frames what others wrote as data.
+#[derive(Default)]
 pub struct Prompts {
-    environment: Environment<'static>,
+    /// Templates that were rendered before.
+    compiled: RwLock<BTreeMap<(&'static str, Language), Template<'static, 'static>>>,
     version: OnceLock<String>,
 }
 
-impl Default for Prompts {
-    fn default() -> Self {
-        let mut environment = Environment::new();
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.add_filter("framed", frame::filter);
-        Self { environment, version: OnceLock::new() }
-    }
-}
+/// What templates are compiled in.
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("framed", frame::filter);
+    environment
+});
 
 impl Prompts {
     /// Fills a fragment. What does not fit its cap is cut and marked.
@@ -204,14 +205,30 @@ impl Prompts {
         fragment: Fragment,
         context: impl Serialize,
     ) -> String {
-        // The template's own line end is not part of it; white space that a value brings is.
-        let template = fragment.template(language).trim();
         let context = minijinja::Value::from(minijinja::value::Serde(context));
-        let text = self.environment.render_str(template, context).unwrap_or_else(|error| {
+        let rendered = self.compiled(language, fragment).and_then(|text| text.render(context));
+        let text = rendered.unwrap_or_else(|error| {
             tracing::error!(fragment = fragment.name, kind = ?error.kind(), "prompt not rendered");
-            template.to_owned()
+            fragment.template(language).trim().to_owned()
         });
         cut(&text, fragment.max_chars)
+    }
+
+    /// Each turn renders all of a conversation anew: a template is compiled once.
+    fn compiled(
+        &self,
+        language: Language,
+        fragment: Fragment,
+    ) -> Result<Template<'static, 'static>, minijinja::Error> {
+        let key = (fragment.name, language);
+        let known = self.compiled.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(template) = known {
+            return Ok(template);
+        }
+        // The template's own line end is not part of it; white space that a value brings is.
+        let template = ENVIRONMENT.template_from_str(fragment.template(language).trim())?;
+        let mut compiled = self.compiled.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(compiled.entry(key).or_insert(template).clone())
     }
 
     /// What others wrote, framed as data, of at most `max_chars` characters.

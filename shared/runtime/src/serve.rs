@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::driver::{Drive, DriveEnd};
-use crate::perform::deliver::{deliver, put_outcome};
+use crate::perform::deliver::{deliver, given_up_if_too_large, put_outcome};
 use crate::perform::plan::Keeping;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
@@ -157,7 +157,7 @@ async fn continue_for<P: Ports>(
         let delivered = deliver_owed(ports, key).await;
         // An alarm that was made late would ring for ever, whatever the journal says; but it is what
         // brings the run back while something is owed.
-        if key.task.is_none() && !matches!(delivered, Err(StoreError::Unavailable(_))) {
+        if key.task.is_none() && !delivered.as_ref().is_err_and(StoreError::may_pass) {
             lay_to_rest(ports, key, true).await?;
         }
         return delivered;
@@ -208,9 +208,9 @@ pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunSt
         // Tasks in other invocations hear of it from here, not only when their run is driven.
         let tasks = match read_journal(ports, key).await {
             Ok((journal, _)) => journal.run().running_tasks(),
+            Err(error) if error.may_pass() => return Err(error),
             // Its driver has read it before, and hears of the stop.
-            Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => Vec::new(),
-            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+            Err(_) => Vec::new(),
         };
         wake_all(ports, tasks.into_iter().map(|task| key.with_task(task)), &stop).await?;
         Ok(meta.status)
@@ -218,9 +218,12 @@ pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunSt
     stopped.await.map_err(|error| unavailable(&error))
 }
 
-/// Ends a run from outside its journal. The alarm goes first: what has ended is not stopped again.
-async fn give_up<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
-    ports.alarms().remove_alarm(key).await?;
+/// Ends a run or task from outside its journal. The alarm, which only runs have, goes first: what has ended
+/// is not stopped again.
+pub(crate) async fn give_up<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+    if key.task.is_none() {
+        ports.alarms().remove_alarm(key).await?;
+    }
     ports.store().give_up(key, ports.clock().now_ms()).await
 }
 
@@ -297,13 +300,14 @@ async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreErro
     }
     let mut journal = fold(&records)?;
     // Whoever asks for an ended task has not heard of its end.
-    put_outcome(ports, key, journal.run()).await?;
+    given_up_if_too_large(put_outcome(ports, key, journal.run()).await)?;
     loop {
         let mut inputs = Vec::new();
         for effect in journal.run().due() {
             match effect {
                 Effect::Deliver(delivery) => {
-                    deliver(ports, key, journal.run(), &delivery).await?;
+                    let made = deliver(ports, key, journal.run(), &delivery).await;
+                    given_up_if_too_large(made)?;
                     inputs.push(Input::Delivered { delivery });
                 }
                 Effect::KeepPlan { version } => {
@@ -332,12 +336,21 @@ async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreErro
     }
 }
 
+/// What a store takes in one piece of what is not long by nature: what is long lies beside it.
+const MOST_IN_ONE_PIECE: &str = "400 KB";
+
+/// The failure of what a store never takes.
+pub(crate) fn too_large() -> Failure {
+    Failure::new(ErrorCode::TooLarge, MOST_IN_ONE_PIECE)
+}
+
 /// The failure of a request that the store did not serve.
 #[must_use]
 pub fn unavailable(error: &StoreError) -> Failure {
     tracing::error!(%error, "store unavailable");
     match error {
         StoreError::Unavailable(_) => ErrorCode::StoreUnavailable.into(),
+        StoreError::TooLarge(_) => too_large(),
         StoreError::Unreadable(_) | StoreError::NewerFormat(_) => ErrorCode::Internal.into(),
     }
 }

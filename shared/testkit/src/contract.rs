@@ -15,6 +15,7 @@ pub mod live;
 pub mod mailbox;
 pub mod session;
 pub mod share;
+pub mod size;
 
 /// What a contract test returns.
 pub type Checked = Result<(), Box<dyn std::error::Error + Send + Sync>>;
@@ -92,6 +93,11 @@ macro_rules! contract_tests {
             mailbox: [
                 a_message_is_there_until_it_is_deleted,
                 mail_is_the_runs_own,
+            ]
+            size: [
+                mail_of_any_length_is_read_as_it_was_put,
+                what_was_asked_and_answered_has_any_length,
+                what_is_too_large_is_refused_for_good_and_leaves_nothing,
             ]
             live: [
                 previews_are_read_in_order_and_once,

@@ -93,12 +93,16 @@ impl fmt::Display for Op {
 /// The operations of a store, by the names of the ports' methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpKind {
+    /// `Journals::active`
+    Active,
     /// `CallHistory::add_call_samples`
     AddCallSamples,
     /// `Shares::add_share`
     AddShare,
     /// `Journals::append`
     Append,
+    /// `Files::arrived`
+    Arrived,
     /// `CallHistory::call_samples`
     CallSamples,
     /// `Budgets::change_day`
@@ -191,7 +195,9 @@ impl OpKind {
             | Self::Watch
             | Self::WriteFile
             | Self::WriteLive => true,
-            Self::CallSamples
+            Self::Active
+            | Self::Arrived
+            | Self::CallSamples
             | Self::Day
             | Self::FindFile
             | Self::FindSession
@@ -220,6 +226,8 @@ pub enum Fault {
     None,
     /// It is not done; the caller hears `Unavailable`.
     NotDone,
+    /// It is not done, now or later; the caller hears `TooLarge`.
+    TooLarge,
     /// It is done, but the caller hears `Unavailable`.
     ReplyLost,
     /// It is done, and answered after so long.
@@ -310,12 +318,15 @@ impl MemoryStore {
         if fault == Fault::NotDone {
             return Err(StoreError::Unavailable(format!("{kind:?}: not done")));
         }
+        if fault == Fault::TooLarge {
+            return Err(StoreError::TooLarge(format!("{kind:?}")));
+        }
         let done = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             act(&mut state)
         };
         match fault {
-            Fault::None | Fault::NotDone => {}
+            Fault::None | Fault::NotDone | Fault::TooLarge => {}
             Fault::ReplyLost => {
                 done?;
                 return Err(StoreError::Unavailable(format!("{kind:?}: the reply was lost")));
@@ -330,6 +341,17 @@ impl MemoryStore {
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryStore").finish_non_exhaustive()
+    }
+}
+
+/// What an item of the real store holds at most, beside what of it lies in its bucket.
+const MAX_ITEM: usize = 400 * 1024;
+
+/// Refuses what would be too large for an item, in about as many bytes.
+fn fits(bytes: usize) -> Result<(), StoreError> {
+    match bytes <= MAX_ITEM {
+        true => Ok(()),
+        false => Err(StoreError::TooLarge(format!("{bytes} bytes"))),
     }
 }
 

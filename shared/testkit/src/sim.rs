@@ -157,6 +157,7 @@ impl Sim {
             text: "What is to be done?".to_owned(),
             as_answer: None,
             output_style: None,
+            house_prompt: String::new(),
             base_prompt: String::new(),
             settings,
         }

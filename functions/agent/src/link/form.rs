@@ -6,12 +6,12 @@ use axum::http::header::CONTENT_TYPE;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{About, Answer};
 use djinn_core::settings::Language;
+use djinn_runtime::texts::MAX_COMMENT;
 use serde_json::{Map, Value};
 
 use crate::answer_words;
 use crate::fields::bytes_up_to;
 use crate::json;
-use crate::route::MAX_COMMENT;
 
 /// Bytes of a form: arguments as long as the page shows them, each letter of them encoded, and words.
 const MAX_FORM: usize = 512 * 1024;
@@ -78,7 +78,8 @@ impl Form {
         };
         let comment = self.words.trim();
         if comment.len() > MAX_COMMENT {
-            return Err(bad(format!("`words` beside an answer have at most {MAX_COMMENT} bytes")));
+            let problem = format!("`words` beside an answer, at most {MAX_COMMENT} bytes");
+            return Err(Failure::new(ErrorCode::TooLong, problem));
         }
         Ok((answer, comment.to_owned()))
     }

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::Request;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::code::ErrorCode;
 use djinn_core::feedback::{Answer, Answered, Ask, Written};
 use djinn_core::id::{FeedbackId, RequestId, RunId};
 use djinn_core::session::SessionName;
@@ -15,6 +15,7 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{Given, Right, Viewer, answer, pending, run_access, unavailable};
+use djinn_runtime::texts::bounded;
 use serde_json::{Map, Value, json};
 
 use crate::access::may;
@@ -22,11 +23,8 @@ use crate::answer_words;
 use crate::fields::{Fields, id_of};
 use crate::identity::Caller;
 use crate::link::{Links, Moment};
-use crate::refusal::{Refusal, name};
+use crate::refusal::{Refusal, name, of_what_is_sent};
 use crate::{Agent, Shared};
-
-/// Bytes of a comment.
-pub(crate) const MAX_COMMENT: usize = 4 * 1024;
 
 /// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
 /// been heard of within a few seconds.
@@ -46,7 +44,9 @@ pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
         let meant = asked.iter().filter(|ask| ask.is_named(&feedback)).map(|ask| &ask.about);
         let answer =
             written.to(meant).map_err(|failure| Refusal::from(failure).about("feedback"))?;
-        given(&agent, &key, answered(answer)).await
+        let mut answered = answered(answer);
+        bounded(&mut answered)?;
+        given(&agent, &key, answered).await
     };
     told(&agent, answer.await)
 }
@@ -116,7 +116,8 @@ async fn given<P: Ports<Store = AwsStore>>(
 ) -> Result<Response, Refusal> {
     let feedback = answered.feedback.clone();
     let word = answered.answer.as_str();
-    let given = answer(&agent.ports, key, answered).await?;
+    let given = answer(&agent.ports, key, answered).await;
+    let given = given.map_err(|failure| of_what_is_sent(failure, "parameters"))?;
     let (status, state) = match given {
         Given::Taken => (axum::http::StatusCode::OK, "taken"),
         Given::Waiting => (axum::http::StatusCode::ACCEPTED, "waiting"),
@@ -132,8 +133,7 @@ async fn given<P: Ports<Store = AwsStore>>(
 }
 
 /// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones,
-/// which may stand in `feedback` too.
-/// Returns what it answers, what it says, and what makes an answer of that.
+/// which may stand in `feedback` too. Returns what it answers, what it says, and what makes an answer of that.
 fn read(
     fields: &Fields,
     caller: Caller,
@@ -152,11 +152,6 @@ fn read(
         }
     };
     let comment = fields.text("comment")?.unwrap_or_default();
-    if comment.len() > MAX_COMMENT {
-        let problem = format!("`comment` has at most {MAX_COMMENT} bytes");
-        let failure = Failure::new(ErrorCode::InvalidField, problem);
-        return Err(Refusal::from(failure).about("comment"));
-    }
     let digest = fields.text("digest")?.map(str::to_owned);
     let (about, comment) = (feedback.clone(), comment.to_owned());
     let answered = move |answer| {
@@ -213,8 +208,8 @@ async fn active_run<P: Ports>(
         let is_unknown = refusal.failure.code == ErrorCode::SessionNotFound;
         if is_unknown { ErrorCode::RunNotFound.into() } else { refusal }
     })?;
-    let view = agent.ports.store().session(&access.session).await;
-    let active = view.map_err(|error| unavailable(&error))?.active;
+    let active = agent.ports.store().active(&access.session).await;
+    let active = active.map_err(|error| unavailable(&error))?;
     Ok(RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?))
 }
 

@@ -16,6 +16,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{Change, number, text, values};
 use crate::file::object_prefixes;
+use crate::item::places::uploads_of;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
@@ -109,8 +110,8 @@ impl AwsStore {
     async fn tasks_of(&self, key: &RunKey) -> Result<BTreeSet<TaskId>, StoreError> {
         let records = match self.read(key, 0).await {
             Ok(records) => records,
-            Err(error @ StoreError::Unavailable(_)) => return Err(error),
-            Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => Vec::new(),
+            Err(error) if error.may_pass() => return Err(error),
+            Err(_) => Vec::new(),
         };
         let entries = records.into_iter().flat_map(|record| record.entries);
         let task = |entry: Entry| {
@@ -125,7 +126,8 @@ impl AwsStore {
             self.forget_objects(&prefix).await?;
         }
         let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));
-        self.forget_items(self.query(query).await?).await
+        self.forget_items(self.query(query).await?).await?;
+        self.remove(everything(uploads_of(session))).await
     }
 
     /// The session itself, and where its owner's list names it, unless another run has begun.
@@ -164,9 +166,13 @@ impl AwsStore {
     }
 
     async fn forget_objects(&self, prefix: &str) -> Result<(), StoreError> {
-        stream::iter(self.list_objects(prefix).await?)
+        let objects = self.list_objects(prefix, None).await?;
+        stream::iter(objects)
             .map(Ok)
-            .try_for_each_concurrent(AT_ONCE, |key| async move { self.delete_object(&key).await })
+            .try_for_each_concurrent(
+                AT_ONCE,
+                |(key, _)| async move { self.delete_object(&key).await },
+            )
             .await
     }
 }

@@ -9,7 +9,6 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{is_behind, older};
 use crate::item::exchange::ExchangeItem;
-use crate::item::session::SessionItem;
 use crate::journal::asked;
 use crate::query::Query;
 use crate::store::AwsStore;
@@ -64,9 +63,7 @@ impl AwsStore {
         &self,
         session: &SessionKey,
     ) -> Result<Option<(RunKey, RunMeta)>, StoreError> {
-        let item = self.get(SessionItem::key(session)).await?;
-        let item = item.map(SessionItem::from_item).transpose()?;
-        let Some(active) = item.and_then(|item| item.active) else { return Ok(None) };
+        let Some(active) = self.active(session).await? else { return Ok(None) };
         let key = RunKey::new(session.tenant.clone(), active);
         let meta = self.meta(&key).await?;
         Ok(meta.filter(|meta| !meta.status.has_ended()).map(|meta| (key, meta)))
@@ -98,8 +95,8 @@ impl AwsStore {
 fn readable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match read {
         Ok(read) => Ok(Some(read)),
-        Err(error @ StoreError::Unavailable(_)) => Err(error),
-        Err(error @ (StoreError::Unreadable(_) | StoreError::NewerFormat(_))) => {
+        Err(error) if error.may_pass() => Err(error),
+        Err(error) => {
             tracing::warn!(%error, "a turn is shown without its words");
             Ok(None)
         }

@@ -1,23 +1,24 @@
 //! Expected files: they become files once their bytes are there.
 
+use std::collections::BTreeMap;
+
 use djinn_core::file::ProductFile;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::object_key;
+use super::{MAX_ANNOUNCED, UPLOADED, object_key, object_prefix};
 use crate::change::{Change, text, values};
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
+use crate::item::places::uploads_of;
+use crate::object::Head;
+use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{Attributes, Item};
+use crate::table::{Attributes, EXPECTED, Item, session_partition};
 use crate::transaction::Transacted;
 
-/// Expected files that one listing looks for, the newest of them. An upload URL that nobody uses
-/// costs every listing a request until it expires.
-const LOOKED_FOR: usize = 50;
-
-/// Objects that are looked for at once.
+/// Files that become ordinary ones at once.
 const AT_ONCE: usize = 10;
 
 impl AwsStore {
@@ -37,10 +38,13 @@ impl AwsStore {
                 _ => {}
             }
         }
-        expected.sort_by_key(|file| std::cmp::Reverse(file.file.written_at_ms));
-        let looked_for =
-            expected.into_iter().take(LOOKED_FOR).map(|file| self.arrived(session, file));
-        let arrived: Vec<_> = stream::iter(looked_for).buffered(AT_ONCE).try_collect().await?;
+        let objects: Vec<&str> = expected.iter().map(|file| file.file.object.as_str()).collect();
+        let heads = self.uploaded(session, &objects).await?;
+        let arrived = expected.into_iter().filter_map(|file| {
+            let head = heads.get(&file.file.object).filter(|head| head.size == file.file.size);
+            head.map(|head| self.settle(session, file, *head))
+        });
+        let arrived: Vec<_> = stream::iter(arrived).buffered(AT_ONCE).try_collect().await?;
         for file in arrived.into_iter().flatten() {
             files.retain(|known| known.name != file.name);
             files.push(file);
@@ -49,17 +53,58 @@ impl AwsStore {
         Ok(files.into_iter().map(FileItem::into_file).collect())
     }
 
-    /// The file, if its bytes are there; it is an ordinary one from then on.
-    async fn arrived(
+    /// Which of these objects of a session are there, and what is known of each. One is looked for by
+    /// itself; of several, whose names say when they were announced, all since the first are listed.
+    pub(super) async fn uploaded(
+        &self,
+        session: &SessionKey,
+        objects: &[&str],
+    ) -> Result<BTreeMap<String, Head>, StoreError> {
+        let Some(first) = objects.iter().min() else { return Ok(BTreeMap::new()) };
+        let key = object_key(session, first)?;
+        if objects.len() == 1 {
+            let head = self.head_object(&key).await?;
+            return Ok(head.map(|head| ((*first).to_owned(), head)).into_iter().collect());
+        }
+        // Cut short, it sorts before itself.
+        let before = key.get(..key.len() - 1);
+        let prefix = object_prefix(session, UPLOADED);
+        let listed = self.list_objects(&prefix, before).await?.into_iter();
+        let named = listed.filter_map(|(key, head)| {
+            let object = format!("{UPLOADED}{}", key.strip_prefix(&prefix)?);
+            objects.contains(&object.as_str()).then_some((object, head))
+        });
+        Ok(named.collect())
+    }
+
+    /// Waits for a file from now on, unless as many are waited for as may be.
+    pub(super) async fn expect(
+        &self,
+        session: &SessionKey,
+        expected: &ExpectedFileItem,
+    ) -> Result<bool, StoreError> {
+        let (uploads, place, until_s) = (uploads_of(session), expected.place(), expected.expires);
+        let take = || self.take_place(&uploads, &place, MAX_ANNOUNCED, until_s);
+        if !take().await? {
+            // Those that have come since anybody looked are waited for no more.
+            let waiting = Query::family(session_partition(session), EXPECTED);
+            self.settled_files(session, self.query(waiting).await?).await?;
+            if !take().await? {
+                return Ok(false);
+            }
+        }
+        self.put(expected.to_item(session)?).await.map(|()| true)
+    }
+
+    /// The file, whose bytes are there; it is an ordinary one from now on.
+    async fn settle(
         &self,
         session: &SessionKey,
         expected: ExpectedFileItem,
+        head: Head,
     ) -> Result<Option<FileItem>, StoreError> {
+        let place = expected.place();
         let mut file = expected.file;
-        let head = match self.head_object(&object_key(session, &file.object)?).await? {
-            Some(head) if head.size == file.size => head,
-            _ => return Ok(None),
-        };
         file.written_at_ms = file.written_at_ms.max(head.written_at_ms);
         file.expires = self.file_expiry(head.written_at_ms);
         let forget = Change {
@@ -69,7 +114,12 @@ impl AwsStore {
             values: values([(":object", text(&file.object))]),
         };
         let items = vec![self.delete(forget)?, self.put_any(file.to_item(session)?)?];
-        match self.transact(items).await? {
+        let transacted = self.transact(items).await?;
+        if let Err(error) = self.free_places(&uploads_of(session), vec![place]).await {
+            // It is free when the URL's time is over.
+            tracing::warn!(%error, "an upload still counts that has arrived");
+        }
+        match transacted {
             Transacted::Done => Ok(Some(file)),
             // Somebody else saw it arrive, or it was announced anew.
             Transacted::Refused(_) => {
@@ -130,12 +180,13 @@ mod tests {
         let mut head = response(200, "");
         head.headers_mut().insert("content-length", "3");
         head.headers_mut().insert("last-modified", "Thu, 01 Jan 1970 00:00:00 GMT");
-        let http = Replay::new([head, response(200, "{}")]);
+        let http = Replay::new([head, response(200, "{}"), response(200, "{}")]);
         let (store, session) = (store(&http), sample::session());
         let expected = ExpectedFileItem { expires: i64::MAX, file: file("a.md", 9_999, &store) };
         let items = vec![expected.to_item(&session).unwrap()];
         assert_eq!(store.settled_files(&session, items).await.unwrap().len(), 1);
-        let put = made(&http).pop().unwrap();
+        let made = made(&http);
+        let [_, put, _] = made.as_slice() else { panic!("{made:?}") };
         let expires = format!("\"expires\":{{\"N\":\"{}\"}}", 799 * DAY_S);
         assert!(put.contains(&expires), "{put}");
     }

@@ -10,9 +10,13 @@ use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::SessionKey;
 
 use super::{Disposition, MAX_URL_LIFE, UPLOADED, object_key};
-use crate::error::unavailable;
+use crate::error::failed;
 use crate::item::expected_file::ExpectedFileItem;
 use crate::store::AwsStore;
+
+/// Files of a session that were announced and may still be uploaded, at most. Each listing looks for all of
+/// them.
+pub const MAX_ANNOUNCED: u32 = 100;
 
 /// How much longer than its URL an expected file is waited for: an upload may take its time.
 const UPLOAD_SLACK_S: i64 = 60 * 60;
@@ -53,7 +57,7 @@ impl AwsStore {
             .response_content_type(with_charset(&file.media_type));
         match request.presigned(presigning(valid_for)?).await {
             Ok(presigned) => Ok(presigned.uri().to_owned()),
-            Err(error) => Err(unavailable(self.on_bucket("GetObject"), &error)),
+            Err(error) => Err(failed(self.on_bucket("GetObject"), &error)),
         }
     }
 
@@ -72,22 +76,19 @@ impl AwsStore {
 
     /// A URL to upload a file of exactly this size to, once. The file is there, for
     /// `list_files`, `find_file` and `session`, as soon as its bytes are; until then one of
-    /// its name stays what it is.
+    /// its name stays what it is. `None` while [`MAX_ANNOUNCED`] others of the session are waited for.
     ///
     /// # Errors
-    /// `Unavailable`.
+    /// `Unavailable`, or `TooLarge` for a description that is.
     pub async fn presign_put(
         &self,
         session: &SessionKey,
         file: &NewFile,
         size: u64,
         valid_for: Duration,
-    ) -> Result<PresignedPut, StoreError> {
+    ) -> Result<Option<PresignedPut>, StoreError> {
         let now_ms = self.now_ms();
-        // Each announcement has an object of its own, so that a later one cannot change the bytes
-        // of a file that a journal already names.
-        let object = sha256(format!("{now_ms}/{size}/{}", file.name).as_bytes());
-        let object = format!("{UPLOADED}{object}");
+        let object = object_of_announcement(file, size, now_ms);
         let request = self
             .clients
             .s3()
@@ -101,20 +102,29 @@ impl AwsStore {
         let presigned = request
             .presigned(presigning(valid_for)?)
             .await
-            .map_err(|error| unavailable(self.on_bucket("PutObject"), &error))?;
+            .map_err(|error| failed(self.on_bucket("PutObject"), &error))?;
         let valid_s = i64::try_from(valid_for.min(MAX_URL_LIFE).as_secs()).unwrap_or_default();
         let expected = ExpectedFileItem {
             file: self.file_item(file, object, size),
             expires: now_ms.div_euclid(1000) + valid_s + UPLOAD_SLACK_S,
         };
-        self.put(expected.to_item(session)?).await?;
+        if !self.expect(session, &expected).await? {
+            return Ok(None);
+        }
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        Ok(PresignedPut {
+        Ok(Some(PresignedPut {
             url: presigned.uri().to_owned(),
             headers: presigned.headers().map(own).collect(),
             file: expected.file.into_file(),
-        })
+        }))
     }
+}
+
+/// Each announcement has an object of its own, so that a later one cannot change the bytes of a file that
+/// a journal already names. They sort by time, so that those that are waited for stand together.
+fn object_of_announcement(file: &NewFile, size: u64, now_ms: i64) -> String {
+    let hash = sha256(format!("{now_ms}/{size}/{}", file.name).as_bytes());
+    format!("{UPLOADED}{now_ms:016x}{}", hash.get(..48).unwrap_or_default())
 }
 
 fn presigning(valid_for: Duration) -> Result<PresigningConfig, StoreError> {
@@ -133,6 +143,16 @@ fn with_charset(media_type: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn announcements_sort_by_time() {
+        let name = djinn_core::id::FileName::new("a").unwrap();
+        let (description, media_type) = (String::new(), String::new());
+        let file = NewFile { name, description, internal: false, media_type };
+        let times = [0, 9, 1_700_000_000_000, 1_700_000_000_001, 4_102_444_800_000];
+        let objects = times.map(|now_ms| object_of_announcement(&file, 1, now_ms));
+        assert!(objects.is_sorted() && objects.iter().all(|object| object.len() == 72));
+    }
 
     #[test]
     fn only_texts_without_a_character_set_get_one() {

@@ -8,8 +8,12 @@ use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
 
 use super::file::FileItem;
+use super::places::place;
 use super::{read, write};
 use crate::table::{Attributes, Key, expected_sort, session_partition};
+
+/// Digits of an object's name that tell its announcement from all others of one second.
+const PLACE: usize = 16;
 
 /// A file as it will be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +27,14 @@ pub(crate) struct ExpectedFileItem {
 impl ExpectedFileItem {
     pub(crate) fn key(session: &SessionKey, name: &FileName) -> Key {
         Key::new(session_partition(session), expected_sort(name))
+    }
+
+    /// The place that it takes among its session's uploads. Each announcement has one of its own, also of a
+    /// name that was announced before.
+    pub(crate) fn place(&self) -> String {
+        let object = &self.file.object;
+        let word = object.get(object.len().saturating_sub(PLACE)..).unwrap_or_default();
+        place(self.expires, word)
     }
 
     pub(crate) fn to_item(&self, session: &SessionKey) -> Result<Attributes, StoreError> {

@@ -5,25 +5,34 @@ use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read, write};
+use crate::body::{Body, Pointer};
 use crate::table::{Attributes, Key, MAIL, run_partition};
 
-/// The format of the messages that this code writes.
-const FORMAT: u16 = 1;
+/// The format of messages that their items hold themselves, and of those that lie in the bucket. Code that
+/// knows only the first leaves the others to newer code.
+const INLINE: u16 = 1;
+const SPILLED: u16 = 2;
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MailItem {
     v: u16,
-    /// The message as JSON.
+    /// The message as JSON; empty if it lies in the bucket.
     body: String,
+    /// Where it lies in the bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spilled: Option<Pointer>,
     expires: i64,
 }
 
 impl MailItem {
-    pub(crate) fn new(mail: &Mail, expires: i64) -> Result<Self, StoreError> {
-        let body = serde_json::to_string(mail)
-            .map_err(|error| StoreError::Unreadable(format!("mail: {error}")))?;
-        Ok(Self { v: FORMAT, body, expires })
+    pub(crate) fn new(body: Body, expires: i64) -> Self {
+        match body {
+            Body::Inline(body) => Self { v: INLINE, body, spilled: None, expires },
+            Body::Spilled(pointer) => {
+                Self { v: SPILLED, body: String::new(), spilled: Some(pointer), expires }
+            }
+        }
     }
 
     pub(crate) fn key(run: &RunKey, id: &str) -> Key {
@@ -38,40 +47,65 @@ impl MailItem {
         read(item)
     }
 
-    /// The message; `None` if it is newer than this code and has to wait for a newer driver.
-    pub(crate) fn mail(&self) -> Result<Option<Mail>, StoreError> {
-        if self.v > FORMAT {
-            return Ok(None);
-        }
-        serde_json::from_str(&self.body)
-            .map(Some)
-            .map_err(|error| StoreError::Unreadable(format!("mail: {error}")))
+    /// The message's JSON, wherever it is; `None` if it is newer than this code and has to wait for a newer
+    /// driver.
+    pub(crate) fn into_body(self) -> Option<Body> {
+        (self.v <= SPILLED).then(|| self.spilled.map_or(Body::Inline(self.body), Body::Spilled))
     }
+}
+
+/// A message as it is written.
+pub(crate) fn json_of(mail: &Mail) -> Result<String, StoreError> {
+    serde_json::to_string(mail).map_err(|error| unreadable(&error))
+}
+
+/// The message that was written so.
+pub(crate) fn mail_of(json: &str) -> Result<Mail, StoreError> {
+    serde_json::from_str(json).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> StoreError {
+    StoreError::Unreadable(format!("mail: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::body::tests::bodies;
     use crate::item::sample;
     use crate::table::Item;
+    use aws_sdk_dynamodb::types::AttributeValue;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn round_trips(v in any::<u16>(), body in ".{0,80}", expires in any::<i64>(), id in "[a-z#]{1,9}") {
-            let item = MailItem { v, body, expires };
+        fn round_trips(body in bodies(), expires in any::<i64>(), id in "[a-z#]{1,9}") {
+            let item = MailItem::new(body.clone(), expires);
             let stored = item.to_item(&sample::run(), &id).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Mail(item))));
+            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Mail(item.clone()))));
+            prop_assert_eq!(item.into_body(), Some(body));
         }
+    }
+
+    #[test]
+    fn what_older_code_wrote_is_read() {
+        let json = json_of(&Mail::Stop { by: sample::user() }).unwrap();
+        let mut item = MailItem::key(&sample::run(), "stop#").attributes();
+        item.insert("v".to_owned(), AttributeValue::N("1".to_owned()));
+        item.insert("body".to_owned(), AttributeValue::S(json.clone()));
+        item.insert("expires".to_owned(), AttributeValue::N("9".to_owned()));
+        let read = MailItem::from_item(item).unwrap();
+        assert_eq!(read, MailItem::new(Body::Inline(json), 9));
     }
 
     #[test]
     fn a_newer_message_waits_and_a_garbled_one_is_rejected() {
         let mail = Mail::Stop { by: sample::user() };
-        let item = MailItem::new(&mail, 1).unwrap();
-        assert_eq!(item.mail(), Ok(Some(mail)));
-        assert_eq!(MailItem { v: FORMAT + 1, ..item.clone() }.mail(), Ok(None));
-        assert!(MailItem { body: "{\"mail\":\"sing\"}".into(), ..item }.mail().is_err());
+        let json = json_of(&mail).unwrap();
+        assert_eq!(mail_of(&json), Ok(mail));
+        assert!(mail_of("{\"mail\":\"sing\"}").is_err());
+        let item = MailItem::new(Body::Inline(json), 1);
+        assert_eq!(MailItem { v: SPILLED + 1, ..item }.into_body(), None);
         let key = MailItem::key(&sample::run(), "stop#");
         assert_eq!(key.sk, "IN#stop#");
         assert!(MailItem::from_item(key.attributes()).is_err());

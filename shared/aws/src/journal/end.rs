@@ -70,7 +70,7 @@ impl AwsStore {
         let user = UserKey { tenant: key.tenant.clone(), user: run.user.clone() };
         let failed = text(RunStatus::Failed.as_str());
         let failed = || values([(":status", failed.clone()), (":ended", number(&at_ms))]);
-        let changes = [
+        let around = [
             free(key, &session),
             leaves(&user, &key.run),
             Change {
@@ -91,15 +91,16 @@ impl AwsStore {
                     (":expires", number(&run.expires)),
                 ]),
             },
-            Change {
-                key: RunItem::key(key),
-                expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown \
-                    REMOVE #holder, #until_ms",
-                condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
-                values: failed().into_iter().chain([shown_value()]).collect(),
-            },
         ];
-        for change in changes {
+        let itself = Change {
+            key: RunItem::key(key),
+            expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown \
+                REMOVE #holder, #until_ms",
+            condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
+            values: failed().into_iter().chain([shown_value()]).collect(),
+        };
+        let around = around.into_iter().filter(|_| key.task.is_none());
+        for change in around.chain([itself]) {
             // What is refused is so already, or another run's by now.
             self.change(change).await?;
         }

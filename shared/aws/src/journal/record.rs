@@ -14,15 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{MAX_EACH, Pointer};
 use crate::change::names;
-use crate::error::unavailable;
+use crate::error::failed;
 use crate::item::record::RecordItem;
+use crate::object::FETCHED_AT_ONCE;
 use crate::query::{Query, after_family};
 use crate::store::AwsStore;
 use crate::table::{Attributes, RECORD, record_sort, run_partition};
 use crate::throttle::{Patience, patiently};
-
-/// Bodies that are fetched from the bucket at once.
-const FETCHED_AT_ONCE: usize = 16;
 
 /// The JSON of a record's body.
 #[derive(Serialize)]
@@ -65,7 +63,7 @@ impl AwsStore {
                 Some(stored) => appended(stored, record),
                 None => Ok(Appended::Lost),
             },
-            _ => Err(unavailable(self.request("PutItem"), &error)),
+            _ => Err(failed(self.request("PutItem"), &error)),
         }
     }
 

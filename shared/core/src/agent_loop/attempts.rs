@@ -1,21 +1,22 @@
 //! How often an effect was tried, and by which model.
 
 use crate::code::Failure;
+use crate::crash::MAX_CRASHES;
 use crate::effect::Fallback;
 use crate::settings::ModelChoice;
-
-/// How often a driver may die over one effect before it is given up.
-pub const MAX_CRASHES: u32 = 3;
 
 /// How often an effect was tried before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// Attempts that failed after they had sent text.
+    /// Failures in the journal: attempts that failed after they had sent text, and those that a driver
+    /// left behind.
     pub failed: u32,
-    /// Drivers that died while it was owed.
+    /// Drivers that died over it.
     pub crashes: u32,
-    /// How many of those that failed were another model's, or came before an interrupt.
-    before: u32,
+    /// Attempts that failed of the model which makes the call, silent ones included as far as they are
+    /// known, since it was last asked anew. Those that were cut short while their process stood still are
+    /// none.
+    retries: u32,
     /// How often another model took the call over.
     changes: u32,
     fallback: Option<Fallback>,
@@ -31,7 +32,7 @@ impl Attempts {
     /// The retries that the model which makes the call has used up.
     #[must_use]
     pub fn retries(&self) -> u32 {
-        self.failed - self.before
+        self.retries
     }
 
     /// Who makes the call in the place of its role's own model.
@@ -46,6 +47,14 @@ impl Attempts {
         if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
     }
 
+    /// Attempts failed, so many with the silent ones; `stood_still` is whether the last was no fault of the
+    /// model's.
+    pub(crate) fn fail(&mut self, times: u32, stood_still: bool) {
+        self.failed += 1;
+        let counted = times.saturating_sub(u32::from(stood_still));
+        self.retries = self.retries.saturating_add(counted);
+    }
+
     /// The fallback takes the call over. Returns how often one has; `None` if it had it already.
     pub(crate) fn fall_back(&mut self, model: &str, because: &Failure) -> Option<u32> {
         if self.fallback.is_some() {
@@ -53,7 +62,7 @@ impl Attempts {
         }
         let (model, because) = (model.to_owned(), because.clone());
         self.fallback = Some(Fallback { model, because });
-        self.before = self.failed;
+        self.retries = 0;
         self.changes += 1;
         Some(self.changes)
     }
@@ -61,6 +70,12 @@ impl Attempts {
     /// The call was interrupted: the role's own model makes it again.
     pub(crate) fn start_over(&mut self) {
         self.fallback = None;
-        self.before = self.failed;
+        self.retries = 0;
+    }
+
+    /// A driver died. Whether the call may be made again.
+    pub(crate) fn crash(&mut self) -> bool {
+        self.crashes += 1;
+        self.crashes < MAX_CRASHES
     }
 }

@@ -63,6 +63,7 @@ impl OpenCall {
                 attempt: 1 + self.crashes,
                 started: self.started,
                 round: self.round,
+                waits: false,
             })
         })
     }

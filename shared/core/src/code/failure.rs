@@ -15,13 +15,22 @@ pub struct Failure {
     /// Never holds a key.
     #[serde(default)]
     pub detail: String,
+    /// The member of a request that it is about: for who sent that, and kept nowhere.
+    #[serde(skip)]
+    pub field: Option<&'static str>,
 }
 
 impl Failure {
     /// A failure with the fact that completes its sentence.
     #[must_use]
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
+        Self { code, detail: detail.into(), field: None }
+    }
+
+    /// The same about this member of a request.
+    #[must_use]
+    pub fn about(self, field: &'static str) -> Self {
+        Self { field: Some(field), ..self }
     }
 
     /// Seconds after which to try again, if it is known that it is too early now.
@@ -29,10 +38,13 @@ impl Failure {
     pub fn retry_after_s(&self) -> Option<u32> {
         const RUN_MAY_END_S: u32 = 10;
         const STREAM_MAY_END_S: u32 = 5;
+        const UPLOAD_MAY_ARRIVE_S: u32 = 30;
         if self.code == ErrorCode::RateLimited {
             self.detail.parse().ok()
         } else if self.code == ErrorCode::TooManyRuns {
             Some(RUN_MAY_END_S)
+        } else if self.code == ErrorCode::TooManyUploads {
+            Some(UPLOAD_MAY_ARRIVE_S)
         } else {
             let streams = [ErrorCode::TooManyStreams, ErrorCode::TooManyUserStreams];
             streams.contains(&self.code).then_some(STREAM_MAY_END_S)

@@ -66,6 +66,15 @@ impl PlanCommand {
         }
     }
 
+    /// The title that it gives the plan; empty if it gives none.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Create { title, .. } | Self::Update { title, .. } => title,
+            Self::Mark { .. } | Self::Finish => "",
+        }
+    }
+
     /// The plan after this command.
     ///
     /// # Errors

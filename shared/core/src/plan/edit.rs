@@ -79,8 +79,7 @@ impl Plan {
                 step.depends_on = on.copied().collect();
             }
         }
-        let title = if title.is_empty() { &self.title } else { title };
-        Ok(Self { title: title.to_owned(), steps, ids })
+        Ok(Self { title: self.titled(title), steps, ids })
     }
 
     fn known(&self, id: StepId) -> Result<&Step, PlanError> {

@@ -296,11 +296,16 @@ impl Run {
             About::Step { .. } | About::Result { .. } => {
                 let Phase::PlanSolving(solving) = &mut self.phase else { return Vec::new() };
                 let answered = solving.step_answered(ask, answer, &self.asked.settings);
-                let reworded =
-                    matches!((&ask.about, answer), (About::Step { .. }, Answer::Modify { .. }));
-                if let Some(plan) = solving.plan().filter(|_| reworded) {
+                let reworded = match (&ask.about, answer) {
+                    (About::Step { .. }, Answer::Modify { arguments }) => {
+                        ask.about.new_text(arguments).ok()
+                    }
+                    _ => None,
+                };
+                if let Some(plan) = solving.plan().filter(|_| reworded.is_some()) {
                     self.plan_file.is_now(plan);
                 }
+                self.note_plan_words(&reworded.unwrap_or_default());
                 answered
                     .map(|(observed, then)| self.go_on(observed, then, at_ms))
                     .unwrap_or_default()

@@ -6,8 +6,9 @@
 //! turn is owed only when that call is answered, well or badly.
 
 use super::{Phase, Run};
-use crate::agent_loop::{Attempts, MAX_CRASHES};
+use crate::agent_loop::Attempts;
 use crate::conversation::{Conversation, Exchange, Item, Part, Turn, turns_among};
+use crate::crash::Ran;
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::id::MessageId;
@@ -64,10 +65,12 @@ impl Compacting {
                 role: Role::Compactor,
                 attempt: open.attempts.next(),
                 failed: open.attempts.failed,
+                crashes: open.attempts.crashes,
                 retries: open.attempts.retries(),
                 fallback: open.attempts.fallback().cloned(),
                 tool_choice: ToolChoice::None,
                 round: 0,
+                waits: false,
             })
         })
     }
@@ -79,10 +82,9 @@ impl Compacting {
     }
 
     /// The driver died. Whether that concerns the call.
-    pub(super) fn resumed(&mut self) -> bool {
+    pub(super) fn resumed(&mut self, ran: &Ran) -> bool {
         let Some(open) = &mut self.open else { return false };
-        open.attempts.crashes += 1;
-        if open.attempts.crashes >= MAX_CRASHES {
+        if ran.has_message(&open.message) && !open.attempts.crash() {
             self.fail();
         }
         true

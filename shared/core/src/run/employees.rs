@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Run;
-use crate::agent_loop::{Attempts, MAX_CRASHES};
+use crate::agent_loop::Attempts;
+use crate::crash::{MAX_CRASHES, Ran};
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::id::MessageId;
@@ -42,10 +43,12 @@ impl Employees {
                 role: Role::Employees,
                 attempt: attempts.next(),
                 failed: attempts.failed,
+                crashes: attempts.crashes,
                 retries: attempts.retries(),
                 fallback: attempts.fallback().cloned(),
                 tool_choice: ToolChoice::None,
                 round: 0,
+                waits: false,
             })
         })
     }
@@ -55,19 +58,22 @@ impl Employees {
         self.open.as_mut()
     }
 
-    /// An attempt failed. Whether that was the one that is owed.
-    pub(super) fn attempt_failed(&mut self, attempt: u32) -> bool {
+    /// Attempts failed, so many, the last perhaps while its process stood still. Whether that was the one
+    /// that is owed.
+    pub(super) fn attempt_failed(&mut self, attempt: u32, failed: (u32, bool)) -> bool {
         let open = self.attempts().filter(|open| open.next() == attempt);
-        open.map(|open| open.failed += 1).is_some()
+        open.map(|open| open.fail(failed.0, failed.1)).is_some()
     }
 
-    /// The driver died. The call is given up one crash before the task itself would be, or it could
-    /// take the task down with it.
-    pub(super) fn resumed(&mut self) {
-        if let Some(open) = &mut self.open {
-            open.crashes += 1;
+    /// The driver died. The call is given up where others would be done by themselves: nobody is to
+    /// wait for it.
+    pub(super) fn resumed(&mut self, ran: &Ran) {
+        if ran.has_message(&MessageId::employees()) {
+            self.open.take_if(|open| {
+                open.crashes += 1;
+                open.crashes + 1 >= MAX_CRASHES
+            });
         }
-        self.open.take_if(|open| open.crashes + 1 >= MAX_CRASHES);
     }
 
     /// Nobody waits for the call any more. Whether somebody did.

@@ -109,7 +109,8 @@ impl Run {
 
     /// Charges the model calls that died with their driver, at what they are taken to have cost.
     pub(super) fn charge_lost(&mut self, estimate: &Usage) {
-        let calls = self.due().iter().filter(|owed| matches!(owed, Effect::CallModel(_))).count();
+        let died = |owed: &Effect| matches!(owed, Effect::CallModel(call) if !call.waits);
+        let calls = self.due().into_iter().filter(died).count();
         self.spent.add_lost_calls(u32::try_from(calls).unwrap_or(u32::MAX), estimate);
     }
 

@@ -14,6 +14,7 @@ use super::task::cut;
 use crate::agent_loop::{AgentLoop, Observed};
 use crate::budget::Share;
 use crate::conversation::{Item, Turn};
+use crate::crash::Ran;
 use crate::effect::{Dispatch, Effect};
 use crate::entry::Event;
 use crate::id::TaskId;
@@ -115,7 +116,10 @@ impl PlanSolve {
         let alone = self.tasks.len() == 1;
         let at_work = self.tasks.iter().filter(|task| task.share().is_some());
         at_work
-            .map(|task| Effect::Dispatch(Dispatch { task: task.id.clone(), alone, waits: false }))
+            .map(|task| {
+                let (task, crashes) = (task.id.clone(), task.crashes);
+                Effect::Dispatch(Dispatch { task, alone, crashes, waits: false })
+            })
             .collect()
     }
 
@@ -204,11 +208,15 @@ impl PlanSolve {
         self.went_on(observed, plan, finished, replied.message.as_str(), settings)
     }
 
-    /// The driver died. A task has a journal of its own to be continued from; the planner's call is
-    /// made again.
-    pub(super) fn resumed(&mut self) -> Option<Observed> {
+    /// The driver died. The planner's call is made again; a task has a journal of its own to be
+    /// continued from, in which it is counted what it was that it did. One that may have taken its
+    /// run's driver down with it, as on a laptop, is never given up here.
+    pub(super) fn resumed(&mut self, ran: &Ran) -> Option<Observed> {
+        for task in self.tasks.iter_mut().filter(|task| ran.has_task(&task.id)) {
+            task.crashes += 1;
+        }
         match self.planner() {
-            Some(planner) => planner.resumed(),
+            Some(planner) => planner.resumed(ran),
             None => Some(Observed::default()),
         }
     }
@@ -349,7 +357,7 @@ impl PlanSolve {
         let attempts = self.attempts.entry(step).or_default();
         *attempts += 1;
         let (id, words) = (TaskId::of(step.0, *attempts), words.to_owned());
-        Task { id, step, words, before, stage: Stage::Waiting }
+        Task { id, step, words, before, crashes: 0, stage: Stage::Waiting }
     }
 }
 

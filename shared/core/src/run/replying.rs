@@ -1,9 +1,10 @@
 //! Model calls: their replies, attempts that failed and drivers that died.
 
 use super::{Phase, Run};
-use crate::agent_loop::{Attempts, MAX_CRASHES, Observed};
+use crate::agent_loop::{Attempts, Observed};
 use crate::budget::Usage;
 use crate::code::{ErrorCode, Failure};
+use crate::crash::Ran;
 use crate::entry::Event;
 use crate::id::MessageId;
 use crate::input::{ModelChanged, ModelReplied};
@@ -24,19 +25,21 @@ impl Run {
         }
     }
 
-    pub(super) fn resumed(&mut self, epoch: u64, at_ms: i64) -> Vec<(String, Event)> {
+    /// The driver died: it counts against what it `ran`.
+    pub(super) fn resumed(&mut self, epoch: u64, ran: &Ran, at_ms: i64) -> Vec<(String, Event)> {
         let mut events = vec![(format!("resumed.{epoch}"), Event::RunResumed { epoch })];
-        self.employees.resumed();
+        self.employees.resumed(ran);
         // One that waits for a person took nobody down.
-        if self.asking.holds_any() || self.compacting.resumed() {
+        if self.asking.holds_any() || self.compacting.resumed(ran) {
             return events;
         }
         let observed = match &mut self.phase {
-            Phase::Reacting(agent) => agent.resumed(),
-            Phase::PlanSolving(solving) => solving.resumed(),
+            Phase::Reacting(agent) => agent.resumed(ran),
+            Phase::PlanSolving(solving) => solving.resumed(ran),
             Phase::Summarizing(summarizing) => {
-                summarizing.attempts.crashes += 1;
-                (summarizing.attempts.crashes < MAX_CRASHES).then(Observed::default)
+                let gave_up =
+                    ran.has_message(&MessageId::summary()) && !summarizing.attempts.crash();
+                (!gave_up).then(Observed::default)
             }
             Phase::Ended(_) => None,
         };
@@ -47,26 +50,33 @@ impl Run {
         events
     }
 
+    /// Attempts failed, so many, the last perhaps while its process stood still; its text is taken back if it
+    /// sent any.
     pub(super) fn attempt_failed(
         &mut self,
         message: &MessageId,
         attempt: u32,
-        failure: &Failure,
+        failed: (u32, bool),
         usage: &Usage,
+        reset: Option<&Failure>,
         at_ms: i64,
     ) -> Option<Vec<(String, Event)>> {
         if message.is_employees() {
-            self.employees.attempt_failed(attempt).then_some(())?;
+            self.employees.attempt_failed(attempt, failed).then_some(())?;
             self.spent.add_model_call(usage);
             return Some(Vec::new());
         }
         let attempts = self.attempts_at(message).filter(|attempts| attempts.next() == attempt)?;
-        attempts.failed += 1;
+        attempts.fail(failed.0, failed.1);
         let id = format!("{message}.reset{}", attempts.failed);
-        self.spent.add_model_call(usage);
-        let reset =
-            Event::ItemReset { message: message.clone(), attempt, failure: failure.clone() };
-        let mut events = vec![(id, reset)];
+        let mut events = Vec::new();
+        if let Some(failure) = reset {
+            let (message, failure) = (message.clone(), failure.clone());
+            events.push((id, Event::ItemReset { message, attempt, failure }));
+        }
+        if reset.is_some() || usage.is_billed() {
+            self.spent.add_model_call(usage);
+        }
         // Another attempt would be another call. The summary's are allowed whatever is left.
         if !matches!(self.phase, Phase::Summarizing(_))
             && let Some(failure) = self.used_up()

@@ -29,10 +29,12 @@ impl Summarizing {
             role: Role::Summary,
             attempt: self.attempts.next(),
             failed: self.attempts.failed,
+            crashes: self.attempts.crashes,
             retries: self.attempts.retries(),
             fallback: self.attempts.fallback().cloned(),
             tool_choice: ToolChoice::None,
             round: 0,
+            waits: false,
         })
     }
 }
@@ -66,11 +68,11 @@ impl Run {
             None if !text.is_empty() => (RunStatus::Finished, text, None),
             // What the agent said when it was done is the answer then, if it said anything.
             None => match self.conversation.final_words() {
-                "" => {
+                words if words.is_empty() => {
                     events.extend(self.fail(ErrorCode::EmptyAnswer.into(), at_ms));
                     return events;
                 }
-                words => (RunStatus::Finished, words.to_owned(), None),
+                words => (RunStatus::Finished, words, None),
             },
         };
         events.extend(self.end(status, answer, files, because, at_ms));

@@ -88,7 +88,9 @@ impl Projection for Native {
     }
 
     fn preview(&mut self, preview: &Preview) -> Vec<Frame> {
-        vec![Frame::Data { event: Some("preview"), data: json!(preview).to_string() }]
+        // Written at once, since there may be one for every word. It has no key that is no text.
+        let data = serde_json::to_string(preview).unwrap_or_default();
+        vec![Frame::Data { event: Some("preview"), data }]
     }
 
     fn heartbeat(&self) -> Frame {

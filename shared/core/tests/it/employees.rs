@@ -161,7 +161,7 @@ fn what_it_costs_counts_and_ends_no_turn() {
 #[test]
 fn calls_that_die_with_their_driver_are_counted_one_by_one() {
     let lost = Some(Usage { input_tokens: 300, ..Usage::default() });
-    let died = |epoch| Input::Resumed { epoch, lost };
+    let died = |epoch| Input::Resumed { epoch, lost, apart: true };
     let run = told(story::asked_as_a_task("why?"), vec![died(2)]);
     assert_eq!((run.spent().lost_calls, run.spent().tokens()), (2, 300));
     let named = story::names(r#"{"read": "Reader"}"#);

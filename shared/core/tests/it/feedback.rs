@@ -328,6 +328,8 @@ fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
     let events = run.next(&edited("e1", 1, steps), 0).unwrap();
     let words: Vec<_> = run.plan().unwrap().steps().iter().map(|step| step.words()).collect();
     assert_eq!((words, run.plan_version()), (vec!["a".into(), "c!".into(), "d".into()], 2));
+    // What of it a person wrote, no error may quote.
+    assert_eq!(run.plan_words().collect::<Vec<_>>(), ["c!", "d", "other words"]);
     let ids: Vec<_> = events.iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(ids, ["edit.e1", "s4.1.start"], "what is ready begins");
     assert_eq!(run.running_tasks().len(), 2);

@@ -215,7 +215,7 @@ fn what_a_void_attempt_had_said_is_neither_left_nor_an_empty_box() {
     // The second attempt says nothing before it calls.
     let calls = || story::replied("t1", "", &[("read", json!({"of": "x"}))]);
     let end = || vec![story::returned("t1.c1", "found"), story::replied("t2", "It is 4.", &[])];
-    let crash = vec![Input::Resumed { epoch: 2, lost: None }, calls()];
+    let crash = vec![story::died(2), calls()];
     let reset = vec![story::broke_off("t1", 1), calls()];
     let quiet = vec![calls()];
     for (name, inputs) in [("a crash", crash), ("a reset", reset), ("a new call", quiet)] {

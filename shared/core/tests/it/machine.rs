@@ -1,7 +1,7 @@
 //! The run's machine as a table: what it is told, what viewers see of it, what it owes then.
 //!
 //! `machine.txt` holds the cases. A line is `input => entries | due`; `-` stands for nothing, and
-//! `ignored` for an input that leaves no record. Waiting for the wall time is owed throughout and
+//! `ignored` for an input that leaves no record, `(…)` for what is owed and waits. Waiting for the wall time is owed throughout and
 //! left out.
 
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
@@ -58,25 +58,28 @@ pub(crate) fn owed(run: &Run) -> Vec<String> {
         Effect::CallModel(call) => {
             let by = call.fallback.as_ref().map(|fallback| format!("@{}", fallback.model));
             let by = by.unwrap_or_default();
-            Some(match call.attempt {
-                1 => format!("{}{by}", effect_name(&EffectId::Model(call.message))),
-                attempt => format!("{}#{attempt}{by}", effect_name(&EffectId::Model(call.message))),
-            })
+            let id = EffectId::Model(call.message);
+            Some(waiting(call.waits, format!("{}{by}", tried(&id, call.attempt))))
         }
-        Effect::RunTool(run) => Some(match run.attempt {
-            1 => effect_name(&EffectId::Tool(run.call.id)),
-            attempt => format!("{}#{attempt}", effect_name(&EffectId::Tool(run.call.id))),
-        }),
+        Effect::RunTool(run) => {
+            let id = EffectId::Tool(run.call.id);
+            Some(waiting(run.waits, tried(&id, run.attempt)))
+        }
         Effect::Dispatch(_)
         | Effect::AskHuman(_)
         | Effect::KeepPlan { .. }
-        | Effect::Deliver(_) => Some(effect_name(&effect.id())),
+        | Effect::Deliver(_) => Some(effect.id().to_string()),
     });
     due.collect()
 }
 
-fn effect_name(id: &EffectId) -> String {
-    id.to_string()
+fn tried(id: &EffectId, attempt: u32) -> String {
+    if attempt == 1 { id.to_string() } else { format!("{id}#{attempt}") }
+}
+
+/// What is owed, as it stands in a table if it waits.
+pub(crate) fn waiting(waits: bool, owed: String) -> String {
+    if waits { format!("({owed})") } else { owed }
 }
 
 fn or_dash(words: &[String]) -> String {
@@ -99,7 +102,10 @@ pub(crate) fn input(line: &str) -> Input {
         "broke_off" => story::broke_off(word(), word().parse().unwrap()),
         "model_changed" => story::model_changed(word()),
         "model_failed" => story::model_failed(word()),
-        "resumed" => Input::Resumed { epoch: word().parse().unwrap(), lost: None },
+        "resumed" => story::died(word().parse().unwrap()),
+        "resumed_before" => {
+            Input::Resumed { epoch: word().parse().unwrap(), lost: None, apart: false }
+        }
         "file_added" => {
             let name = FileName::new("late.csv").unwrap();
             Input::FileAdded { id: word().to_owned(), file: story::file(name.as_str()) }

@@ -16,6 +16,7 @@ mod budget;
 mod client;
 mod compacting;
 mod confirm;
+mod crash;
 mod deny;
 mod early;
 mod employees;

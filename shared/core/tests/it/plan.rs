@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use djinn_core::plan::{
-    Plan, PlanCommand, PlanError, StepDraft, StepId, StepStatus, StepText, drafts,
+    MAX_STEP, MAX_TITLE, Plan, PlanCommand, PlanError, StepDraft, StepEdit, StepId, StepStatus,
+    StepText, drafts,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -441,4 +442,24 @@ proptest! {
         let ids: BTreeSet<_> = plan.steps().iter().map(|step| step.id).collect();
         prop_assert_eq!(ids.len(), plan.steps().len());
     }
+}
+
+#[test]
+fn titles_and_notes_of_models_are_cut_at_their_bounds() {
+    let long = "界".repeat(9_000);
+    let arguments = json!({"command": "create", "title": long, "steps": ["gold"]});
+    let Value::Object(arguments) = arguments else { panic!("no object") };
+    let command = PlanCommand::read(&arguments).unwrap();
+    assert_eq!(command.title(), long);
+    let mut plan = command.apply(None, 9).unwrap();
+    assert_eq!(plan.title, "界".repeat(MAX_TITLE / 3));
+    plan.mark(StepId(1), StepStatus::Completed, &long).unwrap();
+    assert_eq!(plan.steps()[0].note, "界".repeat(MAX_STEP / 3));
+    let edited =
+        plan.edited(&long, &[StepEdit { details: "tin".into(), ..StepEdit::default() }], 9);
+    assert!(edited.unwrap().title.len() <= MAX_TITLE);
+    assert_eq!(
+        plan.updated("", &drafts(&lines(&["tin"]), None).unwrap(), 9).unwrap().title,
+        plan.title
+    );
 }

@@ -25,7 +25,10 @@ fn plan_solve_does_what_its_table_says() {
 pub(crate) fn owed(run: &Run) -> Vec<String> {
     let name = |effect: &Effect| match effect {
         Effect::Wait { .. } | Effect::KeepPlan { .. } => None,
-        Effect::Dispatch(dispatch) if dispatch.alone => Some(format!("{}*", effect.id())),
+        Effect::Dispatch(dispatch) => {
+            let star = if dispatch.alone { "*" } else { "" };
+            Some(machine::waiting(dispatch.waits, format!("{}{star}", effect.id())))
+        }
         Effect::CallModel(call) if call.attempt > 1 => {
             Some(format!("{}#{}", effect.id(), call.attempt))
         }

@@ -79,7 +79,7 @@ pub(crate) fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
 fn steps() -> Vec<Step> {
     let mut inputs = story::growth();
     inputs.insert(0, story::broke_off("t1", 1));
-    inputs.insert(4, djinn_core::input::Input::Resumed { epoch: 2, lost: None });
+    inputs.insert(4, story::died(2));
     let (_, records) = story::journal("Which region grew fastest?", inputs);
     let mut steps = vec![Step::Record(records[0].clone())];
     steps.extend([

@@ -112,10 +112,12 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => (call, 0u32..9)
             .prop_map(|(call, nth)| story::wrote(&call, &format!("growth-{nth}.md"))),
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::broke_off(&m, attempt)),
+        1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::failed_silently(&m, attempt)),
         1 => message.clone().prop_map(|message| story::model_changed(&message)),
         1 => message.clone().prop_map(|message| story::model_failed(&message)),
         1 => message.prop_map(|message| story::cut_off(&message, "half")),
-        1 => (2u64..9).prop_map(|epoch| Input::Resumed { epoch, lost: None }),
+        1 => (2u64..9, any::<bool>())
+            .prop_map(|(epoch, apart)| Input::Resumed { epoch, lost: None, apart }),
         1 => (0u32..3).prop_map(|id| Input::FileAdded {
             id: id.to_string(),
             file: story::file("late.csv"),
@@ -179,7 +181,7 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
     // It is owed behind all else: now and then it comes first.
     let beside = due.iter().find(names).filter(|_| how % 4 == 3);
     match beside.or(due.first()) {
-        Some(_) if how == 0 => Input::Resumed { epoch: tokens + 2, lost: None },
+        Some(_) if how == 0 => story::died(tokens + 2),
         Some(Effect::CallModel(call)) => {
             let message = call.message.as_str();
             let reply = match (call.role, how % 16) {

@@ -1,5 +1,5 @@
-//! The tables, as `build.rs` writes them: every token's length in one file, and the bytes of all of
-//! them in another, both in the order of their ranks.
+//! The tables, as `build.rs` writes them: the tokens of one byte, and of every other one which two of the
+//! tokens before it are its halves.
 
 use std::sync::LazyLock;
 
@@ -7,20 +7,12 @@ use tiktoken_rs::{CoreBPE, O200K_BASE_PAT_STR, Rank};
 
 /// The encoding of GPT-4 and GPT-3.5. There is one: a test makes it.
 pub(super) static CL100K: LazyLock<Option<CoreBPE>> = LazyLock::new(|| {
-    encoding(
-        include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.lengths")),
-        include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.tokens")),
-        CL100K_WORDS,
-    )
+    encoding(include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.pairs")), CL100K_WORDS)
 });
 
 /// The encoding of everything since. There is one: a test makes it.
 pub(super) static O200K: LazyLock<Option<CoreBPE>> = LazyLock::new(|| {
-    encoding(
-        include_bytes!(concat!(env!("OUT_DIR"), "/o200k.lengths")),
-        include_bytes!(concat!(env!("OUT_DIR"), "/o200k.tokens")),
-        O200K_BASE_PAT_STR,
-    )
+    encoding(include_bytes!(concat!(env!("OUT_DIR"), "/o200k.pairs")), O200K_BASE_PAT_STR)
 });
 
 /// What a text is cut into before it is encoded: `cl100k_base` of OpenAI's tiktoken.
@@ -33,19 +25,55 @@ const CL100K_WORDS: &str = concat!(
 );
 
 /// Special tokens are left out: they count as the text they are.
-fn encoding(lengths: &'static [u8], tokens: &'static [u8], words: &str) -> Option<CoreBPE> {
-    let mut rest = tokens;
-    let ranked = lengths.iter().zip(0..).map(|(length, rank): (_, Rank)| {
-        let (token, behind) = rest.split_at_checked(usize::from(*length)).unwrap_or((rest, &[]));
-        rest = behind;
-        (token.to_vec(), rank)
-    });
-    CoreBPE::new(ranked.collect(), Default::default(), words).ok()
+fn encoding(table: &[u8], words: &str) -> Option<CoreBPE> {
+    let ranks = 0..Rank::MAX;
+    let tokens = tokens(table)?.into_iter().zip(ranks);
+    CoreBPE::new(tokens.collect(), Default::default(), words).ok()
+}
+
+/// Every token, in the order of ranks.
+fn tokens(table: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let (bytes, pairs) = table.split_at_checked(256)?;
+    let mut columns = pairs.chunks_exact((pairs.len() / 6).max(1));
+    let mut ranks = || {
+        let (low, middle, high) = (columns.next()?, columns.next()?, columns.next()?);
+        let digits = low.iter().zip(middle).zip(high);
+        Some(digits.map(|((low, middle), high)| u32::from_le_bytes([*low, *middle, *high, 0])))
+    };
+    let (firsts, seconds) = (ranks()?, ranks()?);
+    let mut tokens: Vec<Vec<u8>> = bytes.iter().map(|byte| vec![*byte]).collect();
+    for (first, second) in firsts.zip(seconds) {
+        let token = |rank: u32| tokens.get(usize::try_from(rank).ok()?);
+        let token = [token(first)?.as_slice(), token(second)?].concat();
+        tokens.push(token);
+    }
+    Some(tokens)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_token_is_the_originals() {
+        for (table, theirs) in [
+            (
+                include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.pairs")).as_slice(),
+                tiktoken_rs::cl100k_base_singleton(),
+            ),
+            (
+                include_bytes!(concat!(env!("OUT_DIR"), "/o200k.pairs")).as_slice(),
+                tiktoken_rs::o200k_base_singleton(),
+            ),
+        ] {
+            let tokens = tokens(table).unwrap();
+            assert!(tokens.len() > 100_000);
+            for (token, rank) in tokens.iter().zip(0..) {
+                assert_eq!(*token, theirs.decode_bytes(&[rank]).unwrap(), "{rank}");
+            }
+            assert!(theirs.decode_bytes(&[Rank::try_from(tokens.len()).unwrap()]).is_err());
+        }
+    }
 
     #[test]
     fn both_encode_as_the_originals_do() {

@@ -15,6 +15,8 @@ pub(crate) struct Script {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) chunks: Vec<Vec<u8>>,
+    /// What the last chunk waits for.
+    pub(crate) held: Option<Arc<Notify>>,
     pub(crate) end: End,
 }
 
@@ -36,6 +38,7 @@ impl Script {
             status: 200,
             headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
             chunks,
+            held: None,
             end: End::Clean,
         }
     }
@@ -45,6 +48,7 @@ impl Script {
             status,
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             chunks: vec![body.as_bytes().to_vec()],
+            held: None,
             end: End::Clean,
         }
     }
@@ -163,7 +167,11 @@ async fn answer(socket: &mut TcpStream, script: &Script) -> std::io::Result<bool
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     socket.write_all(format!("{head}\r\n").as_bytes()).await?;
-    for chunk in script.chunks.iter().filter(|chunk| !chunk.is_empty()) {
+    let chunks: Vec<_> = script.chunks.iter().filter(|chunk| !chunk.is_empty()).collect();
+    for (nth, chunk) in chunks.iter().enumerate() {
+        if let Some(held) = script.held.as_ref().filter(|_| nth + 1 == chunks.len()) {
+            held.notified().await;
+        }
         let mut bytes = format!("{:x}\r\n", chunk.len()).into_bytes();
         bytes.extend_from_slice(chunk);
         bytes.extend_from_slice(b"\r\n");

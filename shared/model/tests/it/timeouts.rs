@@ -1,10 +1,12 @@
 //! Waiting: for the first byte, the next one, the whole, and for nobody any more.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::input::Reply;
 use djinn_model::ModelSettings;
-use djinn_runtime::port::model::{Model as _, ModelError, ModelErrorKind};
+use djinn_runtime::port::model::{Delta, Model as _, ModelError, ModelErrorKind};
+use tokio::sync::{Notify, oneshot};
 
 use crate::server::{End, Script, Server};
 use crate::world::{ask, model, models, request};
@@ -90,10 +92,10 @@ async fn dropping_a_call_closes_its_connection() {
     let script = Script { end: End::Silence, ..Script::ok(vec![PIECE.as_bytes().to_vec()]) };
     server.on(CALL, script);
     let models = models(model("openai", address));
-    let (told, hears) = tokio::sync::oneshot::channel();
+    let (told, hears) = oneshot::channel();
     let mut told = Some(told);
     let request = request(CALL);
-    let mut on_delta = |_: djinn_runtime::port::model::Delta<'_>| {
+    let mut on_delta = |_: Delta<'_>| {
         if let Some(told) = told.take() {
             let _ = told.send(());
         }
@@ -104,6 +106,36 @@ async fn dropping_a_call_closes_its_connection() {
     }
     // Hangs if the connection stays.
     server.connection_closed().await;
+}
+
+/// The clocks of the machine run on while a process is stopped; what was said meanwhile is read after.
+#[tokio::test]
+async fn a_silence_in_which_the_process_stood_still_is_none() {
+    let (server, address) = Server::start().await;
+    let held = Arc::new(Notify::new());
+    let chunks = vec![PIECE.as_bytes().to_vec(), FINISH.as_bytes().to_vec()];
+    server.on(CALL, Script { held: Some(Arc::clone(&held)), ..Script::ok(chunks) });
+    let mut settings = model("openai", address);
+    settings.first_byte_timeout = Duration::from_secs(20);
+    settings.chunk_timeout = Duration::from_secs(20);
+    settings.call_timeout = Duration::from_secs(25);
+    let (models, request) = (models(settings), request(CALL));
+    let (told, hears) = oneshot::channel();
+    let mut told = Some(told);
+    let mut on_delta = |_: Delta<'_>| {
+        if let Some(told) = told.take() {
+            told.send(()).unwrap();
+        }
+    };
+    let stands_still = async {
+        hears.await.unwrap();
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(40)).await;
+        tokio::time::resume();
+        held.notify_one();
+    };
+    let (reply, ()) = tokio::join!(models.call(&request, &mut on_delta), stands_still);
+    assert_eq!(reply.unwrap().text, "ab");
 }
 
 /// A provider may take its time for each piece, as long as something moves.

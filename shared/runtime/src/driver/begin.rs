@@ -18,18 +18,24 @@ impl<P: Ports> Driver<P> {
         }
         self.resume().await?;
         if !self.fresh && !self.has_ended() {
-            let mail = self.mailbox().await;
-            let inputs = self.read_mail(mail);
-            self.record(inputs).await?;
+            self.hear().await?;
         }
         Ok(())
+    }
+
+    /// Reads the mailbox before anything else is done.
+    pub(super) async fn hear(&mut self) -> Pass {
+        let read_at_ms = self.now_ms();
+        let mail = self.mailbox().await;
+        let inputs = self.read_mail(read_at_ms, mail).await;
+        self.record(inputs).await
     }
 
     /// Reports a driver that died, if the last one did.
     pub(super) async fn resume(&mut self) -> Pass {
         if self.lapsed || self.finds_started_once_calls() {
             let (epoch, lost) = (self.lease.epoch, self.lost_usage());
-            self.record(vec![Input::Resumed { epoch, lost }]).await?;
+            self.record(vec![Input::Resumed { epoch, lost, apart: true }]).await?;
         }
         Ok(())
     }
@@ -45,8 +51,9 @@ impl<P: Ports> Driver<P> {
     /// What the model calls that are owed are taken to have cost a driver that died over them.
     fn lost_usage(&self) -> Option<Usage> {
         let lost = self.writer.run().due().into_iter().filter_map(|effect| match effect {
-            Effect::CallModel(call) => self.model_call(call).estimate(),
-            Effect::RunTool(_)
+            Effect::CallModel(call) if !call.waits => self.model_call(call).estimate(),
+            Effect::CallModel(_)
+            | Effect::RunTool(_)
             | Effect::AskHuman(_)
             | Effect::Wait { .. }
             | Effect::Dispatch(_)

@@ -19,8 +19,8 @@ use crate::port::mailbox::Mail;
 pub(super) enum Happening {
     /// An effect was performed. Without inputs it was given up for now and is still owed.
     Performed { id: EffectId, inputs: Vec<Input> },
-    /// The mailbox was read.
-    Mail(Result<Vec<Mail>, StoreError>),
+    /// The mailbox was read, at this moment or later.
+    Mail(i64, Result<Vec<Mail>, StoreError>),
     /// These messages were deleted, or could not be.
     MailDeleted(Vec<String>),
     /// The lease of this epoch was renewed.

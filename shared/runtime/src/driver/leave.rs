@@ -22,6 +22,12 @@ impl<P: Ports> Driver<P> {
             return Err(DriveEnd::Ended);
         }
         // One that was brought back because time ran out is told so before it sleeps again.
+        if self.is_to_hear_who_was_in_time(self.now_ms()) && !self.is_handing_over() {
+            self.hear().await?;
+            if !self.is_to_hear_who_was_in_time(self.now_ms()) {
+                return Ok(());
+            }
+        }
         let reached = self.reached(self.now_ms());
         if !reached.is_empty() && !self.is_handing_over() {
             return self.record(reached).await;
@@ -34,6 +40,7 @@ impl<P: Ports> Driver<P> {
         let status = self.writer.run().status();
         let parks = status == RunStatus::Paused && self.key.task.is_none();
         let timed = parks && self.set_timer().await;
+        let read_at_ms = self.now_ms();
         let slept = fall_asleep(&self.ports, &self.key, &session, &self.lease, status, &self.heard);
         match slept.await {
             Ok(Slept::Asleep) => {
@@ -55,7 +62,7 @@ impl<P: Ports> Driver<P> {
                     self.wrote(written).await?;
                     self.resume().await?;
                 }
-                let inputs = self.read_mail(Ok(mail));
+                let inputs = self.read_mail(read_at_ms, Ok(mail)).await;
                 self.record(inputs).await
             }
             Ok(Slept::Superseded) => Err(DriveEnd::Superseded(self.client.take())),

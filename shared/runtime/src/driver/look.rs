@@ -52,6 +52,13 @@ impl Look {
         begins
     }
 
+    /// It is time now, unless a look is under way.
+    pub(super) fn hurry(&mut self, now_ms: i64) {
+        if self.at_ms < i64::MAX {
+            self.at_ms = self.at_ms.min(now_ms);
+        }
+    }
+
     /// The look is over.
     pub(super) fn looked(&mut self, now_ms: i64) {
         self.at_ms = now_ms.saturating_add(self.pause_ms);
@@ -115,6 +122,16 @@ mod tests {
         assert_eq!(look.at_ms(), i64::MAX);
         look.looked(1_008);
         assert_eq!(look.at_ms(), 1_018);
+    }
+
+    #[test]
+    fn in_a_hurry_it_is_time_now_unless_a_look_is_under_way() {
+        let mut look = Look::for_mail(Duration::from_secs(1), 0);
+        look.hurry(300);
+        assert_eq!(look.at_ms(), 300);
+        assert!(look.begins(300));
+        look.hurry(310);
+        assert_eq!(look.at_ms(), i64::MAX);
     }
 
     #[test]

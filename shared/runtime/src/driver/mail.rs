@@ -1,9 +1,11 @@
 //! Mail: what others tell the run.
 
-use djinn_core::input::Input;
+use djinn_core::file::ProductFile;
+use djinn_core::input::{Input, Partial};
 
 use super::Driver;
 use super::happening::Happening;
+use crate::port::checker::Whose;
 use crate::port::file::Files;
 use crate::port::journal::SessionKey;
 use crate::port::mailbox::{Mail, Mailbox};
@@ -16,17 +18,18 @@ pub(crate) async fn read_mailbox<P: Ports>(
     key: &RunKey,
     session: &SessionKey,
 ) -> Result<Vec<Mail>, StoreError> {
-    let mut told = Vec::new();
-    for mail in ports.store().mail(key).await? {
-        if let Mail::FileAnnounced { file } = &mail {
-            let found = ports.store().find_file(session, &file.name).await?;
-            if found.is_none_or(|found| found.object != file.object) {
-                continue;
-            }
-        }
-        told.push(mail);
+    let mut told = ports.store().mail(key).await?;
+    let announced: Vec<ProductFile> = told.iter().filter_map(announced_of).cloned().collect();
+    if !announced.is_empty() {
+        let arrived = ports.store().arrived(session, &announced).await?;
+        told.retain(|mail| announced_of(mail).is_none_or(|file| arrived.contains(file)));
     }
     Ok(told)
+}
+
+fn announced_of(mail: &Mail) -> Option<&ProductFile> {
+    let Mail::FileAnnounced { file } = mail else { return None };
+    Some(file)
 }
 
 impl<P: Ports> Driver<P> {
@@ -43,11 +46,21 @@ impl<P: Ports> Driver<P> {
 
     /// What the run is to be told of its mail. The mail is deleted after the next record: then it
     /// is in the journal, or was had already.
-    pub(super) fn read_mail(&mut self, mail: Result<Vec<Mail>, StoreError>) -> Vec<Input> {
-        let mail = mail.unwrap_or_else(|error| {
-            tracing::warn!(%error, "mailbox not read");
-            Vec::new()
-        });
+    pub(super) async fn read_mail(
+        &mut self,
+        read_at_ms: i64,
+        mail: Result<Vec<Mail>, StoreError>,
+    ) -> Vec<Input> {
+        let mail = match mail {
+            Ok(mail) => {
+                self.mail_read_at_ms = read_at_ms;
+                mail
+            }
+            Err(error) => {
+                tracing::warn!(%error, "mailbox not read");
+                Vec::new()
+            }
+        };
         let (heard, mail): (Vec<Mail>, Vec<Mail>) =
             mail.into_iter().partition(|mail| self.heard.contains(&mail.id()));
         self.delete_mail(heard.iter().map(Mail::id).collect());
@@ -56,8 +69,17 @@ impl<P: Ports> Driver<P> {
             self.mail_look.expect_news(self.now_ms());
         }
         self.mail_to_delete.extend(mail.iter().map(Mail::id));
-        let partial = self.live.partial();
+        let stops = mail.iter().any(|mail| matches!(mail, Mail::Stop { .. }));
+        let partial = if stops { self.partial().await } else { None };
         mail.into_iter().map(|mail| mail.into_input(partial.clone())).collect()
+    }
+
+    /// What the message being written says so far, if it is let out.
+    async fn partial(&mut self) -> Option<Partial> {
+        let (partial, asked) = (self.live.partial()?, self.writer.run().asked());
+        let (user, session) = (asked.user.clone(), asked.session_name());
+        let whose = Whose::of(&self.key, &user, &session);
+        self.ports.content().let_partial_out(partial, whose).await
     }
 
     /// Deletes what was read: it is recorded now.

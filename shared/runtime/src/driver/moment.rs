@@ -16,15 +16,19 @@ use crate::settings::milliseconds;
 impl<P: Ports> Driver<P> {
     /// When the loop has to look around even if nothing happens.
     pub(super) fn next_moment_ms(&self) -> i64 {
+        let now_ms = self.now_ms();
         let heartbeat_every_ms = milliseconds(self.ports.settings().heartbeat_every);
         let heartbeat =
             self.client.as_ref().map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
         let previews = self.client.as_ref().and_then(ClientStream::previews_at_ms);
-        let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > self.now_ms());
+        let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > now_ms);
         let tended = (!self.has_ended()).then(|| {
             let run = self.writer.run();
             let limit = run.next_limit().map_or(i64::MAX, |(_, at_ms)| at_ms);
-            let limit = run.next_expiry().map_or(limit, |(_, at_ms)| limit.min(at_ms));
+            let expiry = run.next_expiry().map(|(_, at_ms)| at_ms);
+            // One that has come is told when the mail was read.
+            let expiry = expiry.filter(|at_ms| *at_ms > now_ms || *at_ms <= self.mail_read_at_ms);
+            let limit = limit.min(expiry.unwrap_or(i64::MAX));
             self.mail_look.at_ms().min(self.renew_at_ms).min(limit)
         });
         let tasks = self.waits_for_tasks().then_some(self.dispatch_at_ms);
@@ -58,9 +62,12 @@ impl<P: Ports> Driver<P> {
         if self.has_ended() {
             return Vec::new();
         }
+        if self.is_to_hear_who_was_in_time(now_ms) {
+            self.mail_look.hurry(now_ms);
+        }
         if self.mail_look.begins(now_ms) {
             let mailbox = self.mailbox();
-            self.in_flight.beside(async move { Happening::Mail(mailbox.await) });
+            self.in_flight.beside(async move { Happening::Mail(now_ms, mailbox.await) });
         }
         if self.renew_at_ms <= now_ms {
             self.renew_at_ms = i64::MAX;
@@ -78,12 +85,23 @@ impl<P: Ports> Driver<P> {
 
     /// What the run is to be told because of the time.
     pub(super) fn reached(&self, now_ms: i64) -> Vec<Input> {
-        let run = self.writer.run();
-        let limit = run.next_limit().filter(|(_, at_ms)| *at_ms <= now_ms);
+        let limit = self.writer.run().next_limit().filter(|(_, at_ms)| *at_ms <= now_ms);
         let limit = limit.map(|(limit, _)| Input::LimitReached { limit });
-        let expired = run.next_expiry().filter(|(_, at_ms)| *at_ms <= now_ms);
-        let expired = expired.map(|(id, _)| Input::FeedbackExpired { feedback: id.clone() });
-        limit.into_iter().chain(expired).collect()
+        limit.into_iter().chain(self.expired(now_ms)).collect()
+    }
+
+    /// What nobody has answered in time. Whoever did, while this process stood still or between two
+    /// looks, is heard first: time has run out when the mailbox was read after that.
+    pub(super) fn expired(&self, now_ms: i64) -> Option<Input> {
+        let expired = self.writer.run().next_expiry();
+        let (id, _) = expired.filter(|(_, at_ms)| *at_ms <= now_ms.min(self.mail_read_at_ms))?;
+        Some(Input::FeedbackExpired { feedback: id.clone() })
+    }
+
+    /// Whether time has run out for somebody who may have answered.
+    pub(super) fn is_to_hear_who_was_in_time(&self, now_ms: i64) -> bool {
+        let expiry = self.writer.run().next_expiry();
+        expiry.is_some_and(|(_, at_ms)| at_ms <= now_ms && self.mail_read_at_ms < at_ms)
     }
 
     /// Whether tasks are at work in other invocations.

@@ -8,6 +8,7 @@ use super::{DriveEnd, Driver, Pass};
 use crate::client::ClientStream;
 use crate::port::Ports;
 use crate::port::clock::Clock;
+use crate::serve::give_up;
 use crate::settings::milliseconds;
 
 impl<P: Ports> Driver<P> {
@@ -36,6 +37,10 @@ impl<P: Ports> Driver<P> {
             return Err(match reason {
                 Refused::Superseded => DriveEnd::Superseded(client),
                 Refused::Interrupted => DriveEnd::Interrupted(client),
+                Refused::TooLarge => {
+                    self.give_up().await;
+                    DriveEnd::Interrupted(client)
+                }
             });
         }
         self.leaves_after_record |=
@@ -43,6 +48,14 @@ impl<P: Ports> Driver<P> {
         let due = self.writer.run().due();
         self.in_flight.cancel_all_but(|id, _| due.iter().any(|effect| effect.id() == *id));
         Ok(())
+    }
+
+    /// The run has failed: what it has to be told next cannot be kept, whoever drives it.
+    async fn give_up(&mut self) {
+        tracing::error!(run_id = %self.key.run, "given up: its next record is too large");
+        if let Err(error) = give_up(&self.ports, &self.key).await {
+            tracing::warn!(%error, "the run is given up by its next driver");
+        }
     }
 
     /// Appends, and keeps the client and the lease alive while the store takes its time.

@@ -6,7 +6,6 @@ use djinn_core::preview::{Live, Preview};
 use super::Driver;
 use crate::client::ClientStream;
 use crate::history::show;
-use crate::port::clock::Clock;
 use crate::port::{Ports, StoreError};
 
 impl<P: Ports> Driver<P> {
@@ -30,21 +29,23 @@ impl<P: Ports> Driver<P> {
         }
     }
 
-    /// Shows what is written here.
-    pub(super) fn show_written(&mut self, live: &Live) {
-        let now_ms = self.ports.clock().now_ms();
-        // A task that is driven here writes to the live log by itself.
-        if let Live::Piece(preview) = live
-            && preview.within.is_none()
-        {
-            self.live.preview(preview);
-            if let Some(task) = &self.key.task {
-                let within = Some(task.clone());
-                self.show_parent(Live::Piece(Preview { within, ..preview.clone() }));
+    /// Shows what is written here: pieces that came together, together.
+    pub(super) fn show_written(&mut self, news: &[Live]) {
+        for live in news {
+            // A task that is driven here writes to the live log by itself.
+            if let Live::Piece(preview) = live
+                && preview.within.is_none()
+            {
+                self.live.preview(preview);
+                if let Some(task) = &self.key.task {
+                    let within = Some(task.clone());
+                    self.show_parent(Live::Piece(Preview { within, ..preview.clone() }));
+                }
             }
         }
+        let now_ms = self.now_ms();
         if let Some(client) = &mut self.client {
-            client.live([live], now_ms);
+            client.live(news, now_ms);
         }
     }
 

@@ -10,7 +10,7 @@ use djinn_core::tool::EffectClass;
 use super::happening::Happening;
 use super::{Alarm, Driver, Pass};
 use crate::perform;
-use crate::perform::deliver::deliver;
+use crate::perform::deliver::{deliver, given_up_if_too_large};
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::model::Model;
@@ -38,7 +38,7 @@ impl<P: Ports> Driver<P> {
         }
         for effect in self.writer.run().due() {
             let id = effect.id();
-            if self.in_flight.contains(&id) || self.postponed.contains(&id) {
+            if self.in_flight.contains(&id) || self.postponed.contains(&id) || effect.waits() {
                 continue;
             }
             match effect {
@@ -46,8 +46,6 @@ impl<P: Ports> Driver<P> {
                 Effect::Wait { .. } | Effect::AskHuman(_) => {}
                 Effect::CallModel(call) => self.start_model_call(call),
                 Effect::RunTool(run) => self.start_tool(run).await?,
-                // A task that waits for a person need not be worked on.
-                Effect::Dispatch(dispatch) if dispatch.waits => {}
                 Effect::Dispatch(dispatch) => self.start_task(dispatch),
                 Effect::KeepPlan { version } => self.start_keeping(version),
                 Effect::Deliver(delivery) => self.start_delivery(delivery),
@@ -82,7 +80,8 @@ impl<P: Ports> Driver<P> {
         self.is_out_of_time() || (self.leaves_after_record && !self.has_ended())
     }
 
-    fn is_out_of_time(&self) -> bool {
+    /// Whether its invocation is nearly over.
+    pub(super) fn is_out_of_time(&self) -> bool {
         !self.has_ended() && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms())
     }
 
@@ -106,6 +105,7 @@ impl<P: Ports> Driver<P> {
             run: self.writer.journal().shared_run(),
             call,
             deadline: self.deadline,
+            is_first: !self.performed_any,
             account: Arc::clone(&self.account),
             previews: self.live_sender.clone(),
         }
@@ -138,9 +138,8 @@ impl<P: Ports> Driver<P> {
                 return Ok(());
             }
         }
-        let state = self.writer.run();
-        let call =
-            perform::tool::Call::of(self.ports.clone(), self.key.clone(), state, run, timeout);
+        let (ports, key, state) = (self.ports.clone(), self.key.clone(), self.writer.run());
+        let call = perform::tool::Call::of(ports, key, state, run, timeout, self.deadline);
         self.perform(id, class, call.perform());
         Ok(())
     }
@@ -239,7 +238,8 @@ impl<P: Ports> Driver<P> {
         let run = self.writer.journal().shared_run();
         let id = EffectId::Deliver(delivery.clone());
         self.perform(id, EffectClass::Idempotent, async move {
-            let delivered = retried(&ports, || deliver(&ports, &key, &run, &delivery)).await;
+            let made = retried(&ports, || deliver(&ports, &key, &run, &delivery)).await;
+            let delivered = given_up_if_too_large(made).is_ok();
             delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
     }
@@ -250,13 +250,14 @@ impl<P: Ports> Driver<P> {
             self.alarm = Alarm::Setting;
             let (ports, key) = (self.ports.clone(), self.key.clone());
             self.in_flight.beside(async move {
-                Happening::AlarmSet(retried(&ports, || ports.alarms().set_alarm(&key)).await)
+                let set = retried(&ports, || ports.alarms().set_alarm(&key)).await;
+                Happening::AlarmSet(set.is_ok())
             });
         }
     }
 }
 
-async fn retried<P, F, T>(ports: &P, attempt: F) -> bool
+async fn retried<P, F, T>(ports: &P, attempt: F) -> Result<(), StoreError>
 where
     P: Ports,
     F: Fn() -> T,
@@ -267,10 +268,11 @@ where
         failed += 1;
         tracing::warn!(%error, failed, "alarm or mailbox not reached");
         let clock = ports.clock();
-        let Some(delay) = ALARM_RETRIES.delay_after(failed, None, clock.jitter()) else {
-            return false;
+        let delay = ALARM_RETRIES.delay_after(failed, None, clock.jitter());
+        let Some(delay) = delay.filter(|_| error.may_pass()) else {
+            return Err(error);
         };
         clock.sleep(delay).await;
     }
-    true
+    Ok(())
 }

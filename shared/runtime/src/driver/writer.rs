@@ -40,6 +40,8 @@ pub(super) enum Refused {
     Superseded,
     /// The store cannot be reached or read.
     Interrupted,
+    /// The store never takes what is to be recorded: whoever comes next would fail alike.
+    TooLarge,
 }
 
 impl<P: Ports> JournalWriter<P> {
@@ -151,7 +153,8 @@ impl<P: Ports> JournalWriter<P> {
             tracing::warn!(%error, failed, n = record.n, "record not appended");
             match (error, delay) {
                 // Writing the same record again is safe: its write id tells it from others'.
-                (StoreError::Unavailable(_), Some(delay)) => clock.sleep(delay).await,
+                (error, Some(delay)) if error.may_pass() => clock.sleep(delay).await,
+                (StoreError::TooLarge(_), _) => return Err(Refused::TooLarge),
                 _ => return Err(Refused::Interrupted),
             }
         }

@@ -46,6 +46,20 @@ pub async fn deliver<P: Ports>(
     }
 }
 
+/// What the store never takes is not owed any more: whoever waits for it has a time of its own.
+///
+/// # Errors
+/// [`StoreError`] when the delivery may be made later.
+pub fn given_up_if_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> {
+    match made {
+        Err(StoreError::TooLarge(what)) => {
+            tracing::error!(what, "a delivery is given up: the store never takes it");
+            Ok(())
+        }
+        made => made,
+    }
+}
+
 /// Puts what an ended task owes into its run's mailbox; nothing for a run that is no task.
 ///
 /// # Errors

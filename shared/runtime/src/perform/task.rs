@@ -2,8 +2,9 @@
 
 use std::pin::Pin;
 
+use djinn_core::budget::Spent;
 use djinn_core::id::WriteId;
-use djinn_core::input::{Asked, Input, TaskEnded};
+use djinn_core::input::{Asked, Input, TaskAsked, TaskEnded, TaskReport};
 use djinn_core::journal::Journal;
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
@@ -15,7 +16,7 @@ use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, NewRun, RunMeta};
 use crate::port::{Ports, RunKey, StoreError};
-use crate::serve::{Serving, continue_task, read_journal};
+use crate::serve::{Serving, continue_task, read_journal, too_large};
 use crate::settings::{journal_expiry_s, milliseconds};
 
 /// A task to be worked on.
@@ -45,6 +46,11 @@ impl<P: Ports> Task<P> {
     pub async fn perform(self) -> Vec<Input> {
         match self.work().await {
             Ok(ended) => ended.map(Input::TaskEnded).into_iter().collect(),
+            // It cannot be begun, whoever tries.
+            Err(StoreError::TooLarge(what)) => {
+                tracing::error!(what, task = %self.key, "task not dispatched: it is too large");
+                self.failed().map(Input::TaskEnded).into_iter().collect()
+            }
             Err(error) => {
                 tracing::warn!(%error, task = %self.key, "task not dispatched");
                 Vec::new()
@@ -116,6 +122,34 @@ impl<P: Ports> Task<P> {
 
     async fn outcome(&self) -> Result<Option<Box<TaskEnded>>, StoreError> {
         let (journal, _) = read_journal(&self.ports, &self.key).await?;
-        Ok(journal.run().task_outcome().cloned().map(Box::new))
+        if let Some(outcome) = journal.run().task_outcome() {
+            return Ok(Some(Box::new(outcome.clone())));
+        }
+        let meta = self.ports.store().meta(&self.key).await?;
+        // One that was given up has no last words.
+        Ok(meta.filter(|meta| meta.status.has_ended()).and_then(|_| self.failed()))
+    }
+
+    /// The end of a task that the store does not take, or whose next record it did not.
+    fn failed(&self) -> Option<Box<TaskEnded>> {
+        let TaskAsked { task, words, .. } = self.asked.task.as_ref()?;
+        let failure = too_large();
+        let report = TaskReport {
+            task: task.clone(),
+            words: words.clone(),
+            text: failure.sentence(self.asked.settings.language),
+            files: Vec::new(),
+            done: false,
+            left_out: false,
+        };
+        Some(Box::new(TaskEnded {
+            report,
+            status: RunStatus::Failed,
+            failure: Some(failure),
+            files: Vec::new(),
+            spent: Spent::default(),
+            turns: Vec::new(),
+            tainted: false,
+        }))
     }
 }

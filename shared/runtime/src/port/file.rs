@@ -40,6 +40,14 @@ pub trait Files {
         name: &FileName,
     ) -> impl Future<Output = Result<Option<ProductFile>, StoreError>> + Send;
 
+    /// Which of these files, that were announced, are files of the session by now: all of their bytes are
+    /// there. However many there are, looking for them takes a few requests.
+    fn arrived(
+        &self,
+        session: &SessionKey,
+        announced: &[ProductFile],
+    ) -> impl Future<Output = Result<Vec<ProductFile>, StoreError>> + Send;
+
     /// Every file of a session, in the order they were last written, oldest first. Strongly
     /// consistent.
     fn list_files(

@@ -231,7 +231,7 @@ pub trait Journals {
 
     /// Ends a run whose journal cannot be read, without a record: its status is `failed`, its lease
     /// released, and the session free again, if this run is its active one. It has no end that could be
-    /// shown. A run that has ended or does not exist stays as it is.
+    /// shown. Of a task only the status and the lease. What has ended or does not exist stays as it is.
     fn give_up(
         &self,
         key: &RunKey,
@@ -263,6 +263,12 @@ pub trait Journals {
         &self,
         key: &SessionKey,
     ) -> impl Future<Output = Result<SessionView, StoreError>> + Send;
+
+    /// The run that a session answers, as its view says it. Strongly consistent.
+    fn active(
+        &self,
+        key: &SessionKey,
+    ) -> impl Future<Output = Result<Option<RunId>, StoreError>> + Send;
 
     /// The session that a label of a user's names: the user's own of that label, if a run was ever
     /// started in it, or else the one in which the user's newest request of that label was asked.

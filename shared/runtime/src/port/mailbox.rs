@@ -89,9 +89,11 @@ impl Mail {
     }
 }
 
-/// Mailboxes. Needs `dynamodb:PutItem`, `Query` and `DeleteItem` on the table.
+/// Mailboxes. Needs `dynamodb:PutItem`, `Query` and `DeleteItem` on the table, `s3:GetObject`, `PutObject`
+/// under the tenants' `runs/`, and `s3:ListBucket`.
 pub trait Mailbox {
-    /// Puts a message, replacing one of the same id.
+    /// Puts a message of any length, replacing one of the same id. What it holds of a long one besides is
+    /// kept until its run is deleted, or expires.
     fn put_mail(
         &self,
         key: &RunKey,
@@ -99,8 +101,8 @@ pub trait Mailbox {
         expires_at_s: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Every message in the mailbox, but those that are newer than this code: they wait for a newer
-    /// driver. Strongly consistent.
+    /// Every message in the mailbox, but those that are newer than this code, which wait for a newer
+    /// driver, and those that cannot be read: no other has to wait for them. Strongly consistent.
     fn mail(&self, key: &RunKey) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + Send;
 
     /// Deletes messages by their ids; those that are gone already are no error.

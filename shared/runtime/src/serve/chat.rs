@@ -10,7 +10,7 @@ use super::feedback::answer;
 use super::question::is_continue;
 use super::{known, read_journal, unavailable};
 use crate::port::journal::RunMeta;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{Ports, RunKey};
 
 /// A message of a chat.
 pub(super) struct Words<'a> {
@@ -50,9 +50,9 @@ pub(super) async fn answer_in_chat<P: Ports>(
     }
     let (journal, records) = match read_journal(ports, key).await {
         Ok(read) => read,
-        Err(error @ StoreError::Unavailable(_)) => return Err(unavailable(&error)),
+        Err(error) if error.may_pass() => return Err(unavailable(&error)),
         // What cannot be read asks nothing.
-        Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => return Ok(InChat::default()),
+        Err(_) => return Ok(InChat::default()),
     };
     let id = format!("chat.{}", words.id);
     if journal.run().is_settled_by(&id) {

@@ -3,17 +3,19 @@
 use djinn_core::audit::{AuditLine, audit};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
-use djinn_core::plan::{PLANNING_TOOL, PlanCommand};
+use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
 use djinn_core::settings::{Language, RunSettings};
 use serde_json::Value;
 
 use super::word::heard;
 use super::{known, read_journal, unavailable, whole_journal};
+use crate::port::checker::Whose;
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey};
 use crate::render::planning_tool;
 use crate::sleep::wake;
+use crate::texts::bounded;
 
 /// What became of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,18 +59,22 @@ pub fn schema_of<P: Ports>(ports: &P, tool: &str, language: Language) -> Option<
 ///
 /// # Errors
 /// `run_not_found`, `feedback_not_found` with what is asked, `feedback_answered` with who was first,
-/// `feedback_stale`, `content_refused`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`.
+/// `feedback_stale`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`, or what
+/// [`crate::content::Content::let_in`] says.
 pub async fn answer<P: Ports>(
     ports: &P,
     key: &RunKey,
-    answered: Answered,
+    mut answered: Answered,
 ) -> Result<Given, Failure> {
+    bounded(&mut answered)?;
     let meta = known(ports, key).await?;
     let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     let asks = about(journal.run(), &answered)?;
     if meta.status.has_ended() {
         return Err(late(meta.status.as_str()));
     }
+    let session = meta.session_name();
+    ports.content().let_in(&mut answered, Whose::of(key, &meta.user, &session)).await?;
     check(ports, &journal.run().asked().settings, &asks, &answered.answer)?;
     let mail = Mail::Answered { answered: Box::new(answered.clone()) };
     wake(ports, key, &mail).await.map_err(|error| unavailable(&error))?;
@@ -121,7 +127,6 @@ fn check<P: Ports>(
     asks: &[Ask],
     answer: &Answer,
 ) -> Result<(), Failure> {
-    ports.content().allow_answer(answer)?;
     let Answer::Modify { arguments } = answer else { return Ok(()) };
     let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
     for ask in asks {
@@ -130,10 +135,14 @@ fn check<P: Ports>(
             continue;
         };
         if tool == PLANNING_TOOL {
-            let command = PlanCommand::read(arguments);
-            let plan =
-                command.and_then(|command| command.apply(None, settings.plan.max_steps as usize));
-            plan.map_err(|problem| bad(format!("`parameters` make no plan: {problem}")))?;
+            let no_plan = |problem| bad(format!("`parameters` make no plan: {problem}"));
+            let command =
+                PlanCommand::read(arguments).map_err(|error| no_plan(error.to_string()))?;
+            if command.title().len() > MAX_TITLE {
+                return Err(no_plan(format!("its title has at most {MAX_TITLE} bytes")));
+            }
+            let plan = command.apply(None, settings.plan.max_steps as usize);
+            plan.map_err(|error| no_plan(error.to_string()))?;
         }
         let found = ports.tools().find(tool).map(|found| found.check(arguments));
         if let Some(Err(problem)) = found {

@@ -5,7 +5,7 @@ use djinn_core::id::SessionId;
 
 use super::{deliver_owed, unavailable};
 use crate::port::catalog::{Catalog, Forgotten, UserKey};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{Ports, RunKey};
 
 /// Deletes a session of a user's list with everything in it.
 ///
@@ -25,9 +25,9 @@ pub async fn forget<P: Ports>(
         let newest = ports.store().list_turns(&user.session(session), None, 1).await?;
         for turn in newest.items.into_iter().filter(|turn| turn.status.has_ended()) {
             match deliver_owed(ports, &RunKey::new(user.tenant.clone(), turn.run)).await {
-                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                Err(error) if error.may_pass() => return Err(error),
                 // What cannot be read owes nothing that anybody could tell.
-                Ok(()) | Err(StoreError::Unreadable(_) | StoreError::NewerFormat(_)) => {}
+                Ok(()) | Err(_) => {}
             }
         }
         ports.store().forget_session(user, session).await

@@ -12,7 +12,7 @@ use djinn_core::plan::{Plan, StepId, StepStatus};
 use super::{fold, holds_the_end, is_whole, known, unavailable};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{Ports, RunKey};
 
 /// What is known of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,8 +63,8 @@ pub async fn look<P: Ports>(ports: &P, key: &RunKey) -> Result<RunView, Failure>
     let meta = known(ports, key).await?;
     let told = match ports.store().read(key, 0).await {
         Ok(records) => told(&meta, &records, ports.clock().now_ms()),
-        Err(error @ StoreError::Unavailable(_)) => return Err(unavailable(&error)),
-        Err(error @ (StoreError::Unreadable(_) | StoreError::NewerFormat(_))) => {
+        Err(error) if error.may_pass() => return Err(unavailable(&error)),
+        Err(error) => {
             tracing::warn!(%error, run_id = %key.run, "a run is shown without its journal");
             Told::Unreadable
         }

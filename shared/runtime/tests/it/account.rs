@@ -57,9 +57,11 @@ fn call(turn: u32) -> ModelCall {
         role: Role::Executor,
         attempt: 1,
         failed: 0,
+        crashes: 0,
         retries: 0,
         fallback: None,
         round: 0,
+        waits: false,
         tool_choice: ToolChoice::Auto,
     }
 }

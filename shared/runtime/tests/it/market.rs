@@ -79,8 +79,8 @@ pub(crate) fn sim_with(
     let model = StoryModel::new(lines, points.clone());
     let tool = |name, effect, takes_ms| LedgerTool {
         takes: Duration::from_millis(takes_ms),
-        // Longer than any process stands still.
-        timeout_ms: 600_000,
+        // Processes stand still for longer.
+        timeout_ms: 10_000,
         ..LedgerTool::new(name, effect, ledger, &points)
     };
     let tools = Toolbox::default()

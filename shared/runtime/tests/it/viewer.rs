@@ -90,6 +90,20 @@ async fn what_is_written_fast_is_sent_together_where_a_frame_is_large() {
     assert!(text.starts_with(&shown) && shown.len() > 370, "{shown}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn pieces_that_come_together_are_one_frame() {
+    let text = "word ".repeat(80);
+    let points = Points::new();
+    let model = StoryModel::new([("t1", Line::say(&text))], points.clone());
+    let mut sim = Sim::new(model, Toolbox::default(), points);
+    sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    let frames = sent(&sim.clients[0]);
+    // A hundred pieces of four characters.
+    let previews = events(&frames, "preview");
+    assert_eq!(previews.len(), 1, "{previews:?}");
+    assert!(previews[0].contains(&format!("\"text\":\"{text}\"")), "{}", previews[0]);
+}
+
 /// A plan of two steps at once. The first calls a tool soon and then thinks for 40 s.
 fn planned() -> Sim {
     let points = Points::new();

@@ -102,6 +102,7 @@ impl Run {
             files: Vec::new(),
             done: true,
             left_out: false,
+            cut: false,
         };
         let task = TaskId::of(step, 1);
         let mut made = self.clone();

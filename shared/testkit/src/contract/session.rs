@@ -1,7 +1,7 @@
 //! Sessions.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::{SessionId, ShareHandle};
+use djinn_core::id::{SessionId, ShareHandle, TaskId};
 use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
@@ -93,7 +93,17 @@ pub async fn a_run_that_is_given_up_has_failed_and_frees_its_session(
     store.give_up(&second.key, first.at_ms).await?;
     assert_eq!(store.meta(&second.key).await?, None);
 
+    // A task that is given up leaves its run and the session alone.
+    let task = first.key.with_task(TaskId::of(1, 1));
+    store.create(&task, &first.created_by("w5", None)?).await?;
+    store.give_up(&task, first.at_ms + 1).await?;
+    let status = async |key| store.meta(key).await.map(|meta| meta.map(|meta| meta.status));
+    assert_eq!(status(&task).await?, Some(RunStatus::Failed));
+    assert_eq!(status(&first.key).await?, Some(RunStatus::Running));
+    assert_eq!(store.active(&first.session()).await?, Some(first.key.run.clone()));
+
     store.give_up(&first.key, first.at_ms + 1).await?;
+    assert_eq!(store.active(&first.session()).await?, None);
     let meta = store.meta(&first.key).await?.ok_or("no such run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Failed, None));
     let taken = store.take_lease(&first.key, "late", first.at_ms, first.at_ms + 1).await?;

@@ -16,7 +16,7 @@ use djinn_runtime::port::journal::{NewRun, RunMeta, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::session::StoredTurn;
-use super::{MemoryStore, OpKind, State, parsed};
+use super::{MemoryStore, OpKind, State, fits, parsed};
 
 /// Everything of one user.
 #[derive(Default)]
@@ -73,6 +73,7 @@ impl Catalog for MemoryStore {
         title: &str,
     ) -> Result<bool, StoreError> {
         self.perform(OpKind::NameSession, None, None, |state| {
+            fits(title.len())?;
             let found = state.users.get_mut(user).and_then(|user| user.sessions.get_mut(session));
             Ok(found.map(|found| title.clone_into(&mut found.title)).is_some())
         })

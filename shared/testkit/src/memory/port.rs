@@ -1,7 +1,7 @@
 //! The ports, each operation one step on the state.
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, RunId};
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::session::SessionName;
@@ -16,7 +16,7 @@ use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::{RunKey, StoreError};
 
-use super::{MemoryStore, OpKind};
+use super::{MemoryStore, OpKind, fits};
 
 impl Journals for MemoryStore {
     async fn create(&self, key: &RunKey, run: &NewRun) -> Result<Created, StoreError> {
@@ -73,6 +73,10 @@ impl Journals for MemoryStore {
         self.perform(OpKind::Session, None, None, |state| state.session(key)).await
     }
 
+    async fn active(&self, key: &SessionKey) -> Result<Option<RunId>, StoreError> {
+        self.perform(OpKind::Active, None, None, |state| Ok(state.active(key))).await
+    }
+
     async fn session_of(
         &self,
         user: &UserKey,
@@ -91,6 +95,7 @@ impl Leases for MemoryStore {
         until_ms: i64,
     ) -> Result<Taken, StoreError> {
         self.perform(OpKind::TakeLease, Some(key), None, |state| {
+            fits(holder.len())?;
             Ok(state.take_lease(key, holder, now_ms, until_ms))
         })
         .await
@@ -154,8 +159,7 @@ impl LiveLog for MemoryStore {
         pieces: &[Live],
     ) -> Result<(), StoreError> {
         self.perform(OpKind::WriteLive, Some(key), None, |state| {
-            state.write_live(key, writer, at_ms, pieces);
-            Ok(())
+            state.write_live(key, writer, at_ms, pieces)
         })
         .await
     }
@@ -186,6 +190,7 @@ impl Files for MemoryStore {
         bytes: &[u8],
     ) -> Result<ProductFile, StoreError> {
         self.perform(OpKind::WriteFile, None, None, |state| {
+            fits(file.description.len())?;
             Ok(state.write_file(session, file, bytes))
         })
         .await
@@ -197,6 +202,21 @@ impl Files for MemoryStore {
         name: &FileName,
     ) -> Result<Option<ProductFile>, StoreError> {
         self.perform(OpKind::FindFile, None, None, |state| Ok(state.find_file(session, name))).await
+    }
+
+    async fn arrived(
+        &self,
+        session: &SessionKey,
+        announced: &[ProductFile],
+    ) -> Result<Vec<ProductFile>, StoreError> {
+        self.perform(OpKind::Arrived, None, None, |state| {
+            let is_there = |file: &&ProductFile| {
+                let found = state.find_file(session, &file.name);
+                found.is_some_and(|found| found.object == file.object)
+            };
+            Ok(announced.iter().filter(is_there).cloned().collect())
+        })
+        .await
     }
 
     async fn list_files(&self, session: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {

@@ -17,7 +17,7 @@ use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::session::StoredTurn;
-use super::{State, json, parsed};
+use super::{State, fits, json, parsed};
 
 /// Everything of one run.
 #[derive(Default)]
@@ -46,6 +46,8 @@ impl State {
             return Err(StoreError::Unreadable("the first record holds no question".to_owned()));
         };
         let record = json(&new.record)?;
+        let holder = new.lease.as_ref().map_or(0, |lease| lease.holder.len());
+        fits(asked.body_hash.len() + holder)?;
         if let Some(stored) = self.stored_meta(key) {
             return Ok(match stored.write == new.record.write {
                 true => Created::New,
@@ -171,6 +173,9 @@ impl State {
         stored.meta.ended_at_ms = Some(at_ms);
         stored.meta.end_shown = true;
         stored.meta.lease = None;
+        if key.task.is_some() {
+            return;
+        }
         let RunMeta { started_at_ms, request, user, .. } = stored.meta.clone();
         let session = stored.meta.session_key(&key.tenant);
         let place = RunPlace { started_at_ms, run: key.run.clone() };
@@ -280,7 +285,14 @@ impl State {
         }
     }
 
-    pub(super) fn write_live(&mut self, key: &RunKey, writer: &str, at_ms: i64, pieces: &[Live]) {
+    pub(super) fn write_live(
+        &mut self,
+        key: &RunKey,
+        writer: &str,
+        at_ms: i64,
+        pieces: &[Live],
+    ) -> Result<(), StoreError> {
+        fits(json(&pieces)?.len())?;
         if let Some(first) = pieces.first() {
             let place = match first {
                 Live::Piece(piece) => piece.offset,
@@ -290,6 +302,7 @@ impl State {
             let live = &mut self.runs.entry(key.clone()).or_default().live;
             live.insert(position, pieces.to_vec());
         }
+        Ok(())
     }
 
     pub(super) fn read_live(&mut self, key: &RunKey, from: &LiveFrom) -> (Vec<Live>, LiveFrom) {

@@ -120,6 +120,10 @@ impl State {
         file
     }
 
+    pub(super) fn active(&self, session: &SessionKey) -> Option<RunId> {
+        self.sessions.get(session)?.active.clone()
+    }
+
     pub(super) fn find_file(&self, session: &SessionKey, name: &FileName) -> Option<ProductFile> {
         let (_, file) = self.sessions.get(session)?.files.get(name)?;
         Some(file.clone())

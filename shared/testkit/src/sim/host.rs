@@ -47,12 +47,13 @@ impl SimHost {
     async fn act(&self, name: String, act: impl FnOnce() + Send) -> Result<(), StoreError> {
         let fault = self.chaos.as_ref().map_or(Fault::None, Chaos::refuses);
         self.points.pass(format!("before {name}")).await;
-        if fault != Fault::NotDone {
+        if !matches!(fault, Fault::NotDone | Fault::TooLarge) {
             act();
         }
         self.points.pass(format!("after {name}")).await;
         match fault {
             Fault::NotDone | Fault::ReplyLost => Err(StoreError::Unavailable(name)),
+            Fault::TooLarge => Err(StoreError::TooLarge(name)),
             Fault::None | Fault::Late(_) | Fault::Silent => Ok(()),
         }
     }

@@ -11,6 +11,7 @@ use djinn_core::input::{PlanEdited, Said};
 use djinn_core::plan::{Plan, StepEdit};
 use djinn_runtime::port::Ports;
 use djinn_runtime::serve::{Edited, Heard, edit, say};
+use djinn_runtime::texts::bounded;
 use serde_json::{Value, json};
 
 use super::{answered, own_run};
@@ -18,7 +19,7 @@ use crate::Shared;
 use crate::fields::Fields;
 use crate::identity::Caller;
 use crate::query::wrong;
-use crate::refusal::{Refusal, name};
+use crate::refusal::{Refusal, name, of_what_is_sent};
 
 /// `POST /runs/{run}/messages`: a word to a run at work, read at its next turn.
 pub(crate) async fn tell_run<P: Ports>(
@@ -31,12 +32,14 @@ pub(crate) async fn tell_run<P: Ports>(
         let caller = Caller::of(&parts.extensions)?;
         let fields = Fields::read(&parts.headers, body).await?;
         let text = fields.needed("text")?;
-        if text.len() > MAX_WORDS || text.trim().is_empty() {
+        if text.trim().is_empty() {
             return Err(wrong("text", &format!("must have 1 to {MAX_WORDS} bytes")));
         }
-        let said = Said { id: new_id(), by: caller.user, text: text.to_owned() };
+        let mut said = Said { id: new_id(), by: caller.user, text: text.to_owned() };
+        bounded(&mut said)?;
         let key = own_run(&agent, &parts.extensions, &run).await?;
-        let (status, state) = match say(&agent.ports, &key, said).await? {
+        let heard = say(&agent.ports, &key, said).await;
+        let (status, state) = match heard.map_err(|failure| of_what_is_sent(failure, "text"))? {
             Heard::Taken => (StatusCode::OK, "taken"),
             Heard::GoesOn => (StatusCode::OK, "goes_on"),
             Heard::Waiting => (StatusCode::ACCEPTED, "waiting"),
@@ -60,17 +63,20 @@ pub(crate) async fn edit_plan<P: Ports>(
         let (parts, body) = request.into_parts();
         let caller = Caller::of(&parts.extensions)?;
         let fields = Fields::read(&parts.headers, body).await?;
+        let title = fields.text("title")?.unwrap_or_default();
         let version = fields.number("version")?.and_then(|number| u32::try_from(number).ok());
         let version = version.ok_or_else(|| wrong("version", "must be the plan's version"))?;
-        let edited = PlanEdited {
+        let mut edited = PlanEdited {
             id: new_id(),
             by: caller.user,
             version,
-            title: fields.text("title")?.unwrap_or_default().to_owned(),
+            title: title.to_owned(),
             steps: steps(&fields)?,
         };
+        bounded(&mut edited)?;
         let key = own_run(&agent, &parts.extensions, &run).await?;
-        let (status, body) = match edit(&agent.ports, &key, edited).await? {
+        let edited = edit(&agent.ports, &key, edited).await;
+        let (status, body) = match edited.map_err(|failure| of_what_is_sent(failure, "steps"))? {
             Edited::Taken { version, plan } => (StatusCode::OK, shown(version, &plan)),
             Edited::Conflict { version, plan } => {
                 let failure = Failure::from(ErrorCode::PlanChanged);

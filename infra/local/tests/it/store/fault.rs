@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use djinn_aws::{Aws, AwsStore, Settings, Timeouts};
 use djinn_core::id::MessageId;
+use djinn_core::input::Said;
 use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
@@ -101,6 +102,11 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     assert_eq!(again!(store.create(&run, &new)), Created::New);
     assert_eq!(again!(store.append(&run, &long, EXPIRY)), Appended::Done);
     again!(store.put_mail(&run, &stop, EXPIRY));
+    let text = "long ".repeat(60_000);
+    let said = Mail::Said { said: Box::new(Said { id: "1".into(), by: user(), text }) };
+    again!(store.put_mail(&run, &said, EXPIRY));
+    assert_eq!(store.mail(&run).await.unwrap().len(), 2);
+    again!(store.delete_mail(&run, &[said.id()]));
     again!(store.delete_mail(&run, &[stop.id()]));
     again!(store.write_live(&run, "w", 5, std::slice::from_ref(&piece)));
     again!(store.write_file(&session("s"), &file("a.md"), b"x"));

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use djinn_aws::{Aws, AwsStore};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::TaskId;
+use djinn_core::input::Said;
 use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
@@ -45,6 +46,15 @@ async fn fill(store: &AwsStore, label: &str) {
         };
         store.write_live(&run, "w", at_ms, &[Live::Piece(piece)]).await.unwrap();
         store.put_mail(&run, &Mail::Stop { by: user() }, EXPIRY).await.unwrap();
+        // A long one lies in the bucket, and stays there when it is deleted, as one does that was never put.
+        let said = |id: &str| {
+            let text = format!("{id} ").repeat(60_000);
+            Mail::Said { said: Box::new(Said { id: id.to_owned(), by: user(), text }) }
+        };
+        for (key, id) in [(&run, "kept"), (&run, "deleted"), (&task, "kept")] {
+            store.put_mail(key, &said(id), EXPIRY).await.unwrap();
+        }
+        store.delete_mail(&run, &[said("deleted").id()]).await.unwrap();
         let mut ending = end(label, at_ms, RunStatus::Finished);
         ending.exchange.answer = "long ".repeat(60_000);
         store.end(&run, &record(2, "x"), &ending, EXPIRY).await.unwrap();
@@ -53,7 +63,7 @@ async fn fill(store: &AwsStore, label: &str) {
         store.write_file(&session(label), &file("a.md"), bytes.as_bytes()).await.unwrap();
     }
     let minute = std::time::Duration::from_secs(60);
-    store.presign_put(&session(label), &file("b.md"), 3, minute).await.unwrap();
+    store.presign_put(&session(label), &file("b.md"), 3, minute).await.unwrap().unwrap();
 }
 
 fn requests(label: &str) -> [String; 2] {

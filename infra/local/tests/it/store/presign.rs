@@ -65,7 +65,7 @@ async fn an_uploaded_file_is_there_once_its_bytes_are() {
     let (_stores, store) = fresh();
     let session = session("s");
     let new = file("我的 文件.md");
-    let put = store.presign_put(&session, &new, 5, MINUTE).await.unwrap();
+    let put = store.presign_put(&session, &new, 5, MINUTE).await.unwrap().unwrap();
     assert!(names(&store, &session).await.is_empty());
     assert_eq!(store.find_file(&session, &new.name).await, Ok(None));
 
@@ -92,8 +92,8 @@ async fn an_announced_file_replaces_the_one_of_its_name_only_when_it_arrives() {
     let (store, session) = (aws.store(), session("s"));
     let old = store.write_file(&session, &file("a.md"), b"old").await.unwrap();
     store.write_file(&session, &file("b.md"), b"b").await.unwrap();
-    let abandoned = store.presign_put(&session, &file("a.md"), 9, MINUTE).await.unwrap();
-    let put = store.presign_put(&session, &file("a.md"), 3, MINUTE).await.unwrap();
+    let abandoned = store.presign_put(&session, &file("a.md"), 9, MINUTE).await.unwrap().unwrap();
+    let put = store.presign_put(&session, &file("a.md"), 3, MINUTE).await.unwrap().unwrap();
     assert_eq!(store.find_file(&session, &old.name).await.unwrap(), Some(old.clone()));
     assert_eq!(names(&store, &session).await, ["a.md", "b.md"]);
 
@@ -113,9 +113,64 @@ async fn an_announced_file_replaces_the_one_of_its_name_only_when_it_arrives() {
 }
 
 #[tokio::test]
+async fn however_many_are_announced_they_are_looked_for_by_one_request() {
+    let (_stores, aws) = fresh_aws();
+    let (store, session) = (aws.store(), session("s"));
+    let made = || aws.requests().take().into_iter().collect::<Vec<_>>();
+    let count = |operation: &str, count| (operation.to_owned(), count);
+    let mut puts = Vec::new();
+    for nth in 0..40 {
+        let name = file(&format!("{nth:02}.md"));
+        puts.push(store.presign_put(&session, &name, 3, MINUTE).await.unwrap().unwrap());
+    }
+    assert_eq!(made(), [count("PutItem", 40), count("UpdateItem", 40)]);
+    assert!(names(&store, &session).await.is_empty());
+    assert_eq!(made(), [count("ListObjectsV2", 1), count("Query", 1)]);
+    let announced: Vec<_> = puts.iter().map(|put| put.file.clone()).collect();
+    assert_eq!(store.arrived(&session, &announced).await.unwrap(), []);
+    assert_eq!(store.arrived(&session, &announced[..1]).await.unwrap(), []);
+    assert_eq!(made(), [count("HeadObject", 1), count("ListObjectsV2", 1)]);
+
+    for nth in [3, 39, 0] {
+        assert_eq!(upload(&puts[nth], "abc").await, StatusCode::OK);
+    }
+    let arrived = store.arrived(&session, &announced).await.unwrap();
+    assert_eq!(arrived, [0, 3, 39].map(|nth| announced[nth].clone()));
+    assert_eq!(
+        made(),
+        [
+            count("ListObjectsV2", 2),
+            count("Query", 1),
+            count("TransactWriteItems", 3),
+            count("UpdateItem", 3),
+        ]
+    );
+    let mut files = names(&store, &session).await;
+    files.sort();
+    assert_eq!(files, ["00.md", "03.md", "39.md"]);
+    assert_eq!(made(), [count("ListObjectsV2", 1), count("Query", 1)]);
+}
+
+#[tokio::test]
+async fn of_concurrent_announcements_a_hundred_are_taken() {
+    let (_stores, store) = fresh();
+    let session = session("s");
+    let files: Vec<_> = (0..130).map(|nth| file(&format!("{nth}.md"))).collect();
+    let announced = files.iter().map(|file| store.presign_put(&session, file, 3, MINUTE));
+    let announced = futures::future::try_join_all(announced).await.unwrap();
+    let taken: Vec<_> = announced.into_iter().flatten().collect();
+    assert_eq!(taken.len(), 100);
+    let none = store.presign_put(&session, &file("x.md"), 3, MINUTE).await.unwrap();
+    assert_eq!(none, None);
+    assert_eq!(upload(&taken[99], "abc").await, StatusCode::OK);
+    assert!(store.presign_put(&session, &file("x.md"), 3, MINUTE).await.unwrap().is_some());
+    assert_eq!(store.presign_put(&session, &file("y.md"), 3, MINUTE).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_browser_may_upload_from_another_origin() {
     let (_stores, store) = fresh();
-    let put = store.presign_put(&session("s"), &file("a.md"), 1, MINUTE).await.unwrap();
+    let put = store.presign_put(&session("s"), &file("a.md"), 1, MINUTE).await.unwrap().unwrap();
     let preflight = client()
         .request(reqwest::Method::OPTIONS, &put.url)
         .header("origin", "http://localhost:3000")

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use djinn_aws::Aws;
 use djinn_core::id::{FileName, TaskId};
+use djinn_core::input::Said;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::Files;
@@ -55,6 +56,13 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     store.mail(&run).await.unwrap();
     store.delete_mail(&run, &["stop#".to_owned()]).await.unwrap();
     assert_eq!(made(&aws), "1 DeleteItem, 1 PutItem, 1 Query");
+    // A long one is an object besides, which stays with its run.
+    let text = "long ".repeat(30_000);
+    let said = Mail::Said { said: Box::new(Said { id: "1".into(), by: user(), text }) };
+    store.put_mail(&run, &said, EXPIRY).await.unwrap();
+    assert_eq!(store.mail(&run).await.unwrap(), std::slice::from_ref(&said));
+    store.delete_mail(&run, &[said.id()]).await.unwrap();
+    assert_eq!(made(&aws), "1 DeleteItem, 1 GetObject, 1 PutItem, 1 PutObject, 1 Query");
     store.write_live(&run, "w", 1, &[]).await.unwrap();
     store.read_live(&run, &LiveFrom::Moment(0)).await.unwrap();
     // One for each of the log's shards.

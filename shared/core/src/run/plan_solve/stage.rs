@@ -16,6 +16,8 @@ pub(in crate::run) struct Task {
     pub(super) step: StepId,
     pub(super) words: String,
     pub(super) before: Before,
+    /// How often its run's driver died while it was at work.
+    pub(super) crashes: u32,
     pub(in crate::run) stage: Stage,
 }
 

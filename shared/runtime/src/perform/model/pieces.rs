@@ -165,11 +165,20 @@ mod tests {
     fn shown(role: Role, urls: &Urls, reply: &Reply, at: usize) -> String {
         let message = MessageId::turn(1);
         let tool_choice = ToolChoice::Auto;
-        let (attempt, failed, retries, fallback, round) = (1, 0, 0, None, 0);
-        let call =
-            ModelCall { message, role, attempt, failed, retries, fallback, tool_choice, round };
-        let mut pieces =
-            Pieces::new(&call, urls, &DenyList::new(&["ex x"]).unwrap(), &Deliverables::default());
+        let call = ModelCall {
+            message,
+            role,
+            attempt: 1,
+            failed: 0,
+            crashes: 0,
+            retries: 0,
+            fallback: None,
+            tool_choice,
+            round: 0,
+            waits: false,
+        };
+        let deny = DenyList::new(&["ex x"]).unwrap();
+        let mut pieces = Pieces::new(&call, urls, &deny, &Deliverables::default());
         let (first, second) = reply.text.split_at(at);
         let delta = |text| Delta { kind: TextKind::Text, text };
         let mut previews: Vec<Preview> =

@@ -1,0 +1,160 @@
+//! What this machine makes of a run's requests without us: a bare server that asks the model for the same
+//! replies, passes each piece on to its client as it comes, and puts the same records, one after another.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::routing::post;
+use axum::serve::ListenerExt as _;
+use djinn_core::id::{RunId, TenantId};
+use djinn_core::journal::Record;
+use djinn_local::LocalWorld;
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::journal::Journals as _;
+use futures::stream;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::backend::Backend;
+use crate::client::Took;
+use crate::front::Front;
+
+/// When what is put expires, Unix seconds: not while this runs.
+const EXPIRES: i64 = 4_102_444_800;
+
+/// The bare server and its client. It stops when this is dropped.
+pub(crate) struct Floor {
+    http: reqwest::Client,
+    url: String,
+    work: Arc<Work>,
+    server: JoinHandle<()>,
+}
+
+/// What is done for each request.
+struct Work {
+    http: reqwest::Client,
+    model: String,
+    /// The model calls.
+    asked: Vec<Value>,
+    world: LocalWorld,
+    /// What is put.
+    records: Vec<Record>,
+    /// Numbers the journals.
+    journals: AtomicU64,
+}
+
+impl Floor {
+    /// The floor of a run that has just ended, with so many model calls and writes to the table.
+    pub(crate) async fn of(
+        run: &RunKey,
+        (calls, writes): (usize, usize),
+        backend: &Backend,
+        front: &Front,
+    ) -> Result<Self> {
+        let records = front.ports().store.read(run, 0).await?;
+        let records = records.into_iter().cycle().take(writes).zip(0..);
+        let records = records.map(|(record, n)| Record { n, ..record }).collect();
+        let http = reqwest::Client::builder().tcp_nodelay(true).build()?;
+        let model = format!("{}chat/completions", backend.place().model);
+        let (asked, world) = (backend.asked(calls), front.ports().clone());
+        ensure!(asked.len() == calls, "the model was asked {} times only", asked.len());
+        let journals = AtomicU64::default();
+        let work = Arc::new(Work { http: http.clone(), model, asked, world, records, journals });
+        let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&work));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let url = format!("http://{}/", listener.local_addr()?);
+        let listener = listener.tap_io(|socket| {
+            // As the agent's.
+            let _ = socket.set_nodelay(true);
+        });
+        let server = tokio::spawn(async move {
+            // It returns only if the listener breaks; then the client's requests fail.
+            let _ = axum::serve(listener, app).await;
+        });
+        Ok(Self { http, url, work, server })
+    }
+
+    /// Does once what the run did.
+    pub(crate) async fn ask(&self) -> Result<Took> {
+        let asked = Instant::now();
+        let mut response = self.http.post(&self.url).send().await?;
+        let (mut first_byte, mut end) = (None, Bytes::new());
+        while let Some(piece) = response.chunk().await? {
+            first_byte.get_or_insert_with(|| asked.elapsed());
+            end = piece;
+        }
+        let whole = asked.elapsed();
+        ensure!(end.ends_with(DONE), "the floor broke: {}", String::from_utf8_lossy(&end));
+        Ok(Took { first_byte: first_byte.unwrap_or(whole), whole, entries: 0 })
+    }
+
+    /// What it does, in words.
+    pub(crate) fn in_words(&self) -> String {
+        let Work { asked, records, .. } = &*self.work;
+        format!(
+            "a bare server that streams the same {} replies of the model to its client and puts {} \
+             records of the same sizes, as many as the run writes",
+            asked.len(),
+            records.len()
+        )
+    }
+}
+
+impl Drop for Floor {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// The last bytes of a stream that is whole.
+const DONE: &[u8] = b"all done\n";
+
+async fn answer(State(work): State<Arc<Work>>) -> Body {
+    let (sender, mut receiver) = unbounded_channel();
+    tokio::spawn(async move {
+        let last = match work.perform(&sender).await {
+            Ok(()) => Bytes::from_static(DONE),
+            Err(error) => Bytes::from(format!("{error:#}")),
+        };
+        // Its client may be gone.
+        let _ = sender.send(last);
+    });
+    let pieces = stream::poll_fn(move |context| receiver.poll_recv(context));
+    Body::from_stream(futures::StreamExt::map(pieces, Ok::<Bytes, Infallible>))
+}
+
+impl Work {
+    async fn perform(&self, client: &UnboundedSender<Bytes>) -> Result<()> {
+        let journal = self.journals.fetch_add(1, Ordering::Relaxed);
+        let key = RunKey::new(TenantId::new("floor")?, RunId::new(format!("run_{journal:032x}"))?);
+        // One before anything is streamed, as a run is there before it is answered.
+        let (first, rest) = self.records.split_at(self.records.len().min(1));
+        self.put(&key, first).await?;
+        let calls = self.asked.len().max(1);
+        for (nth, asked) in self.asked.iter().enumerate() {
+            let mut reply = self.http.post(&self.model).json(asked).send().await?;
+            ensure!(reply.status().is_success(), "the model: {}", reply.status());
+            while let Some(piece) = reply.chunk().await? {
+                let _ = client.send(piece);
+            }
+            let share = rest.len() * nth / calls..rest.len() * (nth + 1) / calls;
+            self.put(&key, rest.get(share).unwrap_or_default()).await?;
+        }
+        Ok(())
+    }
+
+    async fn put(&self, key: &RunKey, records: &[Record]) -> Result<()> {
+        for record in records {
+            self.world.store.append(key, record, EXPIRES).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! Processes that stand still for longer than anything they do may take: nobody is told that their
+//! time ran out, and nothing fails of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use djinn_core::entry::{Entry, Event};
+use djinn_core::feedback::{Answer, Ask, FeedbackSettings};
+use djinn_core::settings::{Language, RunSettings};
+use djinn_core::tool::{EffectClass, FailReason, ToolSpec};
+use djinn_runtime::port::clock::Clock;
+use djinn_runtime::port::model::ModelErrorKind;
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure, Toolbox};
+use djinn_runtime::settings::Settings;
+use djinn_testkit::clock::PausedClock;
+use djinn_testkit::ledger::{Ledger, LedgerTool};
+use djinn_testkit::point::{Fate, Points};
+use djinn_testkit::sim::Sim;
+use djinn_testkit::story::{Line, StoryModel};
+use serde_json::{Map, Value, json};
+
+use crate::crash::sorted;
+use crate::story::{TOLD, sim, told, visible};
+
+/// Longer than any tool may take, and than a run waits for people.
+const LONG: Duration = Duration::from_secs(100);
+
+/// Points of which the first of this name stops its process, for so long.
+fn stopping_at(name: &'static str) -> Points {
+    let mut left = Some(name);
+    Points::deciding(move |_, point| match left.take_if(|name| point.name == *name) {
+        Some(_) => Fate::Freezes(LONG),
+        None => Fate::Passes,
+    })
+}
+
+/// Nobody takes a run over from a process that stands still: its lease outlives that.
+fn leased_for_long(mut sim: Sim) -> Sim {
+    let lease = LONG * 4;
+    sim.ports.settings = Arc::new(Settings { lease, ..Settings::default() });
+    sim
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_stands_still_at_any_point_is_the_same_as_without() {
+    let points = Points::new();
+    told(&mut leased_for_long(sim(points.clone(), &Ledger::default()))).await;
+    let names = points.names();
+    for (at, name) in names.iter().enumerate() {
+        let ledger = Ledger::default();
+        let points = Points::deciding(move |nth, _| match nth == at {
+            true => Fate::Freezes(LONG),
+            false => Fate::Passes,
+        });
+        let entries = told(&mut leased_for_long(sim(points, &ledger))).await;
+        assert_eq!(sorted(&visible(&entries)), sorted(&TOLD), "it stood still {name}");
+        assert!(entries.iter().all(|entry| !matches!(entry.event, Event::RunResumed { .. })));
+        assert_eq!(
+            ledger.lines().len(),
+            3,
+            "nothing was cut short, so nothing is repeated: {name}"
+        );
+    }
+}
+
+/// A tool whose other side hangs up on a process that stands still.
+struct Call {
+    effect: EffectClass,
+    clock: PausedClock,
+    points: Points,
+    ledger: Ledger,
+}
+
+impl Tool for Call {
+    fn spec(&self, language: Language) -> ToolSpec {
+        LedgerTool::new("call", self.effect, &self.ledger, &self.points).spec(language)
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<djinn_core::tool::Observation, ToolFailure>> {
+        Box::pin(async move {
+            let began_ms = self.clock.now_ms();
+            let done = LedgerTool::new("call", self.effect, &self.ledger, &self.points);
+            let done = done.run(context, arguments).await;
+            match self.clock.now_ms() - began_ms > 10_000 {
+                true => Err(ToolFailure::error("connection reset by peer")),
+                false => done,
+            }
+        })
+    }
+
+    fn check(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// What comes of a call that stands still `at` a point, and how often it was made.
+async fn called(effect: EffectClass, at: &'static str) -> (String, usize) {
+    let (points, ledger) = (stopping_at(at), Ledger::default());
+    let line = Line::say("I call.").call("call", json!({}));
+    let model = StoryModel::new([("t1", line), ("t2", Line::say("Done."))], points.clone());
+    let (clock, tool_ledger) = (PausedClock::new(), ledger.clone());
+    let tool = Call { effect, clock, points: points.clone(), ledger: tool_ledger };
+    let mut sim = leased_for_long(Sim::new(model, Toolbox::default().with(tool), points));
+    let entries = told(&mut sim).await;
+    let result = visible(&entries).into_iter().find(|line| line.starts_with("t1.c1.result"));
+    (result.unwrap(), ledger.count("call t1.c1"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_failed_while_its_process_stood_still_is_made_again_unless_nobody_knows_what_it_did() {
+    let done = "t1.c1.result gets: call is done".to_owned();
+    let uncertain = "t1.c1.result fails: uncertain".to_owned();
+    for at in ["before tool t1.c1", "after tool t1.c1"] {
+        for effect in [EffectClass::Read, EffectClass::Idempotent] {
+            assert_eq!(called(effect, at).await, (done.clone(), 2), "{effect:?} {at}");
+        }
+        assert_eq!(called(EffectClass::Once, at).await, (uncertain.clone(), 1), "{at}");
+    }
+    assert_eq!(called(EffectClass::Once, "before Append 1").await, (done, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_takes_too_long_and_stands_still_besides_has_had_its_time() {
+    let (points, ledger) = (stopping_at("before tool t1.c1"), Ledger::default());
+    let line = Line::say("I call.").call("dig", json!({}));
+    let model = StoryModel::new([("t1", line), ("t2", Line::say("Done."))], points.clone());
+    let tool = LedgerTool {
+        takes: Duration::from_secs(30),
+        timeout_ms: 20_000,
+        ..LedgerTool::new("dig", EffectClass::Read, &ledger, &points)
+    };
+    let mut sim = leased_for_long(Sim::new(model, Toolbox::default().with(tool), points));
+    let entries = told(&mut sim).await;
+    // It was given all of it once more, with nothing in the way.
+    assert_eq!(visible(&entries)[3], "t1.c1.result fails: timed_out 20");
+    assert_eq!(reason(&entries), Some(FailReason::TimedOut));
+    assert!(ledger.lines().is_empty());
+}
+
+fn reason(entries: &[Entry]) -> Option<FailReason> {
+    entries.iter().find_map(|entry| match &entry.event {
+        Event::CallCompleted {
+            outcome: djinn_core::tool::Outcome::Failed { reason, .. }, ..
+        } => Some(*reason),
+        _ => None,
+    })
+}
+
+/// A run whose model's first attempts fail, the very first of them while its process stands still.
+async fn attempted(fails: &[usize]) -> Vec<String> {
+    let points = stopping_at("before model t1");
+    let line = fails.iter().fold(Line::say("Hello there."), |line, sent| {
+        line.failing_after(*sent, ModelErrorKind::Unreachable)
+    });
+    let model = StoryModel::new([("t1", line)], points.clone());
+    let mut sim = leased_for_long(Sim::new(model, Toolbox::default(), points));
+    visible(&told(&mut sim).await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_call_that_broke_off_while_its_process_stood_still_uses_up_no_attempt() {
+    let end = "end finished: Hello there. (1 steps, ";
+    let told = attempted(&[0, 0, 0]).await;
+    assert_eq!(told.len(), 3, "{told:#?}");
+    assert!(told[2].starts_with(end), "{told:#?}");
+    let told = attempted(&[4, 0, 0]).await;
+    assert_eq!(told[1], "t1.reset1 reset after attempt 1");
+    assert!(told[3].starts_with(end), "{told:#?}");
+    // Three that it has itself to thank for are enough.
+    let told = attempted(&[0, 0, 0, 0]).await;
+    assert!(told.last().unwrap().contains("model_unreachable"), "{told:#?}");
+}
+
+fn confirms(_: &Ask) -> Answer {
+    Answer::Confirm
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_answered_in_time_is_heard_although_the_process_stood_still_beyond_it() {
+    let (points, ledger) = (stopping_at("before tool t1.c1"), Ledger::default());
+    let line = Line::say("I look and send.").call("look", json!({})).call("send", json!({}));
+    let model = StoryModel::new([("t1", line), ("t2", Line::say("Done."))], points.clone());
+    let tool = |name, effect| LedgerTool {
+        takes: Duration::from_secs(5),
+        ..LedgerTool::new(name, effect, &ledger, &points)
+    };
+    let tools = Toolbox::default()
+        .with(tool("look", EffectClass::Read))
+        .with(tool("send", EffectClass::Once));
+    let mut sim = leased_for_long(Sim::new(model, tools, points));
+    sim.person = Some(confirms);
+    let require = ["send".to_owned()].into();
+    let feedback =
+        FeedbackSettings { enabled: true, require, timeout_s: 60, ..FeedbackSettings::default() };
+    let settings = RunSettings { feedback, ..RunSettings::default() };
+    let question = sim.question(settings);
+    let seen = visible(&sim.run_to_end(&question).await.unwrap());
+    assert!(seen.contains(&"t1.c2.answered hears confirm".to_owned()), "{seen:#?}");
+    assert_eq!((ledger.count("look t1.c1"), ledger.count("send t1.c2")), (1, 1), "{seen:#?}");
+}
