@@ -69,25 +69,7 @@ pub(super) async fn answer_in_chat<P: Ports>(
     if asks.is_empty() {
         return Ok(InChat { answers: false, asked_in });
     }
-    let read = match (goes_on, words.as_answer) {
-        (true, _) => Ok(Answer::Confirm),
-        (false, Some(read)) => read.clone(),
-        (false, None) => {
-            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))
-        }
-    };
-    let written = Written { words: words.text.to_owned(), read };
-    let answers = asks.iter().map(|ask| {
-        let answer = written.to([&ask.about])?;
-        Ok::<Answer, Failure>(in_chat(ask, answer))
-    });
-    let answers: Vec<Answer> = answers.collect::<Result<_, _>>()?;
-    let is_change = |answer: &Answer| matches!(answer, Answer::Modify { .. });
-    if answers.iter().any(is_change) && asks.len() > 1 {
-        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
-        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
-        return Err(Failure::new(ErrorCode::InvalidField, problem));
-    }
+    let answers = answers_to(&asks, &words)?;
     for (ask, answer_to_it) in asks.iter().zip(answers) {
         let answered = Answered {
             feedback: ask.id.clone(),
@@ -106,6 +88,29 @@ pub(super) async fn answer_in_chat<P: Ports>(
         }
     }
     Ok(InChat { answers: true, asked_in })
+}
+
+/// What a message answers to each of these. One that goes on with the run consents to all of them.
+fn answers_to(asks: &[Ask], words: &Words<'_>) -> Result<Vec<Answer>, Failure> {
+    let read = match words.as_answer {
+        _ if is_continue(words.text) => Ok(Answer::Confirm),
+        Some(read) => read.clone(),
+        None => {
+            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))
+        }
+    };
+    let written = Written { words: words.text.to_owned(), read };
+    let mut answers = Vec::with_capacity(asks.len());
+    for ask in asks {
+        answers.push(in_chat(ask, written.to([&ask.about])?));
+    }
+    let changes = answers.iter().any(|answer| matches!(answer, Answer::Modify { .. }));
+    if changes && asks.len() > 1 {
+        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
+        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
+        return Err(Failure::new(ErrorCode::InvalidField, problem));
+    }
+    Ok(answers)
 }
 
 /// What an answer of this name was about.
