@@ -13,6 +13,8 @@ pub mod native;
 mod texts;
 mod turns;
 
+use std::collections::BTreeMap;
+
 use crate::entry::{Entry, Event};
 use crate::id::{RunId, TaskId};
 use crate::journal::Record;
@@ -69,6 +71,8 @@ pub struct Connection {
     previews: bool,
     ended: bool,
     lanes: Lanes,
+    /// Of a record that is being sent in parts: how many more entries of each task were sent early.
+    early: Option<BTreeMap<TaskId, u64>>,
 }
 
 impl Connection {
@@ -76,7 +80,7 @@ impl Connection {
     #[must_use]
     pub fn new(run: RunId, projection: Box<dyn Projection>, previews: bool) -> Self {
         let lanes = Lanes::default();
-        Self { run, projection, complete: None, previews, ended: false, lanes }
+        Self { run, projection, complete: None, previews, ended: false, lanes, early: None }
     }
 
     /// Takes a record that the client had on an earlier connection: nothing is sent.
@@ -106,14 +110,8 @@ impl Connection {
         if !self.is_next(record) {
             return Vec::new();
         }
-        let mut frames = Vec::new();
-        let mut early = self.lanes.shown_early();
-        for entry in tasks {
-            match entry.within.as_ref().and_then(|task| early.get_mut(task)) {
-                Some(shown) if *shown > 0 => *shown -= 1,
-                Some(_) | None => frames.extend(self.entry(entry)),
-            }
-        }
+        let mut frames = self.of_tasks(tasks);
+        self.early = None;
         for entry in &record.entries {
             frames.extend(self.entry(entry));
         }
@@ -122,6 +120,31 @@ impl Connection {
         self.complete = Some(record.n);
         sent.extend(last.map(|frame| self.encode(&frame)));
         sent
+    }
+
+    /// The frames of a part of what the tasks did that end with the record that is wanted next; the other
+    /// parts follow, in order, and [`Self::record`] last. They carry the cursor of the record before.
+    pub fn ending_tasks(&mut self, entries: &[Entry]) -> Vec<String> {
+        let frames = self.of_tasks(entries);
+        // Whatever comes early from now on stands in a later part.
+        entries.iter().filter_map(|entry| entry.within.as_ref()).for_each(|task| {
+            self.lanes.close(task);
+        });
+        frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
+    /// The frames of entries of tasks that end, but for those that were sent early.
+    fn of_tasks(&mut self, entries: &[Entry]) -> Vec<Frame> {
+        let mut early = self.early.take().unwrap_or_else(|| self.lanes.shown_early());
+        let mut frames = Vec::new();
+        for entry in entries {
+            match entry.within.as_ref().and_then(|task| early.get_mut(task)) {
+                Some(shown) if *shown > 0 => *shown -= 1,
+                Some(_) | None => frames.extend(self.entry(entry)),
+            }
+        }
+        self.early = Some(early);
+        frames
     }
 
     /// The frames of a piece of text that is shown before it is in the journal. One whose turn has not
@@ -147,7 +170,7 @@ impl Connection {
 
     /// The frames of the next thing that waited for its turn, which has come; `None` if there is nothing.
     pub fn next_waited(&mut self) -> Option<Vec<String>> {
-        if self.ended {
+        if !self.takes_early() {
             return None;
         }
         let frames = match self.lanes.next_early() {
@@ -166,13 +189,18 @@ impl Connection {
     /// Whether [`Self::next_waited`] has something to give.
     #[must_use]
     pub fn has_waited(&self) -> bool {
-        !self.ended && self.lanes.has_ready()
+        self.takes_early() && self.lanes.has_ready()
     }
 
     /// The tasks at work of which something is missing that is known to be there, and the place of the
     /// first entry that is. It is in the task's journal; [`Self::live`] takes it.
     pub fn missing(&self) -> impl Iterator<Item = (&TaskId, u64)> {
-        self.lanes.missing().filter(|_| !self.ended)
+        self.lanes.missing().filter(|_| self.takes_early())
+    }
+
+    /// Not at the end, nor while a record is sent in parts: what its tasks had shown was counted.
+    fn takes_early(&self) -> bool {
+        !self.ended && self.early.is_none()
     }
 
     /// The frame that keeps the connection open.

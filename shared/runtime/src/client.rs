@@ -125,19 +125,19 @@ impl ClientStream {
         &self.connection
     }
 
-    /// Takes over what the client has from an earlier connection.
-    pub fn skip(&mut self, records: &[Record]) {
-        for record in records {
-            self.connection.skip(record);
-        }
+    /// Takes a record that the client is not sent: it had it on an earlier connection, or is not to see
+    /// it. After the last one follows [`Self::resume`] or [`Self::begin_late`].
+    pub fn skip(&mut self, record: &Record) {
+        self.connection.skip(record);
+    }
+
+    /// The client has what was skipped.
+    pub fn resume(&mut self) {
         self.connection.resume();
     }
 
-    /// Begins after these records, which the client has not seen.
-    pub fn begin_late(&mut self, records: &[Record], now_ms: i64) {
-        for record in records {
-            self.connection.skip(record);
-        }
+    /// Begins after what was skipped, which the client has not seen.
+    pub fn begin_late(&mut self, now_ms: i64) {
         let frames = self.connection.begin_late(now_ms);
         self.send(frames, now_ms);
     }
@@ -162,6 +162,14 @@ impl ClientStream {
         let frames = self.connection.record(record, tasks);
         self.show(frames, now_ms);
         self.send_waited(now_ms);
+    }
+
+    /// Sends a part of what the tasks did that end with the record that the client needs next; see
+    /// [`Connection::ending_tasks`]. There must be room.
+    pub fn ending_tasks(&mut self, entries: &[Entry], now_ms: i64) {
+        entries.iter().for_each(|entry| self.previews.forget(entry));
+        let frames = self.connection.ending_tasks(entries);
+        self.show(frames, now_ms);
     }
 
     /// Shows what is not yet in the journal, as far as there is room: what is left out waits, or follows

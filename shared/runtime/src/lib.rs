@@ -11,6 +11,7 @@ pub mod estimates;
 pub mod history;
 mod live;
 pub mod own_time;
+mod pages;
 pub mod perform;
 pub mod port;
 pub mod prompt;

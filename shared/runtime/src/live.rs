@@ -62,6 +62,10 @@ impl LiveReader {
     /// What is older than the log keeps was never for a reader that comes now, though it may be there
     /// still.
     fn from(&mut self, now_ms: i64) -> LiveFrom {
+        let kept_since_ms = now_ms.saturating_sub(milliseconds(LIVE_KEPT));
+        if self.positions.back().is_some_and(|(at_ms, _)| *at_ms < kept_since_ms) {
+            self.positions.clear();
+        }
         let goes_back = self.late_at_ms <= now_ms;
         if goes_back {
             self.late_at_ms = now_ms.saturating_add(LATE_EVERY_MS);
@@ -74,7 +78,7 @@ impl LiveReader {
             true => self.positions.front(),
             false => self.positions.back(),
         };
-        let first = || LiveFrom::Moment(now_ms.saturating_sub(milliseconds(LIVE_KEPT)));
+        let first = || LiveFrom::Moment(kept_since_ms);
         position.map_or_else(first, |(_, position)| position.clone())
     }
 }

@@ -90,12 +90,13 @@ pub(crate) async fn show_run<P: Ports>(
     let answer = async {
         let parts = request.into_parts().0;
         let (key, seen) = seen_run(&agent, &parts.extensions, &run).await?;
-        let view = look(&agent.ports, &key).await?;
+        let RunAccess { meta, session: named, .. } = seen;
+        let view = look(&agent.ports, &key, meta).await?;
         let request = view.meta.request.clone();
-        let (session, named) = (view.meta.session_key(&key.tenant), seen.session.clone());
-        let links = links_to_session(&agent, &parts, &session, named, None).await;
+        let session = view.meta.session_key(&key.tenant);
+        let links = links_to_session(&agent, &parts, &session, named.clone(), None).await;
         let language = agent.settings.run.language;
-        let body = view::json(&key.run, view, &seen.session, &links, language);
+        let body = view::json(&key.run, view, &named, &links, language);
         let mut response = axum::Json(body).into_response();
         name(response.headers_mut(), Some(&key.run), Some(&request));
         Ok(response)

@@ -178,6 +178,7 @@ impl Translator {
             Event::TaskStarted { task, words } => self.task_started(entry, task, words),
             Event::TaskEnded { task, text, files, failure, .. } => {
                 self.forget_asks(Some(task), None);
+                self.calls.retain(|(lane, _), _| lane.as_ref() != Some(task));
                 self.task_ended(entry, task, (text, files), failure.as_ref())
             }
             Event::FeedbackAsked { reasoning, risk, estimate, asks, .. } => {

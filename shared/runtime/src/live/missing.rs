@@ -1,6 +1,6 @@
 //! What a viewer misses of tasks at work: what the live log has lost, or never held.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
@@ -8,11 +8,12 @@ use djinn_core::preview::{EarlyEntry, Live};
 use tokio::task::JoinSet;
 
 use super::LATEST_MS;
+use crate::pages::Pages;
 use crate::port::clock::Clock;
-use crate::port::journal::Journals;
-use crate::port::{Ports, RunKey};
+use crate::port::page::PageSize;
+use crate::port::{Ports, RunKey, StoreError};
 
-/// How many tasks' journals are read at once, and how often.
+/// Of how many tasks' journals a page is read at once, and how often.
 const READ_AT_ONCE: usize = 8;
 const READ_EVERY_MS: i64 = 1_000;
 
@@ -25,6 +26,8 @@ pub(super) struct Missing {
     gaps: BTreeMap<TaskId, Gap>,
     /// Of each task, the records that were read, by the places of their first entries.
     read: BTreeMap<TaskId, BTreeMap<u64, u64>>,
+    /// Tasks whose journals go on behind the page that was read.
+    go_on: BTreeSet<TaskId>,
     read_at_ms: i64,
 }
 
@@ -50,13 +53,16 @@ impl Missing {
         for (task, nth) in self.due(misses, now_ms) {
             let (first, from) = self.start(&task, nth);
             let (ports, key) = (ports.clone(), key.with_task(task.clone()));
-            reading.spawn(async move { (task, first, ports.store().read(&key, from).await) });
+            reading.spawn(async move { (task, first, page_of(&ports, &key, from).await) });
         }
         let mut found = Vec::new();
         while let Some(read) = reading.join_next().await {
             match read {
-                Ok((task, first, Ok(records))) => {
+                Ok((task, first, Ok((records, goes_on)))) => {
                     found.extend(self.take(&task, first, &records));
+                    if goes_on {
+                        self.go_on.insert(task);
+                    }
                 }
                 Ok((task, _, Err(error))) => {
                     tracing::debug!(%error, %task, "what is missing of a task was not read");
@@ -73,7 +79,11 @@ impl Missing {
         for (task, nth) in misses {
             let fresh = Gap { nth: *nth, look_at_ms: now_ms + LATEST_MS, pause_ms: LATEST_MS };
             let known = before.get(task).filter(|gap| gap.nth == *nth).copied();
-            self.gaps.insert(task.clone(), known.unwrap_or(fresh));
+            let mut gap = known.unwrap_or(fresh);
+            if self.go_on.remove(task) {
+                gap.look_at_ms = now_ms;
+            }
+            self.gaps.insert(task.clone(), gap);
         }
         if now_ms < self.read_at_ms {
             return Vec::new();
@@ -117,6 +127,23 @@ impl Missing {
         }
         found
     }
+}
+
+/// The first records from there on that have an entry, and whether more follow.
+async fn page_of<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    from: u64,
+) -> Result<(Vec<Record>, bool), StoreError> {
+    let mut pages = Pages::from(from, PageSize::SHOWN);
+    let mut records: Vec<Record> = Vec::new();
+    while records.iter().all(|record| record.entries.is_empty()) {
+        match pages.next(ports, key).await? {
+            Some(more) => records.extend(more),
+            None => break,
+        }
+    }
+    Ok((records, pages.has_more()))
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use djinn_core::status::RunStatus;
 
 use super::chat::{Words, answer_in_chat};
 use super::question::is_continue;
-use super::{known, read_journal, unavailable};
+use super::{known, unavailable};
+use crate::pages::read_journal;
 use crate::port::checker::Whose;
 use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
@@ -71,7 +72,7 @@ pub async fn say<P: Ports>(ports: &P, key: &RunKey, mut said: Said) -> Result<He
             return Ok(Heard::GoesOn);
         }
     }
-    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    let journal = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     if !journal.run().can_hear() {
         return Err(ended(meta.status));
     }
@@ -106,7 +107,7 @@ pub async fn edit<P: Ports>(
     if meta.status.has_ended() {
         return Err(ended(meta.status));
     }
-    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    let journal = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     let run = journal.run();
     match run.edited(&edited) {
         None => return Err(ErrorCode::NoPlan.into()),
@@ -153,7 +154,7 @@ pub(super) async fn heard<P: Ports, T>(
     while ports.clock().now_ms() < gives_up_ms {
         ports.clock().sleep(pause).await;
         pause = (pause * 2).min(longest);
-        if let Ok((journal, _)) = read_journal(ports, key).await
+        if let Ok(journal) = read_journal(ports, key).await
             && let Some(told) = tell(journal.run())
         {
             return Some(told);

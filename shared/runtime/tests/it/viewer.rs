@@ -255,6 +255,51 @@ async fn a_viewer_that_takes_over_is_shown_what_the_last_driver_wrote_before_it_
 }
 
 #[tokio::test(start_paused = true)]
+async fn for_a_viewer_that_does_not_read_nothing_is_read_and_then_it_is_told_all() {
+    // Twenty turns of 8 KB each.
+    let lines: Vec<(String, Line)> = (1..=20)
+        .map(|turn| {
+            let line = Line::say(&"word ".repeat(1_600)).call("look", json!({"turn": turn}));
+            (format!("t{turn}"), line)
+        })
+        .chain([("t21".to_owned(), Line::say("Done."))])
+        .collect();
+    let points = Points::new();
+    let look = LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points);
+    let model =
+        StoryModel::new(lines.iter().map(|(id, line)| (id.as_str(), line.clone())), points.clone());
+    let mut sim = Sim::new(model, Toolbox::default().with(look), points);
+    let entries = told(&mut sim).await;
+    let question = sim.question(RunSettings::default());
+    let key = question.run_key();
+    let projection = Box::new(Native::new(Links::new("http://sim", question.session.clone())));
+    let connection = Connection::new(key.run.clone(), projection, true);
+    let (mut client, mut body) =
+        ClientStream::open(connection, 16 * 1024, sim.ports.clock.now_ms());
+    sim.ports.store.clear_log();
+    replay(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
+    let serving = Serving { key, holder: "viewer".to_owned(), deadline: Deadline::none(), hops: 0 };
+    let ports = sim.ports.clone();
+    let serves = tokio::spawn(async move { serve(&ports, serving, client, None).await });
+    sim.ports.clock.sleep(Duration::from_secs(3_600)).await;
+    let log: Vec<OpKind> = sim.ports.store.log().iter().map(|op| op.kind).collect();
+    assert!(log.len() <= 4, "{log:?}");
+
+    let mut frames = Vec::new();
+    while let Some(frame) = body.next_frame().await {
+        frames.push((0, frame));
+    }
+    serves.await.unwrap();
+    for entry in &entries {
+        let wanted = format!("\"id\":\"{}\"", entry.id);
+        let times = frames.iter().filter(|(_, frame)| frame.contains(&wanted)).count();
+        assert_eq!(times, 1, "{}", entry.id);
+    }
+    let reads = sim.ports.store.log().iter().filter(|op| op.kind == OpKind::Read).count();
+    assert!(reads <= 12, "{reads} pages");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_holds() {
     let mut sim = sim(Points::new(), &Ledger::default());
     told(&mut sim).await;

@@ -156,6 +156,7 @@ impl Run {
             counted: false,
             settled: Vec::new(),
             end_shown: false,
+            outline: None,
         }
     }
 }

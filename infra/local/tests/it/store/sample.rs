@@ -120,6 +120,7 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         counted: false,
         settled: Vec::new(),
         end_shown: false,
+        outline: None,
     }
 }
 
