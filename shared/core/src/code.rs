@@ -124,6 +124,10 @@ codes! {
     /// What nobody but who asked may do with a run.
     AskerOnly = "asker_only", 403,
         "Only who asked can do that with this run.", "只有提问者才能对该运行执行此操作。";
+    /// The share under which somebody asked in another's session has ended.
+    ShareEnded = "share_ended", 403,
+        "The session of this run is not shared with you any more; ask its owner to share it again.",
+        "该运行所在的会话已不再与您共享；请联系其所有者重新共享。";
     /// A session has as many shares as one may have.
     TooManyShares = "too_many_shares", 409,
         "This session has {} shares, the most at a time; end one first.",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{FileName, MessageId};
+use crate::id::{FileName, MessageId, UserId};
 use crate::input::TaskReport;
 use crate::plan::Plan;
 use crate::tool::{Call, Outcome};
@@ -17,6 +17,17 @@ pub struct Exchange {
     /// Whether that run had read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
+    /// Who asked; in old records nobody but the session's owner could.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<UserId>,
+}
+
+impl Exchange {
+    /// Whether this user asked: what anybody else did is data to the user's runs.
+    #[must_use]
+    pub fn is_of(&self, user: &UserId) -> bool {
+        self.asker.as_ref().is_none_or(|asker| asker == user)
+    }
 }
 
 /// What a model thought before it spoke.

@@ -10,7 +10,7 @@ mod waiting;
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -35,12 +35,25 @@ pub struct ClientStream {
     last_sent_ms: i64,
     last_shown_ms: i64,
     end_shown_before: bool,
+    is_askers: bool,
+    recall: Recall,
 }
 
 /// The receiving half: the body of the response, as a stream of SSE frames.
 pub struct ClientBody {
     receiver: mpsc::UnboundedReceiver<String>,
     buffered: Arc<Buffered>,
+}
+
+/// Calls a client's response back, from outside of whoever serves it.
+#[derive(Debug, Clone, Default)]
+pub struct Recall(Arc<AtomicBool>);
+
+impl Recall {
+    /// Has the response end with how to go on, unless its run is driven there.
+    pub fn tell(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What was sent and not yet read.
@@ -67,6 +80,8 @@ impl ClientStream {
             last_sent_ms: now_ms,
             last_shown_ms: now_ms,
             end_shown_before: false,
+            is_askers: true,
+            recall: Recall::default(),
         };
         (stream, body)
     }
@@ -95,21 +110,39 @@ impl ClientStream {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size / PREVIEW_PART
     }
 
-    /// Whether an entry would be sent if it came now.
-    #[must_use]
-    pub fn can_take_entries(&self) -> bool {
-        self.is_open() && self.has_room()
+    /// It is somebody else's than who asked: what it is sent, the asker has not seen.
+    pub fn note_not_the_askers(&mut self) {
+        self.is_askers = false;
     }
 
-    /// It is known that some client was sent the end of the run.
+    /// Whether who asked would be sent an entry if it came now.
+    #[must_use]
+    pub fn reaches_the_asker(&self) -> bool {
+        self.is_askers && self.is_open() && self.has_room()
+    }
+
+    /// It is known that some client of the asker's was sent the end of the run.
     pub fn note_end_shown(&mut self) {
         self.end_shown_before = true;
     }
 
-    /// Whether it has the end of the run, and is the first to have it, as far as is known.
+    /// Whether it has the end of the run, and is the first of the asker's to have it, as far as is known.
     #[must_use]
     pub fn is_first_shown_the_end(&self) -> bool {
-        self.is_open() && self.connection.has_ended() && !self.end_shown_before
+        let has_it = self.is_open() && self.connection.has_ended();
+        has_it && self.is_askers && !self.end_shown_before
+    }
+
+    /// What calls this response back.
+    #[must_use]
+    pub fn recall(&self) -> Recall {
+        self.recall.clone()
+    }
+
+    /// Whether it was called back.
+    #[must_use]
+    pub fn is_recalled(&self) -> bool {
+        self.recall.0.load(Ordering::Relaxed)
     }
 
     /// Returns when there is room, or nobody to read any more.

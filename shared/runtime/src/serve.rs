@@ -34,7 +34,7 @@ use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
-pub use access::{Access, Right, RunAccess, Viewer, access, run_access};
+pub use access::{Access, Right, RunAccess, Viewer, access, end_share, run_access};
 pub use asked::{AskState, Asked, asked};
 pub use feedback::{Given, answer, audited, pending, schema_of};
 use follow::{Followed, follow};

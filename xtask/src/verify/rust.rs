@@ -76,7 +76,9 @@ const ONCE: &[&str] = &[
     "safety::texts::a_message_to_a_run",
     "safety::texts::answers_and_their_comments",
     "safety::texts::nothing_is_shown",
+    "shares::guests",
     "shares::only_who_asked",
+    "streams::",
     "top_up::",
     // Shows every preview, and a driver without a client writes few.
     "story::the_story_in",

@@ -14,7 +14,9 @@ use djinn_core::wire::native::add_answer_link;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{Given, Right, Viewer, answer, pending, run_access, unavailable};
+use djinn_runtime::serve::{
+    Given, Right, RunAccess, Viewer, answer, pending, run_access, unavailable,
+};
 use djinn_runtime::texts::bounded;
 use serde_json::{Map, Value, json};
 
@@ -213,13 +215,17 @@ async fn active_run<P: Ports>(
     Ok(RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?))
 }
 
-/// Another user's run does not exist for this one, unless its session is shared: then it can be seen.
+/// Another user's run does not exist for this one, unless its session is shared: then it can be seen. One
+/// that a guest asked is the guest's while the share counts.
 pub(crate) async fn own<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     key: &RunKey,
 ) -> Result<(), Refusal> {
-    match run_access(&agent.ports, &caller.key(), key).await?.viewer {
+    let RunAccess { viewer, share_ended, .. } =
+        run_access(&agent.ports, &caller.key(), key).await?;
+    match viewer {
+        Viewer::Asker if share_ended => Err(ErrorCode::ShareEnded.into()),
         Viewer::Asker => Ok(()),
         Viewer::SessionOwner | Viewer::Guest => Err(ErrorCode::AskerOnly.into()),
     }

@@ -16,7 +16,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{Change, number, text, values};
-use crate::file::object_prefixes;
+use crate::file::Folder;
 use crate::item::places::uploads_of;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
@@ -131,7 +131,7 @@ impl AwsStore {
     }
 
     async fn forget_files(&self, session: &SessionKey) -> Result<(), StoreError> {
-        for prefix in object_prefixes(session) {
+        for prefix in Folder::from(session).prefixes() {
             self.forget_objects(&prefix).await?;
         }
         let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));

@@ -207,6 +207,7 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
             question: asked.question.clone(),
             answer: answer.join("\n\n"),
             tainted: run.is_tainted(),
+            asker: Some(asked.user.clone()),
         },
     }
 }

@@ -55,7 +55,8 @@ pub(super) async fn follow<P: Ports>(
         }
         let now_ms = ports.clock().now_ms();
         let out_of_time = serving.deadline.left_ms(now_ms) == Some(0);
-        if out_of_time || follower.failures > MAX_FAILURES {
+        let has_to_end = out_of_time || follower.client.is_recalled();
+        if has_to_end || follower.failures > MAX_FAILURES {
             follower.client.hand_over(now_ms);
             return Followed::Ended;
         }
@@ -147,7 +148,12 @@ impl<P: Ports> Follower<'_, P> {
                 }
                 Ok(None)
             }
-            Some(_) | None => Ok(None),
+            Some(_) => Ok(None),
+            // It was deleted: whoever comes back is told so.
+            None => {
+                self.client.hand_over(now_ms);
+                Ok(None)
+            }
         }
     }
 
@@ -222,8 +228,8 @@ impl<P: Ports> Follower<'_, P> {
     }
 }
 
-/// Notes that a client was sent a run's end, unless the one before it was. What is not noted is only
-/// shown once more.
+/// Notes that a client of the asker's was sent a run's end, unless the one before it was. What is not
+/// noted is only shown once more.
 async fn note_end_shown<P: Ports>(ports: &P, key: &RunKey) {
     let noted = async {
         let meta = ports.store().meta(key).await?;

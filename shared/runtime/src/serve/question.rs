@@ -12,9 +12,11 @@ use djinn_core::session::{SessionName, SharedSession};
 use djinn_core::settings::{Mode, ModelChoice, OutputStyle, Role, RunSettings};
 use serde_json::json;
 
+use super::access::has_share_ended;
 use super::chat::{InChat, Words, answer_in_chat};
-use super::{Driving, known, unavailable};
+use super::{Driving, known, stop, unavailable};
 use crate::port::admission::{Admission, TooMany};
+use crate::port::catalog::UserKey;
 use crate::port::checker::Whose;
 use crate::port::clock::Clock;
 use crate::port::journal::{
@@ -251,7 +253,10 @@ async fn create<P: Ports>(
     let admission = Admission { runs_per_minute, runs_at_once };
     let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s, admission };
     match ports.store().create(key, &run).await.map_err(|error| unavailable(&error))? {
-        Created::New => Ok(Made::New(Box::new((journal, first, lease)))),
+        Created::New => {
+            stop_if_unshared(ports, key, journal.run().asked()).await?;
+            Ok(Made::New(Box::new((journal, first, lease))))
+        }
         Created::Exists(meta) if meta.body_hash == body_hash && meta.user == user => {
             Ok(Made::Existing)
         }
@@ -266,6 +271,16 @@ async fn create<P: Ports>(
             Err(Failure::new(ErrorCode::TooManyRuns, most.to_string()))
         }
     }
+}
+
+/// Stops a guest's run whose share ended while it was made: whoever ended it may not have seen the run.
+async fn stop_if_unshared<P: Ports>(ports: &P, key: &RunKey, asked: &Asked) -> Result<(), Failure> {
+    let user = UserKey { tenant: asked.tenant.clone(), user: asked.user.clone() };
+    let ended = has_share_ended(ports, &user, asked.shared.as_ref()).await;
+    if ended.map_err(|error| unavailable(&error))? {
+        stop(ports, key, asked.owner().clone()).await?;
+    }
+    Ok(())
 }
 
 /// Names the write of record 0. Two requests that create the same run at the same moment must not

@@ -30,6 +30,7 @@ mod plan;
 mod poison;
 mod seed;
 mod session;
+mod share;
 mod sleep;
 mod standstill;
 mod stop;

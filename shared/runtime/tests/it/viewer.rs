@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use djinn_core::code::ErrorCode;
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_core::wire::Connection;
@@ -9,9 +10,10 @@ use djinn_core::wire::link::Links;
 use djinn_core::wire::native::Native;
 use djinn_runtime::client::ClientStream;
 use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::catalog::Forgotten;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{ReplayFrom, Serving, replay, serve};
+use djinn_runtime::serve::{ReplayFrom, Serving, forget, replay, serve};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
@@ -324,4 +326,39 @@ async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_
         assert_eq!(events(&frames, "run.ended").len(), 1, "{buffer}");
         assert_eq!(sim.ports.clock.now_ms(), began_ms, "somebody waited, buffer {buffer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_follows_a_run_that_is_deleted_is_told_to_come_back_and_finds_nothing() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    told(&mut sim).await;
+    let question = sim.question(RunSettings::default());
+    let key = question.run_key();
+    let projection = Box::new(Native::new(Links::new("http://sim", question.session.clone())));
+    let connection = Connection::new(key.run.clone(), projection, true);
+    let (client, mut body) = ClientStream::open(connection, usize::MAX, sim.ports.clock.now_ms());
+    // The session goes after the client was let in, and before it has read anything.
+    let owner = question.session_key().owner_key();
+    let forgotten = forget(&sim.ports, &owner, &question.session).await.unwrap();
+    assert_eq!(forgotten, Forgotten::Done);
+    let (holder, deadline) = ("viewer".to_owned(), Deadline::none());
+    let serving = Serving { key: key.clone(), holder, deadline, hops: 0 };
+    let served = serve(&sim.ports, serving, client, None);
+    tokio::time::timeout(Duration::from_secs(60), served).await.expect("it never ends");
+    let mut last = None;
+    while let Some(frame) = body.next_frame().await {
+        last = Some(frame);
+    }
+    assert!(last.is_some_and(|frame| frame.contains("run.handed_over")));
+    let (mut late, _) = ClientStream::open(
+        Connection::new(
+            key.run.clone(),
+            Box::new(Native::new(Links::new("http://sim", question.session.clone()))),
+            true,
+        ),
+        usize::MAX,
+        sim.ports.clock.now_ms(),
+    );
+    let gone = replay(&sim.ports, &key, &mut late, ReplayFrom::Start).await.unwrap_err();
+    assert_eq!(gone.code, ErrorCode::RunNotFound);
 }
