@@ -42,6 +42,19 @@ pub fn is_mark(character: char) -> bool {
     GeneralCategoryGroup::Mark.contains(CodePointMapData::<GeneralCategory>::new().get(character))
 }
 
+/// Whether a character is of a script that is written without spaces between words, by its blocks: Thai
+/// and Lao, Burmese, Hangul, Khmer, Tai Le, New Tai Lue and Tai Tham, Javanese and Balinese, Chinese and
+/// Japanese. Tibetan divides syllables by a mark of its own.
+#[must_use]
+pub fn is_written_without_spaces(character: char) -> bool {
+    matches!(character,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}'
+        | '\u{1780}'..='\u{17ff}' | '\u{1950}'..='\u{19ff}' | '\u{1a20}'..='\u{1aaf}'
+        | '\u{1b00}'..='\u{1b7f}' | '\u{2e80}'..='\u{9fff}' | '\u{a980}'..='\u{a9ff}'
+        | '\u{aa60}'..='\u{aadf}' | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

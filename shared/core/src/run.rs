@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use asking::Asking;
 use compacting::Compacting;
+pub use deliverables::Deliverables;
 use employees::Employees;
 pub use ended::Ended;
 pub use plan_file::PLAN_FILE;
@@ -28,7 +29,7 @@ use plan_file::PlanFile;
 pub use plan_solve::PlanSolve;
 use plan_solve::Then;
 use said::Unread;
-pub use summary::{DELIVERABLES_MARK, Summarizing};
+pub use summary::Summarizing;
 
 use crate::agent_loop::{AgentLoop, Observed};
 use crate::budget::Spent;

@@ -2,7 +2,7 @@
 //!
 //! No driver waits for a slow client. Previews are hints: they fill a quarter of the buffer at most, and
 //! what has no room there waits, merged with what follows it, until there is room or its entry comes,
-//! which says all of it. Entries have the rest. A record is sent whole, however large it is, as long as
+//! which says all of it. What tasks show early waits for the same room, in its order. Entries have the rest. A record is sent whole, however large it is, as long as
 //! the buffer is not full: else a client would come back to the same place for ever. Where it is full,
 //! the response ends there, and its last frame, which says how to go on, passes the bound.
 
@@ -15,6 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use djinn_core::entry::Entry;
+use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::wire::Connection;
@@ -179,8 +180,8 @@ impl ClientStream {
         self.send(vec![": connected\n\n".to_owned()], now_ms);
     }
 
-    /// Sends a record's frames, those of the tasks that ended with it first; nothing if it was sent
-    /// before. Ends the response instead if there is no room for them.
+    /// Sends a record's frames, those of the tasks that ended with it first, and what waited for it;
+    /// nothing if it was sent before. Ends the response instead if there is no room for them.
     pub fn record(&mut self, record: &Record, tasks: &[Entry], now_ms: i64) {
         if record.n != self.connection.wants() {
             return;
@@ -193,6 +194,7 @@ impl ClientStream {
         tasks.iter().chain(&record.entries).for_each(|entry| self.previews.forget(entry));
         let frames = self.connection.record(record, tasks);
         self.show(frames, now_ms);
+        self.send_waited(now_ms);
     }
 
     /// Sends a part of what the tasks did that end with the record that the client needs next; see
@@ -203,35 +205,60 @@ impl ClientStream {
         self.show(frames, now_ms);
     }
 
-    /// Shows what is not yet in the journal, as far as there is room: what is left out follows in its
-    /// record.
+    /// Shows what is not yet in the journal, as far as there is room: what is left out waits, or follows
+    /// in its record.
     pub fn live<'a>(&mut self, news: impl IntoIterator<Item = &'a Live>, now_ms: i64) {
+        if !self.is_open() {
+            self.previews.clear();
+            return;
+        }
         for live in news {
             match live {
                 Live::Piece(piece) => self.previews.add(piece),
                 Live::Entry(early) => {
                     self.previews.forget(&early.entry);
-                    if self.has_room_for_hints() {
-                        let frames = self.connection.live(live);
-                        self.show(frames, now_ms);
-                    }
+                    self.connection.live(live);
                 }
             }
         }
         self.send_previews(now_ms);
     }
 
-    /// Sends the previews that wait, those whose time has come, while there is room.
+    /// Sends what tasks have shown early and the previews that wait, those whose time has come, while
+    /// there is room.
     pub fn send_previews(&mut self, now_ms: i64) {
         if !self.is_open() {
             self.previews.clear();
         }
+        self.send_waited(now_ms);
         while self.has_room_for_hints()
             && let Some(piece) = self.previews.take(now_ms)
         {
             let frames = self.connection.live(&Live::Piece(piece));
             self.show(frames, now_ms);
         }
+    }
+
+    fn send_waited(&mut self, now_ms: i64) {
+        while self.has_room_for_hints()
+            && let Some(frames) = self.connection.next_waited()
+        {
+            self.show(frames, now_ms);
+        }
+    }
+
+    /// The tasks of which the client would be shown more if it were told, and the place of the first
+    /// entry that is missing; see [`Connection::missing`].
+    #[must_use]
+    pub fn missing(&self) -> Vec<(TaskId, u64)> {
+        let missing = self.connection.missing().filter(|_| self.is_open());
+        missing.map(|(task, nth)| (task.clone(), nth)).collect()
+    }
+
+    /// Whether [`Self::missing`] has any.
+    #[must_use]
+    pub fn misses_any(&self) -> bool {
+        self.is_open() && self.connection.missing().next().is_some()
     }
 
     /// When [`Self::send_previews`] has something to send, Unix milliseconds; `None` while there is
@@ -241,10 +268,11 @@ impl ClientStream {
         self.previews.at_ms().filter(|_| self.has_room_for_hints())
     }
 
-    /// Returns when previews that have no room now have some, or nobody can read them any more; never
-    /// if none wait for room.
+    /// Returns when what has no room now has some, or nobody can read it any more; never if nothing
+    /// waits for room.
     pub fn preview_room(&self) -> impl Future<Output = ()> + use<> {
-        let waits = self.previews.at_ms().is_some() && !self.has_room_for_hints();
+        let any = self.previews.at_ms().is_some() || self.connection.has_waited();
+        let waits = any && !self.has_room_for_hints();
         let sender = self.sender.clone().filter(|_| waits);
         let (buffered, most) = (Arc::clone(&self.buffered), self.buffer_size / PREVIEW_PART);
         async move {

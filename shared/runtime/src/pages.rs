@@ -20,6 +20,11 @@ impl Pages {
         Self { from, size, more: true }
     }
 
+    /// Whether there is another page.
+    pub(crate) fn has_more(&self) -> bool {
+        self.more
+    }
+
     /// The next page; `None` behind the last one.
     ///
     /// # Errors

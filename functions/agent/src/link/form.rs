@@ -68,9 +68,9 @@ impl Form {
             "say" if self.words.trim().is_empty() => {
                 return Err(bad("`words` is empty".to_owned()));
             }
-            "say" => return Ok((read(&self.words, None)?, String::new())),
-            "modify" => read("modify", Some(self.parameters(about)?))?,
-            "confirm" | "skip" | "stop" => read(&self.button, None)?,
+            "say" => return Ok((read(&self.words, None).to([about])?, String::new())),
+            "modify" => read("modify", Some(self.parameters(about)?)).to([about])?,
+            "confirm" | "skip" | "stop" => read(&self.button, None).read?,
             _ => {
                 let problem = "`answer` must be confirm, skip, stop, say or modify";
                 return Err(bad(problem.to_owned()));

@@ -219,7 +219,7 @@ impl Asking {
         };
         bounded(&mut question)?;
         let language = question.settings.language;
-        question.as_answer = Some(answer_words::read(&question.text, None, language));
+        question.as_answer = Some(answer_words::read(&question.text, None, language).read);
         self.run = Some(question.run_key().run);
         Ok(question)
     }

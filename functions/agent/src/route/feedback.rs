@@ -6,7 +6,7 @@ use axum::http::Request;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
 use djinn_core::code::ErrorCode;
-use djinn_core::feedback::{Answer, Answered, Ask};
+use djinn_core::feedback::{Answer, Answered, Ask, Written};
 use djinn_core::id::{FeedbackId, RequestId, RunId};
 use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
@@ -40,8 +40,14 @@ pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
         let caller = Caller::of(&parts.extensions)?;
         let fields = Fields::read(&parts.headers, body).await?;
         let language = agent.settings.run.language;
-        let answered = read(&fields, caller.clone(), language)?;
+        let (feedback, written, answered) = read(&fields, caller.clone(), language)?;
         let key = run_of(&agent, &caller, &label).await?;
+        let asked = pending(&agent.ports, &key).await?;
+        let meant = asked.iter().filter(|ask| ask.is_named(&feedback)).map(|ask| &ask.about);
+        let answer =
+            written.to(meant).map_err(|failure| Refusal::from(failure).about("feedback"))?;
+        let mut answered = answered(answer);
+        bounded(&mut answered)?;
         given(&agent, &key, answered).await
     };
     told(&agent, answer.await)
@@ -129,12 +135,17 @@ async fn given<P: Ports<Store = AwsStore>>(
 }
 
 /// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones,
-/// which may stand in `feedback` too.
-fn read(fields: &Fields, caller: Caller, language: Language) -> Result<Answered, Refusal> {
+/// which may stand in `feedback` too. Returns what it answers, what it says, and what makes an answer of that.
+fn read(
+    fields: &Fields,
+    caller: Caller,
+    language: Language,
+) -> Result<(FeedbackId, Written, impl FnOnce(Answer) -> Answered + use<>), Refusal> {
     let feedback: FeedbackId = fields.needed_id("feedbackId")?;
-    let answer = match (fields.object("parameters")?, fields.is_object("feedback")) {
+    let written = match (fields.object("parameters")?, fields.is_object("feedback")) {
         (None, true) => {
-            Ok(Answer::Modify { arguments: fields.object("feedback")?.unwrap_or_default() })
+            let arguments = fields.object("feedback")?.unwrap_or_default();
+            answer_words::read("modify", Some(arguments), language)
         }
         (None, false) => answer_words::read(fields.needed("feedback")?, None, language),
         (parameters @ Some(_), _) => {
@@ -142,19 +153,14 @@ fn read(fields: &Fields, caller: Caller, language: Language) -> Result<Answered,
             answer_words::read(words, parameters, language)
         }
     };
-    let answer = answer.map_err(|failure| Refusal::from(failure).about("feedback"))?;
     let comment = fields.text("comment")?.unwrap_or_default();
-    let mut answered = Answered {
-        feedback,
-        id: new_answer_id(),
-        by: Some(caller.user),
-        answer,
-        comment: comment.to_owned(),
-        digest: fields.text("digest")?.map(str::to_owned),
-        via: None,
+    let digest = fields.text("digest")?.map(str::to_owned);
+    let (about, comment) = (feedback.clone(), comment.to_owned());
+    let answered = move |answer| {
+        let (id, by) = (new_answer_id(), Some(caller.user));
+        Answered { feedback: about, id, by, answer, comment, digest, via: None }
     };
-    bounded(&mut answered)?;
-    Ok(answered)
+    Ok((feedback, written, answered))
 }
 
 pub(super) fn new_answer_id() -> String {

@@ -160,8 +160,7 @@ impl Translator {
                 self.reply(reply, reasoning.as_deref(), at_ms)
             }
             Event::CallRequested { call, tool, arguments, visible } => {
-                let (tool, arguments) = (tool.clone(), arguments.clone());
-                let requested = RequestedCall { tool, arguments, visible: *visible };
+                let requested = RequestedCall::of(tool, arguments, *visible);
                 self.calls.insert((entry.within.clone(), call.clone()), requested);
                 Vec::new()
             }

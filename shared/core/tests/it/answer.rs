@@ -60,6 +60,35 @@ fn the_last_reply_is_the_answer_and_hands_over_the_files_it_names() {
 }
 
 #[test]
+fn a_summary_hands_over_the_files_it_lists_and_no_others_and_loses_no_word() {
+    for (summary, text, files) in [
+        ("North grew.$$$年度报告.md", "North grew.", vec!["年度报告.md"]),
+        ("North grew.$$$报告.md、11.md", "North grew.", vec!["报告.md", "11.md"]),
+        ("North grew.$$$ 1.md , `报告.md`", "North grew.", vec!["1.md", "报告.md"]),
+        ("North grew.$$$Files: 11.md", "North grew.", vec!["11.md"]),
+        ("Nobu ($$$) is best.$$$1.md", "Nobu ($$$) is best.", vec!["1.md"]),
+        (
+            "Nobu ($$$) is best, 11.md says so.",
+            "Nobu ($$$) is best, 11.md says so.",
+            vec!["11.md", "1.md", "年度报告.md", "报告.md"],
+        ),
+    ] {
+        let mut asked = story::asked("why?");
+        asked.settings.summary = Some(SummaryPolicy::Always);
+        let mut inputs: Vec<Input> = Vec::new();
+        for (turn, name) in (1..).zip(["报告.md", "年度报告.md", "1.md", "11.md"]) {
+            inputs.extend(writes(&format!("t{turn}"), name));
+        }
+        inputs.push(story::replied("t5", "I am done.", &[]));
+        inputs.push(story::replied("summary", summary, &[]));
+        let (_, records) = story::journal_of(asked, inputs);
+        let ended = ending(&records);
+        let names: Vec<_> = ended.files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!((ended.answer.as_str(), names), (text, files), "{summary}");
+    }
+}
+
+#[test]
 fn a_deployment_may_have_all_work_summed_up() {
     let mut asked = story::asked("why?");
     asked.settings.summary = Some(SummaryPolicy::Always);

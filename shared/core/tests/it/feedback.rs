@@ -5,8 +5,8 @@ use djinn_core::conversation::Item;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
 use djinn_core::feedback::{
-    ASK_USER, Answer, Answered, CallSample, Estimate, FeedbackSettings, Interrupt, Why, digest,
-    reasons, risk,
+    ASK_USER, Answer, Answered, Answering, CallSample, Estimate, FeedbackSettings, Interrupt, Why,
+    digest, reasons, risk,
 };
 use djinn_core::id::{CallId, FeedbackId, MessageId, UserId, sha256};
 use djinn_core::input::{Asked, Input, Interrupted, PlanEdited, Said};
@@ -15,7 +15,8 @@ use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
-    Declared, EffectClass, Harmless, Observation, OfferedTool, Outcome, Risk, Shown, canonical,
+    Declared, EffectClass, FailReason, Harmless, Observation, OfferedTool, Outcome, Risk, Shown,
+    canonical,
 };
 use serde_json::{Map, Value, json};
 
@@ -392,6 +393,7 @@ fn a_question_of_the_models_is_answered_by_a_person_alone() {
     for (answer, detail) in [
         (Answer::Say { words: "The blue one.".to_owned() }, "The blue one."),
         (Answer::Confirm, "yes"),
+        (Answer::Modify { arguments: changed() }, r#"{"of":"changed"}"#),
     ] {
         let (mut run, _) = Run::start(story::asked("why?"), 0);
         let asks = json!({"questions": ["Which one?"]});
@@ -406,6 +408,16 @@ fn a_question_of_the_models_is_answered_by_a_person_alone() {
         let told = Observation { shown: Shown::UserAnswer, ..Observation::text(detail) };
         assert_eq!(turn.calls[0].1, Outcome::Done(told));
     }
+    // Nobody answers: whatever stands for that elsewhere, it is no word of the user's.
+    let mut asked = story::asked("why?");
+    asked.settings.feedback.on_timeout = Answering::Confirm;
+    let (mut run, _) = Run::start(asked, 0);
+    let asks = json!({"questions": ["Which one?"]});
+    run.next(&question(story::replied("t1", "", &[(ASK_USER, asks)])), 0).unwrap();
+    run.next(&input("expired t1.c1"), 1_000_000).unwrap();
+    let Item::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
+    let Outcome::Failed { reason, .. } = &turn.calls[0].1 else { panic!("{turn:?}") };
+    assert_eq!(*reason, FailReason::Skipped);
 }
 
 #[test]

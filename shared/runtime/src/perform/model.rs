@@ -173,7 +173,8 @@ impl<P: Ports> Call<P> {
     /// One attempt. What it cost is decided here, and stands in the record from then on.
     async fn attempt(&self, rendered: &Rendered, price: Option<Price>) -> Result<Reply, Broken> {
         let urls = self.run.urls();
-        let mut pieces = Pieces::new(&self.call, urls, &self.ports.content().deny);
+        let (deny, deliverables) = (&self.ports.content().deny, self.run.deliverables());
+        let mut pieces = Pieces::new(&self.call, urls, deny, &deliverables);
         let clock = self.ports.clock();
         // Nobody listens any more when the driver has gone; the reply still counts.
         let send = |preview| drop(self.previews.send(Live::Piece(preview)));

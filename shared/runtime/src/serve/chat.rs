@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::entry::Event;
-use djinn_core::feedback::{ASK_USER, Answer, Answered, Ask};
+use djinn_core::feedback::{Answer, Answered, Ask, Written};
 use djinn_core::id::{FeedbackId, UserId};
 use djinn_core::journal::Record;
 
@@ -66,25 +66,16 @@ pub(super) async fn answer_in_chat<P: Ports>(
     let asked_in = history.first_of(journal.run().asks().map(|ask| &ask.id));
     let asks = journal.run().asks().filter(|ask| !goes_on || ask.about.can_continue());
     let asks: Vec<Ask> = asks.cloned().collect();
-    let said = match (goes_on, words.as_answer) {
-        _ if asks.is_empty() => return Ok(InChat { answers: false, asked_in }),
-        (true, _) => Answer::Confirm,
-        (false, Some(read)) => read.clone()?,
-        (false, None) => {
-            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))?
-        }
-    };
-    if matches!(said, Answer::Modify { .. }) && asks.len() > 1 {
-        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
-        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
-        return Err(Failure::new(ErrorCode::InvalidField, problem));
+    if asks.is_empty() {
+        return Ok(InChat { answers: false, asked_in });
     }
-    for ask in &asks {
+    let answers = answers_to(&asks, &words)?;
+    for (ask, answer_to_it) in asks.iter().zip(answers) {
         let answered = Answered {
             feedback: ask.id.clone(),
             id: id.clone(),
             by: Some(words.by.clone()),
-            answer: to(ask, &said, words.text),
+            answer: answer_to_it,
             comment: String::new(),
             digest: Some(ask.digest.clone()),
             via: None,
@@ -97,6 +88,29 @@ pub(super) async fn answer_in_chat<P: Ports>(
         }
     }
     Ok(InChat { answers: true, asked_in })
+}
+
+/// What a message answers to each of these. One that goes on with the run consents to all of them.
+fn answers_to(asks: &[Ask], words: &Words<'_>) -> Result<Vec<Answer>, Failure> {
+    let read = match words.as_answer {
+        _ if is_continue(words.text) => Ok(Answer::Confirm),
+        Some(read) => read.clone(),
+        None => {
+            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))
+        }
+    };
+    let written = Written { words: words.text.to_owned(), read };
+    let mut answers = Vec::with_capacity(asks.len());
+    for ask in asks {
+        answers.push(in_chat(ask, written.to([&ask.about])?));
+    }
+    let changes = answers.iter().any(|answer| matches!(answer, Answer::Modify { .. }));
+    if changes && asks.len() > 1 {
+        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
+        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
+        return Err(Failure::new(ErrorCode::InvalidField, problem));
+    }
+    Ok(answers)
 }
 
 /// What was asked in a run, as its records are read.
@@ -130,20 +144,15 @@ impl Asking<'_> {
     }
 }
 
-/// To a question of the model's, every word but `stop` and `skip` is an answer. Who changes something in a
-/// chat names what is to be otherwise.
-fn to(ask: &Ask, said: &Answer, words: &str) -> Answer {
-    let is_question = ask.about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
-    match said {
-        Answer::Confirm | Answer::Modify { .. } | Answer::Say { .. } if is_question => {
-            Answer::Say { words: words.to_owned() }
-        }
+/// Who changes something in a chat names what is to be otherwise.
+fn in_chat(ask: &Ask, answer: Answer) -> Answer {
+    match answer {
         Answer::Modify { arguments } => {
             let mut whole = ask.about.parameters().unwrap_or_default();
-            whole.extend(arguments.clone());
+            whole.extend(arguments);
             Answer::Modify { arguments: whole }
         }
-        Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => said.clone(),
+        Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => answer,
     }
 }
 

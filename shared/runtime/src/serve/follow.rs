@@ -106,7 +106,8 @@ impl<P: Ports> Follower<'_, P> {
             store.watch(key, self.watched_until_ms).await?;
         }
         // What is lost here is told by the journal, later.
-        let live = self.live.read(&ports, key).await.unwrap_or_else(|error| {
+        let misses = self.client.missing();
+        let live = self.live.read(&ports, key, &misses).await.unwrap_or_else(|error| {
             tracing::debug!(%error, run_id = %key.run, "live log not read");
             Vec::new()
         });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Exchange;
-use djinn_core::feedback::Answer;
+use djinn_core::feedback::{Answer, without_marks};
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256};
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
@@ -298,7 +298,7 @@ fn first_write<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, Fai
 
 /// Whether these words follow what is at work.
 pub(super) fn is_continue(words: &str) -> bool {
-    CONTINUE.iter().any(|word| words.trim().eq_ignore_ascii_case(word))
+    CONTINUE.iter().any(|word| without_marks(words).eq_ignore_ascii_case(word))
 }
 
 impl Question {

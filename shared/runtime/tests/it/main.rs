@@ -24,6 +24,7 @@ mod give_up;
 mod hand_over;
 mod mail;
 mod market;
+mod missing;
 mod own_time;
 mod plan;
 mod poison;

@@ -34,12 +34,12 @@ fn watched() -> Sim {
     Sim::new(model, Toolbox::default(), points)
 }
 
-fn events<'a>(frames: &'a [(i64, String)], name: &str) -> Vec<&'a str> {
+pub(crate) fn events<'a>(frames: &'a [(i64, String)], name: &str) -> Vec<&'a str> {
     let event = format!("event: {name}\n");
     frames.iter().map(|(_, frame)| frame.as_str()).filter(|f| f.contains(&event)).collect()
 }
 
-fn sent(frames: &Frames) -> Vec<(i64, String)> {
+pub(crate) fn sent(frames: &Frames) -> Vec<(i64, String)> {
     frames.lock().unwrap().clone()
 }
 
