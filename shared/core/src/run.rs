@@ -272,20 +272,7 @@ impl Run {
                 Phase::Reacting(agent) => agent.started(call).then(Vec::new),
                 Phase::PlanSolving(_) | Phase::Summarizing(_) | Phase::Ended(_) => None,
             },
-            Input::ToolReturned { call, outcome, .. } => {
-                let Phase::Reacting(agent) = &mut self.phase else {
-                    return None;
-                };
-                let observed = agent.returned(call, outcome)?;
-                self.spent.tool_calls += 1;
-                if let Outcome::Done(observation) = outcome {
-                    for file in &observation.files {
-                        self.files.put(file.clone());
-                        self.produced.put(file.clone());
-                    }
-                }
-                Some(self.observe(observed, at_ms))
-            }
+            Input::ToolReturned { call, outcome, .. } => self.tool_returned(call, outcome, at_ms),
             Input::FileAdded { id, file } => self.files_heard_of.insert(id.clone()).then(|| {
                 self.taint();
                 self.files.put(file.clone());
@@ -308,6 +295,25 @@ impl Run {
             Input::UserSaid(said) => self.user_said(said),
             Input::PlanEdited(edited) => self.plan_edited(edited, at_ms),
         }
+    }
+
+    /// A call came to its end. `None` if nobody waits for it.
+    fn tool_returned(
+        &mut self,
+        call: &CallId,
+        outcome: &Outcome,
+        at_ms: i64,
+    ) -> Option<Vec<(String, Event)>> {
+        let Phase::Reacting(agent) = &mut self.phase else { return None };
+        let observed = agent.returned(call, outcome)?;
+        self.spent.tool_calls += 1;
+        if let Outcome::Done(observation) = outcome {
+            for file in &observation.files {
+                self.files.put(file.clone());
+                self.produced.put(file.clone());
+            }
+        }
+        Some(self.observe(observed, at_ms))
     }
 
     /// Takes over what the loop observed, and decides whether the work goes on.
