@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_place_is_found_by_the_run_that_is_shown_there() {
-        let (ours, other) = (sample::run_id(), format!("run_{}", "0".repeat(32)));
+        let (ours, other) = (sample::run_id(), format!("run_{}", "1".repeat(32)));
         let other = RunId::new(other).unwrap();
         let named = |until_s, run: &RunId| place(until_s, &format!("{run}.w"));
         let places = [named(101, &ours), named(100, &ours), named(99, &other)].into();
