@@ -128,6 +128,27 @@ OPEN_METHODS = {
     ("/v1/file_tool/preview/{token}/{name}", "get"),
 }
 
+GET_SECRET = {"secretsmanager:GetSecretValue"}
+INVOKE_MODEL = {"bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"}
+
+# What may read secrets or call models: each policy with its condition, what it grants, and to whom.
+ASKED_FOR = {
+    "AgentSecretPolicy": ("HasAgentSecret", GET_SECRET, ("Agent",)),
+    "BedrockPolicy": ("HasBedrock", INVOKE_MODEL, DRIVERS),
+    "LinkKeyPolicy": ("MakesLinkKey", GET_SECRET, ("Agent",)),
+    "SecretPolicy": ("HasSecret", GET_SECRET, DRIVERS),
+}
+
+# The parameters that ask for them, with the conditions.
+ASKING = {
+    "HasAgentSecret": "AgentSecretName",
+    "HasBedrock": "BedrockModels",
+    "HasSecret": "SecretName",
+}
+
+# Where a secret of a name lies: Secrets Manager puts six letters of its own after it.
+SECRET = "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${%s}-??????"
+
 EXECUTOR = {"Fn::GetAtt": ["Executor", "Arn"]}
 SCHEDULE_ROLE = {"Fn::GetAtt": ["ScheduleRole", "Arn"]}
 
@@ -347,17 +368,33 @@ def schedules_act_for_this_account(template):
 
 
 def secrets_and_bedrock_are_asked_for(template):
-    asked_for = {"secretsmanager:": ["HasSecret", "MakesLinkKey"], "bedrock:": ["HasBedrock"]}
-    for prefix, conditions in asked_for.items():
-        for name, resource in template["Resources"].items():
-            grants = any(
-                action.startswith(prefix)
-                for _, statement in statements(name, resource)
-                for action in listed(statement.get("Action"))
-            )
-            if grants and resource.get("Condition") not in conditions:
-                names = " or ".join(conditions)
-                yield f"{name} grants {prefix}… and not only under the condition {names}"
+    for name, resource in template["Resources"].items():
+        granted_here = {
+            action
+            for _, statement in statements(name, resource)
+            for action in listed(statement.get("Action"))
+            if action.startswith(("secretsmanager:", "bedrock:"))
+        }
+        if granted_here and name not in ASKED_FOR:
+            yield f"{name} grants {', '.join(sorted(granted_here))}, which is for {', '.join(ASKED_FOR)}"
+    for name, (condition, actions, drivers) in ASKED_FOR.items():
+        resource, policy = template["Resources"].get(name, {}), properties(template, name)
+        yield from expect(name, resource, "Condition", condition)
+        yield from expect(name, policy, "Roles", [{"Ref": f"{driver}Role"} for driver in drivers])
+        grants = listed(value(policy, "PolicyDocument.Statement"))
+        found = {action for statement in grants for action in listed(statement.get("Action"))}
+        if found != actions:
+            yield f"{name} grants {', '.join(sorted(found)) or 'nothing'}, not {', '.join(sorted(actions))}"
+    for condition, parameter in ASKING.items():
+        given = {"Fn::Not": [{"Fn::Equals": [{"Ref": parameter}, ""]}]}
+        yield from expect(f"condition {condition}", template["Conditions"], condition, given)
+
+
+def each_function_reads_the_secrets_that_are_named_for_it(template):
+    for name, parameter in {"SecretPolicy": "SecretName", "AgentSecretPolicy": "AgentSecretName"}.items():
+        yield from expect(f"parameter {parameter}", template["Parameters"].get(parameter), "Default", "")
+        for statement in listed(value(properties(template, name), "PolicyDocument.Statement")):
+            yield from expect(name, statement, "Resource", {"Fn::Sub": SECRET % parameter})
 
 
 def links_have_a_key_that_only_the_agent_reads(template):
@@ -368,15 +405,13 @@ def links_have_a_key_that_only_the_agent_reads(template):
     yield from expect("Agent", properties(template, "Agent"), key, wanted)
     none_given = {"Fn::Equals": [{"Ref": "LinkKey"}, ""]}
     yield from expect("condition MakesLinkKey", template["Conditions"], "MakesLinkKey", none_given)
-    for name in ("LinkKeySecret", "LinkKeyPolicy"):
-        yield from expect(name, template["Resources"].get(name, {}), "Condition", "MakesLinkKey")
+    resource = template["Resources"].get("LinkKeySecret", {})
+    yield from expect("LinkKeySecret", resource, "Condition", "MakesLinkKey")
     chance = properties(template, "LinkKeySecret")
     yield from expect("LinkKeySecret", chance, "GenerateSecretString.PasswordLength", 64)
     # A comma would make two keys of it.
     yield from expect("LinkKeySecret", chance, "GenerateSecretString.ExcludePunctuation", True)
-    policy = properties(template, "LinkKeyPolicy")
-    yield from expect("LinkKeyPolicy", policy, "Roles", [{"Ref": "AgentRole"}])
-    for statement in listed(value(policy, "PolicyDocument.Statement")):
+    for statement in listed(value(properties(template, "LinkKeyPolicy"), "PolicyDocument.Statement")):
         yield from expect("LinkKeyPolicy", statement, "Resource", secret)
 
 
@@ -470,6 +505,7 @@ RULES = (
     every_driver_and_alarm_may_invoke_the_executor,
     schedules_act_for_this_account,
     secrets_and_bedrock_are_asked_for,
+    each_function_reads_the_secrets_that_are_named_for_it,
     links_have_a_key_that_only_the_agent_reads,
     lambda_does_not_repeat_the_executor,
     what_the_executor_failed_at_is_kept,

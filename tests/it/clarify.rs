@@ -75,6 +75,37 @@ async fn a_model_whose_question_is_not_answered_goes_on_and_says_what_it_took_fo
 }
 
 #[tokio::test]
+async fn whatever_is_said_to_a_question_is_its_answer_word_for_word_on_every_way() {
+    for words in ["修改", "modify", "Yes.", "改成 East", r#"{"region": "East"}"#] {
+        for in_chat in [false, true] {
+            let world = world("zh").await;
+            let rule = world.model.on("Which region?").call("ask_user", questions("Which one?"));
+            rule.then().reply("East it is.").always();
+            let (run, _) = asked(&world, &Question::of("Which region?", "s1")).await;
+            let end = if in_chat {
+                world.told(&Question::new(words).session("s1").request("r2")).await;
+                ending(&world, &run).await
+            } else {
+                says(&world, &run, words).await
+            };
+            assert_eq!(end["answer"], "East it is.", "{words}, in a chat: {in_chat}");
+            let sees = world.model.request(2).await.text().to_owned();
+            assert!(sees.contains(words), "{words}, in a chat: {in_chat}: {sees}");
+        }
+    }
+    // As fields.
+    let world = world("en").await;
+    let rule = world.model.on("Which region?").call("ask_user", questions("Which one?"));
+    rule.then().reply("East it is.").always();
+    let (run, _) = asked(&world, &Question::of("Which region?", "s1")).await;
+    let body = json!({"feedbackId": "t1.c1", "feedback": {"region": "East"}});
+    let answer = world.post(&format!("/api/feedback/{run}"), &body).await;
+    assert_eq!((answer.status, &answer.json()["data"]["answer"]), (200, &json!("say")));
+    ending(&world, &run).await;
+    assert!(world.model.request(2).await.text().contains(r#"{"region":"East"}"#));
+}
+
+#[tokio::test]
 async fn a_planner_reads_the_answer_to_its_question_and_its_tasks_ask_nothing() {
     let world = world("en").await;
     planner(&world.model)

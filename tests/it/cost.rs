@@ -1,17 +1,21 @@
-//! What a turn costs the table while its run is driven.
+//! What a turn costs the table while its run is driven, and what whoever looks at a run costs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
 use djinn_core::tool::EffectClass;
+use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::settings::{Settings, UserLimits};
 use djinn_scripted::Scripted;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use serde_json::json;
+use tower::ServiceExt as _;
 
-use crate::world::{Door, Question, quick};
+use crate::world::{Door, Protocol, Question, models, quick, received, settled};
 
 /// Settings with which nothing is done beside the journal.
 fn undisturbed() -> Settings {
@@ -102,4 +106,77 @@ async fn budgets_and_throttles_add_one_update_to_a_turn_and_nothing_to_start_and
     // Ten turns and the answer: each call is one update, and the last settlement travels with the end.
     let added = more(&free, count(10, bounded).await);
     assert_eq!(added, BTreeMap::from([("UpdateItem".to_owned(), 11)]));
+}
+
+/// Turns of a run each of which writes a file that is too long for an item of the table.
+const LONG_TURNS: usize = 12;
+
+/// A run whose every turn is an object in the bucket; the door it came through, and its id.
+async fn long_run(client_buffer: usize) -> (Door, String) {
+    let model = Scripted::start().await.unwrap();
+    // Nothing is to be summed up on the way.
+    let window = json!({"max_input_tokens": 1_000_000});
+    let vars = vec![("DJINN_MODELS", models(&model, &window))];
+    let stores = Stores::start(StoresOptions::default()).unwrap();
+    let aws = stores.settings().clone();
+    let mut door = Door::onto(stores, aws, vars, |parts| {
+        parts.ports.settings = Arc::new(Settings { client_buffer, ..undisturbed() });
+    });
+    let client = door.listen().await;
+    let content = "All that is known. ".repeat(3_500);
+    let mut rule = model.on("Write it all down.");
+    for nth in 0..LONG_TURNS {
+        let write =
+            json!({"command": "upload", "filename": format!("{nth}.md"), "content": content});
+        rule = rule.say("I write.").call("file_tool", write).delta_chars(100_000).then();
+    }
+    rule.reply("Done.");
+    let question = Question::of("Write it all down.", "s1");
+    let stream = client.ask(Protocol::Native, &question).await;
+    let run = stream.run();
+    assert!(stream.rest().await.last().unwrap().is_final());
+    settled(&door.ports, &run).await;
+    let _ = door.aws.requests().take();
+    (door, run)
+}
+
+#[tokio::test]
+async fn for_a_viewer_that_does_not_read_no_more_is_read_than_its_buffer_holds() {
+    const VIEWERS: usize = 10;
+    let (door, run) = long_run(64 * 1024).await;
+    let mut unread = Vec::new();
+    for _ in 0..VIEWERS {
+        let request = Request::get(format!("/runs/{run}/events")).header("host", "localhost");
+        let request = request.body(Body::empty()).unwrap();
+        unread.push(door.router.clone().oneshot(request).await.unwrap().into_body());
+    }
+    // Each of them was sent the beginning, and nobody polls the rest.
+    let made = door.aws.requests().take();
+    let objects = made.get("GetObject").copied().unwrap_or_default();
+    assert!(objects <= 5 * VIEWERS as u64, "{objects} long records for {VIEWERS}: {made:?}");
+    for body in unread {
+        let told = to_bytes(body, usize::MAX).await.unwrap();
+        let told = received(std::str::from_utf8(&told).unwrap());
+        let results = told.iter().filter(|frame| frame.event.as_deref() == Some("call.completed"));
+        assert_eq!(results.count(), LONG_TURNS);
+        assert_eq!(told.last().unwrap().event.as_deref(), Some("run.ended"));
+    }
+}
+
+#[tokio::test]
+async fn who_looks_an_ended_run_up_reads_its_metadata_and_its_last_words() {
+    let (mut door, run) = long_run(64 * 1024).await;
+    let client = door.listen().await;
+    let shown = client.get(&format!("/runs/{run}")).await.json();
+    assert_eq!(
+        (&shown["question"], &shown["answer"]),
+        (&json!("Write it all down."), &json!("Done."))
+    );
+    assert_eq!((&shown["status"], &shown["tasks"]), (&json!("finished"), &json!([])));
+    assert_eq!(shown["files"].as_array().unwrap().len(), LONG_TURNS);
+    assert_eq!(shown["budget"]["steps"]["spent"], LONG_TURNS + 1);
+    let mut made = door.aws.requests().take();
+    // Whoever drove it may write down that it left.
+    made.retain(|operation, _| operation.starts_with("Get") || operation == "Query");
+    assert_eq!(made, BTreeMap::from([("GetItem".to_owned(), 1), ("Query".to_owned(), 1)]));
 }

@@ -8,6 +8,7 @@ use djinn_runtime::port::clock::Clock as _;
 use djinn_scripted::{Rule, Scripted};
 use serde_json::{Value, json};
 
+use crate::joyagent::shown;
 use crate::world::{Frame, Options, Protocol, Question, World, planner, settled, summary, task};
 
 /// Dollars a million tokens: the backup costs eight times as much.
@@ -75,9 +76,17 @@ fn of<'a>(frames: &'a [Frame], event: &'a str) -> Vec<Value> {
 /// what that is called.
 type Wrong = (fn(Rule) -> Rule, usize, &'static str);
 
-const WRONG: [Wrong; 7] = [
+const WRONG: [Wrong; 8] = [
     (|rule| rule.status(500), 3, "model_overloaded"),
     (|rule| rule.status(529), 3, "model_overloaded"),
+    (
+        |rule| {
+            let quotes = "Failed to parse input at pos 395: your account is overdue, 账户已欠费";
+            rule.error(500, "server_error", None, quotes)
+        },
+        3,
+        "model_overloaded",
+    ),
     (|rule| rule.reply("It is 12 metres, as I").cut_after(2), 3, "model_unreachable"),
     (|rule| rule.raw("text/html", ["<html>Welcome</html>"]), 3, "model_unreadable"),
     (|rule| rule.status(401), 1, "model_key_refused"),
@@ -144,17 +153,29 @@ async fn joyagents_clients_read_it_as_a_thought_and_the_answer_once() {
         assert_eq!(text.matches(says).count(), 1, "{protocol:?}: {text}");
         let last = frames.last().unwrap();
         assert!(last.is_final() && last.json().to_string().contains(ANSWER), "{last:?}");
+        // The page shows it below its lanes, and nowhere else.
+        let page = shown(protocol, false, &frames);
+        page.check_unlocked();
+        assert_eq!(page.conclusion().unwrap().text, ANSWER, "{page:#?}");
+        let chips = page.lanes().into_iter().flat_map(|lane| lane.chips);
+        assert_eq!(chips.filter(|chip| chip.text.contains(ANSWER)).count(), 0, "{page:#?}");
     }
 }
 
 #[tokio::test]
 async fn for_a_minute_after_that_the_first_is_not_asked() {
     let pair = Pair::start().await;
-    pair.world.model.on(ASKED).status(500).always();
+    let of_one_call = "The deployment of anna@acme.example has no room.";
+    pair.world.model.on(ASKED).error(500, "x", None, of_one_call).always();
     pair.backup.on(ASKED).reply(ANSWER).always();
     for request in ["r1", "r2"] {
         let frames = pair.told(request).await;
-        assert_eq!(of(&frames, "model.changed")[0]["failure"]["code"], "model_overloaded");
+        let failure = &of(&frames, "model.changed")[0]["failure"];
+        assert_eq!(failure["code"], "model_overloaded");
+        // What it said of the one call is nothing for the other, which may be somebody else's.
+        let detail = failure["detail"].as_str().unwrap();
+        assert_eq!(detail.contains("anna@acme"), request == "r1", "{detail}");
+        assert_eq!(detail.contains("within the last minute"), request == "r2", "{detail}");
         assert_eq!(frames.last().unwrap().json()["answer"], ANSWER);
     }
     assert_eq!(pair.asked(), (3, 2), "three attempts, once");
@@ -162,7 +183,13 @@ async fn for_a_minute_after_that_the_first_is_not_asked() {
 
 #[tokio::test]
 async fn what_is_wrong_with_the_request_is_nothing_that_another_model_could_mend() {
-    let refusals: [fn(Rule) -> Rule; 4] = [
+    let refusals: [fn(Rule) -> Rule; 5] = [
+        |rule| {
+            let schema =
+                "Invalid schema for function 'list_overdue_invoices': None is not 'object'.";
+            let code = Some("invalid_function_parameters");
+            rule.error(400, "invalid_request_error", code, schema)
+        },
         |rule| rule.error(400, "x", Some("data_inspection_failed"), "Inappropriate content."),
         |rule| rule.error(403, "x", None, "Your input was flagged by moderation."),
         |rule| rule.error(400, "x", None, "Unsupported value: 'temperature'"),

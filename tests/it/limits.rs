@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use djinn_core::id::{TenantId, UserId};
+use djinn_core::id::{RunId, TenantId, UserId};
 use djinn_runtime::port::budget::{Amount, Budgets as _, DayKey};
 use djinn_runtime::port::catalog::{Catalog as _, UserKey};
 use djinn_runtime::port::clock::Clock as _;
@@ -307,15 +307,18 @@ async fn answered(world: &World, question: &Question) -> Value {
 #[tokio::test]
 async fn a_user_has_so_many_streams_whichever_process_streams_them() {
     let world = world(UserLimits { streams: Some(1), ..UserLimits::default() }).await;
+    world.model.on("What is ended?").reply("That.");
+    let ended = world.ask(Protocol::Native, &Question::of("What is ended?", "s0")).await;
+    let (ended, _) = (ended.run(), ended.rest().await);
     let (first, gate) = held(&world, "s1").await;
     let second = Question::of("What is second?", "s2");
     for protocol in Protocol::ALL {
         let told = refused(&world, protocol, &second).await;
         assert_eq!(told, (429, "too_many_user_streams".to_owned(), 5), "{protocol:?}");
     }
-    let watching = world.come_back(&first.run(), None).await;
+    let watching = world.come_back(&ended, None).await;
     assert_eq!(watching.status, 429, "who follows takes a place as well");
-    assert_eq!(runs(&world).await, 1, "what is refused is not there");
+    assert_eq!(runs(&world).await, 2, "what is refused is not there");
     let shown = world.get(&format!("/runs/{}", first.run())).await;
     assert_eq!(shown.status, 200, "what is no stream needs none");
     // A response that has ended has given its place back before.
@@ -329,7 +332,8 @@ async fn a_user_has_so_many_streams_whichever_process_streams_them() {
     assert_eq!(answered(&world, &second).await, "The second.");
     gate.open();
     let (store, now_ms) = (&world.system.ports().store, world.system.ports().clock.now_ms());
-    let lost = store.take_stream(&user(), "lost", 1, now_ms - 1_000).await.unwrap();
+    let run = RunId::new(ended).unwrap();
+    let lost = store.take_stream(&user(), &run, "lost", 1, now_ms - 1_000).await.unwrap();
     assert!(lost.is_some());
     assert_eq!(world.ending(&second).await["answer"], "The second.");
 }

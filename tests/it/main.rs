@@ -57,6 +57,7 @@ mod session;
 mod shares;
 mod stop;
 mod story;
+mod streams;
 mod table;
 mod template;
 mod token;

@@ -32,6 +32,29 @@ async fn a_message_is_read_at_the_next_turn_and_the_run_does_not_end_without_it(
     assert_eq!((empty.status, &empty.json()["field"]), (400, &json!("text")));
 }
 
+#[tokio::test]
+async fn who_corrects_an_agent_that_repeats_itself_is_heard() {
+    let world = World::start().await;
+    world.upload("s1", "a.md", "As ever.").await;
+    let get = json!({"command": "get", "filename": "a.md"});
+    let mut rule = world.model.on("What of gold?");
+    for _ in 0..3 {
+        rule = rule.say("I look.").call("file_tool", get.clone()).then();
+    }
+    let rule = rule.say("I look.").call("file_tool", get);
+    let gate = rule.gate(1);
+    rule.then().reply("Gold is dear.");
+    let stream = world.ask(Protocol::Native, &Question::of("What of gold?", "s1")).await;
+    let run = stream.run();
+    gate.reached().await;
+    let said = json!({"text": "It is not in there. Say what you know."});
+    world.post(&format!("/runs/{run}/messages"), &said).await;
+    gate.open();
+    let end = stream.rest().await.last().unwrap().json();
+    assert_eq!((&end["status"], &end["answer"]), (&json!("finished"), &json!("Gold is dear.")));
+    assert!(world.model.request(5).await.text().contains("Say what you know."));
+}
+
 /// A plan of two steps one after the other, whose first is held.
 async fn held(client: &Client, slow: &Slow, model: &Scripted) -> (String, crate::world::Stream) {
     planner(model)

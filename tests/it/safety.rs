@@ -5,3 +5,4 @@ mod deny;
 mod frame;
 mod inject;
 mod masking;
+mod texts;

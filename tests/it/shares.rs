@@ -1,11 +1,14 @@
 //! Sessions that their owner shares with others of the tenant.
 
+mod guests;
+
 use djinn_scripted::Scripted;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::feedback::{ending, waiting};
 use crate::keys::{keyed, let_in};
+use crate::links::files::claims_of;
 use crate::links::link_settings;
 use crate::world::{Client, Door, Parts, Protocol, QUESTION, Question, SALES, script};
 
@@ -73,7 +76,7 @@ fn code(status: u16, code: &str) -> (u16, String) {
 
 #[tokio::test]
 async fn who_may_read_sees_the_session_by_its_handle_until_the_share_ends() {
-    let office = Office::open().await;
+    let office = Office::open_with(|parts| parts.settings.links = Some(link_settings())).await;
     let run = office.first().await;
     let handle = office.share(json!("bob"), false).await;
     assert!(handle.len() == 36 && handle.starts_with("shr_"), "{handle}");
@@ -87,6 +90,10 @@ async fn who_may_read_sees_the_session_by_its_handle_until_the_share_ends() {
     assert_eq!(session["turns"][0]["answer"], "The canary.");
     assert!(session.get("shares").is_none() && !session.to_string().contains("anna"), "{session}");
     let link = session["files"][0]["download_url"].as_str().unwrap();
+    let claims = claims_of(link);
+    assert_eq!(claims["name"], "notes.md");
+    let told = claims.to_string();
+    assert!(!told.contains("anna") && !told.contains("\"s1\""), "a link names her: {told}");
     assert_eq!(office.bob.get(link.trim_start_matches(&office.bob.url)).await.status, 302);
     let shown = office.bob.get(&format!("/runs/{run}")).await.json();
     assert_eq!((&shown["answer"], &shown["session"]), (&json!("The canary."), &json!(handle)));
@@ -179,11 +186,19 @@ async fn who_may_write_asks_in_the_session_at_their_own_expense() {
     assert_eq!(told.last().unwrap().json()["answer"], "A song.");
     assert_ne!(run, first);
     let sees = office.model.last_request().unwrap();
-    assert_eq!(sees.text(), "user Who sings?\nassistant The canary.\nuser And what?");
+    assert!(sees.text().contains("<untrusted>\nWho sings?\n</untrusted>"), "{}", sees.text());
+    assert!(sees.text().contains("<untrusted>\nThe canary.\n</untrusted>"), "{}", sees.text());
+    assert!(sees.text().ends_with("\nuser And what?"), "{}", sees.text());
     assert!(sees.system().contains("- notes.md"), "{}", sees.system());
-    // A repeat joins it, and his label leads to the shared session.
+    // A repeat joins it. By his label he finds the shared session's files, and adds none to them.
     assert_eq!(office.bob.ask(Protocol::Native, &question).await.run(), run);
-    office.bob.upload("r1", "his.md", "Bob's.").await;
+    let file = |label: &str| json!({"requestId": label, "fileName": "his.md", "content": "Bob's."});
+    let upload = "/v1/file_tool/upload_file";
+    let seen = refused(&office.bob, "POST", upload, &file("r1")).await;
+    assert_eq!(seen, code(400, "invalid_field"));
+    let listed = office.bob.post("/v1/file_tool/get_file_list", &json!({"requestId": "r1"})).await;
+    assert_eq!(listed.json()["totalSize"], 1, "{}", listed.text);
+    assert_eq!(office.bob.post(upload, &file(&handle)).await.status, 200);
 
     let his = office.bob.get("/runs").await.json();
     assert_eq!((&his["runs"][0]["run"], &his["runs"][0]["session"]), (&json!(run), &json!(handle)));
@@ -205,14 +220,16 @@ async fn who_may_write_asks_in_the_session_at_their_own_expense() {
     // Anna's next question goes on from his, and in the other protocols it is the same session.
     office.model.on("And when?").reply("At dawn.");
     office.anna.told(&Question::new("And when?").session("s1").request("r2")).await;
-    assert!(office.model.last_request().unwrap().text().contains("assistant A song."));
+    let sees = office.model.last_request().unwrap();
+    assert!(sees.text().contains("<untrusted>\nA song.\n</untrusted>"), "{}", sees.text());
     for (nth, protocol) in [Protocol::Raw, Protocol::Ui].into_iter().enumerate() {
         office.model.on(format!("Once more {nth}?")).reply("Yes.");
         let question = Question::of(&format!("Once more {nth}?"), &handle);
         let question = question.request(&format!("r{}", nth + 8));
         let frames = office.carl.ask(protocol, &question).await.rest().await;
         assert!(frames.last().unwrap().is_final());
-        assert!(office.model.last_request().unwrap().text().contains("assistant At dawn."));
+        let sees = office.model.last_request().unwrap();
+        assert!(sees.text().contains("<untrusted>\nAt dawn.\n</untrusted>"), "{}", sees.text());
     }
     assert_eq!(office.anna.get("/sessions/s1").await.json()["turns"].as_array().unwrap().len(), 5);
     // With the session everything goes that was asked in it.
@@ -320,4 +337,10 @@ async fn only_who_asked_is_given_links_to_answer_by() {
     let confirm = json!({"feedbackId": "t2.c1", "feedback": "confirm"});
     assert_eq!(office.anna.post(&format!("/api/feedback/{run}"), &confirm).await.status, 200);
     assert_eq!(ending(&office.anna, &run).await["status"], "finished");
+    // Who answered is the owner's and the asker's to know.
+    for (user, by) in [(&office.anna, json!("anna")), (&office.bob, Value::Null)] {
+        let frames = user.come_back(&run, None).await.rest().await;
+        let answered = frames.iter().find(|frame| frame.event() == "feedback.answered").unwrap();
+        assert_eq!((&answered.json()["by"], answered.json()["answer"].is_string()), (&by, true));
+    }
 }

@@ -150,6 +150,7 @@ pub(crate) fn quick() -> Settings {
     Settings {
         mailbox_every: Duration::from_millis(20),
         follow_every: Duration::from_millis(5),
+        place_every: Duration::from_millis(5),
         live_every: Duration::from_millis(5),
         renew_every: Duration::from_millis(50),
         // Each piece in a frame of its own, whatever the time.

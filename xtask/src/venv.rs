@@ -71,9 +71,10 @@ pub(crate) fn ready() -> Result<Venv> {
     }
     say(&format!("    installing {REQUIREMENTS} into target/venv (about a minute)"));
     run(&mut program("python3", &["-m", "venv", "--clear", place]))?;
-    let pip =
-        ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "-r", REQUIREMENTS];
-    run(&mut venv.program("python", &pip)?)?;
+    // The list is whole; pip would ask for hashes of the extras that packages name.
+    let pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "-r"];
+    run(venv.program("python", &pip)?.arg(REQUIREMENTS))?;
+    run(&mut venv.program("python", &["-m", "pip", "--quiet", "check"])?)?;
     fs::write(&stamp, wanted).context("target/venv cannot be written")?;
     Ok(venv)
 }

@@ -1,6 +1,7 @@
 //! From a question to a response that streams its run.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -20,14 +21,14 @@ use djinn_core::wire::joyagent::{JoyAgent, Schemas, Translator};
 use djinn_core::wire::joyagent_ui::JoyAgentUi;
 use djinn_core::wire::native::Native;
 use djinn_core::wire::{Connection, Projection};
-use djinn_runtime::client::{ClientBody, ClientStream};
+use djinn_runtime::client::{ClientBody, ClientStream, Recall};
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
-    Driving, Opened, Question, ReplayFrom, Serving, known, no_cursor, open, replay, schema_of,
-    serve,
+    Driving, Opened, Question, ReplayFrom, Serving, Viewer, known, no_cursor, open, replay,
+    schema_of, serve, unavailable,
 };
 
 use crate::link::{Asking, links_to_session};
@@ -72,8 +73,29 @@ pub(crate) async fn stream<P: Ports<Store = AwsStore>>(
     parts: &Parts,
     ask: Ask,
 ) -> Result<Response, Refusal> {
+    let mut places = Places::of_process(agent, parts).await?;
+    places.user = UserStream::take(agent, parts, followed(agent, &ask.question).await?).await?;
+    let streamed = opened(agent, parts, ask).await;
+    places.filled(agent, streamed).await
+}
+
+/// The run that a question is about, as far as that can be told before it is opened: with `continue` the
+/// session's active one, else its own.
+async fn followed<P: Ports>(agent: &Agent<P>, question: &Question) -> Result<RunId, Refusal> {
+    let own = question.run_key().run;
+    if !question.is_continue() || agent.ports.settings().user.streams.is_none() {
+        return Ok(own);
+    }
+    let view = agent.ports.store().session(&question.session_key()).await;
+    Ok(view.map_err(|error| unavailable(&error))?.active.unwrap_or(own))
+}
+
+async fn opened<P: Ports<Store = AwsStore>>(
+    agent: &Shared<P>,
+    parts: &Parts,
+    ask: Ask,
+) -> Result<Streamed, Refusal> {
     let Ask { question, protocol, previews } = ask;
-    let places = take_places(agent, parts).await?;
     let cursor = cursor_of(agent, &parts.headers, &question).await?;
     let holder = holder(agent);
     let (session, session_name) = (question.session_key(), question.session_name());
@@ -86,8 +108,9 @@ pub(crate) async fn stream<P: Ports<Store = AwsStore>>(
             (key, cursor.map_or(asked_in.map_or(Begin::Start, Begin::Record), Begin::After))
         }
     };
-    let shown = Shown { key, session, session_name, request, protocol, previews, asks: true };
-    send(agent, parts, shown, holder, Opening { places, begin }).await
+    let viewer = Viewer::Asker;
+    let shown = Shown { key, session, session_name, request, protocol, previews, viewer };
+    send(agent, parts, shown, holder, begin).await
 }
 
 /// Streams a run that exists, to a client that comes back to it.
@@ -97,27 +120,62 @@ pub(crate) async fn follow<P: Ports<Store = AwsStore>>(
     shown: Shown,
     cursor: Option<Cursor>,
 ) -> Result<Response, Refusal> {
-    let places = take_places(agent, parts).await?;
+    let mut places = Places::of_process(agent, parts).await?;
+    places.user = UserStream::take(agent, parts, shown.key.run.clone()).await?;
     let begin = cursor.map_or(Begin::Start, Begin::After);
-    send(agent, parts, shown, holder(agent), Opening { places, begin }).await
+    let streamed = send(agent, parts, shown, holder(agent), begin).await;
+    places.filled(agent, streamed).await
 }
 
-/// What a response takes up while it is streamed.
+/// What a response takes up while it is streamed: a place among the streams of this process, and one among
+/// the caller's.
 struct Places {
     user: Option<UserStream>,
     _process: Option<Slot>,
 }
 
-/// A place among the streams of this process, and one among the caller's.
-async fn take_places<P: Ports<Store = AwsStore>>(
-    agent: &Shared<P>,
-    parts: &Parts,
-) -> Result<Places, Refusal> {
-    let process = match parts.extensions.get::<Arc<Slots>>() {
-        Some(slots) => Some(slots.take(agent.ports.clock()).await?),
-        None => None,
-    };
-    Ok(Places { user: UserStream::take(agent, parts).await?, _process: process })
+impl Places {
+    async fn of_process<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Self, Refusal> {
+        let process = match parts.extensions.get::<Arc<Slots>>() {
+            Some(slots) => Some(slots.take(agent.ports.clock()).await?),
+            None => None,
+        };
+        Ok(Self { user: None, _process: process })
+    }
+
+    /// The response that has them. A refusal needs none: they are free before it leaves, since a function may
+    /// be frozen then.
+    async fn filled<P: Ports<Store = AwsStore>>(
+        mut self,
+        agent: &Shared<P>,
+        streamed: Result<Streamed, Refusal>,
+    ) -> Result<Response, Refusal> {
+        match streamed {
+            Ok(Streamed { body, run, request, recall }) => {
+                if let (Some(user), Some(recall)) = (&self.user, recall) {
+                    user.keep(agent, recall);
+                }
+                let mut response = event_stream(Frames { body, places: self });
+                name(response.headers_mut(), Some(&run), Some(&request));
+                Ok(response)
+            }
+            Err(refusal) => {
+                if let Some(user) = &mut self.user {
+                    poll_fn(|cx| user.poll_give_back(cx)).await;
+                }
+                Err(refusal)
+            }
+        }
+    }
+}
+
+/// What a response streams.
+struct Streamed {
+    body: ClientBody,
+    run: RunId,
+    request: RequestId,
+    /// What ends it for want of a place: who drives a run does not leave it for that.
+    recall: Option<Recall>,
 }
 
 /// A run, and how a client is shown it.
@@ -130,17 +188,11 @@ pub(crate) struct Shown {
     pub(crate) protocol: Protocol,
     /// Whether text is sent as it is written.
     pub(crate) previews: bool,
-    /// Whether this client is who asked, and may answer what the run asks.
-    pub(crate) asks: bool,
+    /// What this client is to the run: who asked may answer what it asks.
+    pub(crate) viewer: Viewer,
 }
 
-/// What a response begins with.
-struct Opening {
-    places: Places,
-    begin: Begin,
-}
-
-/// Where it begins.
+/// Where a response begins.
 enum Begin {
     /// With a run of this invocation's own, and its first record.
     Driving(Box<Driving>, Box<Record>),
@@ -158,13 +210,12 @@ async fn send<P: Ports>(
     parts: &Parts,
     shown: Shown,
     holder: String,
-    opening: Opening,
-) -> Result<Response, Refusal> {
-    let Opening { places, begin } = opening;
-    let Shown { key, session, session_name, request, protocol, previews, asks } = shown;
+    begin: Begin,
+) -> Result<Streamed, Refusal> {
+    let Shown { key, session, session_name, request, protocol, previews, viewer } = shown;
     let language = agent.settings.run.language;
     let is_new = matches!(begin, Begin::Driving(..));
-    let asking = asks.then_some(Asking { run: &key, is_new });
+    let asking = (viewer == Viewer::Asker).then_some(Asking { run: &key, is_new });
     let links = links_to_session(agent, parts, &session, session_name, asking).await;
     let translator = || {
         let ports = agent.ports.clone();
@@ -173,6 +224,7 @@ async fn send<P: Ports>(
             .with_schemas(schemas)
     };
     let projection: Box<dyn Projection> = match protocol {
+        Protocol::Native if viewer == Viewer::Guest => Box::new(Native::new(links).without_names()),
         Protocol::Native => Box::new(Native::new(links)),
         Protocol::JoyAgent => Box::new(JoyAgent::new(translator())),
         Protocol::JoyAgentUi => Box::new(JoyAgentUi::new(translator())),
@@ -182,6 +234,9 @@ async fn send<P: Ports>(
     let settings = agent.ports.settings();
     let (mut client, body) = ClientStream::open(connection, settings.client_buffer, now_ms);
     client.merge_previews(settings.merge_previews);
+    if viewer != Viewer::Asker {
+        client.note_not_the_askers();
+    }
     client.greet(now_ms);
     let from = match &begin {
         Begin::Driving(..) => None,
@@ -199,14 +254,13 @@ async fn send<P: Ports>(
         }
         Begin::Start | Begin::After(_) | Begin::Record(_) => None,
     };
+    let recall = driving.is_none().then(|| client.recall());
     let run = key.run.clone();
     let serving = Serving { key, holder, deadline: deadline(agent, parts), hops: 0 };
     let ports = agent.ports.clone();
     // On Lambda the invocation lasts until the body ends, and the body until the client is dropped.
     tokio::spawn(async move { serve(&ports, serving, client, driving).await });
-    let mut response = event_stream(Frames { body, places });
-    name(response.headers_mut(), Some(&run), Some(&request));
-    Ok(response)
+    Ok(Streamed { body, run, request, recall })
 }
 
 /// Names this driver among all others that ever were.

@@ -1,7 +1,7 @@
 //! Answers as people write them, in the words of their languages.
 
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::Answer;
+use djinn_core::feedback::{Answer, Written, without_marks};
 use djinn_core::settings::Language;
 use serde_json::{Map, Value};
 
@@ -9,10 +9,17 @@ use crate::json;
 
 /// Reads what a person wrote: a word of either language, changed arguments as JSON, alone or after the
 /// word for it, or words for the model. `arguments` are those that came besides.
-///
-/// # Errors
-/// Those of [`Answer::read`].
 pub(crate) fn read(
+    words: &str,
+    arguments: Option<Map<String, Value>>,
+    language: Language,
+) -> Written {
+    let own = arguments.clone().map(|arguments| Value::Object(arguments).to_string());
+    let words_of_it = own.unwrap_or_else(|| words.to_owned());
+    Written { words: words_of_it, read: read_as_command(words, arguments, language) }
+}
+
+fn read_as_command(
     words: &str,
     arguments: Option<Map<String, Value>>,
     language: Language,
@@ -38,8 +45,7 @@ pub(crate) fn read(
 
 /// The word of the API for a word of a language.
 fn known(words: &str) -> Option<&'static str> {
-    let word = words.trim().trim_end_matches(['.', '!', '。', '！']).trim_end();
-    Some(match word.to_lowercase().as_str() {
+    Some(match without_marks(words).to_lowercase().as_str() {
         "同意" | "确认" | "继续" | "是" | "是的" | "好" | "好的" | "可以" => {
             "confirm"
         }
@@ -92,12 +98,14 @@ mod tests {
             ("{not json}", say("{not json}")),
             ("不同意", say("不同意")),
         ] {
-            assert_eq!(read(words, None, Language::Zh), Ok(answer), "{words}");
+            let written = read(words, None, Language::Zh);
+            assert_eq!((written.read, written.words.as_str()), (Ok(answer), words));
         }
-        assert_eq!(read("修改", Some(arguments.clone()), Language::Zh), Ok(modify()));
-        let alone = read("修改", None, Language::Zh).unwrap_err();
+        let written = read("修改", Some(arguments.clone()), Language::Zh);
+        assert_eq!((written.read, written.words.as_str()), (Ok(modify()), r#"{"a":1}"#));
+        let alone = read("修改", None, Language::Zh).read.unwrap_err();
         assert_eq!(alone.code, ErrorCode::InvalidField);
         assert!(alone.detail.contains("修改 {"), "{alone:?}");
-        assert!(read("同意", Some(arguments), Language::Zh).is_err());
+        assert!(read("同意", Some(arguments), Language::Zh).read.is_err());
     }
 }

@@ -22,7 +22,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::stored::Stored;
 
-pub(crate) use sign::{Asking, Moment, links_to_session};
+pub(crate) use sign::{Asking, Moment, links_to_session, unsigned_links};
 use token::has_form;
 pub use token::{BadLink, FileGrant, Grant, LinkGrant, LinkKeys, MIN_KEY};
 

@@ -23,7 +23,8 @@ pub(crate) struct Refusal {
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self { failure, field: None }
+        let field = failure.field;
+        Self { failure, field }
     }
 }
 
@@ -38,6 +39,20 @@ impl Refusal {
     pub(crate) fn about(mut self, field: &'static str) -> Self {
         self.field = Some(field);
         self
+    }
+
+    /// The member of the request that it is about.
+    pub(crate) fn field(&self) -> Option<&'static str> {
+        self.field
+    }
+
+    /// The same with that member under its client's name.
+    pub(crate) fn of_member(mut self, name: &'static str) -> Self {
+        if let Some(known) = self.field {
+            let (known, own) = (format!("`{known}`"), format!("`{name}`"));
+            self.failure.detail = self.failure.detail.replace(&known, &own);
+        }
+        self.about(name)
     }
 
     fn status(&self) -> StatusCode {

@@ -11,7 +11,7 @@ mod share;
 
 pub(crate) use ask::{auto_agent, query_agent, start_run};
 pub(crate) use data::{ASK_DATA, ask_data, list_models};
-pub(crate) use feedback::{MAX_COMMENT, cancel_feedback, give_feedback, pending_feedback};
+pub(crate) use feedback::{cancel_feedback, give_feedback, pending_feedback};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
 };

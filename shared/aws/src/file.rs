@@ -2,6 +2,7 @@
 
 mod disposition;
 mod expected;
+mod folder;
 mod presign;
 
 use std::time::Duration;
@@ -19,9 +20,10 @@ use crate::item::file::FileItem;
 use crate::query::Query;
 use crate::query::after_family;
 use crate::store::AwsStore;
-use crate::table::{EXPECTED, FILE, session_partition, short_hash, user_hash};
+use crate::table::{EXPECTED, FILE, session_partition};
 
 pub use disposition::Disposition;
+pub use folder::{Folder, NameHash};
 pub use presign::{MAX_ANNOUNCED, PresignedPut};
 
 /// Bytes that were written through us: named by their hash.
@@ -38,7 +40,7 @@ impl Files for AwsStore {
         bytes: &[u8],
     ) -> Result<ProductFile, StoreError> {
         let object = format!("{WRITTEN}{}", sha256(bytes));
-        let key = object_key(session, &object)?;
+        let key = Folder::from(session).object_key(&object)?;
         let has_rows = has_rows(&file.media_type, bytes);
         let item = FileItem { has_rows, ..self.file_item(file, object, bytes.len() as u64) };
         self.put_object(&key, Bytes::copy_from_slice(bytes), &file.media_type).await?;
@@ -83,7 +85,7 @@ impl Files for AwsStore {
         file: &ProductFile,
         limit: u64,
     ) -> Result<Vec<u8>, StoreError> {
-        let key = object_key(session, &file.object)?;
+        let key = Folder::from(session).object_key(&file.object)?;
         let bytes = self.get_object(&key, Some(limit.min(file.size))).await?;
         let expected = file.object.strip_prefix(WRITTEN).filter(|_| limit >= file.size);
         if expected.is_some_and(|hash| sha256(&bytes) != hash) {
@@ -118,58 +120,5 @@ impl AwsStore {
     }
 }
 
-/// The key of a session's object in the bucket: `<tenant>/files/<owner>/<session>/<sha256>`, or
-/// `uploads`.
-///
-/// Owner and session stand there as hashes: a label may be `..`, and may be too long for the names of
-/// the local store. A `ProductFile` names its object without tenant and session, so that none can
-/// point into another's.
-fn object_key(session: &SessionKey, object: &str) -> Result<String, StoreError> {
-    let kind = [WRITTEN, UPLOADED].into_iter().find(|kind| object.starts_with(kind));
-    let name = kind.and_then(|kind| object.strip_prefix(kind));
-    match (kind, name) {
-        (Some(kind), Some(name)) if is_hash(name) => {
-            Ok(format!("{}{name}", object_prefix(session, kind)))
-        }
-        _ => Err(StoreError::Unreadable(format!("`{object}` names no object"))),
-    }
-}
-
-fn object_prefix(session: &SessionKey, kind: &str) -> String {
-    let SessionKey { tenant, owner, session } = session;
-    format!("{tenant}/{kind}{}/{}/", user_hash(owner), short_hash(session.as_str()))
-}
-
-/// Where all objects of a session lie.
-pub(crate) fn object_prefixes(session: &SessionKey) -> [String; 2] {
-    [WRITTEN, UPLOADED].map(|kind| object_prefix(session, kind))
-}
-
-fn is_hash(name: &str) -> bool {
-    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
 /// The longest time a URL may be valid: Lambda's credentials do not last longer.
 const MAX_URL_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::item::sample;
-    use djinn_core::id::{SessionId, UserId};
-
-    #[test]
-    fn an_objects_key_stays_within_its_tenant_and_session() {
-        let hash = sha256(b"x");
-        let key = object_key(&sample::session(), &format!("files/{hash}")).unwrap();
-        assert!(key.starts_with("t/files/") && key.ends_with(&format!("/{hash}")), "{key}");
-        let of_other = SessionKey { owner: UserId::new("b").unwrap(), ..sample::session() };
-        assert_ne!(object_key(&of_other, &format!("files/{hash}")).unwrap(), key);
-        let dots = SessionKey { session: SessionId::new("..").unwrap(), ..sample::session() };
-        let other = object_key(&dots, &format!("uploads/{hash}")).unwrap();
-        assert!(other.starts_with("t/uploads/") && !other.contains(".."), "{other}");
-        for bad in ["", "files/", "files/../x", "t/files/s/x", "runs/x", &format!("x/{hash}")] {
-            assert!(object_key(&sample::session(), bad).is_err(), "{bad}");
-        }
-    }
-}

@@ -14,6 +14,7 @@ use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{
     Appended, Created, Journals, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
 };
+use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::item::request::RequestItem;
@@ -63,6 +64,14 @@ impl Journals for AwsStore {
 
     async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         self.read_records(key, from).await
+    }
+
+    async fn read_page(&self, key: &RunKey, from: u64, size: PageSize) -> Result<Page, StoreError> {
+        self.read_record_page(key, from, size).await
+    }
+
+    async fn read_newest(&self, key: &RunKey, records: usize) -> Result<Vec<Record>, StoreError> {
+        self.newest_records(key, records).await
     }
 
     async fn meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {

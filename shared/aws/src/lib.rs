@@ -40,7 +40,7 @@ mod transaction;
 pub use alarm::SchedulerAlarms;
 pub use clients::Aws;
 pub use counter::RequestCounter;
-pub use file::{Disposition, MAX_ANNOUNCED, PresignedPut};
+pub use file::{Disposition, Folder, MAX_ANNOUNCED, NameHash, PresignedPut};
 pub use invoke::{Continue, LambdaInvoker};
 pub use secret::Secrets;
 pub use settings::{

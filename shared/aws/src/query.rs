@@ -54,34 +54,45 @@ pub(crate) fn after_family(prefix: &str) -> String {
 impl AwsStore {
     /// All items of a query, page by page.
     pub(crate) async fn query(&self, query: Query) -> Result<Vec<Attributes>, StoreError> {
-        let client = self.dynamodb().await;
         let mut items = Vec::new();
         let mut start = None;
         loop {
             let left = query.limit.map(|limit| limit.saturating_sub(items.len()));
-            let request = client
-                .query()
-                .table_name(self.table())
-                .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to")
-                .set_expression_attribute_values(Some(values([
-                    (":pk", text(&query.partition)),
-                    (":from", text(&query.from)),
-                    (":to", text(&query.to)),
-                ])))
-                .consistent_read(!query.eventually)
-                .scan_index_forward(!query.newest_first)
-                .set_limit(left.and_then(|left| i32::try_from(left).ok()))
-                .set_exclusive_start_key(start.take());
-            let page = match Box::pin(request.send()).await {
-                Ok(page) => page,
-                Err(error) => return Err(failed(self.request("Query"), &error)),
-            };
-            items.extend(page.items.unwrap_or_default());
+            let (more, last) = self.query_page(&query, left, start.take()).await?;
+            items.extend(more);
             let enough = query.limit.is_some_and(|limit| items.len() >= limit);
-            match page.last_evaluated_key {
+            match last {
                 Some(last) if !enough => start = Some(last),
                 _ => return Ok(items),
             }
+        }
+    }
+
+    /// What one request gives, 1 MB at most, and the last item's key if there may be more behind it.
+    pub(crate) async fn query_page(
+        &self,
+        query: &Query,
+        limit: Option<usize>,
+        start: Option<Attributes>,
+    ) -> Result<(Vec<Attributes>, Option<Attributes>), StoreError> {
+        let request = self
+            .dynamodb()
+            .await
+            .query()
+            .table_name(self.table())
+            .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to")
+            .set_expression_attribute_values(Some(values([
+                (":pk", text(&query.partition)),
+                (":from", text(&query.from)),
+                (":to", text(&query.to)),
+            ])))
+            .consistent_read(!query.eventually)
+            .scan_index_forward(!query.newest_first)
+            .set_limit(limit.and_then(|limit| i32::try_from(limit).ok()))
+            .set_exclusive_start_key(start);
+        match Box::pin(request.send()).await {
+            Ok(page) => Ok((page.items.unwrap_or_default(), page.last_evaluated_key)),
+            Err(error) => Err(failed(self.request("Query"), &error)),
         }
     }
 }

@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use aws_smithy_async::time::SharedTimeSource;
 use djinn_runtime::port::StoreError;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::call_history::SeenCalls;
 use crate::change::Change;
@@ -26,7 +27,11 @@ pub struct AwsStore {
     pub(crate) clients: Arc<Clients>,
     time: SharedTimeSource,
     pub(crate) seen_calls: SeenCalls,
+    pages: Arc<Semaphore>,
 }
+
+/// Pages of journals that are read at once: while it is, one takes up several times its size.
+const PAGES_AT_ONCE: usize = 16;
 
 /// What came of changing one item under a condition.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +44,14 @@ pub(crate) enum Changed {
 
 impl AwsStore {
     pub(crate) fn new(clients: Arc<Clients>) -> Self {
-        Self { clients, time: SharedTimeSource::default(), seen_calls: SeenCalls::default() }
+        let (time, seen_calls) = (SharedTimeSource::default(), SeenCalls::default());
+        Self { clients, time, seen_calls, pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)) }
+    }
+
+    /// Leave to read a page of a journal, while this is kept.
+    pub(crate) async fn page_turn(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        self.pages.acquire().await.ok()
     }
 
     pub(crate) async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {

@@ -1,9 +1,10 @@
 //! Responses that are streamed to a user, counted where their number has a bound.
 
+use djinn_core::id::RunId;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 
-use crate::item::places::{place, streams_of};
+use crate::item::places::{PlacesItem, place, streams_of};
 use crate::store::AwsStore;
 
 /// Seconds that the places are kept after the last of them is over.
@@ -17,24 +18,43 @@ pub struct StreamPlace {
 }
 
 impl AwsStore {
-    /// Takes a place for one more stream of a user's, of whom there may be `most`. `None` if all are taken. It
-    /// is free again when it is given back, and at this moment at the latest, Unix milliseconds; `word` tells it
-    /// from all others.
+    /// Takes a place for one more stream of a user's, of whom there may be `most`, which shows this run.
+    /// `None` if all are taken, and none by a stream of the same run: the oldest of those loses its place to
+    /// the new one, whose client may be the same. A place is free again when it is given back, and at this
+    /// moment at the latest, Unix milliseconds; `word` tells it from all others.
     ///
     /// # Errors
     /// `Unavailable`, or `Unreadable`.
     pub async fn take_stream(
         &self,
         user: &UserKey,
+        run: &RunId,
         word: &str,
         most: u32,
         until_ms: i64,
     ) -> Result<Option<StreamPlace>, StoreError> {
         let until_s = until_ms.max(0).div_euclid(1_000);
-        let name = place(until_s, word);
-        let expires_s = until_s.saturating_add(KEPT_S);
-        let taken = self.take_place(&streams_of(user), &name, most, expires_s).await?;
+        let name = place(until_s, &format!("{run}.{word}"));
+        let (streams, expires_s) = (streams_of(user), until_s.saturating_add(KEPT_S));
+        let mut taken = self.take_place(&streams, &name, most, expires_s).await?;
+        if !taken && let Some(oldest) = oldest_of(run, &self.streams(user).await?) {
+            self.free_places(&streams, vec![oldest]).await?;
+            taken = self.take_place(&streams, &name, most, expires_s).await?;
+        }
         Ok(taken.then(|| StreamPlace { user: user.clone(), name }))
+    }
+
+    /// Whether a stream still has its place: a newer one of the same run may have taken it.
+    ///
+    /// # Errors
+    /// `Unavailable`, or `Unreadable`.
+    pub async fn has_stream(&self, place: &StreamPlace) -> Result<bool, StoreError> {
+        Ok(self.streams(&place.user).await?.places.contains(&place.name))
+    }
+
+    async fn streams(&self, user: &UserKey) -> Result<PlacesItem, StoreError> {
+        let item = self.get(streams_of(user)).await?;
+        Ok(item.as_ref().map(PlacesItem::from_item).transpose()?.unwrap_or_default())
     }
 
     /// Gives a place back; one that is free already is no error.
@@ -43,5 +63,29 @@ impl AwsStore {
     /// `Unavailable`: it is free when its time is over.
     pub async fn give_stream_back(&self, place: &StreamPlace) -> Result<(), StoreError> {
         self.free_places(&streams_of(&place.user), vec![place.name.clone()]).await
+    }
+}
+
+/// Of the places where this run is shown, the one that is over first.
+fn oldest_of(run: &RunId, taken: &PlacesItem) -> Option<String> {
+    let shows_it = |place: &&String| place.split('.').nth(1) == Some(run.as_str());
+    taken.places.iter().find(shows_it).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::sample;
+
+    #[test]
+    fn a_place_is_found_by_the_run_that_is_shown_there() {
+        let (ours, other) = (sample::run_id(), format!("run_{}", "0".repeat(32)));
+        let other = RunId::new(other).unwrap();
+        let named = |until_s, run: &RunId| place(until_s, &format!("{run}.w"));
+        let places = [named(101, &ours), named(100, &ours), named(99, &other)].into();
+        let taken = PlacesItem { places };
+        assert_eq!(oldest_of(&ours, &taken), Some(named(100, &ours)));
+        assert_eq!(oldest_of(&ours, &PlacesItem::default()), None);
+        assert_eq!(taken.over(100).len(), 2);
     }
 }

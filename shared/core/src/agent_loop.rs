@@ -20,7 +20,7 @@ use crate::feedback::Ask;
 use crate::id::{CallId, MessageId};
 use crate::input::{AskedCall, Finish, ModelReplied};
 use crate::settings::{Role, RunSettings};
-use crate::tool::{Arguments, Call, FailReason, OfferedTool, Outcome};
+use crate::tool::{ArgumentProblem, Arguments, Call, FailReason, OfferedTool, Outcome};
 
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
@@ -230,6 +230,11 @@ impl AgentLoop {
             .collect()
     }
 
+    /// A person has told the agent something: whether it repeats itself shows from here on.
+    pub fn forget_hint(&mut self) {
+        self.repeats.forget_hint();
+    }
+
     fn open_call(&mut self, call: &CallId) -> Option<&mut OpenCall> {
         match &mut self.stage {
             Stage::Acting(turn) => {
@@ -290,6 +295,9 @@ fn refusal(index: usize, asked: &AskedCall, offered: &[OfferedTool], most: u32) 
     }
     match &asked.arguments {
         Arguments::Parsed(_) => None,
+        Arguments::Malformed { raw, problem: ArgumentProblem::Refused } => {
+            failed(FailReason::BadArguments, raw.clone())
+        }
         Arguments::Malformed { .. } => failed(FailReason::BadArguments, String::new()),
     }
 }

@@ -30,23 +30,28 @@ pub struct AuditLine {
     pub hash: String,
 }
 
-/// The lines of a journal. The same journal always gives the same lines.
-#[must_use]
-pub fn audit(run: &RunId, records: &[Record]) -> Vec<AuditLine> {
-    let mut lines: Vec<AuditLine> = Vec::new();
-    for record in records {
+/// The lines of a journal, as its records are read. The same journal always gives the same lines.
+#[derive(Debug, Default)]
+pub struct Audit {
+    lines: Vec<AuditLine>,
+}
+
+impl Audit {
+    /// Takes the next record.
+    pub fn record(&mut self, run: &RunId, record: &Record) {
         let told = record.inputs.iter().filter_map(of_input);
         let seen = record.entries.iter().filter_map(|entry| of_event(&entry.event));
         for (what, detail) in told.chain(seen) {
-            let previous = lines.last().map_or_else(|| "0".repeat(64), |line| line.hash.clone());
-            let (number, at_ms) = (lines.len() as u64 + 1, record.at_ms);
+            let last = self.lines.last();
+            let previous = last.map_or_else(|| "0".repeat(64), |line| line.hash.clone());
+            let (number, at_ms) = (self.lines.len() as u64 + 1, record.at_ms);
             let text = json!({
                 "line": number, "run": run, "record": record.n, "at_ms": at_ms, "what": what,
                 "detail": detail, "previous": previous,
             });
             let hash = sha256(canonical(&text).as_bytes());
             let (run, record) = (run.clone(), record.n);
-            lines.push(AuditLine {
+            self.lines.push(AuditLine {
                 line: number,
                 run,
                 record,
@@ -58,7 +63,12 @@ pub fn audit(run: &RunId, records: &[Record]) -> Vec<AuditLine> {
             });
         }
     }
-    lines
+
+    /// The lines so far.
+    #[must_use]
+    pub fn into_lines(self) -> Vec<AuditLine> {
+        self.lines
+    }
 }
 
 fn of_input(input: &Input) -> Option<(&'static str, Value)> {

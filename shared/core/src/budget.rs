@@ -149,6 +149,12 @@ impl Usage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
+    /// Whether a provider may ask money for it.
+    #[must_use]
+    pub fn is_billed(&self) -> bool {
+        self.tokens() > 0 || self.micro_usd > 0
+    }
+
     /// What two calls cost together.
     #[must_use]
     pub fn plus(mut self, other: Self) -> Self {

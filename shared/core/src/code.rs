@@ -59,6 +59,10 @@ codes! {
     QueryTooLong = "query_too_long", 400,
         "The question is longer than {} bytes; put long material into a file.",
         "问题超过 {} 字节；请把长内容放进文件。";
+    /// A text over the bound of its member.
+    TooLong = "too_long", 400,
+        "A text is too long: {}. Shorten it, or put long material into a file.",
+        "文本过长：{}。请缩短，或把长内容放进文件。";
     /// An agent type or mode that does not exist.
     UnknownAgent = "unknown_agent", 400,
         "There is no such agent; {}.", "没有这种智能体；{}。";
@@ -120,6 +124,10 @@ codes! {
     /// What nobody but who asked may do with a run.
     AskerOnly = "asker_only", 403,
         "Only who asked can do that with this run.", "只有提问者才能对该运行执行此操作。";
+    /// The share under which somebody asked in another's session has ended.
+    ShareEnded = "share_ended", 403,
+        "The session of this run is not shared with you any more; ask its owner to share it again.",
+        "该运行所在的会话已不再与您共享；请联系其所有者重新共享。";
     /// A session has as many shares as one may have.
     TooManyShares = "too_many_shares", 409,
         "This session has {} shares, the most at a time; end one first.",

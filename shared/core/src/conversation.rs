@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{FileName, MessageId};
+use crate::id::{FileName, MessageId, UserId};
 use crate::input::TaskReport;
 use crate::plan::Plan;
 use crate::tool::{Call, Outcome};
@@ -17,6 +17,17 @@ pub struct Exchange {
     /// Whether that run had read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
+    /// Who asked; in old records nobody but the session's owner could.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<UserId>,
+}
+
+impl Exchange {
+    /// Whether this user asked: what anybody else did is data to the user's runs.
+    #[must_use]
+    pub fn is_of(&self, user: &UserId) -> bool {
+        self.asker.as_ref().is_none_or(|asker| asker == user)
+    }
 }
 
 /// What a model thought before it spoke.
@@ -140,13 +151,18 @@ impl Conversation {
             .unwrap_or_default()
     }
 
-    /// What the agent said in its newest turn, if nothing followed it. Empty, where that is blank.
+    /// What the agent said in its newest turn, if nothing followed it, with what was said before it was cut
+    /// off. Empty, where that is blank.
     #[must_use]
-    pub fn final_words(&self) -> &str {
-        match self.items.last() {
-            Some(Item::Turn(turn)) if !turn.text.trim().is_empty() => &turn.text,
-            Some(Item::Turn(_) | Item::Note(_) | Item::Said(_) | Item::Round { .. }) | None => "",
+    pub fn final_words(&self) -> String {
+        let mut texts = Vec::new();
+        let mut items = self.items.iter().rev();
+        while let Some(Item::Turn(turn)) = items.next() {
+            texts.extend(Some(turn.text.as_str()).filter(|text| !text.trim().is_empty()));
+            let Some(Item::Note(Note::CutOff)) = items.next() else { break };
         }
+        texts.reverse();
+        texts.concat()
     }
 
     /// The newest reply if it is an answer by itself: it says something, calls nothing, and is not the end

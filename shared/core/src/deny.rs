@@ -2,8 +2,9 @@
 //!
 //! A phrase is found whatever its case and form ([`fold`](mod@crate::fold)), with any white space between
 //! its words and with invisible characters in it. It is found as whole words: `ass` is not in `class`. A
-//! `*` at its beginning or its end lets it be the rest of a longer word. Scripts without spaces between
-//! words have no such bounds, and a space after one of their characters says nothing.
+//! `*` at its beginning or its end lets it be the rest of a longer word. Scripts that are
+//! written without spaces between words ([`is_written_without_spaces`]) have no such bounds, and a space
+//! after one of their characters says nothing.
 //!
 //! All phrases are looked for at once (Aho and Corasick, 1975), so that a text costs its length alone.
 
@@ -15,7 +16,7 @@ use aho_corasick::automaton::{Automaton as _, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, MatchKind};
 
-use crate::fold::{fold, is_mark};
+use crate::fold::{fold, is_mark, is_written_without_spaces};
 
 /// Phrases of a list.
 pub const MAX_PHRASES: usize = 500;
@@ -186,20 +187,12 @@ fn bound<'a>(text: &'a str, lifted: Option<&'a str>) -> (bool, &'a str) {
 /// Whether a space behind this character says nothing: it follows another one, or stands where a script
 /// has none.
 fn swallows_space(before: Option<&char>) -> bool {
-    before.is_some_and(|before| *before == ' ' || is_unbounded(*before))
+    before.is_some_and(|before| *before == ' ' || is_written_without_spaces(*before))
 }
 
 /// Whether a character is part of a word that has bounds.
 fn is_word(character: char) -> bool {
-    (character.is_alphanumeric() || is_mark(character)) && !is_unbounded(character)
-}
-
-/// Whether a character is of a script without spaces between words: Thai and Lao, Hangul, Chinese and
-/// Japanese.
-fn is_unbounded(character: char) -> bool {
-    matches!(character,
-        '\u{e00}'..='\u{eff}' | '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+    (character.is_alphanumeric() || is_mark(character)) && !is_written_without_spaces(character)
 }
 
 /// Lets a text through piece by piece, and nothing of a denied phrase: what may be the beginning of

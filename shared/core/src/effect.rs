@@ -68,13 +68,13 @@ pub struct ModelCall {
     pub message: MessageId,
     /// Which model, and which prompts.
     pub role: Role,
-    /// Which attempt this is, from 1: failures that sent text and crashes before it count.
+    /// Which attempt this is, from 1: failures in the journal and crashes before it count.
     pub attempt: u32,
-    /// How many of the earlier attempts failed (and did not crash).
+    /// How many of the earlier ones were failures; the others were crashes.
     pub failed: u32,
     /// How many drivers died over it.
     pub crashes: u32,
-    /// How many of those that failed were the model's that makes it: the retries used up.
+    /// How often the model that makes it has failed: the retries used up, silent ones included.
     pub retries: u32,
     /// The model that makes it, if that is not its role's own.
     pub fallback: Option<Fallback>,

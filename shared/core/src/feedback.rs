@@ -9,6 +9,7 @@ mod question;
 mod settings;
 mod top_up;
 mod via;
+mod written;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,6 +20,7 @@ pub use question::questions;
 pub use settings::{Answering, CostThreshold, FeedbackChange, FeedbackSettings, MAX_TIMEOUT_S};
 pub use top_up::TopUp;
 pub use via::Via;
+pub use written::{Written, without_marks};
 
 use crate::code::ErrorCode;
 use crate::id::{FeedbackId, TaskId, UserId, sha256};
@@ -31,7 +33,7 @@ pub const MAX_WORDS: usize = 16 * 1024;
 /// The tool by which a model asks for what is missing. It is answered by a person and by nobody else.
 pub const ASK_USER: &str = "ask_user";
 
-/// Bytes of what a tool or a provider says of an interrupt.
+/// Bytes of what a tool or a provider says of an interrupt, and of its code.
 pub const MAX_INTERRUPT: usize = 1_000;
 
 /// Something that a person is asked.
@@ -117,6 +119,19 @@ pub enum Answer {
     },
 }
 
+impl Ask {
+    /// Whether an answer of this name is about it: it has that id, or is of the message that has.
+    #[must_use]
+    pub fn is_named(&self, feedback: &FeedbackId) -> bool {
+        self.id == *feedback || group_of(&self.id) == feedback.as_str()
+    }
+}
+
+/// What names all that is asked about the calls of one turn: the message, after its task.
+pub(crate) fn group_of(id: &FeedbackId) -> &str {
+    id.as_str().rsplit_once('.').map_or(id.as_str(), |(group, _)| group)
+}
+
 impl Answer {
     /// The word used in the API, logs and mail ids.
     #[must_use]
@@ -134,7 +149,8 @@ impl Answer {
     /// takes `arguments`. What people write in their languages is read before, where it comes in.
     ///
     /// # Errors
-    /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are empty or too long.
+    /// `invalid_field` for `modify` without arguments, for arguments with other words, and for words that are
+    /// empty; `too_long`.
     pub fn read(
         words: &str,
         arguments: Option<Map<String, Value>>,
@@ -151,12 +167,20 @@ impl Answer {
             (_, Some(_)) => {
                 return Err((ErrorCode::InvalidField, "only modify takes `parameters`"));
             }
-            ("", None) => return Err((ErrorCode::InvalidField, "`feedback` is empty")),
-            (_, None) if words.len() > MAX_WORDS => {
-                return Err((ErrorCode::InvalidField, "`feedback` is longer than 16384 bytes"));
-            }
-            (_, None) => Self::Say { words: words.to_owned() },
+            (_, None) => return Self::say(words),
         })
+    }
+
+    /// Words as they are.
+    ///
+    /// # Errors
+    /// `invalid_field` for words that are empty, `too_long`.
+    pub fn say(words: &str) -> Result<Self, (ErrorCode, &'static str)> {
+        match words.len() {
+            _ if words.trim().is_empty() => Err((ErrorCode::InvalidField, "`feedback` is empty")),
+            0..=MAX_WORDS => Ok(Self::Say { words: words.to_owned() }),
+            _ => Err((ErrorCode::TooLong, "`feedback`, at most 16384 bytes")),
+        }
     }
 }
 

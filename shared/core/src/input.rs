@@ -42,7 +42,8 @@ pub enum Input {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         apart: bool,
     },
-    /// An attempt at a model call failed after it had sent text.
+    /// An attempt at a model call failed after it had sent text; or some failed without, and cost
+    /// something, or whoever made them has no time for another.
     #[serde(rename = "model.attempt_failed")]
     AttemptFailed {
         /// The message it was writing.
@@ -51,11 +52,17 @@ pub enum Input {
         attempt: u32,
         /// Why.
         failure: Failure,
-        /// What it cost, as far as that is known.
+        /// What it cost, as far as that is known, with those before it that are no record's.
         usage: Usage,
-        /// Whether its process stood still meanwhile: that uses up no retry.
+        /// Whether its process stood still meanwhile: then the last uses up no retry.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         stood_still: bool,
+        /// How many attempts of the model that makes the call failed since the last record of one.
+        #[serde(default = "once", skip_serializing_if = "is_once")]
+        times: u32,
+        /// Whether none of them had sent text: there is nothing to take back.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        silent: bool,
     },
     /// The model replied.
     #[serde(rename = "model.replied")]
@@ -182,6 +189,16 @@ impl Input {
     }
 }
 
+/// In records of before there were counts.
+fn once() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_once(times: &u32) -> bool {
+    *times == 1
+}
+
 /// What a task is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskAsked {
@@ -256,6 +273,9 @@ pub struct TaskReport {
     /// Whether it was not carried out because a person did not want it: `text` is what they say of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub left_out: bool,
+    /// Whether its agent was cut off before it had said all of the text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// A result that the user wants otherwise.

@@ -61,7 +61,7 @@ impl Live {
 /// An entry of a task's journal, as it stands in the history of its run once the task has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlyEntry {
-    /// Its place among the task's entries, from 0: one whose predecessor was lost is not shown.
+    /// Its place among the task's entries, from 0: one is shown after those before it.
     pub nth: u64,
     /// Whether it is the last of its record: what a model writes next comes after it.
     #[serde(default)]

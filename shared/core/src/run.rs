@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 
 use asking::Asking;
 use compacting::Compacting;
+pub use deliverables::Deliverables;
 use employees::Employees;
 pub use ended::Ended;
 pub use plan_file::PLAN_FILE;
@@ -28,7 +29,7 @@ use plan_file::PlanFile;
 pub use plan_solve::PlanSolve;
 use plan_solve::Then;
 use said::Unread;
-pub use summary::{DELIVERABLES_MARK, Summarizing};
+pub use summary::Summarizing;
 
 use crate::agent_loop::{AgentLoop, Observed};
 use crate::budget::Spent;
@@ -251,8 +252,18 @@ impl Run {
                 let ran = if *apart { Ran::of(&self.due()) } else { Ran::Anything };
                 Some(self.resumed(*epoch, &ran, at_ms))
             }
-            Input::AttemptFailed { message, attempt, failure, usage, stood_still } => {
-                self.attempt_failed(message, *attempt, failure, usage, *stood_still, at_ms)
+            Input::AttemptFailed {
+                message,
+                attempt,
+                failure,
+                usage,
+                stood_still,
+                times,
+                silent,
+            } => {
+                let reset = (!silent).then_some(failure);
+                let failed = (*times, *stood_still);
+                self.attempt_failed(message, *attempt, failed, usage, reset, at_ms)
             }
             Input::ModelReplied(replied) => self.replied(replied, at_ms),
             Input::ModelChanged(changed) => self.model_changed(changed),
@@ -304,8 +315,12 @@ impl Run {
         let Observed { mut events, items, done, asks, repeated } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
         let turn_is_complete = !items.is_empty();
-        let done = !self.join(items) && done;
-        if done {
+        let heard = self.join(items);
+        let repeated = repeated.filter(|_| !heard);
+        if heard && let Phase::Reacting(agent) = &mut self.phase {
+            agent.forget_hint();
+        }
+        if done && !heard {
             self.conclude(&mut events, at_ms);
         } else if turn_is_complete {
             match self.work_ended_by(repeated) {

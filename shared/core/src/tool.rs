@@ -139,14 +139,14 @@ pub enum Arguments {
     Parsed(Map<String, Value>),
     /// Nothing that could be read as one; the model is told what is wrong.
     Malformed {
-        /// What the model wrote, cut to 2 000 characters.
+        /// What the model wrote, cut to 2 000 characters; of what is refused, why.
         raw: String,
         /// What is wrong with it.
         problem: ArgumentProblem,
     },
 }
 
-/// Why arguments could not be read.
+/// Why arguments could not be read, or may not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentProblem {
@@ -158,6 +158,8 @@ pub enum ArgumentProblem {
     CutOff,
     /// Longer than the cap of 1 MB.
     TooLong,
+    /// They hold what the deployment does not let through.
+    Refused,
 }
 
 /// What came of a call. Always something the model can read; the run goes on.

@@ -13,8 +13,10 @@ pub mod native;
 mod texts;
 mod turns;
 
+use std::collections::BTreeMap;
+
 use crate::entry::{Entry, Event};
-use crate::id::RunId;
+use crate::id::{RunId, TaskId};
 use crate::journal::Record;
 use crate::preview::{Live, Preview};
 use cursor::Cursor;
@@ -69,6 +71,8 @@ pub struct Connection {
     previews: bool,
     ended: bool,
     lanes: Lanes,
+    /// Of a record that is being sent in parts: how many more entries of each task were sent early.
+    early: Option<BTreeMap<TaskId, u64>>,
 }
 
 impl Connection {
@@ -76,7 +80,7 @@ impl Connection {
     #[must_use]
     pub fn new(run: RunId, projection: Box<dyn Projection>, previews: bool) -> Self {
         let lanes = Lanes::default();
-        Self { run, projection, complete: None, previews, ended: false, lanes }
+        Self { run, projection, complete: None, previews, ended: false, lanes, early: None }
     }
 
     /// Takes a record that the client had on an earlier connection: nothing is sent.
@@ -101,19 +105,13 @@ impl Connection {
     }
 
     /// The frames of a record, after those of the tasks that ended with it. A record that was sent
-    /// before gives none.
+    /// before gives none. What waited for it follows by [`Self::next_waited`].
     pub fn record(&mut self, record: &Record, tasks: &[Entry]) -> Vec<String> {
         if !self.is_next(record) {
             return Vec::new();
         }
-        let mut frames = Vec::new();
-        let mut early = self.lanes.shown_early();
-        for entry in tasks {
-            match entry.within.as_ref().and_then(|task| early.get_mut(task)) {
-                Some(shown) if *shown > 0 => *shown -= 1,
-                Some(_) | None => frames.extend(self.entry(entry)),
-            }
-        }
+        let mut frames = self.of_tasks(tasks);
+        self.early = None;
         for entry in &record.entries {
             frames.extend(self.entry(entry));
         }
@@ -121,12 +119,37 @@ impl Connection {
         let mut sent: Vec<String> = frames.iter().map(|frame| self.encode(frame)).collect();
         self.complete = Some(record.n);
         sent.extend(last.map(|frame| self.encode(&frame)));
-        sent.extend(self.waited());
         sent
     }
 
-    /// The frames of what is shown before it is in the journal, and of what waited for it. An entry of a
-    /// task at work has its place in the history where the task ends; it is not sent again there.
+    /// The frames of a part of what the tasks did that end with the record that is wanted next; the other
+    /// parts follow, in order, and [`Self::record`] last. They carry the cursor of the record before.
+    pub fn ending_tasks(&mut self, entries: &[Entry]) -> Vec<String> {
+        let frames = self.of_tasks(entries);
+        // Whatever comes early from now on stands in a later part.
+        entries.iter().filter_map(|entry| entry.within.as_ref()).for_each(|task| {
+            self.lanes.close(task);
+        });
+        frames.iter().map(|frame| self.encode(frame)).collect()
+    }
+
+    /// The frames of entries of tasks that end, but for those that were sent early.
+    fn of_tasks(&mut self, entries: &[Entry]) -> Vec<Frame> {
+        let mut early = self.early.take().unwrap_or_else(|| self.lanes.shown_early());
+        let mut frames = Vec::new();
+        for entry in entries {
+            match entry.within.as_ref().and_then(|task| early.get_mut(task)) {
+                Some(shown) if *shown > 0 => *shown -= 1,
+                Some(_) | None => frames.extend(self.entry(entry)),
+            }
+        }
+        self.early = Some(early);
+        frames
+    }
+
+    /// The frames of a piece of text that is shown before it is in the journal. One whose turn has not
+    /// come waits, and so does every entry of a task at work until [`Self::next_waited`] gives it: its
+    /// place in the history is where the task ends, where it is not sent again.
     pub fn live(&mut self, live: &Live) -> Vec<String> {
         if self.ended {
             return Vec::new();
@@ -139,27 +162,45 @@ impl Connection {
             },
             Live::Entry(early) => {
                 self.lanes.early(early);
-                return self.waited();
+                Vec::new()
             }
         };
         frames.iter().map(|frame| self.encode(frame)).collect()
     }
 
-    /// The frames of what came before its turn, whose turn it is now.
-    fn waited(&mut self) -> Vec<String> {
-        let mut frames = Vec::new();
-        if self.ended {
-            return frames;
+    /// The frames of the next thing that waited for its turn, which has come; `None` if there is nothing.
+    pub fn next_waited(&mut self) -> Option<Vec<String>> {
+        if !self.takes_early() {
+            return None;
         }
-        while let Some(entry) = self.lanes.next_early() {
-            let of_entry = self.entry(&entry);
-            frames.extend(of_entry.iter().map(|frame| self.encode(frame)));
-        }
-        for preview in self.lanes.ready_previews() {
-            let of_preview = self.projection.preview(&preview);
-            frames.extend(of_preview.iter().map(|frame| self.encode(frame)));
-        }
-        frames
+        let frames = match self.lanes.next_early() {
+            Some(entry) => self.entry(&entry),
+            None => {
+                let ready = self.lanes.ready_previews();
+                if ready.is_empty() {
+                    return None;
+                }
+                ready.iter().flat_map(|preview| self.projection.preview(preview)).collect()
+            }
+        };
+        Some(frames.iter().map(|frame| self.encode(frame)).collect())
+    }
+
+    /// Whether [`Self::next_waited`] has something to give.
+    #[must_use]
+    pub fn has_waited(&self) -> bool {
+        self.takes_early() && self.lanes.has_ready()
+    }
+
+    /// The tasks at work of which something is missing that is known to be there, and the place of the
+    /// first entry that is. It is in the task's journal; [`Self::live`] takes it.
+    pub fn missing(&self) -> impl Iterator<Item = (&TaskId, u64)> {
+        self.lanes.missing().filter(|_| self.takes_early())
+    }
+
+    /// Not at the end, nor while a record is sent in parts: what its tasks had shown was counted.
+    fn takes_early(&self) -> bool {
+        !self.ended && self.early.is_none()
     }
 
     /// The frame that keeps the connection open.

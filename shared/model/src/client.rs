@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use djinn_core::budget::Usage;
-use djinn_core::code::Failure;
+use djinn_core::code::ErrorCode;
 use djinn_core::input::Reply;
 use djinn_core::settings::{ModelChoice, Role};
 use djinn_runtime::port::model::{
@@ -170,12 +170,12 @@ impl<S: Secrets> Model for Models<S> {
         outcome
     }
 
-    fn outage(&self, role: Role) -> Option<Failure> {
+    fn outage(&self, role: Role) -> Option<ErrorCode> {
         let (name, _) = self.settings.model(role)?;
         self.outages.of(name)
     }
 
-    fn set_outage(&self, role: Role, outage: Option<Failure>) {
+    fn set_outage(&self, role: Role, outage: Option<ErrorCode>) {
         if let Some((name, _)) = self.settings.model(role) {
             self.outages.set(name, outage);
         }

@@ -3,6 +3,7 @@
 mod classify;
 mod detail;
 mod retry_after;
+mod unpaid;
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -29,8 +30,8 @@ impl Fault {
         Self { kind, message: message.into(), retry_after: None, is_final: false }
     }
 
-    /// An answer with a status that is no success.
-    pub(crate) fn http(status: u16, headers: &HeaderMap, body: &str) -> Self {
+    /// An answer of this host with a status that is no success.
+    pub(crate) fn http(status: u16, headers: &HeaderMap, body: &str, host: &str) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or(Value::Null);
         let said = detail::Said::in_body(&json, body);
         let message = if said.message.is_empty() {
@@ -39,7 +40,7 @@ impl Fault {
             format!("HTTP {status}: {}", said.message)
         };
         Self {
-            kind: classify::http(status, &said),
+            kind: classify::http(status, &said, host),
             message,
             retry_after: retry_after::asked(headers),
             is_final: false,
@@ -67,7 +68,7 @@ impl Fault {
         match error {
             GenaiError::WebStream { error, .. } => Self::transport(error, host, heard),
             GenaiError::HttpError { status, body, headers, .. } => {
-                Self::http(status.as_u16(), headers, body)
+                Self::http(status.as_u16(), headers, body, host)
             }
             GenaiError::ChatResponse { body, .. } => {
                 Self::in_stream(body.get("error").unwrap_or(body))

@@ -5,7 +5,11 @@ use serde_json::json;
 use super::*;
 
 fn http(status: u16, body: &str) -> (ModelErrorKind, String) {
-    let fault = Fault::http(status, &HeaderMap::new(), body);
+    from("api.example", status, body)
+}
+
+fn from(host: &str, status: u16, body: &str) -> (ModelErrorKind, String) {
+    let fault = Fault::http(status, &HeaderMap::new(), body, host);
     (fault.kind, fault.message)
 }
 
@@ -52,6 +56,9 @@ fn answers_are_classified() {
         (500, String::new(), Overloaded),
         (502, "<html>Bad gateway</html>".to_owned(), Overloaded),
         (503, "upstream connect error".to_owned(), Overloaded),
+        (424, json!({"message": "The model has encountered an unexpected error during processing.", "originalStatusCode": 500}).to_string(), Overloaded),
+        (498, openai("This is a custom, flex tier only status code", "capacity_exceeded", "capacity_exceeded"), Overloaded),
+        (420, plain("Too many requests"), Overloaded),
         (529, json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}).to_string(), Overloaded),
         (599, String::new(), Overloaded),
         // Refused.
@@ -68,6 +75,22 @@ fn answers_are_classified() {
         (400, openai("Access denied, please make sure your account is in good standing.", "Arrearage", "Arrearage"), NoBalance),
         (403, openai("用户额度不足", "new_api_error", "insufficient_user_quota"), NoBalance),
         (500, plain("upstream: 账户余额不足"), NoBalance),
+        (400, json!({"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}).to_string(), NoBalance),
+        (400, json!({"type": "error", "error": {"type": "invalid_request_error", "message": "You have reached your specified API usage limits. You will regain access on 2026-04-01 at 00:00 UTC."}}).to_string(), NoBalance),
+        (429, json!({"code": "Some resource has been exhausted", "error": "Your team 16f2151a has either used all available credits or reached its monthly spending limit. To continue making API requests, please purchase more credits or raise your spending limit."}).to_string(), NoBalance),
+        (403, json!({"code": "The caller does not have permission to execute the specified operation", "error": "Your team 16f2151a has either used all available credits or reached its monthly spending limit."}).to_string(), NoBalance),
+        (400, openai("Billing hard limit has been reached", "invalid_request_error", "billing_hard_limit_reached"), NoBalance),
+        (403, openai("The free tier of the model has been exhausted.", "AllocationQuota.FreeTierOnly", "AllocationQuota.FreeTierOnly"), NoBalance),
+        (402, openai("Insufficient Balance", "unknown_error", "invalid_request_error"), NoBalance),
+        (429, plain("litellm: {'error': {'message': 'You exceeded', 'code': 'insufficient_quota'}}"), NoBalance),
+        // What a model wrote and what a tool is called say nothing of an account.
+        (500, json!({"error": {"code": 500, "message": "Failed to parse input at pos 395: Your account is overdue, 账户已欠费, overdue balance", "type": "server_error"}}).to_string(), Overloaded),
+        (400, openai("Invalid schema for function 'list_overdue_invoices': None is not of type 'object'.", "invalid_request_error", "invalid_function_parameters"), Refused),
+        (400, openai("Your payment method tool: account is overdue, insufficient balance", "invalid_request_error", "x"), Refused),
+        (400, json!({"error": {"code": 400, "message": "The account tool reports an overdue balance", "status": "INVALID_ARGUMENT"}}).to_string(), Refused),
+        (400, plain("tools.0: 'account is overdue' isn't a name; see \"overdue balance\" and `insufficient balance`"), Refused),
+        (400, plain("unknown function get_overdue_account, create_payment, billing_details"), Refused),
+        (503, plain("the queue is overdue, and your account waits. It's payment time"), Overloaded),
         // A number in a sentence is no code, and a rate that could be raised is no empty account.
         (429, json!({"error": {"code": "1302", "message": "您的账户已达到速率限制 (1113 of 30001)"}}).to_string(), Overloaded),
         (429, openai("Rate limit reached for requests. Please add a payment method: https://platform.openai.com/account/billing", "requests", "rate_limit_exceeded"), Overloaded),
@@ -88,6 +111,25 @@ fn answers_are_classified() {
 }
 
 #[test]
+fn a_quota_of_qwens_is_a_rate_and_a_debt_is_one() {
+    let quota = json!({"error": {
+        "message": "You exceeded your current quota, please check your plan and billing details.",
+        "type": "insufficient_quota",
+        "code": "insufficient_quota",
+    }});
+    let debt = json!({"error": {"message": "Access denied.", "code": "Arrearage"}}).to_string();
+    for host in ["dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"] {
+        assert_eq!(from(host, 429, &quota.to_string()).0, Overloaded, "{host}");
+        assert_eq!((from(host, 400, &debt).0, from(host, 429, &debt).0), (NoBalance, NoBalance));
+    }
+    assert_eq!(http(429, &quota.to_string()).0, NoBalance);
+    let mut passed_on = quota;
+    passed_on["error"]["message"] =
+        "You exceeded your current quota. For details, see: https://help.aliyun.com/x".into();
+    assert_eq!(http(429, &passed_on.to_string()).0, Overloaded);
+}
+
+#[test]
 fn errors_in_a_stream_are_classified() {
     for (error, kind) in [
         (json!({"type": "overloaded_error", "message": "Overloaded"}), Overloaded),
@@ -105,6 +147,12 @@ fn errors_in_a_stream_are_classified() {
         (json!({"code": "AccountOverdueError", "message": "x"}), NoBalance),
         (json!({"code": 30001, "message": "x"}), NoBalance),
         (json!({"code": "1113", "message": "x"}), NoBalance),
+        (
+            json!({"code": 500, "message": "Failed to parse input at pos 3: your account is overdue", "type": "server_error"}),
+            Overloaded,
+        ),
+        (json!({"message": "Failed to parse input at pos 3: insufficient balance"}), BrokenOff),
+        (json!({"message": "your account is overdue"}), NoBalance),
         (json!({"type": "invalid_request_error", "message": "bad"}), Refused),
         (json!({"code": "data_inspection_failed", "message": "x"}), Refused),
         (json!({"message": "odd"}), BrokenOff),
@@ -142,7 +190,7 @@ fn the_providers_words_follow_the_status() {
 fn a_wait_that_is_asked_for_is_kept() {
     let mut headers = HeaderMap::new();
     headers.insert("retry-after", HeaderValue::from_static("7"));
-    let fault = Fault::http(429, &headers, "");
+    let fault = Fault::http(429, &headers, "", "api.example");
     let error = fault.into_error(&Mask::default(), Usage::default());
     assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
     assert_eq!(error.detail, "HTTP 429");

@@ -5,50 +5,49 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use djinn_core::code::Failure;
+use djinn_core::code::ErrorCode;
 use tokio::time::Instant;
 
 /// How long a model is not asked after it failed.
 const LASTS: Duration = Duration::from_secs(60);
 
-/// What models failed of, by their names in the settings.
+/// What models failed of, by their names in the settings. Without the words of a call that failed: the next
+/// one may be another tenant's.
 #[derive(Debug, Default)]
-pub(crate) struct Outages(Mutex<BTreeMap<String, (Instant, Failure)>>);
+pub(crate) struct Outages(Mutex<BTreeMap<String, (Instant, ErrorCode)>>);
 
 impl Outages {
     /// What a model failed of within the last minute.
-    pub(crate) fn of(&self, model: &str) -> Option<Failure> {
+    pub(crate) fn of(&self, model: &str) -> Option<ErrorCode> {
         let outages = self.outages();
-        let (since, failure) = outages.get(model)?;
-        (since.elapsed() < LASTS).then(|| failure.clone())
+        let (since, code) = outages.get(model)?;
+        (since.elapsed() < LASTS).then_some(*code)
     }
 
     /// Remembers what a model failed of now, or forgets it.
-    pub(crate) fn set(&self, model: &str, outage: Option<Failure>) {
+    pub(crate) fn set(&self, model: &str, outage: Option<ErrorCode>) {
         let mut outages = self.outages();
         match outage {
-            Some(failure) => outages.insert(model.to_owned(), (Instant::now(), failure)),
+            Some(code) => outages.insert(model.to_owned(), (Instant::now(), code)),
             None => outages.remove(model),
         };
     }
 
-    fn outages(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, Failure)>> {
+    fn outages(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, ErrorCode)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use djinn_core::code::ErrorCode;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn an_outage_is_remembered_for_a_minute_or_until_the_model_answers() {
         let outages = Outages::default();
-        let refused = Failure::new(ErrorCode::ModelKeyRefused, "HTTP 401");
-        outages.set("main", Some(refused.clone()));
-        assert_eq!((outages.of("main"), outages.of("other")), (Some(refused.clone()), None));
+        let refused = ErrorCode::ModelKeyRefused;
+        outages.set("main", Some(refused));
+        assert_eq!((outages.of("main"), outages.of("other")), (Some(refused), None));
         tokio::time::advance(LASTS).await;
         assert_eq!(outages.of("main"), None);
         outages.set("main", Some(refused));

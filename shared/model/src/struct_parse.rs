@@ -190,7 +190,9 @@ fn asked(body: &str, cut: bool) -> Option<AskedCall> {
             let tool = named(body)?;
             let problem = match problem {
                 ArgumentProblem::NotAnObject | ArgumentProblem::NotJson => ArgumentProblem::NotJson,
-                ArgumentProblem::CutOff | ArgumentProblem::TooLong => problem,
+                ArgumentProblem::CutOff | ArgumentProblem::TooLong | ArgumentProblem::Refused => {
+                    problem
+                }
             };
             Some(AskedCall { tool, arguments: repair::malformed(body.trim(), problem) })
         }

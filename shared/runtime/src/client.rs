@@ -2,7 +2,7 @@
 //!
 //! No driver waits for a slow client. Previews are hints: they fill a quarter of the buffer at most, and
 //! what has no room there waits, merged with what follows it, until there is room or its entry comes,
-//! which says all of it. Entries have the rest. A record is sent whole, however large it is, as long as
+//! which says all of it. What tasks show early waits for the same room, in its order. Entries have the rest. A record is sent whole, however large it is, as long as
 //! the buffer is not full: else a client would come back to the same place for ever. Where it is full,
 //! the response ends there, and its last frame, which says how to go on, passes the bound.
 
@@ -10,11 +10,12 @@ mod waiting;
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use djinn_core::entry::Entry;
+use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::wire::Connection;
@@ -34,12 +35,25 @@ pub struct ClientStream {
     last_sent_ms: i64,
     last_shown_ms: i64,
     end_shown_before: bool,
+    is_askers: bool,
+    recall: Recall,
 }
 
 /// The receiving half: the body of the response, as a stream of SSE frames.
 pub struct ClientBody {
     receiver: mpsc::UnboundedReceiver<String>,
     buffered: Arc<Buffered>,
+}
+
+/// Calls a client's response back, from outside of whoever serves it.
+#[derive(Debug, Clone, Default)]
+pub struct Recall(Arc<AtomicBool>);
+
+impl Recall {
+    /// Has the response end with how to go on, unless its run is driven there.
+    pub fn tell(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What was sent and not yet read.
@@ -66,6 +80,8 @@ impl ClientStream {
             last_sent_ms: now_ms,
             last_shown_ms: now_ms,
             end_shown_before: false,
+            is_askers: true,
+            recall: Recall::default(),
         };
         (stream, body)
     }
@@ -94,21 +110,39 @@ impl ClientStream {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size / PREVIEW_PART
     }
 
-    /// Whether an entry would be sent if it came now.
-    #[must_use]
-    pub fn can_take_entries(&self) -> bool {
-        self.is_open() && self.has_room()
+    /// It is somebody else's than who asked: what it is sent, the asker has not seen.
+    pub fn note_not_the_askers(&mut self) {
+        self.is_askers = false;
     }
 
-    /// It is known that some client was sent the end of the run.
+    /// Whether who asked would be sent an entry if it came now.
+    #[must_use]
+    pub fn reaches_the_asker(&self) -> bool {
+        self.is_askers && self.is_open() && self.has_room()
+    }
+
+    /// It is known that some client of the asker's was sent the end of the run.
     pub fn note_end_shown(&mut self) {
         self.end_shown_before = true;
     }
 
-    /// Whether it has the end of the run, and is the first to have it, as far as is known.
+    /// Whether it has the end of the run, and is the first of the asker's to have it, as far as is known.
     #[must_use]
     pub fn is_first_shown_the_end(&self) -> bool {
-        self.is_open() && self.connection.has_ended() && !self.end_shown_before
+        let has_it = self.is_open() && self.connection.has_ended();
+        has_it && self.is_askers && !self.end_shown_before
+    }
+
+    /// What calls this response back.
+    #[must_use]
+    pub fn recall(&self) -> Recall {
+        self.recall.clone()
+    }
+
+    /// Whether it was called back.
+    #[must_use]
+    pub fn is_recalled(&self) -> bool {
+        self.recall.0.load(Ordering::Relaxed)
     }
 
     /// Returns when there is room, or nobody to read any more.
@@ -124,19 +158,19 @@ impl ClientStream {
         &self.connection
     }
 
-    /// Takes over what the client has from an earlier connection.
-    pub fn skip(&mut self, records: &[Record]) {
-        for record in records {
-            self.connection.skip(record);
-        }
+    /// Takes a record that the client is not sent: it had it on an earlier connection, or is not to see
+    /// it. After the last one follows [`Self::resume`] or [`Self::begin_late`].
+    pub fn skip(&mut self, record: &Record) {
+        self.connection.skip(record);
+    }
+
+    /// The client has what was skipped.
+    pub fn resume(&mut self) {
         self.connection.resume();
     }
 
-    /// Begins after these records, which the client has not seen.
-    pub fn begin_late(&mut self, records: &[Record], now_ms: i64) {
-        for record in records {
-            self.connection.skip(record);
-        }
+    /// Begins after what was skipped, which the client has not seen.
+    pub fn begin_late(&mut self, now_ms: i64) {
         let frames = self.connection.begin_late(now_ms);
         self.send(frames, now_ms);
     }
@@ -146,8 +180,8 @@ impl ClientStream {
         self.send(vec![": connected\n\n".to_owned()], now_ms);
     }
 
-    /// Sends a record's frames, those of the tasks that ended with it first; nothing if it was sent
-    /// before. Ends the response instead if there is no room for them.
+    /// Sends a record's frames, those of the tasks that ended with it first, and what waited for it;
+    /// nothing if it was sent before. Ends the response instead if there is no room for them.
     pub fn record(&mut self, record: &Record, tasks: &[Entry], now_ms: i64) {
         if record.n != self.connection.wants() {
             return;
@@ -160,37 +194,71 @@ impl ClientStream {
         tasks.iter().chain(&record.entries).for_each(|entry| self.previews.forget(entry));
         let frames = self.connection.record(record, tasks);
         self.show(frames, now_ms);
+        self.send_waited(now_ms);
     }
 
-    /// Shows what is not yet in the journal, as far as there is room: what is left out follows in its
-    /// record.
+    /// Sends a part of what the tasks did that end with the record that the client needs next; see
+    /// [`Connection::ending_tasks`]. There must be room.
+    pub fn ending_tasks(&mut self, entries: &[Entry], now_ms: i64) {
+        entries.iter().for_each(|entry| self.previews.forget(entry));
+        let frames = self.connection.ending_tasks(entries);
+        self.show(frames, now_ms);
+    }
+
+    /// Shows what is not yet in the journal, as far as there is room: what is left out waits, or follows
+    /// in its record.
     pub fn live<'a>(&mut self, news: impl IntoIterator<Item = &'a Live>, now_ms: i64) {
+        if !self.is_open() {
+            self.previews.clear();
+            return;
+        }
         for live in news {
             match live {
                 Live::Piece(piece) => self.previews.add(piece),
                 Live::Entry(early) => {
                     self.previews.forget(&early.entry);
-                    if self.has_room_for_hints() {
-                        let frames = self.connection.live(live);
-                        self.show(frames, now_ms);
-                    }
+                    self.connection.live(live);
                 }
             }
         }
         self.send_previews(now_ms);
     }
 
-    /// Sends the previews that wait, those whose time has come, while there is room.
+    /// Sends what tasks have shown early and the previews that wait, those whose time has come, while
+    /// there is room.
     pub fn send_previews(&mut self, now_ms: i64) {
         if !self.is_open() {
             self.previews.clear();
         }
+        self.send_waited(now_ms);
         while self.has_room_for_hints()
             && let Some(piece) = self.previews.take(now_ms)
         {
             let frames = self.connection.live(&Live::Piece(piece));
             self.show(frames, now_ms);
         }
+    }
+
+    fn send_waited(&mut self, now_ms: i64) {
+        while self.has_room_for_hints()
+            && let Some(frames) = self.connection.next_waited()
+        {
+            self.show(frames, now_ms);
+        }
+    }
+
+    /// The tasks of which the client would be shown more if it were told, and the place of the first
+    /// entry that is missing; see [`Connection::missing`].
+    #[must_use]
+    pub fn missing(&self) -> Vec<(TaskId, u64)> {
+        let missing = self.connection.missing().filter(|_| self.is_open());
+        missing.map(|(task, nth)| (task.clone(), nth)).collect()
+    }
+
+    /// Whether [`Self::missing`] has any.
+    #[must_use]
+    pub fn misses_any(&self) -> bool {
+        self.is_open() && self.connection.missing().next().is_some()
     }
 
     /// When [`Self::send_previews`] has something to send, Unix milliseconds; `None` while there is
@@ -200,10 +268,11 @@ impl ClientStream {
         self.previews.at_ms().filter(|_| self.has_room_for_hints())
     }
 
-    /// Returns when previews that have no room now have some, or nobody can read them any more; never
-    /// if none wait for room.
+    /// Returns when what has no room now has some, or nobody can read it any more; never if nothing
+    /// waits for room.
     pub fn preview_room(&self) -> impl Future<Output = ()> + use<> {
-        let waits = self.previews.at_ms().is_some() && !self.has_room_for_hints();
+        let any = self.previews.at_ms().is_some() || self.connection.has_waited();
+        let waits = any && !self.has_room_for_hints();
         let sender = self.sender.clone().filter(|_| waits);
         let (buffered, most) = (Arc::clone(&self.buffered), self.buffer_size / PREVIEW_PART);
         async move {

@@ -277,7 +277,7 @@ impl<P: Ports> Driver<P> {
         let mut inputs = Vec::new();
         let mut happening = Some(happening);
         while let Some(happened) = happening {
-            match self.happened(happened) {
+            match self.happened(happened).await {
                 Ok(more) => inputs.extend(more),
                 // What was done is kept: the journal decides who may write, not the lease.
                 Err(end) => return self.record(inputs).await.and(Err(end)),
@@ -287,7 +287,7 @@ impl<P: Ports> Driver<P> {
         Ok(inputs)
     }
 
-    fn happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
+    async fn happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
         match happening {
             Happening::Performed { id, inputs } => {
                 // All pieces of a reply were sent before its task ended; they go first.
@@ -306,7 +306,7 @@ impl<P: Ports> Driver<P> {
             }
             Happening::Mail(read_at_ms, mail) => {
                 self.mail_look.looked(self.now_ms());
-                let mut inputs = self.read_mail(read_at_ms, mail);
+                let mut inputs = self.read_mail(read_at_ms, mail).await;
                 inputs.extend(self.expired(self.now_ms()));
                 return Ok(inputs);
             }

@@ -1,17 +1,19 @@
 //! A run's history: the entries of its records, and of its tasks where they ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
-use djinn_core::journal::{Journal, Record};
+use djinn_core::journal::Record;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::client::ClientStream;
 use crate::driver::run_end;
+use crate::pages::{Pages, read_journal};
 use crate::port::clock::Clock;
 use crate::port::journal::{Appended, Journals};
+use crate::port::page::PageSize;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::journal_expiry_s;
 
@@ -37,9 +39,7 @@ pub async fn show<P: Ports>(ports: &P, key: &RunKey, client: &mut ClientStream, 
 /// How many journals of tasks are read at once.
 const READ_AT_ONCE: usize = 16;
 
-/// The entries of the tasks that ended with a record, as they stand in its run's history. A task that
-/// its run gave up may still be at work: its journal is closed first, so that every viewer of the run
-/// sees the same of it.
+/// The entries of the tasks that ended with a record, as they stand in its run's history.
 ///
 /// # Errors
 /// [`StoreError`] when a task's journal cannot be read, or not be closed.
@@ -48,15 +48,10 @@ pub async fn task_entries<P: Ports>(
     key: &RunKey,
     record: &Record,
 ) -> Result<Vec<Entry>, StoreError> {
-    let ended = record.entries.iter().filter_map(|entry| {
-        if let Event::TaskEnded { task, .. } = &entry.event { Some(task) } else { None }
-    });
     let (mut reading, mut entries) = (JoinSet::new(), BTreeMap::new());
-    for (nth, task) in ended.enumerate() {
-        let is_it = |input: &Input| matches!(input, Input::TaskEnded(e) if e.report.task == *task);
-        let is_given_up = !record.inputs.iter().any(is_it);
-        let (ports, key) = (ports.clone(), key.with_task(task.clone()));
-        reading.spawn(async move { (nth, entries_of(&ports, &key, is_given_up).await) });
+    for (nth, ending) in ending_tasks(key, record).into_iter().enumerate() {
+        let ports = ports.clone();
+        reading.spawn(async move { (nth, ending.entries(&ports).await) });
         if reading.len() >= READ_AT_ONCE {
             take(reading.join_next().await, &mut entries)?;
         }
@@ -77,35 +72,80 @@ fn take(read: Read, entries: &mut BTreeMap<usize, Vec<Entry>>) -> Result<(), Sto
     Ok(())
 }
 
-async fn entries_of<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    is_given_up: bool,
-) -> Result<Vec<Entry>, StoreError> {
-    let records = match is_given_up {
-        true => close(ports, key).await?,
-        // Its first record holds what it starts with, which may be long, and no entry.
-        false => ports.store().read(key, 1).await?,
-    };
-    let entries = records.into_iter().flat_map(|record| record.entries);
-    Ok(match &key.task {
-        Some(task) => entries.map(|entry| entry.within(task)).collect(),
-        None => entries.collect(),
-    })
+/// A task that ended with a record, as its entries are read for a viewer.
+pub(crate) struct EndingTask {
+    key: RunKey,
+    /// Whether somebody may still be at work on it.
+    is_open: bool,
+    pages: Pages,
 }
 
-/// Ends a task that nobody waits for: whoever works on it finds that out at its next append. Returns
-/// its journal, which nobody adds an entry to after that.
+impl EndingTask {
+    fn new(key: RunKey, is_given_up: bool) -> Self {
+        // Its first record holds what it starts with, which may be long, and no entry.
+        Self { key, is_open: is_given_up, pages: Pages::from(1, PageSize::SHOWN) }
+    }
+
+    /// All of its entries.
+    async fn entries<P: Ports>(mut self, ports: &P) -> Result<Vec<Entry>, StoreError> {
+        let mut entries = Vec::new();
+        self.pages = Pages::from(1, PageSize::FOLDED);
+        while let Some(more) = self.next(ports).await? {
+            entries.extend(more);
+        }
+        Ok(entries)
+    }
+
+    /// The next of its entries; `None` behind the last ones.
+    ///
+    /// # Errors
+    /// [`StoreError`] when they cannot be read; the same ones are read next time.
+    pub(crate) async fn next<P: Ports>(
+        &mut self,
+        ports: &P,
+    ) -> Result<Option<Vec<Entry>>, StoreError> {
+        if self.is_open {
+            close(ports, &self.key).await?;
+            self.is_open = false;
+        }
+        let Some(records) = self.pages.next(ports, &self.key).await? else { return Ok(None) };
+        let entries = records.into_iter().flat_map(|record| record.entries);
+        Ok(Some(match &self.key.task {
+            Some(task) => entries.map(|entry| entry.within(task)).collect(),
+            None => entries.collect(),
+        }))
+    }
+}
+
+/// The tasks that ended with a record, in order. One that its run gave up may still be at work: its
+/// journal is closed before it is read, so that every viewer of the run sees the same of it.
+pub(crate) fn ending_tasks(key: &RunKey, record: &Record) -> VecDeque<EndingTask> {
+    let ended = record.entries.iter().filter_map(|entry| {
+        if let Event::TaskEnded { task, .. } = &entry.event { Some(task) } else { None }
+    });
+    let ending = ended.map(|task| {
+        let is_it = |input: &Input| matches!(input, Input::TaskEnded(e) if e.report.task == *task);
+        let is_given_up = !record.inputs.iter().any(is_it);
+        EndingTask::new(key.with_task(task.clone()), is_given_up)
+    });
+    ending.collect()
+}
+
+/// Ends a task that nobody waits for: whoever works on it finds that out at its next append. Nobody adds
+/// an entry to its journal after that.
 ///
 /// # Errors
 /// [`StoreError`] when it cannot be read or written.
-pub(crate) async fn close<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Record>, StoreError> {
+pub(crate) async fn close<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     loop {
-        let mut records = ports.store().read(key, 0).await?;
-        // A journal that never began, or has expired, has no more to tell.
-        let Ok(journal) = Journal::fold(&records) else { return Ok(records) };
+        let journal = match read_journal(ports, key).await {
+            Ok(journal) => journal,
+            // A journal that never began, or has expired, has no more to tell.
+            Err(StoreError::Unreadable(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
         if journal.run().status().has_ended() {
-            return Ok(records);
+            return Ok(());
         }
         let stop = Input::StopAsked { by: journal.run().asked().user.clone(), partial: None };
         let clock = ports.clock();
@@ -113,14 +153,11 @@ pub(crate) async fn close<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Recor
         let write =
             WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
         let decided = journal.decide(vec![stop], journal.epoch(), write, clock.now_ms());
-        let Some((after, record)) = decided else { return Ok(records) };
+        let Some((after, record)) = decided else { return Ok(()) };
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         let end = run_end(after.run(), &record);
         match ports.store().end(key, &record, &end, expires_at_s).await? {
-            Appended::Done => {
-                records.push(record);
-                return Ok(records);
-            }
+            Appended::Done => return Ok(()),
             // Whoever works on it was faster; the next record may be its last.
             Appended::Lost => {}
         }

@@ -1,8 +1,13 @@
-//! Reading the live log of a run: what several writers add, each thing once.
+//! Reading the live log of a run: what several writers add, each thing once. The log loses what is old
+//! and leaves out what is large; what a viewer misses of a task is read in the task's journal.
+
+mod missing;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use djinn_core::id::TaskId;
 use djinn_core::preview::{Live, Preview};
+use missing::Missing;
 
 use crate::port::clock::Clock;
 use crate::port::live::{LIVE_KEPT, LiveFrom, LiveLog};
@@ -28,10 +33,12 @@ pub(crate) struct LiveReader {
     /// Whether anybody but the run's own driver writes.
     several: bool,
     late_at_ms: i64,
+    missing: Missing,
 }
 
 impl LiveReader {
-    /// What was written since the last time.
+    /// What was written since the last time, and what the client has missed for longer than it may be
+    /// late: of these tasks, from these places on.
     ///
     /// # Errors
     /// [`StoreError`] when the log cannot be read now.
@@ -39,6 +46,7 @@ impl LiveReader {
         &mut self,
         ports: &P,
         key: &RunKey,
+        misses: &[(TaskId, u64)],
     ) -> Result<Vec<Live>, StoreError> {
         let now_ms = ports.clock().now_ms();
         let from = self.from(now_ms);
@@ -46,6 +54,7 @@ impl LiveReader {
         self.several |= read.iter().any(|live| live.within().is_some());
         read.retain(|live| self.seen.insert(name(live), now_ms).is_none());
         self.positions.push_back((now_ms, position));
+        read.extend(self.missing.read(ports, key, misses).await);
         Ok(read)
     }
 
@@ -53,6 +62,10 @@ impl LiveReader {
     /// What is older than the log keeps was never for a reader that comes now, though it may be there
     /// still.
     fn from(&mut self, now_ms: i64) -> LiveFrom {
+        let kept_since_ms = now_ms.saturating_sub(milliseconds(LIVE_KEPT));
+        if self.positions.back().is_some_and(|(at_ms, _)| *at_ms < kept_since_ms) {
+            self.positions.clear();
+        }
         let goes_back = self.late_at_ms <= now_ms;
         if goes_back {
             self.late_at_ms = now_ms.saturating_add(LATE_EVERY_MS);
@@ -65,7 +78,7 @@ impl LiveReader {
             true => self.positions.front(),
             false => self.positions.back(),
         };
-        let first = || LiveFrom::Moment(now_ms.saturating_sub(milliseconds(LIVE_KEPT)));
+        let first = || LiveFrom::Moment(kept_since_ms);
         position.map_or_else(first, |(_, position)| position.clone())
     }
 }

@@ -16,6 +16,7 @@ pub mod lease;
 pub mod live;
 pub mod mailbox;
 pub mod model;
+pub mod page;
 pub mod secret;
 pub mod share;
 pub mod tool;

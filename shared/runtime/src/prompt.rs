@@ -156,6 +156,8 @@ fragments! {
     QUESTION = "conversation/question", 70_000;
     /// An earlier answer.
     ANSWER = "conversation/answer", 200_000;
+    /// What another user of the session asked, and its answer.
+    OF_ANOTHER = "conversation/of_another", 300_000;
 }
 
 impl Fragment {

@@ -186,7 +186,7 @@ fn in_loop(
         .iter()
         .map(|tool| format!("{}{}{}", tool.name, tool.description, tool.schema))
         .collect();
-    let mut groups = groups(prompts, language, &question, run.conversation(), limit);
+    let mut groups = groups(prompts, run, &question, limit);
     if !groups.last().is_some_and(Group::ends_with_user) {
         groups.push(Group::fixed("next_step", vec![Message::User(next_step)]));
     }

@@ -13,7 +13,6 @@ mod word;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::Effect;
-use djinn_core::entry::{Entry, Event};
 use djinn_core::id::UserId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
@@ -24,6 +23,7 @@ use tokio::sync::mpsc;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::driver::{Drive, DriveEnd};
+use crate::pages::{fold_seeing, read_journal, read_journal_seeing};
 use crate::perform::deliver::{deliver, given_up_if_too_large, put_outcome};
 use crate::perform::plan::Keeping;
 use crate::port::alarm::Alarms;
@@ -34,14 +34,13 @@ use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s, milliseconds};
 use crate::sleep::{lay_to_rest, wake, wake_all};
-pub use access::{Access, Right, RunAccess, Viewer, access, run_access};
+pub use access::{Access, Right, RunAccess, Viewer, access, end_share, run_access};
 pub use asked::{AskState, Asked, asked};
 pub use feedback::{Given, answer, audited, pending, schema_of};
 use follow::{Followed, follow};
 pub use forget::forget;
 pub use look::{RunNow, RunView, Told, look};
 pub use question::{Opened, Question, accept, open};
-use replay::whole_journal;
 pub use replay::{ReplayFrom, no_cursor, replay};
 pub use word::{Edited, Heard, edit, say};
 
@@ -168,10 +167,11 @@ async fn continue_for<P: Ports>(
         let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
         ports.store().put_mail(key, &stop, expires_at_s).await?;
     }
-    if let Some((driving, records)) = take_over(ports, &serving).await? {
+    // Of a task all is shown once more; of a run whoever watches has read it.
+    let from = if key.task.is_some() { 0 } else { u64::MAX };
+    if let Some((driving, before)) = take_over(ports, &serving, from).await? {
         let Driving { lease, lapsed, fresh, journal } = *driving;
         let (key, deadline, hops) = (key.clone(), *deadline, *hops);
-        let before = if key.task.is_some() { records } else { Vec::new() };
         let client = None;
         let drive =
             Drive { key, journal, lease, lapsed, fresh, before, client, parent, deadline, hops };
@@ -207,7 +207,7 @@ pub async fn stop<P: Ports>(ports: &P, key: &RunKey, by: UserId) -> Result<RunSt
         wake(ports, key, &stop).await?;
         // Tasks in other invocations hear of it from here, not only when their run is driven.
         let tasks = match read_journal(ports, key).await {
-            Ok((journal, _)) => journal.run().running_tasks(),
+            Ok(journal) => journal.run().running_tasks(),
             Err(error) if error.may_pass() => return Err(error),
             // Its driver has read it before, and hears of the stop.
             Err(_) => Vec::new(),
@@ -236,10 +236,12 @@ pub async fn known<P: Ports>(ports: &P, key: &RunKey) -> Result<RunMeta, Failure
     meta.ok_or_else(|| ErrorCode::RunNotFound.into())
 }
 
-/// Takes the lease of a run and reads its journal, unless somebody else drives it.
+/// Takes the lease of a run and reads its journal, unless somebody else drives it. Returns its records
+/// from number `from` on, too.
 async fn take_over<P: Ports>(
     ports: &P,
     serving: &Serving,
+    from: u64,
 ) -> Result<Option<(Box<Driving>, Vec<Record>)>, StoreError> {
     let now_ms = ports.clock().now_ms();
     let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
@@ -248,8 +250,14 @@ async fn take_over<P: Ports>(
     let Taken::Ours { lease, lapsed } = taken else {
         return Ok(None);
     };
-    let (journal, records) = match read_journal(ports, key).await {
-        Ok(read) => read,
+    let mut records = Vec::new();
+    let keep = |record: &Record| {
+        if record.n >= from {
+            records.push(record.clone());
+        }
+    };
+    let journal = match read_journal_seeing(ports, key, keep).await {
+        Ok(journal) => journal,
         Err(error) => {
             // Left alone, it would be locked until the lease lapses.
             ports.store().release_lease(key, &lease, RunStatus::Running).await?;
@@ -263,42 +271,14 @@ async fn take_over<P: Ports>(
     Ok(Some((Box::new(Driving { lease, lapsed, fresh: false, journal }), records)))
 }
 
-pub(crate) async fn read_journal<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-) -> Result<(Journal, Vec<Record>), StoreError> {
-    let records = ports.store().read(key, 0).await?;
-    Ok((fold(&records)?, records))
-}
-
-fn fold(records: &[Record]) -> Result<Journal, StoreError> {
-    use djinn_core::journal::FoldError;
-    Journal::fold(records).map_err(|error| match error {
-        FoldError::NewerFormat(format) => StoreError::NewerFormat(format),
-        FoldError::NoQuestion | FoldError::Gap(_) => StoreError::Unreadable(error.to_string()),
-    })
-}
-
-/// Whether the records are a journal from its beginning on: expired ones go one by one, in no order.
-fn is_whole(records: &[Record]) -> bool {
-    !records.is_empty() && (0..).zip(records).all(|(n, record)| record.n == n)
-}
-
-/// Whether the final entry is among them.
-fn holds_the_end(records: &[Record]) -> bool {
-    let is_end = |entry: &Entry| matches!(entry.event, Event::RunEnded(_));
-    records.iter().rev().any(|record| record.entries.iter().any(is_end))
-}
-
 /// Makes the deliveries that an ended run still owes. Needs no lease: each is idempotent, and so is
 /// its record.
 async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
-    let records = ports.store().read(key, 0).await?;
-    if !is_whole(&records) {
+    let (journal, extent) = fold_seeing(ports, key, |_| {}).await?;
+    let Some(mut journal) = journal.filter(|_| !extent.has_gap) else {
         tracing::info!(run_id = %key.run, "the journal has expired");
         return Ok(());
-    }
-    let mut journal = fold(&records)?;
+    };
     // Whoever asks for an ended task has not heard of its end.
     given_up_if_too_large(put_outcome(ports, key, journal.run()).await)?;
     loop {

@@ -30,6 +30,9 @@ pub struct Settings {
     pub live_every: Duration,
     /// How often a viewer looks for news.
     pub follow_every: Duration,
+    /// How often a response that follows a run looks whether it still has its place among its user's
+    /// streams, where their number has a bound.
+    pub place_every: Duration,
     /// How often a task that somebody else works on is looked after: one that nobody drives is
     /// dispatched again.
     pub dispatch_every: Duration,
@@ -163,6 +166,7 @@ impl Default for Settings {
             hand_over_margin: Duration::from_secs(30),
             live_every: Duration::from_millis(250),
             follow_every: Duration::from_millis(250),
+            place_every: Duration::from_secs(10),
             dispatch_every: Duration::from_secs(30),
             idle_stream: Duration::from_secs(120),
             idle_stream_unresumable: LONGEST_IDLE_STREAM,

@@ -37,6 +37,7 @@ macro_rules! contract_tests {
                 whether_its_end_was_shown_is_known_of_a_run,
                 an_ending_that_lost_its_number_changes_nothing,
                 records_are_read_in_order_and_from_any_number_on,
+                a_journal_is_read_page_by_page,
                 long_records_are_read_as_they_were_written,
                 newer_records_are_left_alone,
                 what_does_not_exist_reads_as_nothing,

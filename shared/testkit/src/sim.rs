@@ -70,6 +70,8 @@ pub struct Sim {
     pub posts: bool,
     /// What clients speak; our own protocol unless given.
     pub speaks: Speaks,
+    /// Bytes that wait for a client at most; as many as there are unless given.
+    pub buffer_size: usize,
     /// What clients were sent, each frame with its moment; one list a client, in the order they
     /// asked.
     pub clients: Vec<Frames>,
@@ -109,6 +111,7 @@ impl Sim {
             one_machine: false,
             posts: false,
             speaks: native,
+            buffer_size: usize::MAX,
             clients: Vec::new(),
             host,
             kicks,
@@ -154,6 +157,7 @@ impl Sim {
             text: "What is to be done?".to_owned(),
             as_answer: None,
             output_style: None,
+            house_prompt: String::new(),
             base_prompt: String::new(),
             settings,
         }

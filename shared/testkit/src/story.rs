@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
-use djinn_core::code::Failure;
+use djinn_core::code::ErrorCode;
 use djinn_core::input::{AskedCall, Reply};
 use djinn_core::preview::TextKind;
 use djinn_core::settings::{ModelChoice, Role};
@@ -35,6 +35,7 @@ struct Failing {
     /// How much of the text is sent before.
     sent: usize,
     kind: ModelErrorKind,
+    usage: Usage,
 }
 
 impl Line {
@@ -68,14 +69,21 @@ impl Line {
     /// Fails once, after `sent` bytes of the text; may be said several times.
     #[must_use]
     pub fn failing_after(mut self, sent: usize, kind: ModelErrorKind) -> Self {
-        self.fails.push(Failing { sent, kind });
+        self.fails.push(Failing { sent, kind, usage: Usage::default() });
         self
     }
 
     /// Is said by the fallback alone: every attempt of the role's own model fails after `sent` bytes.
     #[must_use]
     pub fn down_after(mut self, sent: usize, kind: ModelErrorKind) -> Self {
-        self.down = Some(Failing { sent, kind });
+        self.down = Some(Failing { sent, kind, usage: Usage::default() });
+        self
+    }
+
+    /// Costs so much each time it fails.
+    #[must_use]
+    pub fn billed(mut self, usage: Usage) -> Self {
+        self.fails.iter_mut().chain(&mut self.down).for_each(|failing| failing.usage = usage);
         self
     }
 }
@@ -88,6 +96,8 @@ pub struct StoryModel {
     fallback_window: Option<u64>,
     price: Option<Price>,
     asked: Arc<Mutex<Vec<ModelRequest>>>,
+    /// What its own model failed of, if a process remembers that.
+    outage: Option<Arc<Mutex<Option<ErrorCode>>>>,
     points: Points,
 }
 
@@ -98,7 +108,8 @@ impl StoryModel {
         let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
         let lines = Arc::new(lines);
         let (window, fallback_window) = (100_000, None);
-        Self { lines, window, fallback_window, price: None, asked: Arc::default(), points }
+        let (price, asked, outage) = (None, Arc::default(), None);
+        Self { lines, window, fallback_window, price, asked, outage, points }
     }
 
     /// Takes so many tokens of input, and refuses more as providers do.
@@ -115,6 +126,13 @@ impl StoryModel {
         self
     }
 
+    /// Has each process remember what its own model failed of, until it answers.
+    #[must_use]
+    pub fn with_outages(mut self) -> Self {
+        self.outage = Some(Arc::default());
+        self
+    }
+
     /// Costs so much.
     #[must_use]
     pub fn with_price(mut self, price: Price) -> Self {
@@ -125,7 +143,8 @@ impl StoryModel {
     /// The same model, as a process sees it.
     #[must_use]
     pub fn of(&self, process: u64) -> Self {
-        Self { points: self.points.of(process), ..self.clone() }
+        let outage = self.outage.as_ref().map(|_| Arc::default());
+        Self { points: self.points.of(process), outage, ..self.clone() }
     }
 
     /// Every request so far.
@@ -202,17 +221,22 @@ impl Model for StoryModel {
         }
         self.points.pass(format!("after model {message}")).await;
         match failing {
-            Some(failing) => Err(error(failing.kind, "as the story says")),
+            Some(Failing { kind, usage, .. }) => {
+                Err(ModelError { usage: *usage, ..error(*kind, "as the story says") })
+            }
             None => Ok(line.reply()),
         }
     }
 
-    // Every call begins with the role's own model.
-    fn outage(&self, _role: Role) -> Option<Failure> {
-        None
+    fn outage(&self, _role: Role) -> Option<ErrorCode> {
+        *self.outage.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_outage(&self, _role: Role, _outage: Option<Failure>) {}
+    fn set_outage(&self, _role: Role, outage: Option<ErrorCode>) {
+        if let Some(known) = &self.outage {
+            *known.lock().unwrap_or_else(PoisonError::into_inner) = outage;
+        }
+    }
 }
 
 impl Line {

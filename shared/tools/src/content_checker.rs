@@ -1,19 +1,20 @@
 //! A checker of content behind HTTP.
 //!
-//! `POST`ed `{"direction": "in" | "out", "text", "tenant", "user", "session", "run"}` it answers 200 with
-//! `{"verdict": "allow"}`, `{"verdict": "refuse", "reason"?}` or `{"verdict": "replace", "text"}`.
+//! `POST`ed `{"direction": "in" | "out", "text", "texts": [{"field", "text"}], "tenant", "user", "session",
+//! "run"}` it answers 200 with `{"verdict": "allow"}`, `{"verdict": "refuse", "reason"?}` or
+//! `{"verdict": "replace", "text"}`, with `texts` in its place where there are several.
 
 use std::time::Duration;
 
 use djinn_core::deny::DenyList;
 use djinn_runtime::content::{Checks, Content};
-use djinn_runtime::port::checker::{Check, Checker, NoVerdict, Verdict};
+use djinn_runtime::port::checker::{Check, CheckedText, Checker, NoVerdict, Verdict, Whose};
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::settings::{BadSetting, number};
 use reqwest::{Client, StatusCode, Url, redirect};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 /// Bytes of an answer; a text in the place of another has to be in it.
@@ -114,7 +115,8 @@ enum Answer {
         reason: String,
     },
     Replace {
-        text: String,
+        text: Option<String>,
+        texts: Option<Vec<String>>,
     },
 }
 
@@ -137,21 +139,22 @@ impl<S: Secrets> HttpChecker<S> {
         match serde_json::from_slice(&answer) {
             Ok(Answer::Allow) => Ok(Verdict::Allow),
             Ok(Answer::Refuse { reason }) => Ok(Verdict::Refuse { reason }),
-            Ok(Answer::Replace { text }) if text.trim().is_empty() => {
-                Err(no_verdict("the checker replaces a text by nothing"))
+            Ok(Answer::Replace { text, texts }) => {
+                let texts = texts.or_else(|| text.map(|text| vec![text])).unwrap_or_default();
+                replaced(texts, check.texts)
             }
-            Ok(Answer::Replace { text }) if text.len() > MAX_TEXT => {
-                Err(no_verdict("the checker replaces a text by one that is too long"))
-            }
-            Ok(Answer::Replace { text }) => Ok(Verdict::Replace { text }),
             Err(_) => Err(no_verdict("the checker's answer cannot be read")),
         }
     }
 
     async fn answer(&self, check: Check<'_>) -> Result<Vec<u8>, NoVerdict> {
+        let Check { direction, texts, whose: Whose { tenant, user, session, run } } = check;
+        let all: Vec<&str> = texts.iter().map(|text| text.text).collect();
+        let texts: Vec<Value> =
+            texts.iter().map(|text| json!({"field": text.field, "text": text.text})).collect();
         let body = json!({
-            "direction": check.direction.as_str(), "text": check.text, "tenant": check.tenant,
-            "user": check.user, "session": check.session, "run": check.run,
+            "direction": direction.as_str(), "text": all.join("\n\n"), "texts": texts,
+            "tenant": tenant, "user": user, "session": session, "run": run,
         });
         let mut request = self.http.post(self.url.clone()).json(&body);
         if let Some(key) = self.key().await? {
@@ -194,6 +197,23 @@ impl<S: Secrets> HttpChecker<S> {
         }
         Ok(read.clone())
     }
+}
+
+/// What passes in the place of what was asked about.
+fn replaced(texts: Vec<String>, asked: &[CheckedText<'_>]) -> Result<Verdict, NoVerdict> {
+    if texts.len() != asked.len() {
+        return Err(no_verdict("the checker replaces other texts than it was asked about"));
+    }
+    if texts.iter().any(|text| text.trim().is_empty()) {
+        return Err(no_verdict("the checker replaces a text by nothing"));
+    }
+    let is_long = |(text, asked): (&String, &CheckedText<'_>)| {
+        text.len() > MAX_TEXT && text.as_str() != asked.text
+    };
+    if texts.iter().zip(asked).any(is_long) {
+        return Err(no_verdict("the checker replaces a text by one that is too long"));
+    }
+    Ok(Verdict::Replace { texts })
 }
 
 fn no_verdict(why: &str) -> NoVerdict {

@@ -11,6 +11,7 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
+use djinn_runtime::texts::MAX_DESCRIPTION;
 use serde_json::{Map, Value, json};
 
 use crate::schema::Schema;
@@ -21,8 +22,6 @@ const MAX_READ: u64 = 10_000_000;
 const MAX_WRITE: usize = 1_000_000;
 /// Characters that the words around a part of a file take up.
 const FRAME: usize = 600;
-/// Characters of a description.
-const MAX_DESCRIPTION: usize = 1_500;
 
 /// Reads (`get`) and writes (`upload`) files of the session. Names, parameters and results are
 /// those of the JoyAgent tool of this name; `offset` is ours.
@@ -91,7 +90,7 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let has_rows = file.has_rows.or_else(|| has_rows(&file.media_type, &bytes));
         let file = ProductFile { has_rows, ..file };
         let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or_default();
-        let content = context.seen(content);
+        let content = context.seen_whole(content.to_owned()).await;
         let part = Part::of(&content, offset, context.max_observe as usize);
         let values = json!({
             "name": file.name, "start": part.start, "end": part.end, "total": part.total,

@@ -4,9 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Agent, Auth, FileGrant, IamUser, router};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use djinn_aws::Folder;
 use djinn_core::id::{FileName, SessionId};
 use djinn_local::LocalWorld;
 use djinn_runtime::port::World as Ports;
+use djinn_runtime::port::journal::SessionKey;
 use djinn_testkit::clock::ManualClock;
 use tokio::net::TcpListener;
 
@@ -120,7 +124,7 @@ async fn every_place_that_names_a_file_has_a_link_that_needs_no_credentials() {
         let mut links = Vec::new();
         links_in(told, &mut links);
         for link in links {
-            assert!(granted_file(&link).session.as_str() == "s1", "{link}");
+            assert_eq!(granted_file(&link).folder, folder_of("acme", "anna", "s1"), "{link}");
             assert_eq!(stranger.get(link.strip_prefix(&stranger.url).unwrap()).await.status, 302);
             tried += 1;
         }
@@ -208,7 +212,7 @@ async fn a_link_opens_that_file_and_nothing_else() {
     anna.upload("s1", "other.md", "Other.").await;
     let good = granted_file(&link);
     let answer = Grant {
-        tenant: good.tenant.clone(),
+        tenant: good.folder.tenant.clone(),
         ..grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &"0".repeat(64))
     };
     let _ = door.aws.requests().take();
@@ -225,11 +229,12 @@ async fn a_link_opens_that_file_and_nothing_else() {
     }
     assert!(door.aws.requests().take().is_empty(), "no store was asked");
     for (what, grant) in [
-        ("of another tenant", FileGrant { tenant: TenantId::new("evil").unwrap(), ..good.clone() }),
-        (
-            "of another session",
-            FileGrant { session: SessionId::new("s2").unwrap(), ..good.clone() },
-        ),
+        ("of another tenant", {
+            FileGrant { folder: folder_of("evil", "anna", "s1"), ..good.clone() }
+        }),
+        ("of another session", {
+            FileGrant { folder: folder_of("acme", "anna", "s2"), ..good.clone() }
+        }),
         ("of content that never was", {
             FileGrant { object: format!("files/{}", "0".repeat(64)), ..good.clone() }
         }),
@@ -322,7 +327,9 @@ pub(crate) fn unsigned(text: &str) -> String {
         let mut pieces = part.splitn(3, '/');
         let signed = match [pieces.next(), pieces.next(), pieces.next()] {
             [Some(verb), Some(token), Some(rest)] if token.len() > 128 => {
-                let FileGrant { tenant, owner, session, .. } = keys().verify(token, 0).unwrap();
+                let grant: FileGrant = keys().verify(token, 0).unwrap();
+                let Folder { tenant, owner, session } = grant.folder;
+                let [owner, session] = [owner, session].map(String::from);
                 Some(format!("{verb}/{tenant}:{owner}:{session}/{rest}"))
             }
             _ => None,
@@ -332,12 +339,22 @@ pub(crate) fn unsigned(text: &str) -> String {
     shown
 }
 
+fn folder_of(tenant: &str, owner: &str, session: &str) -> Folder {
+    let (tenant, owner) = (TenantId::new(tenant).unwrap(), UserId::new(owner).unwrap());
+    let session = SessionId::new(session).unwrap();
+    Folder::from(&SessionKey { tenant, owner, session })
+}
+
+/// All that whoever has a link to a file can read in it.
+pub(crate) fn claims_of(url: &str) -> Value {
+    let claims = token_of(url).split('.').nth(1).unwrap();
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap()
+}
+
 /// A grant of a file of the laptop's user that is not there.
 pub(crate) fn file_grant() -> FileGrant {
     FileGrant {
-        tenant: TenantId::new("local").unwrap(),
-        owner: UserId::new("you").unwrap(),
-        session: SessionId::new("s1").unwrap(),
+        folder: folder_of("local", "you", "s1"),
         name: FileName::new("mine.md").unwrap(),
         object: format!("files/{}", "0".repeat(64)),
         expires_at_ms: i64::MAX,

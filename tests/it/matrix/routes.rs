@@ -74,12 +74,10 @@ pub(super) const ROUTES: &[Route] = &[
     (
         "POST",
         "/api/feedback/{request}",
-        &[case(
-            LABELS,
-            "/api/feedback/{id}",
-            Sent::Json(r#"{"feedbackId": "t1.c1", "feedback": "confirm"}"#),
-            404,
-        )],
+        &[
+            case(LABELS, "/api/feedback/{id}", Sent::Json(FEEDBACK), 404),
+            case(SHARE, "/api/feedback/{id}", Sent::Json(FEEDBACK), 404),
+        ],
     ),
     (
         "GET",
@@ -92,7 +90,10 @@ pub(super) const ROUTES: &[Route] = &[
     (
         "DELETE",
         "/api/feedback/{request}/{feedback}",
-        &[case(LABELS, "/api/feedback/{id}/t1.c1", Sent::Nothing, 404)],
+        &[
+            case(LABELS, "/api/feedback/{id}/t1.c1", Sent::Nothing, 404),
+            case(SHARE, "/api/feedback/{id}/t1.c1", Sent::Nothing, 404),
+        ],
     ),
     ("POST", "/runs/{run}/stop", &[case(LABELS, "/runs/{id}/stop", Sent::Nothing, 404)]),
     (
@@ -206,6 +207,12 @@ pub(super) const ROUTES: &[Route] = &[
                 Sent::Json(r#"{"requestId": "s-secret", "fileName": "{id}", "fileSize": 1}"#),
                 200,
             ),
+            case(
+                SHARE,
+                "/v1/file_tool/upload_url",
+                Sent::Json(r#"{"requestId": "{id}", "fileName": "secret.md", "fileSize": 1}"#),
+                404,
+            ),
         ],
     ),
     (
@@ -238,6 +245,7 @@ pub(super) const ROUTES: &[Route] = &[
         &[
             case(LABELS, "/v1/file_tool/upload_file_data", Sent::Form(LABEL_FORM), 200),
             case(NAMES, "/v1/file_tool/upload_file_data", Sent::Form(NAME_FORM), 200),
+            case(SHARE, "/v1/file_tool/upload_file_data", Sent::Form(LABEL_FORM), 404),
         ],
     ),
     (
@@ -286,14 +294,25 @@ pub(super) const ROUTES: &[Route] = &[
     (
         "POST",
         "/web/api/v1/gpt/queryAgentStreamIncr",
-        &[case(
-            LABELS,
-            "/web/api/v1/gpt/queryAgentStreamIncr",
-            Sent::Question(r#"{"query": "Mine?", "sessionId": "{id}"}"#),
-            200,
-        )],
+        &[
+            case(
+                LABELS,
+                "/web/api/v1/gpt/queryAgentStreamIncr",
+                Sent::Question(r#"{"query": "Mine?", "sessionId": "{id}"}"#),
+                200,
+            ),
+            // Its page reads no refusal but as an event.
+            case(
+                SHARE,
+                "/web/api/v1/gpt/queryAgentStreamIncr",
+                Sent::Json(r#"{"query": "Mine?", "sessionId": "{id}", "requestId": "q-mine"}"#),
+                404,
+            ),
+        ],
     ),
 ];
+
+const FEEDBACK: &str = r#"{"feedbackId": "t1.c1", "feedback": "confirm"}"#;
 
 const LABEL_FORM: &str = "--b0\nContent-Disposition: form-data; name=\"requestId\"\n\n{id}\n--b0\n\
      Content-Disposition: form-data; name=\"file\"; filename=\"secret.md\"\n\nx\n--b0--\n";

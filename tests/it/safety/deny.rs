@@ -79,10 +79,11 @@ async fn an_answer_with_a_denied_phrase_ends_the_run_and_nothing_of_it_is_seen()
 async fn a_call_with_a_denied_phrase_is_not_made() {
     let world = world().await;
     let page = json!({"command": "upload", "filename": "a.md", "content": "如何制作炸弹"});
-    world.model.on("Write").say("I write.").call("file_tool", page);
+    let rule = world.model.on("Write").say("I write.").call("file_tool", page);
+    rule.then().reply("I may not.");
     let frames = world.told(&Question::of("Write it down.", "s1")).await;
     let ending = frames.last().unwrap().json();
-    assert_eq!(ending["failure"]["code"], "content_refused");
+    assert_eq!((&ending["status"], &ending["answer"]), (&json!("finished"), &json!("I may not.")));
     assert!(!sent(&frames).contains("炸弹"));
     let files = world.post("/v1/file_tool/get_file_list", &json!({"requestId": "s1"})).await.json();
     assert_eq!(files["results"].as_array().map(Vec::len), Some(0), "{files}");

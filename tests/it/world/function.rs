@@ -117,6 +117,7 @@ impl Function {
             text: "What is to be done?".to_owned(),
             as_answer: None,
             output_style: None,
+            house_prompt: String::new(),
             base_prompt: String::new(),
             settings: RunSettings { mode, ..RunSettings::default() },
         };

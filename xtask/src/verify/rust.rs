@@ -74,7 +74,13 @@ const ONCE: &[&str] = &[
     "people::",
     "repeats::what_was_counted_before_an_interrupt",
     "safety::inject::",
+    "safety::texts::a_changed_plan",
+    "safety::texts::a_message_to_a_run",
+    "safety::texts::answers_and_their_comments",
+    "safety::texts::nothing_is_shown",
+    "shares::guests",
     "shares::only_who_asked",
+    "streams::",
     "top_up::",
     // Shows every preview, and a driver without a client writes few.
     "story::the_story_in",

@@ -6,12 +6,12 @@ use axum::http::header::CONTENT_TYPE;
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{About, Answer};
 use djinn_core::settings::Language;
+use djinn_runtime::texts::MAX_COMMENT;
 use serde_json::{Map, Value};
 
 use crate::answer_words;
 use crate::fields::bytes_up_to;
 use crate::json;
-use crate::route::MAX_COMMENT;
 
 /// Bytes of a form: arguments as long as the page shows them, each letter of them encoded, and words.
 const MAX_FORM: usize = 512 * 1024;
@@ -68,9 +68,9 @@ impl Form {
             "say" if self.words.trim().is_empty() => {
                 return Err(bad("`words` is empty".to_owned()));
             }
-            "say" => return Ok((read(&self.words, None)?, String::new())),
-            "modify" => read("modify", Some(self.parameters(about)?))?,
-            "confirm" | "skip" | "stop" => read(&self.button, None)?,
+            "say" => return Ok((read(&self.words, None).to([about])?, String::new())),
+            "modify" => read("modify", Some(self.parameters(about)?)).to([about])?,
+            "confirm" | "skip" | "stop" => read(&self.button, None).read?,
             _ => {
                 let problem = "`answer` must be confirm, skip, stop, say or modify";
                 return Err(bad(problem.to_owned()));
@@ -78,7 +78,8 @@ impl Form {
         };
         let comment = self.words.trim();
         if comment.len() > MAX_COMMENT {
-            return Err(bad(format!("`words` beside an answer have at most {MAX_COMMENT} bytes")));
+            let problem = format!("`words` beside an answer, at most {MAX_COMMENT} bytes");
+            return Err(Failure::new(ErrorCode::TooLong, problem));
         }
         Ok((answer, comment.to_owned()))
     }

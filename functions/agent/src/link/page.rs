@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use djinn_core::code::Failure;
-use djinn_core::feedback::{ASK_USER, About, Ask, Settled};
+use djinn_core::feedback::{About, Ask, Settled};
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
 use djinn_runtime::serve::Given;
@@ -104,7 +104,7 @@ impl Question<'_> {
     /// The form; it is sent to where the page is from.
     fn offer(&self, html: &mut Html, words: &Words, form: &Form) {
         let about = &self.ask.about;
-        let is_question = about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
+        let is_question = about.is_question();
         let is_result = matches!(about, About::Result { .. });
         html.raw("<form method=\"post\" accept-charset=\"utf-8\">");
         if !is_question {

@@ -101,7 +101,7 @@ pub(crate) async fn links_to_session<P: Ports>(
     name: SessionName,
     asking: Option<Asking<'_>>,
 ) -> Urls {
-    let urls = Urls::new(origin::of(parts, &agent.settings), name);
+    let urls = unsigned_links(agent, parts, name);
     let (Some(links), Ok(caller)) = (Links::of(parts), Caller::of(&parts.extensions)) else {
         return urls;
     };
@@ -113,6 +113,11 @@ pub(crate) async fn links_to_session<P: Ports>(
         Some(Asking { run, .. }) => urls.with_answers(signer.answers(run, caller.user)),
         None => urls,
     }
+}
+
+/// The same without any signature: they are good for whoever may see the session.
+pub(crate) fn unsigned_links<P: Ports>(agent: &Agent<P>, parts: &Parts, name: SessionName) -> Urls {
+    Urls::new(origin::of(parts, &agent.settings), name)
 }
 
 fn answer_grant(ask: &Ask, run: &RunKey, user: &UserId, latest_ms: i64) -> Grant {
@@ -128,9 +133,7 @@ fn answer_grant(ask: &Ask, run: &RunKey, user: &UserId, latest_ms: i64) -> Grant
 
 fn file_grant(file: &ProductFile, session: &SessionKey, at_ms: i64) -> FileGrant {
     FileGrant {
-        tenant: session.tenant.clone(),
-        owner: session.owner.clone(),
-        session: session.session.clone(),
+        folder: session.into(),
         name: file.name.clone(),
         object: file.object.clone(),
         expires_at_ms: file_expiry_ms(at_ms),

@@ -4,7 +4,8 @@
 //! to a file answers nothing. Nothing of it is secret but the signature; whoever has a token may do what
 //! it grants.
 
-use djinn_core::id::{FeedbackId, FileName, RunId, SessionId, TenantId, UserId};
+use djinn_aws::Folder;
+use djinn_core::id::{FeedbackId, FileName, RunId, TenantId, UserId};
 use djinn_runtime::port::secret::Secret;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::de::DeserializeOwned;
@@ -55,13 +56,10 @@ pub struct Grant {
 /// written under its name later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileGrant {
-    /// Whose file it is.
-    pub tenant: TenantId,
-    /// Whose session it is a file of, within the tenant.
-    #[serde(rename = "sub")]
-    pub owner: UserId,
-    /// The session.
-    pub session: SessionId,
+    /// The session's files among all. Whoever has the link learns of nobody whose session it is, and not
+    /// what they call it.
+    #[serde(flatten, with = "folder")]
+    pub folder: Folder,
     /// Its name, as it stands in the link too.
     pub name: FileName,
     /// Where its bytes lie among the session's, which ends with the hash of their content.
@@ -162,6 +160,35 @@ impl LinkKeys {
 pub(crate) fn has_form(token: &str) -> bool {
     let signed = || jsonwebtoken::decode_header(token).is_ok_and(|header| header.alg == ALGORITHM);
     token.len() <= MAX_TOKEN && signed()
+}
+
+/// A folder as the claims of a JWT, whose subject is the owner.
+mod folder {
+    use djinn_aws::{Folder, NameHash};
+    use djinn_core::id::TenantId;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Claims {
+        tenant: TenantId,
+        sub: NameHash,
+        session: NameHash,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        folder: &Folder,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let Folder { tenant, owner, session } = folder.clone();
+        Claims { tenant, sub: owner, session }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Folder, D::Error> {
+        let Claims { tenant, sub: owner, session } = Claims::deserialize(deserializer)?;
+        Ok(Folder { tenant, owner, session })
+    }
 }
 
 /// Times as JWT writes them: in seconds. They are rounded down, so that nothing lasts longer.

@@ -17,6 +17,7 @@ use djinn_runtime::port::Ports;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{Question, Right, accept};
+use djinn_runtime::texts::{QUESTION, bounded};
 use serde_json::{Value, json};
 
 use crate::access::may;
@@ -26,12 +27,6 @@ use crate::fields::Fields;
 use crate::identity::Caller;
 use crate::refusal::{REQUEST_ID, RUN_ID, Refusal, name};
 use crate::{Agent, Shared};
-
-/// Bytes of a question.
-pub(super) const MAX_QUESTION: usize = 64 * 1024;
-
-/// Characters of a question's own instructions.
-const MAX_BASE_PROMPT: usize = 20_000;
 
 /// How one endpoint names the members of a question.
 struct Names {
@@ -69,6 +64,17 @@ const NATIVE: Names = Names {
     employees: false,
 };
 
+impl Names {
+    /// A refusal with the member of the request as this endpoint names it. A question may be an answer.
+    fn named(&self, refusal: Refusal) -> Refusal {
+        match refusal.field() {
+            Some(QUESTION | "feedback" | "parameters") => refusal.of_member(self.question),
+            Some("base_prompt") => refusal.of_member(self.base_prompt),
+            Some(_) | None => refusal,
+        }
+    }
+}
+
 /// `POST /AutoAgent`.
 pub(crate) async fn auto_agent<P: Ports<Store = AwsStore>>(
     State(agent): State<Shared<P>>,
@@ -76,6 +82,7 @@ pub(crate) async fn auto_agent<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let mut asking = Asking::default();
     let answer = asking.auto_agent(&agent, request).await;
+    let answer = answer.map_err(|refusal| JOYAGENT.named(refusal));
     asking.named(answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language)))
 }
 
@@ -86,6 +93,7 @@ pub(crate) async fn query_agent<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let mut asking = Asking::default();
     let answer = asking.query_agent(&agent, request).await;
+    let answer = answer.map_err(|refusal| JOYAGENT.named(refusal));
     asking.named(answer.unwrap_or_else(|refusal| {
         let label = asking.request.as_ref().map_or("", RequestId::as_str);
         refusal.ui_event(label, agent.settings.run.language, agent.ports.clock().now_ms())
@@ -99,6 +107,7 @@ pub(crate) async fn start_run<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let mut asking = Asking::default();
     let answer = asking.start_run(&agent, request).await;
+    let answer = answer.map_err(|refusal| NATIVE.named(refusal));
     asking.named(answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language)))
 }
 
@@ -186,38 +195,31 @@ impl Asking {
             None => crate::fields::id_of(names.session, request.as_str())?,
         };
         let text = fields.text(names.question)?.unwrap_or_default();
-        let about = |code, detail: String| {
-            Err(Refusal::from(Failure::new(code, detail)).about(names.question))
-        };
         if is_blank(text) {
-            return about(ErrorCode::QueryMissing, names.question.to_owned());
-        }
-        if text.len() > MAX_QUESTION {
-            return about(ErrorCode::QueryTooLong, MAX_QUESTION.to_string());
+            let missing = Failure::new(ErrorCode::QueryMissing, names.question);
+            return Err(missing.about(names.question).into());
         }
         let output_style = read_style(fields, names)?;
         let own = fields.text(names.base_prompt)?.unwrap_or_default();
-        if own.chars().count() > MAX_BASE_PROMPT {
-            let sentence =
-                format!("`{}` has at most {MAX_BASE_PROMPT} characters", names.base_prompt);
-            let failure = Failure::new(ErrorCode::InvalidField, sentence);
-            return Err(Refusal::from(failure).about(names.base_prompt));
-        }
         let mut settings = agent.settings.run.clone();
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
         let access = may(agent, &caller, session, Right::Write).await?;
-        let question = Question {
+        let mut question = Question {
             tenant: caller.tenant,
             user: caller.user,
             session: access.session.session,
             shared: access.shared,
             request,
             text: text.to_owned(),
-            as_answer: Some(answer_words::read(text, None, settings.language)),
+            as_answer: None,
             output_style,
-            base_prompt: joined(&agent.settings.base_prompt, own),
+            house_prompt: agent.settings.base_prompt.clone(),
+            base_prompt: own.to_owned(),
             settings,
         };
+        bounded(&mut question)?;
+        let language = question.settings.language;
+        question.as_answer = Some(answer_words::read(&question.text, None, language).read);
         self.run = Some(question.run_key().run);
         Ok(question)
     }
@@ -311,15 +313,6 @@ fn new_request_id<P: Ports>(agent: &Agent<P>) -> Result<RequestId, Refusal> {
 fn accepts_stream(headers: &HeaderMap) -> bool {
     let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accept.into_iter().any(|value| value.contains("text/event-stream"))
-}
-
-fn joined(deployment: &str, own: &str) -> String {
-    [deployment, own]
-        .iter()
-        .filter(|text| !text.is_empty())
-        .copied()
-        .collect::<Vec<_>>()
-        .join("\n\n")
 }
 
 /// Whether a text shows nothing.

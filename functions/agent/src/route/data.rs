@@ -8,9 +8,10 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::wire::joyagent_data;
 use djinn_runtime::port::Ports;
+use djinn_runtime::texts::MAX_QUESTION;
 use serde_json::{Value, json};
 
-use super::ask::{MAX_QUESTION, is_blank};
+use super::ask::is_blank;
 use crate::Shared;
 use crate::fields::Fields;
 use crate::refusal::Refusal;

@@ -5,8 +5,8 @@ use axum::extract::{Path, State};
 use axum::http::Request;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
-use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::{Answer, Answered, Ask};
+use djinn_core::code::ErrorCode;
+use djinn_core::feedback::{Answer, Answered, Ask, Written};
 use djinn_core::id::{FeedbackId, RequestId, RunId};
 use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
@@ -14,7 +14,10 @@ use djinn_core::wire::native::add_answer_link;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{Given, Right, Viewer, answer, pending, run_access, unavailable};
+use djinn_runtime::serve::{
+    Given, Right, RunAccess, Viewer, answer, pending, run_access, unavailable,
+};
+use djinn_runtime::texts::bounded;
 use serde_json::{Map, Value, json};
 
 use crate::access::may;
@@ -24,9 +27,6 @@ use crate::identity::Caller;
 use crate::link::{Links, Moment};
 use crate::refusal::{Refusal, name, of_what_is_sent};
 use crate::{Agent, Shared};
-
-/// Bytes of a comment.
-pub(crate) const MAX_COMMENT: usize = 4 * 1024;
 
 /// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
 /// been heard of within a few seconds.
@@ -40,8 +40,14 @@ pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
         let caller = Caller::of(&parts.extensions)?;
         let fields = Fields::read(&parts.headers, body).await?;
         let language = agent.settings.run.language;
-        let answered = read(&fields, caller.clone(), language)?;
+        let (feedback, written, answered) = read(&fields, caller.clone(), language)?;
         let key = run_of(&agent, &caller, &label).await?;
+        let asked = pending(&agent.ports, &key).await?;
+        let meant = asked.iter().filter(|ask| ask.is_named(&feedback)).map(|ask| &ask.about);
+        let answer =
+            written.to(meant).map_err(|failure| Refusal::from(failure).about("feedback"))?;
+        let mut answered = answered(answer);
+        bounded(&mut answered)?;
         given(&agent, &key, answered).await
     };
     told(&agent, answer.await)
@@ -129,12 +135,17 @@ async fn given<P: Ports<Store = AwsStore>>(
 }
 
 /// Reads an answer as the design has it: `feedbackId`, `feedback`, and `parameters` for changed ones,
-/// which may stand in `feedback` too.
-fn read(fields: &Fields, caller: Caller, language: Language) -> Result<Answered, Refusal> {
+/// which may stand in `feedback` too. Returns what it answers, what it says, and what makes an answer of that.
+fn read(
+    fields: &Fields,
+    caller: Caller,
+    language: Language,
+) -> Result<(FeedbackId, Written, impl FnOnce(Answer) -> Answered + use<>), Refusal> {
     let feedback: FeedbackId = fields.needed_id("feedbackId")?;
-    let answer = match (fields.object("parameters")?, fields.is_object("feedback")) {
+    let written = match (fields.object("parameters")?, fields.is_object("feedback")) {
         (None, true) => {
-            Ok(Answer::Modify { arguments: fields.object("feedback")?.unwrap_or_default() })
+            let arguments = fields.object("feedback")?.unwrap_or_default();
+            answer_words::read("modify", Some(arguments), language)
         }
         (None, false) => answer_words::read(fields.needed("feedback")?, None, language),
         (parameters @ Some(_), _) => {
@@ -142,22 +153,14 @@ fn read(fields: &Fields, caller: Caller, language: Language) -> Result<Answered,
             answer_words::read(words, parameters, language)
         }
     };
-    let answer = answer.map_err(|failure| Refusal::from(failure).about("feedback"))?;
     let comment = fields.text("comment")?.unwrap_or_default();
-    if comment.len() > MAX_COMMENT {
-        let problem = format!("`comment` has at most {MAX_COMMENT} bytes");
-        let failure = Failure::new(ErrorCode::InvalidField, problem);
-        return Err(Refusal::from(failure).about("comment"));
-    }
-    Ok(Answered {
-        feedback,
-        id: new_answer_id(),
-        by: Some(caller.user),
-        answer,
-        comment: comment.to_owned(),
-        digest: fields.text("digest")?.map(str::to_owned),
-        via: None,
-    })
+    let digest = fields.text("digest")?.map(str::to_owned);
+    let (about, comment) = (feedback.clone(), comment.to_owned());
+    let answered = move |answer| {
+        let (id, by) = (new_answer_id(), Some(caller.user));
+        Answered { feedback: about, id, by, answer, comment, digest, via: None }
+    };
+    Ok((feedback, written, answered))
 }
 
 pub(super) fn new_answer_id() -> String {
@@ -212,13 +215,17 @@ async fn active_run<P: Ports>(
     Ok(RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?))
 }
 
-/// Another user's run does not exist for this one, unless its session is shared: then it can be seen.
+/// Another user's run does not exist for this one, unless its session is shared: then it can be seen. One
+/// that a guest asked is the guest's while the share counts.
 pub(crate) async fn own<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     key: &RunKey,
 ) -> Result<(), Refusal> {
-    match run_access(&agent.ports, &caller.key(), key).await?.viewer {
+    let RunAccess { viewer, share_ended, .. } =
+        run_access(&agent.ports, &caller.key(), key).await?;
+    match viewer {
+        Viewer::Asker if share_ended => Err(ErrorCode::ShareEnded.into()),
         Viewer::Asker => Ok(()),
         Viewer::SessionOwner | Viewer::Guest => Err(ErrorCode::AskerOnly.into()),
     }

@@ -29,6 +29,7 @@ use crate::access::may;
 use crate::fields::Fields;
 use crate::identity::Caller;
 use crate::link::links_to_session;
+use crate::query::wrong;
 use crate::refusal::Refusal;
 use crate::{Agent, Shared};
 
@@ -86,15 +87,22 @@ async fn read<P: Ports<Store = AwsStore>>(
 }
 
 /// The session that a handle names, or a label of the caller's: the one in which the request of that id
-/// was asked, else the one of that id.
-async fn session_named<P: Ports>(
+/// was asked, else the one of that id. Nothing is written into somebody else's session but under its handle.
+async fn session_named<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     caller: &Caller,
     label: SessionName,
     right: Right,
 ) -> Result<Access, Refusal> {
     let known = agent.ports.store().session_of(&caller.key(), label.as_str()).await;
-    may(agent, caller, known.map_err(stored)?.unwrap_or(label), right).await
+    let session = known.map_err(stored)?.unwrap_or_else(|| label.clone());
+    match &session {
+        SessionName::Shared(handle) if right > Right::Read && session != label => Err(wrong(
+            "requestId",
+            &format!("names a question of a shared session: to add files there, name it {handle}"),
+        )),
+        SessionName::Own(_) | SessionName::Shared(_) => may(agent, caller, session, right).await,
+    }
 }
 
 async fn find<P: Ports>(

@@ -23,7 +23,7 @@ use serde_json::json;
 
 use crate::answer::{Protocol, Shown, follow, last_event_id};
 use crate::identity::Caller;
-use crate::link::links_to_session;
+use crate::link::{links_to_session, unsigned_links};
 use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::{Refusal, name};
 use crate::route::feedback::own;
@@ -50,8 +50,11 @@ pub(crate) async fn follow_run<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let (key, RunAccess { meta, session, viewer }) =
+        let (key, RunAccess { meta, session, viewer, share_ended }) =
             seen_run(&agent, &parts.extensions, &run).await?;
+        if share_ended {
+            return Err(ErrorCode::ShareEnded.into());
+        }
         let cursor = cursor_of(&agent, &parts, &key).await?;
         let shown = Shown {
             session: meta.session_key(&key.tenant),
@@ -60,7 +63,7 @@ pub(crate) async fn follow_run<P: Ports<Store = AwsStore>>(
             request: meta.request,
             protocol: Protocol::Native,
             previews: true,
-            asks: viewer == Viewer::Asker,
+            viewer,
         };
         follow(&agent, &parts, shown, cursor).await
     };
@@ -90,12 +93,16 @@ pub(crate) async fn show_run<P: Ports>(
     let answer = async {
         let parts = request.into_parts().0;
         let (key, seen) = seen_run(&agent, &parts.extensions, &run).await?;
-        let view = look(&agent.ports, &key).await?;
+        let RunAccess { meta, session: named, share_ended, .. } = seen;
+        let view = look(&agent.ports, &key, meta).await?;
         let request = view.meta.request.clone();
-        let (session, named) = (view.meta.session_key(&key.tenant), seen.session.clone());
-        let links = links_to_session(&agent, &parts, &session, named, None).await;
+        let session = view.meta.session_key(&key.tenant);
+        let links = match share_ended {
+            true => unsigned_links(&agent, &parts, named.clone()),
+            false => links_to_session(&agent, &parts, &session, named.clone(), None).await,
+        };
         let language = agent.settings.run.language;
-        let body = view::json(&key.run, view, &seen.session, &links, language);
+        let body = view::json(&key.run, view, &named, &links, language);
         let mut response = axum::Json(body).into_response();
         name(response.headers_mut(), Some(&key.run), Some(&request));
         Ok(response)

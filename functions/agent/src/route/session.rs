@@ -9,10 +9,12 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::id::UserId;
 use djinn_core::wire::native;
 use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn};
+use djinn_runtime::port::checker::Whose;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::share::Shares;
 use djinn_runtime::port::{Ports, StoreError};
 use djinn_runtime::serve::{Access, Right, forget, unavailable};
+use djinn_runtime::texts::{MAX_TITLE, Title, bounded};
 use serde_json::{Value, json};
 
 use super::share;
@@ -23,9 +25,6 @@ use crate::link::links_to_session;
 use crate::query::{Parameters, cursor, wrong};
 use crate::refusal::Refusal;
 use crate::{Agent, Shared};
-
-/// Characters of a title.
-const MAX_TITLE: usize = 200;
 
 /// `GET /sessions`: the caller's own, the one with the newest question first.
 pub(crate) async fn list_sessions<P: Ports>(
@@ -130,9 +129,13 @@ pub(crate) async fn name_session<P: Ports>(
         let (parts, body) = request.into_parts();
         let caller = Caller::of(&parts.extensions)?;
         let name = id_of("session", &session)?;
-        let title = title(&Fields::read(&parts.headers, body).await?)?;
-        let Access { session: key, .. } = may(&agent, &caller, name, Right::Own).await?;
-        let (user, session) = (key.owner_key(), &key.session);
+        let mut titled = title(&Fields::read(&parts.headers, body).await?)?;
+        let access = may(&agent, &caller, name, Right::Own).await?;
+        let (named, key) = (access.name(), &access.session);
+        let Caller { tenant, user, .. } = &caller;
+        let whose = Whose { tenant, user, session: &named, run: None };
+        agent.ports.content().let_in(&mut titled, whose).await?;
+        let (user, session, title) = (key.owner_key(), &key.session, titled.title);
         match agent.ports.store().name_session(&user, session, &title).await.map_err(stored)? {
             true => Ok(axum::Json(json!({"session": session, "title": title})).into_response()),
             false => Err(ErrorCode::SessionNotFound.into()),
@@ -141,12 +144,13 @@ pub(crate) async fn name_session<P: Ports>(
     answered(&agent, answer.await)
 }
 
-fn title(fields: &Fields) -> Result<String, Refusal> {
+fn title(fields: &Fields) -> Result<Title, Refusal> {
     let text = fields.text("title")?.unwrap_or_default();
-    let title = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match (1..=MAX_TITLE).contains(&title.chars().count()) {
-        true => Ok(title),
-        false => Err(wrong("title", &format!("must have 1 to {MAX_TITLE} characters"))),
+    let mut title = Title { title: text.split_whitespace().collect::<Vec<_>>().join(" ") };
+    bounded(&mut title)?;
+    match title.title.is_empty() {
+        true => Err(wrong("title", &format!("must have 1 to {MAX_TITLE} characters"))),
+        false => Ok(title),
     }
 }
 

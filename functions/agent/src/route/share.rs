@@ -11,7 +11,7 @@ use djinn_runtime::port::Ports;
 use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::share::{Audience, MAX_SHARES, Share, ShareResult, Shares};
-use djinn_runtime::serve::{Access, Right};
+use djinn_runtime::serve::{self, Access, Right};
 use serde_json::{Value, json};
 
 use super::session::{answered, stored};
@@ -67,7 +67,8 @@ pub(crate) async fn share_session<P: Ports>(
     answered(&agent, answer.await)
 }
 
-/// `DELETE /sessions/{session}/share/{handle}`: from now on the handle is nobody's.
+/// `DELETE /sessions/{session}/share/{handle}`: from now on the handle is nobody's, and a guest's run under
+/// it is stopped.
 pub(crate) async fn end_share<P: Ports>(
     State(agent): State<Shared<P>>,
     Path((session, handle)): Path<(String, String)>,
@@ -78,7 +79,7 @@ pub(crate) async fn end_share<P: Ports>(
         let handle: ShareHandle = id_of("handle", &handle)?;
         let name = id_of("session", &session)?;
         let Access { session, .. } = may(&agent, &caller, name, Right::Own).await?;
-        match agent.ports.store().end_share(&session, &handle).await.map_err(stored)? {
+        match serve::end_share(&agent.ports, &session, &handle).await? {
             true => Ok(StatusCode::NO_CONTENT.into_response()),
             false => Err(ErrorCode::ShareNotFound.into()),
         }

@@ -6,16 +6,17 @@
 
 use std::collections::BTreeSet;
 
-use djinn_core::entry::{Entry, Event};
+use djinn_core::entry::Event;
 use djinn_core::id::{RunId, SessionId, TaskId};
 use djinn_core::session::SharedSession;
 use djinn_runtime::port::catalog::{Forgotten, UserKey};
 use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::page::PageSize;
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{Change, number, text, values};
-use crate::file::object_prefixes;
+use crate::file::Folder;
 use crate::item::places::uploads_of;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
@@ -108,21 +109,29 @@ impl AwsStore {
 
     /// The tasks of a run. Of one that cannot be read, they are left to expire.
     async fn tasks_of(&self, key: &RunKey) -> Result<BTreeSet<TaskId>, StoreError> {
-        let records = match self.read(key, 0).await {
-            Ok(records) => records,
-            Err(error) if error.may_pass() => return Err(error),
-            Err(_) => Vec::new(),
-        };
-        let entries = records.into_iter().flat_map(|record| record.entries);
-        let task = |entry: Entry| {
-            let Event::TaskStarted { task, .. } = entry.event else { return None };
-            Some(task)
-        };
-        Ok(entries.filter_map(task).collect())
+        let (mut tasks, mut from, mut size) = (BTreeSet::new(), 0, PageSize::FOLDED);
+        loop {
+            let page = match self.read_page(key, from, size).await {
+                Ok(page) => page,
+                Err(error) if error.may_pass() => return Err(error),
+                Err(_) => return Ok(BTreeSet::new()),
+            };
+            size = size.after(&page);
+            let Some(last) = page.records.last() else { return Ok(tasks) };
+            from = last.n + 1;
+            let entries = page.records.into_iter().flat_map(|record| record.entries);
+            tasks.extend(entries.filter_map(|entry| {
+                let Event::TaskStarted { task, .. } = entry.event else { return None };
+                Some(task)
+            }));
+            if !page.more {
+                return Ok(tasks);
+            }
+        }
     }
 
     async fn forget_files(&self, session: &SessionKey) -> Result<(), StoreError> {
-        for prefix in object_prefixes(session) {
+        for prefix in Folder::from(session).prefixes() {
             self.forget_objects(&prefix).await?;
         }
         let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));

@@ -74,8 +74,9 @@ impl AwsStore {
         let first = Query::range(run_partition(key), record_sort(0), record_sort(0));
         let Some(item) = self.query(first).await?.pop() else { return Ok(None) };
         let record = self.record(item).await?;
-        let question = asked(&record)?.question.clone();
-        Ok(Some(Exchange { question, ..Exchange::default() }))
+        let asked = asked(&record)?;
+        let (question, asker) = (asked.question.clone(), Some(asked.user.clone()));
+        Ok(Some(Exchange { question, asker, ..Exchange::default() }))
     }
 
     async fn ended_turn(&self, item: Attributes) -> Result<Turn, StoreError> {
@@ -84,9 +85,9 @@ impl AwsStore {
         let RunPlace { started_at_ms, run } =
             place.ok_or_else(|| StoreError::Unreadable(format!("`{sort:?}` is no run's place")))?;
         let item = ExchangeItem::from_item(item)?;
-        let exchange = readable(self.exchange(item.body).await)?.flatten();
         let status = item.status.unwrap_or(RunStatus::Finished);
-        let (request, user) = (item.request, item.user);
+        let (request, user) = (item.request.clone(), item.user.clone());
+        let exchange = readable(self.exchange(item).await)?.flatten();
         Ok(Turn { run, request, user, started_at_ms, status, exchange })
     }
 }

@@ -7,7 +7,7 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{MAX_ANNOUNCED, UPLOADED, object_key, object_prefix};
+use super::{Folder, MAX_ANNOUNCED, UPLOADED};
 use crate::change::{Change, text, values};
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
@@ -61,14 +61,15 @@ impl AwsStore {
         objects: &[&str],
     ) -> Result<BTreeMap<String, Head>, StoreError> {
         let Some(first) = objects.iter().min() else { return Ok(BTreeMap::new()) };
-        let key = object_key(session, first)?;
+        let folder = Folder::from(session);
+        let key = folder.object_key(first)?;
         if objects.len() == 1 {
             let head = self.head_object(&key).await?;
             return Ok(head.map(|head| ((*first).to_owned(), head)).into_iter().collect());
         }
         // Cut short, it sorts before itself.
         let before = key.get(..key.len() - 1);
-        let prefix = object_prefix(session, UPLOADED);
+        let prefix = folder.prefix(UPLOADED);
         let listed = self.list_objects(&prefix, before).await?.into_iter();
         let named = listed.filter_map(|(key, head)| {
             let object = format!("{UPLOADED}{}", key.strip_prefix(&prefix)?);

@@ -9,7 +9,7 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::SessionKey;
 
-use super::{Disposition, MAX_URL_LIFE, UPLOADED, object_key};
+use super::{Disposition, Folder, MAX_URL_LIFE, UPLOADED};
 use crate::error::failed;
 use crate::item::expected_file::ExpectedFileItem;
 use crate::store::AwsStore;
@@ -37,22 +37,23 @@ impl AwsStore {
     /// own credentials last. It makes no request.
     ///
     /// # Errors
-    /// `Unreadable` for a file that is not of this session's objects, `Unavailable` without
+    /// `Unreadable` for a file that names no object of a session's, `Unavailable` without
     /// credentials.
     pub async fn presign_get(
         &self,
-        session: &SessionKey,
+        folder: impl Into<Folder> + Send,
         file: &ProductFile,
         disposition: Disposition,
         valid_for: Duration,
     ) -> Result<String, StoreError> {
+        let key = folder.into().object_key(&file.object)?;
         let request = self
             .clients
             .s3()
             .await
             .get_object()
             .bucket(self.bucket())
-            .key(object_key(session, &file.object)?)
+            .key(key)
             .response_content_disposition(disposition.header(&file.name))
             .response_content_type(with_charset(&file.media_type));
         match request.presigned(presigning(valid_for)?).await {
@@ -65,13 +66,9 @@ impl AwsStore {
     /// no record of the file, so that an earlier content of it is found as well.
     ///
     /// # Errors
-    /// `Unreadable` for a file that is not of this session's objects, `Unavailable`.
-    pub async fn has_bytes(
-        &self,
-        session: &SessionKey,
-        file: &ProductFile,
-    ) -> Result<bool, StoreError> {
-        Ok(self.head_object(&object_key(session, &file.object)?).await?.is_some())
+    /// `Unreadable` for a file that names no object of a session's, `Unavailable`.
+    pub async fn has_bytes(&self, folder: &Folder, file: &ProductFile) -> Result<bool, StoreError> {
+        Ok(self.head_object(&folder.object_key(&file.object)?).await?.is_some())
     }
 
     /// A URL to upload a file of exactly this size to, once. The file is there, for
@@ -95,7 +92,7 @@ impl AwsStore {
             .await
             .put_object()
             .bucket(self.bucket())
-            .key(object_key(session, &object)?)
+            .key(Folder::from(session).object_key(&object)?)
             .content_type(&file.media_type)
             .content_length(i64::try_from(size).unwrap_or(i64::MAX))
             .if_none_match("*");

@@ -39,6 +39,16 @@ impl RecordItem {
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
         read(item)
     }
+
+    /// Bytes of what it holds, wherever they lie.
+    pub(crate) fn bytes(&self) -> usize {
+        let start = self.round_start.as_ref().map_or(0, |start| start.length);
+        let body = match &self.body {
+            Body::Inline(json) => json.len() as u64,
+            Body::Spilled(pointer) => pointer.length,
+        };
+        usize::try_from(body.saturating_add(start)).unwrap_or(usize::MAX)
+    }
 }
 
 #[cfg(test)]

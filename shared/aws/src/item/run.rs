@@ -44,6 +44,9 @@ pub(crate) struct RunItem {
     /// Whether a client was sent the end.
     #[serde(default)]
     pub(crate) end_shown: bool,
+    /// What was noted of it when it ended, as JSON; empty: nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) outline: String,
     pub(crate) expires: i64,
 }
 
@@ -93,6 +96,8 @@ impl RunItem {
             started_at_ms: self.started_at_ms,
             ended_at_ms: self.ended_at_ms,
             end_shown: self.end_shown,
+            // What cannot be read is found out from the journal.
+            outline: serde_json::from_str(&self.outline).ok(),
         }
     }
 }
@@ -123,6 +128,7 @@ mod tests {
             started_at_ms: 1,
             ended_at_ms: None,
             end_shown: false,
+            outline: String::new(),
             expires: 2,
         }
     }
@@ -138,10 +144,11 @@ mod tests {
             times in any::<(i64, i64, Option<i64>, i64)>(),
             status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
             is_shared in any::<bool>(),
+            outline in "[ -~]{0,40}",
         ) {
             let run = RunItem {
                 status: RunStatus::parse(status).unwrap(),
-                holder, until_ms: until, epoch, taken_from, end_shown,
+                holder, until_ms: until, epoch, taken_from, end_shown, outline,
                 watched_until_ms: times.0, started_at_ms: times.1, ended_at_ms: times.2,
                 expires: times.3,
                 shared: is_shared.then(sample::shared),

@@ -211,6 +211,7 @@ impl Creation<'_> {
             started_at_ms: self.record.at_ms,
             ended_at_ms: None,
             end_shown: false,
+            outline: String::new(),
             expires: self.expires(),
         }
     }

@@ -128,17 +128,19 @@ impl AwsStore {
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let item = self.record_item(key, record, expires_at_s).await?;
         let expires = meta_expiry(expires_at_s);
+        let outline = end.outline.as_ref().and_then(|outline| serde_json::to_string(outline).ok());
         Ok(vec![
             self.put_new(item.to_item(key)?)?,
             self.update(Change {
                 key: RunItem::key(key),
                 expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown, \
-                    #expires = :expires REMOVE #holder, #until_ms",
+                    #outline = :outline, #expires = :expires REMOVE #holder, #until_ms",
                 condition: "attribute_exists(#status)",
                 values: values([
                     (":status", text(end.status.as_str())),
                     (":ended", number(&record.at_ms)),
                     (":shown", AttributeValue::Bool(end.end_shown)),
+                    (":outline", text(&outline.unwrap_or_default())),
                     (":expires", number(&expires)),
                 ]),
             })?,

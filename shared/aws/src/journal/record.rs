@@ -8,6 +8,7 @@ use djinn_core::entry::Entry;
 use djinn_core::input::{Asked, Input, RoundStart};
 use djinn_core::journal::{FORMAT, Record};
 use djinn_runtime::port::journal::Appended;
+use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -123,8 +124,47 @@ impl AwsStore {
         stream::iter(records).buffered(FETCHED_AT_ONCE).try_collect().await
     }
 
+    pub(super) async fn read_record_page(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> Result<Page, StoreError> {
+        let _turn = self.page_turn().await;
+        let query = Query::range(run_partition(key), record_sort(from), after_family(RECORD));
+        let (items, last) = self.query_page(&query, Some(size.records), None).await?;
+        let (mut page, mut fitting) =
+            (Page { more: last.is_some(), ..Page::default() }, Vec::new());
+        for item in items {
+            let item = RecordItem::from_item(item)?;
+            let bytes = page.bytes.saturating_add(item.bytes());
+            if !fitting.is_empty() && bytes > size.bytes {
+                page.more = true;
+                break;
+            }
+            page.bytes = bytes;
+            fitting.push(self.record_of(item));
+        }
+        page.records = stream::iter(fitting).buffered(FETCHED_AT_ONCE).try_collect().await?;
+        Ok(page)
+    }
+
+    pub(super) async fn newest_records(
+        &self,
+        key: &RunKey,
+        records: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let all = Query::range(run_partition(key), record_sort(0), after_family(RECORD));
+        let records = self.query(all.newest(records)).await?.into_iter();
+        let records = records.map(|item| self.record(item));
+        stream::iter(records).buffered(FETCHED_AT_ONCE).try_collect().await
+    }
+
     pub(crate) async fn record(&self, item: Attributes) -> Result<Record, StoreError> {
-        let item = RecordItem::from_item(item)?;
+        self.record_of(RecordItem::from_item(item)?).await
+    }
+
+    async fn record_of(&self, item: RecordItem) -> Result<Record, StoreError> {
         if item.v > FORMAT {
             return Err(StoreError::NewerFormat(item.v));
         }

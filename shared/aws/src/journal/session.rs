@@ -5,7 +5,6 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::{EndedRun, SessionKey, SessionView};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use crate::body::Body;
 use crate::item::exchange::ExchangeItem;
 use crate::item::session::SessionItem;
 use crate::query::Query;
@@ -40,7 +39,7 @@ impl AwsStore {
         let exchanges = newest_first
             .into_iter()
             .rev()
-            .map(|item| async { self.exchange(ExchangeItem::from_item(item)?.body).await });
+            .map(|item| async { self.exchange(ExchangeItem::from_item(item)?).await });
         let readable = |read| async move {
             match read {
                 Ok(exchange) => Ok(exchange),
@@ -55,16 +54,17 @@ impl AwsStore {
         read.try_filter_map(|exchange| async move { Ok(exchange) }).try_collect().await
     }
 
-    /// The exchange that a turn's body holds, if it has one.
+    /// The exchange of a turn, if it has one.
     pub(crate) async fn exchange(
         &self,
-        body: Option<Body>,
+        item: ExchangeItem,
     ) -> Result<Option<Exchange>, StoreError> {
-        let Some(body) = body else { return Ok(None) };
+        let Some(body) = item.body else { return Ok(None) };
         let json = self.json(body).await?;
-        serde_json::from_str(&json)
-            .map(Some)
-            .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))
+        let exchange: Exchange = serde_json::from_str(&json)
+            .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
+        // Earlier versions said who asked beside it only.
+        Ok(Some(Exchange { asker: exchange.asker.or(item.user), ..exchange }))
     }
 }
 

@@ -8,13 +8,15 @@ use crate::settings::ModelChoice;
 /// How often an effect was tried before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// Attempts that failed after they had sent text.
+    /// Failures in the journal: attempts that failed after they had sent text, and those that a driver
+    /// left behind.
     pub failed: u32,
     /// Drivers that died over it.
     pub crashes: u32,
-    /// How many of those that failed use up no retry: they were another model's, came before an
-    /// interrupt, or were cut short while their process stood still.
-    uncounted: u32,
+    /// Attempts that failed of the model which makes the call, silent ones included as far as they are
+    /// known, since it was last asked anew. Those that were cut short while their process stood still are
+    /// none.
+    retries: u32,
     /// How often another model took the call over.
     changes: u32,
     fallback: Option<Fallback>,
@@ -30,7 +32,7 @@ impl Attempts {
     /// The retries that the model which makes the call has used up.
     #[must_use]
     pub fn retries(&self) -> u32 {
-        self.failed - self.uncounted
+        self.retries
     }
 
     /// Who makes the call in the place of its role's own model.
@@ -45,6 +47,14 @@ impl Attempts {
         if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
     }
 
+    /// Attempts failed, so many with the silent ones; `stood_still` is whether the last was no fault of the
+    /// model's.
+    pub(crate) fn fail(&mut self, times: u32, stood_still: bool) {
+        self.failed += 1;
+        let counted = times.saturating_sub(u32::from(stood_still));
+        self.retries = self.retries.saturating_add(counted);
+    }
+
     /// The fallback takes the call over. Returns how often one has; `None` if it had it already.
     pub(crate) fn fall_back(&mut self, model: &str, because: &Failure) -> Option<u32> {
         if self.fallback.is_some() {
@@ -52,7 +62,7 @@ impl Attempts {
         }
         let (model, because) = (model.to_owned(), because.clone());
         self.fallback = Some(Fallback { model, because });
-        self.uncounted = self.failed;
+        self.retries = 0;
         self.changes += 1;
         Some(self.changes)
     }
@@ -60,14 +70,7 @@ impl Attempts {
     /// The call was interrupted: the role's own model makes it again.
     pub(crate) fn start_over(&mut self) {
         self.fallback = None;
-        self.uncounted = self.failed;
-    }
-
-    /// An attempt failed after it had sent text; `stood_still` is whether that was no fault of the
-    /// model's.
-    pub(crate) fn fail(&mut self, stood_still: bool) {
-        self.failed += 1;
-        self.uncounted += u32::from(stood_still);
+        self.retries = 0;
     }
 
     /// A driver died. Whether the call may be made again.

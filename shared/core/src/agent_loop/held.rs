@@ -1,5 +1,7 @@
 //! Calls that are held back until a person answers.
 
+use serde_json::Value;
+
 use super::open::completed;
 use super::{AgentLoop, Observed, Stage};
 use crate::feedback::{
@@ -120,8 +122,11 @@ impl AgentLoop {
         let mut observed = Observed::default();
         let asks_user = open.call.tool == ASK_USER;
         let outcome = match answer {
-            // To a question, consent is an answer.
-            Answer::Confirm | Answer::Modify { .. } if asks_user => user_answer("yes"),
+            // To a question, consent is an answer, and so is whatever was filled in.
+            Answer::Confirm if asks_user => user_answer("yes"),
+            Answer::Modify { arguments } if asks_user => {
+                user_answer(&Value::Object(arguments.clone()).to_string())
+            }
             Answer::Say { words } if asks_user => user_answer(words),
             Answer::Confirm => return Some(observed),
             Answer::Modify { arguments } => {

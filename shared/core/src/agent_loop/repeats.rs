@@ -54,6 +54,11 @@ impl Repeats {
         }
     }
 
+    /// The model is to be told again before that ends the work.
+    pub(super) fn forget_hint(&mut self) {
+        self.hinted = false;
+    }
+
     fn is_repeated(&self, signature: &String) -> bool {
         self.newest.iter().filter(|known| *known == signature).count() >= MANY
     }

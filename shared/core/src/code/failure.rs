@@ -15,13 +15,22 @@ pub struct Failure {
     /// Never holds a key.
     #[serde(default)]
     pub detail: String,
+    /// The member of a request that it is about: for who sent that, and kept nowhere.
+    #[serde(skip)]
+    pub field: Option<&'static str>,
 }
 
 impl Failure {
     /// A failure with the fact that completes its sentence.
     #[must_use]
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
+        Self { code, detail: detail.into(), field: None }
+    }
+
+    /// The same about this member of a request.
+    #[must_use]
+    pub fn about(self, field: &'static str) -> Self {
+        Self { field: Some(field), ..self }
     }
 
     /// Seconds after which to try again, if it is known that it is too early now.

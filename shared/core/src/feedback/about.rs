@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Interrupt, TopUp};
+use super::{ASK_USER, Interrupt, TopUp};
 use crate::code::Failure;
 use crate::id::{CallId, FileName, MessageId};
 use crate::input::MAX_REPORT;
@@ -69,6 +69,12 @@ pub enum About {
 }
 
 impl About {
+    /// Whether a model asks its user for something: what people answer are words for it.
+    #[must_use]
+    pub fn is_question(&self) -> bool {
+        self.call().is_some_and(|(_, tool, _)| tool == ASK_USER)
+    }
+
     /// The call it is about, with its tool and arguments.
     #[must_use]
     pub fn call(&self) -> Option<(&CallId, &str, &Map<String, Value>)> {

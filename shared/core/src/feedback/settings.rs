@@ -126,6 +126,9 @@ pub const MAX_TIMEOUT_S: u64 = 31_536_000;
 /// Names in one list of tools.
 const MAX_TOOLS: usize = 100;
 
+/// Bytes of one of them.
+const MAX_TOOL: usize = 200;
+
 impl FeedbackChange {
     /// What is out of range, if anything is.
     #[must_use]
@@ -134,8 +137,8 @@ impl FeedbackChange {
             [&self.auto_confirm_tools, &self.require_confirmation_tools, &self.high_risk_tools];
         if self.timeout.is_some_and(|seconds| seconds > MAX_TIMEOUT_S) {
             Some("`timeout` is 0 to 31536000 seconds")
-        } else if lists.into_iter().flatten().any(|list| list.len() > MAX_TOOLS) {
-            Some("a list of tools has at most 100 names")
+        } else if !lists.into_iter().flatten().all(are_tools) {
+            Some("a list of tools has at most 100 names, each of at most 200 bytes")
         } else if self.confirm_steps.as_ref().is_some_and(|steps| !are_steps(steps)) {
             Some("`confirm_steps` are at most 100, each of 1 to 200 characters")
         } else {
@@ -215,6 +218,10 @@ impl FeedbackChange {
             clarify,
         }
     }
+}
+
+fn are_tools(named: &BTreeSet<String>) -> bool {
+    named.len() <= MAX_TOOLS && named.iter().all(|name| name.len() <= MAX_TOOL)
 }
 
 fn are_steps(named: &BTreeSet<String>) -> bool {

@@ -1,6 +1,6 @@
 //! Steps as the planner writes them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PlanError, Step, StepId, StepStatus};
 
@@ -91,8 +91,14 @@ pub fn drafts(
         next += line.parts.len();
     }
     let mut drafts = Vec::new();
+    let mut ordered: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+    for (number, line) in (1..).zip(&lines) {
+        line.order.into_iter().for_each(|order| {
+            ordered.entry(order).or_default().insert(number);
+        });
+    }
     for (index, line) in lines.iter().enumerate() {
-        let on: BTreeSet<usize> = awaited(&lines, index)
+        let on: BTreeSet<usize> = awaited(&ordered, line, index)
             .into_iter()
             .flat_map(|line| {
                 line.checked_sub(1).and_then(|line| numbers.get(line)).into_iter().flatten()
@@ -109,21 +115,15 @@ pub fn drafts(
     Ok(drafts)
 }
 
-/// The numbers (from 1) of the lines that a line waits for.
-fn awaited(lines: &[Line], index: usize) -> BTreeSet<usize> {
-    let Some(line) = lines.get(index) else { return BTreeSet::new() };
+/// The numbers (from 1) of the lines that a line waits for; `ordered` has those of each order number.
+fn awaited(ordered: &BTreeMap<u32, BTreeSet<usize>>, line: &Line, index: usize) -> BTreeSet<usize> {
     if let Some(on) = &line.depends_on {
         return on.clone();
     }
     let Some(order) = line.order else {
         return (index > 0).then_some(index).into_iter().collect();
     };
-    let lower = lines.iter().filter_map(|line| line.order).filter(|other| *other < order).max();
-    (1..)
-        .zip(lines)
-        .filter(|(_, line)| lower.is_some() && line.order == lower)
-        .map(|it| it.0)
-        .collect()
+    ordered.range(..order).next_back().map(|(_, lower)| lower.clone()).unwrap_or_default()
 }
 
 impl Line {
@@ -145,13 +145,18 @@ impl Line {
     }
 }
 
-/// `执行顺序2. rest`, `2. rest` and `2、rest`.
+/// `执行顺序2. rest`, `2. rest` and `2、rest`; not a number of the step's own, as in `2.0 rest` and
+/// `10:30 rest`.
 pub(super) fn numbered(line: &str) -> Option<(u32, &str)> {
-    let line = line.strip_prefix(ORDER).unwrap_or(line).trim_start();
+    let after = line.strip_prefix(ORDER);
+    let line = after.unwrap_or(line).trim_start();
     let end = line.find(|c: char| !c.is_ascii_digit())?;
     let (digits, rest) = line.split_at(end);
-    let rest = rest.strip_prefix(['.', '．', '、', ':', '：'])?;
-    Some((digits.parse().ok()?, rest.trim_start()))
+    let listed = rest.strip_prefix('、');
+    let rest = listed.or_else(|| rest.strip_prefix(['.', '．', ':', '：']))?;
+    let goes_on = rest.starts_with(|c: char| c.is_ascii_digit());
+    let is_order = after.is_some() || listed.is_some() || !goes_on;
+    Some((digits.parse().ok()?, rest.trim_start())).filter(|_| is_order)
 }
 
 /// `stage: details`, split at the first colon of the first line that a short stage stands before.

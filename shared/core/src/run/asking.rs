@@ -18,7 +18,9 @@ use crate::agent_loop::AgentLoop;
 use crate::code::{ErrorCode, Failure};
 use crate::effect::{AskHuman, Effect};
 use crate::entry::Event;
-use crate::feedback::{About, Answer, Answered, Answering, Ask, Estimate, Refusal, Settled, Why};
+use crate::feedback::{
+    About, Answer, Answered, Answering, Ask, Estimate, Refusal, Settled, Why, group_of,
+};
 use crate::id::{FeedbackId, MessageId, TaskId};
 
 /// What is asked, and what was.
@@ -135,11 +137,6 @@ impl Asking {
     }
 }
 
-/// What names all that is asked about the calls of one turn: the message, after its task.
-fn group_of(id: &FeedbackId) -> &str {
-    id.as_str().rsplit_once('.').map_or(id.as_str(), |(group, _)| group)
-}
-
 impl Run {
     /// What people are asked and have not answered.
     pub fn asks(&self) -> impl Iterator<Item = &Ask> {
@@ -240,15 +237,16 @@ impl Run {
         let ask = self.asking.pending.get(feedback)?.clone();
         ask.expires_at_ms?;
         let on_timeout = self.asked.settings.feedback.on_timeout;
-        // What others may have written is never let out unasked, and silence buys nothing.
-        let unasked = [Why::Untrusted, Why::Budget];
-        let lets_out = on_timeout == Answering::Confirm
+        // What others may have written is never let out unasked, silence buys nothing, and answers no
+        // question.
+        let unasked = [Why::Untrusted, Why::Budget, Why::Clarification];
+        let is_no_consent = on_timeout == Answering::Confirm
             && unasked.iter().any(|unasked| ask.why.contains(unasked));
         let answered = Answered {
             feedback: feedback.clone(),
             id: String::new(),
             by: None,
-            answer: if lets_out { Answer::Skip } else { on_timeout.answer() },
+            answer: if is_no_consent { Answer::Skip } else { on_timeout.answer() },
             comment: String::new(),
             digest: None,
             via: None,
@@ -298,11 +296,16 @@ impl Run {
             About::Step { .. } | About::Result { .. } => {
                 let Phase::PlanSolving(solving) = &mut self.phase else { return Vec::new() };
                 let answered = solving.step_answered(ask, answer, &self.asked.settings);
-                let reworded =
-                    matches!((&ask.about, answer), (About::Step { .. }, Answer::Modify { .. }));
-                if let Some(plan) = solving.plan().filter(|_| reworded) {
+                let reworded = match (&ask.about, answer) {
+                    (About::Step { .. }, Answer::Modify { arguments }) => {
+                        ask.about.new_text(arguments).ok()
+                    }
+                    _ => None,
+                };
+                if let Some(plan) = solving.plan().filter(|_| reworded.is_some()) {
                     self.plan_file.is_now(plan);
                 }
+                self.note_plan_words(&reworded.unwrap_or_default());
                 answered
                     .map(|(observed, then)| self.go_on(observed, then, at_ms))
                     .unwrap_or_default()

@@ -4,16 +4,122 @@ use super::Run;
 use crate::file::ProductFile;
 use crate::id::FileName;
 
+/// What separates the summary's text from the names of the files it hands over.
+const MARK: &str = "$$$";
+
+/// Between two names of a list.
+const SEPARATORS: [char; 5] = ['、', ',', '，', '\n', '$'];
+
+/// Bytes of a name in a list, and of what may stand beside known ones.
+const MAX_LISTED: usize = 300;
+const MAX_BESIDE: usize = 24;
+
+/// The names of a run's files, by which the end of a summary that lists some is told from its text.
+#[derive(Debug, Clone, Default)]
+pub struct Deliverables(Vec<FileName>);
+
+impl Deliverables {
+    /// The text of a summary, and the list of files behind it. A mark that none follows is part of the
+    /// text: `Nobu ($$$) is best`.
+    #[must_use]
+    pub fn split<'a>(&self, summary: &'a str) -> (&'a str, &'a str) {
+        let listed_from = self.listed_from(summary);
+        let mark = summary.match_indices(MARK).find(|(at, mark)| at + mark.len() >= listed_from);
+        match mark {
+            Some((at, mark)) => {
+                let (text, list) = summary.split_at(at);
+                (text, list.strip_prefix(mark).unwrap_or_default())
+            }
+            None => (summary, ""),
+        }
+    }
+
+    /// From where on a text could be a list.
+    fn listed_from(&self, text: &str) -> usize {
+        let (mut listed_from, mut rest) = (text.len(), text);
+        loop {
+            let (before, part) = rest.rsplit_once(SEPARATORS).unwrap_or(("", rest));
+            if !self.lists(part) {
+                return listed_from;
+            }
+            listed_from = rest.len() - part.len();
+            if before.len() == listed_from {
+                return listed_from;
+            }
+            rest = before;
+        }
+    }
+
+    /// Up to where a summary that goes on can be shown: what a mark follows that may yet be a list is
+    /// not for reading.
+    #[must_use]
+    pub fn readable(&self, summary: &str) -> usize {
+        let marks = summary.match_indices(MARK);
+        let held = marks.map(|(at, mark)| (at, at + mark.len())).find(|(_, end)| {
+            let mut parts = summary.get(*end..).unwrap_or_default().split(SEPARATORS).rev();
+            let last = parts.next().unwrap_or_default();
+            last.len() <= MAX_LISTED && parts.all(|part| self.lists(part))
+        });
+        // The last characters may be the beginning of a mark.
+        held.map_or_else(|| summary.trim_end_matches('$').len(), |(at, _)| at)
+    }
+
+    /// Whether a part of a list is nothing, or names a file: one there is, perhaps with a few letters
+    /// beside it, or one whose name is a single word.
+    fn lists(&self, part: &str) -> bool {
+        let name = bare(part);
+        if part.trim().is_empty() || self.0.iter().any(|known| known.as_str() == name) {
+            return true;
+        }
+        if part.len() > MAX_LISTED || part.trim_start().starts_with([')', '）', ']', '】']) {
+            return false;
+        }
+        let is_word = !name.contains(char::is_whitespace) && has_extension(name);
+        let named = names_in(part, self.0.iter().collect());
+        let named_bytes: usize = named.iter().map(|name| name.as_str().len()).sum();
+        is_word || (!named.is_empty() && part.trim().len() <= named_bytes + MAX_BESIDE)
+    }
+}
+
+/// A name without what models put around it.
+fn bare(part: &str) -> &str {
+    let around =
+        ['`', '"', '\'', '*', '-', '•', '.', '。', ';', '；', '《', '》', '“', '”', '[', ']'];
+    part.trim_matches(|c: char| c.is_whitespace() || around.contains(&c))
+}
+
+fn has_extension(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        let is_word = extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && extension.bytes().any(|byte| byte.is_ascii_alphabetic());
+        !stem.is_empty() && (1..=8).contains(&extension.len()) && is_word
+    })
+}
+
 impl Run {
+    /// The names of its files.
+    #[must_use]
+    pub fn deliverables(&self) -> Deliverables {
+        Deliverables(self.files.all().iter().map(|file| file.name.clone()).collect())
+    }
+
     /// The files that a summary lists, in its order, as in `growth.md、growth.csv`. Without a match, every
     /// file that a user would be offered, newest first.
     pub(super) fn files_listed_in(&self, names: &str) -> Vec<ProductFile> {
         let offered = self.produced.deliverable();
         let mut files: Vec<ProductFile> = Vec::new();
-        for name in names.split(['、', ',', '，', '\n', '$']).filter(|name| !name.trim().is_empty())
-        {
-            let named = offered.iter().find(|file| name.contains(file.name.as_str()));
-            files.extend(named.filter(|file| !files.contains(file)).cloned());
+        for part in names.split(SEPARATORS).filter(|part| !part.trim().is_empty()) {
+            let exactly = offered.iter().find(|file| file.name.as_str() == bare(part));
+            let named = match exactly {
+                Some(_) => Vec::new(),
+                None => names_in(part, self.files.all().iter().map(|file| &file.name).collect()),
+            };
+            let named = offered.iter().filter(|file| named.contains(&&file.name));
+            for file in exactly.into_iter().chain(named) {
+                if !files.contains(file) {
+                    files.push(file.clone());
+                }
+            }
         }
         if files.is_empty() { offered } else { files }
     }
@@ -66,6 +172,49 @@ fn stands_alone(text: &str, place: &std::ops::Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn deliverables(names: &[&str]) -> Deliverables {
+        Deliverables(names.iter().map(|name| FileName::new(*name).unwrap()).collect())
+    }
+
+    #[test]
+    fn only_a_list_of_files_ends_a_summary() {
+        let known = deliverables(&["growth.md", "growth report.csv", "增长.md"]);
+        for (summary, text, list) in [
+            ("North.$$$growth.md", "North.", "growth.md"),
+            (
+                "North.$$$ `growth.md`、growth report.csv",
+                "North.",
+                " `growth.md`、growth report.csv",
+            ),
+            ("North.\n$$$\n- growth.md\n- 增长.md\n", "North.\n", "\n- growth.md\n- 增长.md\n"),
+            ("North.$$$Files: growth.md", "North.", "Files: growth.md"),
+            ("North.$$$", "North.", ""),
+            ("North.$$$growth.md$$$", "North.", "growth.md$$$"),
+            ("North.$$$unknown.md", "North.", "unknown.md"),
+            ("Nobu ($$$) is best", "Nobu ($$$) is best", ""),
+            ("Nobu ($$$) is best: see growth.md", "Nobu ($$$) is best: see growth.md", ""),
+            (
+                "Nobu ($$$) is best, Ono ($$) is good.$$$growth.md",
+                "Nobu ($$$) is best, Ono ($$) is good.",
+                "growth.md",
+            ),
+            ("From $$$ to $$$$.$$$growth.md", "From $$$ to $$$$.", "growth.md"),
+            ("No mark: growth.md", "No mark: growth.md", ""),
+        ] {
+            assert_eq!(known.split(summary), (text, list), "{summary}");
+            // What is shown before the end is the beginning of that, and all but the end is in time.
+            for (at, _) in summary.char_indices() {
+                let readable = known.readable(&summary[..at]);
+                assert!(readable <= text.len(), "{summary} to {at}");
+            }
+        }
+        let text = "Nobu ($$$) is best, ";
+        assert_eq!(known.readable(text), text.len());
+        assert_eq!(known.readable("Nobu ($$$) is best"), "Nobu (".len());
+        let long = format!("Nobu ($$${}", "x".repeat(MAX_LISTED + 1));
+        assert_eq!(known.readable(&long), long.len());
+    }
 
     #[test]
     fn names_are_found_whole_in_any_language() {

@@ -58,10 +58,11 @@ impl Employees {
         self.open.as_mut()
     }
 
-    /// An attempt failed. Whether that was the one that is owed.
-    pub(super) fn attempt_failed(&mut self, attempt: u32, stood_still: bool) -> bool {
+    /// Attempts failed, so many, the last perhaps while its process stood still. Whether that was the one
+    /// that is owed.
+    pub(super) fn attempt_failed(&mut self, attempt: u32, failed: (u32, bool)) -> bool {
         let open = self.attempts().filter(|open| open.next() == attempt);
-        open.map(|open| open.fail(stood_still)).is_some()
+        open.map(|open| open.fail(failed.0, failed.1)).is_some()
     }
 
     /// The driver died. The call is given up where others would be done by themselves: nobody is to

@@ -37,7 +37,7 @@ impl Run {
     /// Ends with the agent's last words as the answer, whose entry is among `events`. Where it said
     /// nothing, there is none.
     pub(super) fn answer(&mut self, events: &mut Vec<(String, Event)>, at_ms: i64) {
-        let answer = self.conversation.final_words().to_owned();
+        let answer = self.conversation.final_words();
         if answer.is_empty() {
             events.extend(self.fail(ErrorCode::EmptyAnswer.into(), at_ms));
             return;
@@ -94,7 +94,7 @@ impl Run {
         if self.compacting_failed(message) {
             return Some(Vec::new());
         }
-        let final_words = self.conversation.final_words().to_owned();
+        let final_words = self.conversation.final_words();
         let last_words = self.conversation.last_words().to_owned();
         let files = self.produced.deliverable();
         // Nothing stands in for an answer that may not be given.

@@ -50,27 +50,33 @@ impl Run {
         events
     }
 
+    /// Attempts failed, so many, the last perhaps while its process stood still; its text is taken back if it
+    /// sent any.
     pub(super) fn attempt_failed(
         &mut self,
         message: &MessageId,
         attempt: u32,
-        failure: &Failure,
+        failed: (u32, bool),
         usage: &Usage,
-        stood_still: bool,
+        reset: Option<&Failure>,
         at_ms: i64,
     ) -> Option<Vec<(String, Event)>> {
         if message.is_employees() {
-            self.employees.attempt_failed(attempt, stood_still).then_some(())?;
+            self.employees.attempt_failed(attempt, failed).then_some(())?;
             self.spent.add_model_call(usage);
             return Some(Vec::new());
         }
         let attempts = self.attempts_at(message).filter(|attempts| attempts.next() == attempt)?;
-        attempts.fail(stood_still);
+        attempts.fail(failed.0, failed.1);
         let id = format!("{message}.reset{}", attempts.failed);
-        self.spent.add_model_call(usage);
-        let reset =
-            Event::ItemReset { message: message.clone(), attempt, failure: failure.clone() };
-        let mut events = vec![(id, reset)];
+        let mut events = Vec::new();
+        if let Some(failure) = reset {
+            let (message, failure) = (message.clone(), failure.clone());
+            events.push((id, Event::ItemReset { message, attempt, failure }));
+        }
+        if reset.is_some() || usage.is_billed() {
+            self.spent.add_model_call(usage);
+        }
         // Another attempt would be another call. The summary's are allowed whatever is left.
         if !matches!(self.phase, Phase::Summarizing(_))
             && let Some(failure) = self.used_up()

@@ -16,6 +16,8 @@ const MAX_UNREAD: usize = 100;
 pub(super) struct Unread {
     words: Vec<String>,
     heard_of: BTreeSet<String>,
+    /// What people wrote into the plan.
+    in_plan: BTreeSet<String>,
 }
 
 impl Run {
@@ -58,6 +60,18 @@ impl Run {
         Some(solving.plan()?.edited(&edited.title, &edited.steps, max_steps))
     }
 
+    /// What people wrote into the plan: titles, stages and steps, whatever became of them.
+    pub fn plan_words(&self) -> impl Iterator<Item = &str> {
+        self.said.in_plan.iter().map(String::as_str)
+    }
+
+    /// A person wrote this into the plan.
+    pub(super) fn note_plan_words(&mut self, words: &str) {
+        if !words.is_empty() {
+            self.said.in_plan.insert(words.to_owned());
+        }
+    }
+
     /// A person says something. `None` if there is no further turn to read it.
     pub(super) fn user_said(&mut self, said: &Said) -> Option<Vec<(String, Event)>> {
         let taken = self.can_hear() && self.said.heard_of.insert(said.id.clone());
@@ -78,6 +92,8 @@ impl Run {
         if edited.version != self.plan_version() || !self.said.heard_of.insert(edited.id.clone()) {
             return None;
         }
+        let steps = edited.steps.iter().flat_map(|step| [&step.stage, &step.details]);
+        steps.chain([&edited.title]).for_each(|words| self.note_plan_words(words));
         let Phase::PlanSolving(solving) = &mut self.phase else { return None };
         let (plan, begun) = solving.edit(plan, &self.asked.settings);
         self.plan_file.is_now(&plan);

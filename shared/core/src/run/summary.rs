@@ -10,9 +10,6 @@ use crate::input::{Finish, ModelReplied};
 use crate::settings::Role;
 use crate::status::RunStatus;
 
-/// What separates the summary's text from the names of the files it hands over.
-pub const DELIVERABLES_MARK: &str = "$$$";
-
 /// The closing model call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summarizing {
@@ -51,7 +48,7 @@ impl Run {
         at_ms: i64,
     ) -> Vec<(String, Event)> {
         let reply = replied.reply.text.as_str();
-        let (text, names) = reply.split_once(DELIVERABLES_MARK).unwrap_or((reply, ""));
+        let (text, names) = self.deliverables().split(reply);
         let (text, files) = (text.trim().to_owned(), self.files_listed_in(names));
         let completed = Event::MessageCompleted {
             message: replied.message.clone(),
@@ -71,11 +68,11 @@ impl Run {
             None if !text.is_empty() => (RunStatus::Finished, text, None),
             // What the agent said when it was done is the answer then, if it said anything.
             None => match self.conversation.final_words() {
-                "" => {
+                words if words.is_empty() => {
                     events.extend(self.fail(ErrorCode::EmptyAnswer.into(), at_ms));
                     return events;
                 }
-                words => (RunStatus::Finished, words.to_owned(), None),
+                words => (RunStatus::Finished, words, None),
             },
         };
         events.extend(self.end(status, answer, files, because, at_ms));

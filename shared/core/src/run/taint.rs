@@ -1,13 +1,14 @@
 //! Whether a run has read text that anybody may have written.
 
 use super::{PLAN_FILE, Phase, Run};
+use crate::conversation::Exchange;
 use crate::file::ProductFile;
 use crate::input::Asked;
 
 impl Run {
     /// Whether it has been shown text that anybody may have written: by a tool, in the names and
-    /// descriptions of files that it did not write, or in an answer of the session that came of such
-    /// text.
+    /// descriptions of files that it did not write, in a question of the session that somebody else asked
+    /// and its answer, or in an answer that came of such text.
     #[must_use]
     pub fn is_tainted(&self) -> bool {
         self.tainted
@@ -28,11 +29,12 @@ impl Run {
 
     /// It begins with what others have read, and with what they left.
     pub(super) fn taint_from_start(&mut self) {
-        let Asked { task, history, files, .. } = &self.asked;
+        let Asked { user, task, history, files, .. } = &self.asked;
+        let is_of_others = |earlier: &Exchange| earlier.tainted || !earlier.is_of(user);
         let tainted = match task {
             // Its run knows what it is told.
             Some(task) => task.tainted,
-            None => history.iter().any(|earlier| earlier.tainted) || files.iter().any(is_described),
+            None => history.iter().any(is_of_others) || files.iter().any(is_described),
         };
         if tainted {
             self.taint();

@@ -18,7 +18,7 @@ use crate::conversation::{Compacted, Item};
 use crate::entry::Event;
 use crate::file::ProductFile;
 use crate::id::TaskId;
-use crate::input::{Asked, MAX_REPORT, TaskAsked, TaskEnded, TaskReport};
+use crate::input::{Asked, Finish, MAX_REPORT, TaskAsked, TaskEnded, TaskReport};
 use crate::plan::Plan;
 use crate::status::RunStatus;
 
@@ -141,6 +141,10 @@ impl Run {
         let Observed { mut events, items, asks, repeated, .. } = observed;
         events.extend(self.ask_about_calls(asks, at_ms));
         let heard = self.join(items);
+        let repeated = repeated.filter(|_| !heard);
+        if heard && let Phase::PlanSolving(solving) = &mut self.phase {
+            solving.forget_hint();
+        }
         let then = match then {
             // The planner has the word once more.
             Then::Answered | Then::Done if heard => Then::GoOn,
@@ -202,6 +206,7 @@ impl Run {
             files: files.iter().rev().take(MAX_NAMED).rev().map(|file| file.name.clone()).collect(),
             done: status == RunStatus::Finished,
             left_out: false,
+            cut: status == RunStatus::Finished && self.finish != Finish::Done,
         };
         let turns = match self.asked.settings.plan.clear_tool_context {
             true => Vec::new(),

@@ -160,8 +160,7 @@ impl Translator {
                 self.reply(reply, reasoning.as_deref(), at_ms)
             }
             Event::CallRequested { call, tool, arguments, visible } => {
-                let (tool, arguments) = (tool.clone(), arguments.clone());
-                let requested = RequestedCall { tool, arguments, visible: *visible };
+                let requested = RequestedCall::of(tool, arguments, *visible);
                 self.calls.insert((entry.within.clone(), call.clone()), requested);
                 Vec::new()
             }
@@ -179,6 +178,7 @@ impl Translator {
             Event::TaskStarted { task, words } => self.task_started(entry, task, words),
             Event::TaskEnded { task, text, files, failure, .. } => {
                 self.forget_asks(Some(task), None);
+                self.calls.retain(|(lane, _), _| lane.as_ref() != Some(task));
                 self.task_ended(entry, task, (text, files), failure.as_ref())
             }
             Event::FeedbackAsked { reasoning, risk, estimate, asks, .. } => {

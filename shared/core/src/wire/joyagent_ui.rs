@@ -32,9 +32,9 @@ pub struct JoyAgentUi {
 }
 
 /// The UI has one place for all that is thought about the plan: whole texts replace all that stands
-/// there.
+/// there. Those that are too old to stand there are not kept.
 #[derive(Default)]
-struct Thoughts(Vec<(String, String)>);
+struct Thoughts(Vec<(String, Option<String>)>);
 
 /// Bytes of what was thought about the plan; the oldest thoughts are left out.
 const MAX_THOUGHTS: usize = 64 * 1024;
@@ -181,10 +181,11 @@ impl Thoughts {
         let is_newest = place.is_none_or(|place| place + 1 == self.0.len());
         let begins_paragraph = place.is_none() && !self.0.is_empty();
         match place.and_then(|place| self.0.get_mut(place)) {
-            Some((_, known)) if event.is_final => *known = text.clone(),
-            Some((_, known)) => known.push_str(&text),
-            None => self.0.push((id.clone(), text.clone())),
+            Some((_, known)) if event.is_final => *known = Some(text.clone()),
+            Some((_, known)) => known.get_or_insert_default().push_str(&text),
+            None => self.0.push((id.clone(), Some(text.clone()))),
         }
+        self.drop_oldest();
         let mut event = event.clone();
         if event.is_final || !is_newest {
             (event.plan_thought, event.is_final) = (Some(self.all()), true);
@@ -194,18 +195,29 @@ impl Thoughts {
         event
     }
 
+    /// Drops what cannot be shown any more, whatever is said next.
+    fn drop_oldest(&mut self) {
+        let mut room = MAX_THOUGHTS;
+        for (_, text) in self.0.iter_mut().rev().skip(1) {
+            match text {
+                Some(known) if known.len() <= room => room -= known.len(),
+                _ => (room, *text) = (0, None),
+            }
+        }
+    }
+
     /// All of it, without the oldest if it is too long.
     fn all(&self) -> String {
         let mut room = MAX_THOUGHTS;
-        let newest = self.0.iter().rev().take_while(|(_, text)| {
-            let fits = text.len() <= room;
-            room = room.saturating_sub(text.len());
-            fits
+        let newest = self.0.iter().rev().map_while(|(_, text)| {
+            let text = text.as_deref().filter(|text| text.len() <= room)?;
+            room -= text.len();
+            Some(text)
         });
-        let mut shown: Vec<&str> = newest.map(|(_, text)| text.as_str()).collect();
+        let mut shown: Vec<&str> = newest.collect();
         match (shown.is_empty(), shown.len() < self.0.len()) {
             // One that is too long by itself stands alone.
-            (true, _) => shown.extend(self.0.last().map(|(_, text)| text.as_str())),
+            (true, _) => shown.extend(self.0.last().and_then(|(_, text)| text.as_deref())),
             (false, true) => shown.push("…"),
             (false, false) => {}
         }

@@ -1,7 +1,8 @@
 //! What one connection was shown of a run and of each of its tasks, and what waits for its turn.
 //!
-//! What tasks do comes early from several writers, so it comes in no order: entries are shown in
-//! theirs, and a piece of a message after all that stands before it.
+//! What tasks do comes early from several writers, so it comes in no order, and some of it not at all:
+//! entries are shown in theirs, and a piece of a message after all that stands before it. What is known
+//! to be missing is told to whoever can read it where it does not get lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +11,9 @@ use crate::entry::{Entry, Event};
 use crate::id::{MessageId, TaskId};
 use crate::preview::{EarlyEntry, MessageKey, OpenText, Preview, TextKind};
 
-/// Early entries of one task that wait for one before them; more are left to its end.
-const MAX_AHEAD: usize = 1_000;
+/// Bytes of early entries that wait for one before them, or for room. Of more, those that are furthest
+/// from their turn are dropped, and missing then.
+const MAX_AHEAD: usize = 1024 * 1024;
 
 /// The lanes of one connection: the run's own, and one of each task.
 #[derive(Default)]
@@ -23,6 +25,8 @@ pub(super) struct Lanes {
     void: BTreeMap<MessageKey, u32>,
     /// The newest attempts that were shown.
     seen: BTreeMap<MessageKey, u32>,
+    /// Bytes of the entries that wait.
+    ahead: usize,
 }
 
 #[derive(Default)]
@@ -30,8 +34,10 @@ struct Lane {
     stage: Stage,
     /// How many of a task's entries were shown while it was at work.
     shown: u64,
-    /// Entries that came before one that stands before them.
-    ahead: BTreeMap<u64, EarlyEntry>,
+    /// How many it has at least, as far as anybody told.
+    known: u64,
+    /// Entries that wait for their turn, and their sizes in bytes.
+    ahead: BTreeMap<u64, (EarlyEntry, usize)>,
     /// Whether more entries of the newest record are on their way.
     is_in_record: bool,
     turns: Turns,
@@ -65,8 +71,9 @@ impl Lanes {
         match &entry.event {
             Event::TaskStarted { task, .. } => self.lane(Some(task)).stage = Stage::Open,
             Event::TaskEnded { task, .. } => {
-                let lane = self.lane(Some(task));
-                *lane = Lane { stage: Stage::Complete, ..Lane::default() };
+                let ended = Lane { stage: Stage::Complete, ..Lane::default() };
+                let lane = std::mem::replace(self.lane(Some(task)), ended);
+                self.ahead -= lane.ahead.values().map(|(_, bytes)| bytes).sum::<usize>();
             }
             Event::MessageCompleted { message, .. } => {
                 let key = entry.key(message);
@@ -103,21 +110,59 @@ impl Lanes {
     pub(super) fn early(&mut self, early: &EarlyEntry) {
         let Some(task) = &early.entry.within else { return };
         let lane = self.lane(Some(task));
-        let is_news = lane.stage != Stage::Complete && early.nth >= lane.shown;
-        if is_news && lane.ahead.len() < MAX_AHEAD {
-            lane.ahead.insert(early.nth, early.clone());
+        if lane.stage == Stage::Complete || early.nth < lane.shown {
+            return;
         }
+        lane.known = lane.known.max(early.nth + 1);
+        let bytes = serde_json::to_vec(early).map_or(0, |json| json.len());
+        let before = lane.ahead.insert(early.nth, (early.clone(), bytes));
+        self.ahead = self.ahead + bytes - before.map_or(0, |(_, bytes)| bytes);
+        while self.ahead > MAX_AHEAD {
+            self.drop_furthest();
+        }
+    }
+
+    fn drop_furthest(&mut self) {
+        let distance = |lane: &&mut Lane| {
+            lane.ahead.last_key_value().map(|(nth, _)| nth.saturating_sub(lane.shown))
+        };
+        let furthest = self.lanes.values_mut().max_by_key(distance);
+        let dropped = furthest.and_then(|lane| lane.ahead.pop_last());
+        self.ahead = dropped.map_or(0, |(_, (_, bytes))| self.ahead.saturating_sub(bytes));
     }
 
     /// The next entry that can be shown now, counted as shown.
     pub(super) fn next_early(&mut self) -> Option<Entry> {
-        let ready =
-            |lane: &&mut Lane| lane.stage == Stage::Open && lane.ahead.contains_key(&lane.shown);
-        let lane = self.lanes.values_mut().find(ready)?;
-        let early = lane.ahead.remove(&lane.shown)?;
+        let lane = self.lanes.values_mut().find(|lane| lane.has_next())?;
+        let (early, bytes) = lane.ahead.remove(&lane.shown)?;
+        self.ahead -= bytes;
         lane.shown += 1;
         lane.is_in_record = !early.ends_record;
         Some(early.entry)
+    }
+
+    /// Whether anything that waited can be shown now.
+    pub(super) fn has_ready(&self) -> bool {
+        self.lanes
+            .iter()
+            .any(|(task, lane)| lane.has_next() || lane.ready_text(task.is_some()).is_some())
+    }
+
+    /// The tasks at work that have done more than was told, and the place of the first entry that is
+    /// missing.
+    pub(super) fn missing(&self) -> impl Iterator<Item = (&TaskId, u64)> {
+        self.lanes.iter().filter_map(|(task, lane)| {
+            let task = task.as_ref()?;
+            lane.misses_next().then_some((task, lane.shown))
+        })
+    }
+
+    /// A task has ended, and what it did is being shown: nothing of it is early any more.
+    pub(super) fn close(&mut self, task: &TaskId) {
+        let lane = self.lane(Some(task));
+        (lane.stage, lane.waiting) = (Stage::Complete, None);
+        let dropped = std::mem::take(&mut lane.ahead);
+        self.ahead -= dropped.values().map(|(_, bytes)| bytes).sum::<usize>();
     }
 
     /// How many entries of each task at work were shown.
@@ -145,8 +190,7 @@ impl Lanes {
     pub(super) fn ready_previews(&mut self) -> Vec<Preview> {
         let mut waited = Vec::new();
         for (task, lane) in &mut self.lanes {
-            let message = lane.waiting.as_ref().map(|waiting| waiting.message.message.clone());
-            if message.is_some_and(|message| lane.is_ready_for(&message, task.is_some())) {
+            if lane.ready_text(task.is_some()).is_some() {
                 waited.extend(lane.waiting.take());
             }
         }
@@ -171,6 +215,25 @@ impl Lanes {
 }
 
 impl Lane {
+    fn has_next(&self) -> bool {
+        self.stage == Stage::Open && self.ahead.contains_key(&self.shown)
+    }
+
+    /// Whether there is an entry that was not told: one behind it came, or it ends a record that has
+    /// begun, or a text is written that comes after it.
+    fn misses_next(&self) -> bool {
+        let waits = self.waiting.is_some() && self.ready_text(true).is_none();
+        self.stage == Stage::Open
+            && !self.ahead.contains_key(&self.shown)
+            && (self.known > self.shown || self.is_in_record || waits)
+    }
+
+    /// The text that has waited, if it can be shown now.
+    fn ready_text(&self, is_task: bool) -> Option<&Waiting> {
+        let waiting = self.waiting.as_ref()?;
+        self.is_ready_for(&waiting.message.message, is_task).then_some(waiting)
+    }
+
     /// Whether a piece of this message would stand where it belongs.
     fn is_ready_for(&self, message: &MessageId, is_task: bool) -> bool {
         let has_begun = !is_task || self.stage != Stage::Unknown;

@@ -16,13 +16,20 @@ use crate::preview::Preview;
 /// The native projection.
 pub struct Native {
     links: Links,
+    names_people: bool,
 }
 
 impl Native {
     /// File URLs are made with `links`.
     #[must_use]
     pub fn new(links: Links) -> Self {
-        Self { links }
+        Self { links, names_people: true }
+    }
+
+    /// The same for a client who is not told who said what.
+    #[must_use]
+    pub fn without_names(self) -> Self {
+        Self { names_people: false, ..self }
     }
 
     /// Gives files their URLs and hides where their bytes lie.
@@ -72,6 +79,11 @@ impl Projection for Native {
     fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
         self.links.advance_to(entry.at_ms);
         let mut value = json!(entry);
+        if let (Event::UserSaid { .. } | Event::FeedbackAnswered(_), false, Some(members)) =
+            (&entry.event, self.names_people, value.as_object_mut())
+        {
+            members.shift_remove("by");
+        }
         // Arguments are the model's own words and stay as they are, and so does what is asked of them.
         let kept = ["arguments", "asks"].map(|name| (name, value.get_mut(name).map(Value::take)));
         self.linked(&mut value);

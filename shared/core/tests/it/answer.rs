@@ -60,6 +60,35 @@ fn the_last_reply_is_the_answer_and_hands_over_the_files_it_names() {
 }
 
 #[test]
+fn a_summary_hands_over_the_files_it_lists_and_no_others_and_loses_no_word() {
+    for (summary, text, files) in [
+        ("North grew.$$$年度报告.md", "North grew.", vec!["年度报告.md"]),
+        ("North grew.$$$报告.md、11.md", "North grew.", vec!["报告.md", "11.md"]),
+        ("North grew.$$$ 1.md , `报告.md`", "North grew.", vec!["1.md", "报告.md"]),
+        ("North grew.$$$Files: 11.md", "North grew.", vec!["11.md"]),
+        ("Nobu ($$$) is best.$$$1.md", "Nobu ($$$) is best.", vec!["1.md"]),
+        (
+            "Nobu ($$$) is best, 11.md says so.",
+            "Nobu ($$$) is best, 11.md says so.",
+            vec!["11.md", "1.md", "年度报告.md", "报告.md"],
+        ),
+    ] {
+        let mut asked = story::asked("why?");
+        asked.settings.summary = Some(SummaryPolicy::Always);
+        let mut inputs: Vec<Input> = Vec::new();
+        for (turn, name) in (1..).zip(["报告.md", "年度报告.md", "1.md", "11.md"]) {
+            inputs.extend(writes(&format!("t{turn}"), name));
+        }
+        inputs.push(story::replied("t5", "I am done.", &[]));
+        inputs.push(story::replied("summary", summary, &[]));
+        let (_, records) = story::journal_of(asked, inputs);
+        let ended = ending(&records);
+        let names: Vec<_> = ended.files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!((ended.answer.as_str(), names), (text, files), "{summary}");
+    }
+}
+
+#[test]
 fn a_deployment_may_have_all_work_summed_up() {
     let mut asked = story::asked("why?");
     asked.settings.summary = Some(SummaryPolicy::Always);
@@ -142,5 +171,54 @@ fn a_planner_that_says_nothing_leaves_it_to_the_summary() {
         let (_, records) = story::journal_of(story::asked_to_plan("why?"), inputs);
         assert_eq!((ending(&records).status, ending(&records).answer.as_str()), (status, summary));
         assert_eq!(ending(&records).spent.model_calls, 3);
+    }
+}
+
+#[test]
+fn a_task_hands_back_all_of_an_answer_that_was_cut() {
+    let end = |text| story::replied("t2", text, &[]);
+    for (inputs, text, is_cut) in [
+        (vec![story::cut_off("t1", "North "), end("grew.")], "North grew.", false),
+        (vec![story::cut_off("t1", "North grew"), end(" \n")], "North grew", true),
+        (vec![story::cut_off("t1", " "), end("North.")], "North.", false),
+        (
+            ["t1", "t2", "t3"].map(|t| story::cut_off(t, &format!("{t} "))).to_vec(),
+            "t1 t2 t3 ",
+            true,
+        ),
+        (vec![story::replied("t1", "North.", &[])], "North.", false),
+    ] {
+        let (journal, _) = story::journal_of(story::asked_as_a_task("why?"), inputs);
+        let ended = journal.run().task_outcome().unwrap();
+        assert_eq!((ended.status, ended.report.text.as_str()), (RunStatus::Finished, text));
+        assert_eq!(ended.report.cut, is_cut, "{text}");
+    }
+    let blank = vec![story::cut_off("t1", " "), end("")];
+    let (journal, _) = story::journal_of(story::asked_as_a_task("why?"), blank);
+    let failure = journal.run().task_outcome().unwrap().failure.clone();
+    assert_eq!(failure.unwrap().code, ErrorCode::EmptyAnswer);
+}
+
+#[test]
+fn an_agent_that_repeats_itself_hears_who_corrects_it() {
+    for mut asked in [story::asked("why?"), story::asked_to_plan("why?")] {
+        asked.settings.budget.steps = 40;
+        let dances =
+            |turn: u32| story::replied(&format!("t{turn}"), "So.", &[("dance", json!({}))]);
+        let mut inputs: Vec<Input> = (1..=3).map(dances).collect();
+        let sums_up = |inputs: &[Input]| {
+            let (journal, _) = story::journal_of(asked.clone(), inputs.to_vec());
+            let due = journal.run().due();
+            let Effect::CallModel(call) = &due[0] else { panic!("{due:?}") };
+            call.message.is_summary()
+        };
+        let unheeded = [inputs.clone(), vec![dances(4)]].concat();
+        assert!(sums_up(&unheeded));
+        inputs.extend([crate::feedback::said("m1", "Do not dance."), dances(4)]);
+        assert!(!sums_up(&inputs), "it has not read that yet");
+        inputs.push(dances(5));
+        assert!(!sums_up(&inputs), "it is told anew");
+        inputs.push(dances(6));
+        assert!(sums_up(&inputs));
     }
 }

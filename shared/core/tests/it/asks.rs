@@ -1,8 +1,9 @@
 //! What the clients of each protocol are sent when people are asked, and when they have answered.
 
 use djinn_core::input::Input;
+use serde_json::json;
 
-use crate::projection::{PROTOCOLS, connection, page};
+use crate::projection::{PROTOCOLS, Protocol, connection, page};
 use crate::{confirm, feedback, story, top_up};
 
 #[test]
@@ -55,4 +56,19 @@ fn each_protocol_asks_people_in_its_own_words() {
             insta::assert_snapshot!(name, frames);
         }
     }
+}
+
+#[test]
+fn what_a_turn_asks_is_told_in_frames_that_grow_with_it_and_not_with_its_square() {
+    let told = |calls: usize| -> usize {
+        let arguments = json!({"text": "x".repeat(10_000)});
+        let calls: Vec<_> = (0..calls).map(|_| ("send", arguments.clone())).collect();
+        let replied = feedback::with_declared(story::replied("t1", "", &calls));
+        let asked = feedback::asked_with_approval("Send them?");
+        let (_, records) = story::journal_of(asked, vec![replied]);
+        let mut connection = connection(Protocol::Raw, true);
+        records.iter().flat_map(|record| connection.record(record, &[])).map(|f| f.len()).sum()
+    };
+    let (two, eight) = (told(2), told(8));
+    assert!(two > 40_000 && eight < 4 * two + 10_000, "{two} and {eight} bytes");
 }

@@ -100,6 +100,7 @@ fn ended(
             files: Vec::new(),
             done: status == RunStatus::Finished,
             left_out: false,
+            cut: false,
         },
         status,
         failure,
@@ -260,13 +261,42 @@ fn a_failed_attempt_that_passes_the_budget_is_the_last() {
     asked.settings.budget.tokens = 200;
     let mut told = Told::of(asked);
     let usage = Usage { input_tokens: 300, ..Usage::default() };
+    told.tell(failed("t1", 1, usage, (1, false)));
+    assert!(matches!(&told.run().due()[0], Effect::CallModel(call) if call.message.is_summary()));
+}
+
+/// Attempts that failed: how many, and whether silently.
+fn failed(message: &str, attempt: u32, usage: Usage, (times, silent): (u32, bool)) -> Input {
     let Input::AttemptFailed { message, attempt, failure, stood_still, .. } =
-        story::broke_off("t1", 1)
+        story::broke_off(message, attempt)
     else {
         panic!("an attempt is an attempt")
     };
-    told.tell(Input::AttemptFailed { message, attempt, failure, usage, stood_still });
-    assert!(matches!(&told.run().due()[0], Effect::CallModel(call) if call.message.is_summary()));
+    Input::AttemptFailed { message, attempt, failure, usage, stood_still, times, silent }
+}
+
+#[test]
+fn attempts_that_nobody_saw_are_charged_and_counted_and_take_nothing_back() {
+    let mut told = Told::of(story::asked("why?"));
+    let owed = |told: &Told| match told.run().due().swap_remove(0) {
+        Effect::CallModel(call) => (call.attempt, call.retries),
+        effect => panic!("{effect:?}"),
+    };
+    let usage = Usage { input_tokens: 300, took_ms: 7, ..Usage::default() };
+    assert!(told.tell(failed("t1", 1, usage, (2, true))).is_empty());
+    assert_eq!(owed(&told), (2, 2));
+    assert_eq!((told.run().spent().usage, told.run().spent().model_calls), (usage, 1));
+    // It is taken once.
+    let spent = *told.run().spent();
+    told.tell(failed("t1", 1, usage, (2, true)));
+    assert_eq!((owed(&told), *told.run().spent()), ((2, 2), spent));
+    // What cost nothing is no call.
+    told.tell(failed("t1", 2, Usage { took_ms: 9, ..Usage::default() }, (1, true)));
+    assert_eq!((owed(&told), *told.run().spent()), ((3, 3), spent));
+    assert_eq!(told.tell(failed("t1", 3, Usage::default(), (2, false))), ["t1.reset3"]);
+    assert_eq!(owed(&told), (4, 5));
+    told.tell(story::model_changed("t1"));
+    assert_eq!(owed(&told), (4, 0));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::client::{NativeState, received};
-use crate::projection::{PROTOCOLS, Protocol, connection};
+use crate::projection::{PROTOCOLS, Protocol, connection, live, show};
 use crate::story;
 
 /// A planned run, and what its tasks did.
@@ -69,7 +69,7 @@ impl Told {
             _ => None,
         });
         let entries: Vec<Entry> = ended.flatten().cloned().collect();
-        connection.record(record, &entries)
+        show(connection, record, &entries)
     }
 
     fn early(&self, task: usize, nth: usize) -> Option<Live> {
@@ -140,7 +140,7 @@ fn an_entry_is_shown_early_once_and_the_next_one_only_after_it() {
     let told = told();
     let mut connection = connection(Protocol::Native, true);
     let early = |connection: &mut Connection, task, nth| {
-        connection.live(&told.early(task, nth).unwrap()).concat()
+        live(connection, &told.early(task, nth).unwrap()).concat()
     };
     // Nobody knows the task yet: what it does waits for the record that begins it.
     told.show(&mut connection, &told.records[0]);
@@ -169,8 +169,8 @@ fn who_comes_back_after_a_task_is_shown_no_piece_of_it() {
         // Record 2 is the end of the second task.
         told.records[..3].iter().for_each(|record| connection.skip(record));
         connection.resume();
-        assert_eq!(connection.live(&piece(&told, 1)), [""; 0], "{protocol:?}");
-        assert_eq!(connection.live(&piece(&told, 0)).len(), 1, "{protocol:?}: it is at work");
+        assert_eq!(live(&mut connection, &piece(&told, 1)), [""; 0], "{protocol:?}");
+        assert_eq!(live(&mut connection, &piece(&told, 0)).len(), 1, "{protocol:?}: it is at work");
     }
 }
 
@@ -214,10 +214,10 @@ proptest! {
             match step {
                 Step::Early { task, lost } => {
                     let early = told.early(task, at[task]).filter(|_| !lost);
-                    of_connection.extend(early.iter().flat_map(|live| client.live(live)));
+                    of_connection.extend(early.iter().flat_map(|early| live(&mut client, early)));
                     at[task] += 1;
                 }
-                Step::Piece { task } => of_connection.extend(client.live(&piece(&told, task))),
+                Step::Piece { task } => of_connection.extend(live(&mut client, &piece(&told, task))),
                 Step::Record => {
                     let Some(record) = told.records.get(shown) else { continue };
                     of_connection.extend(told.show(&mut client, record));

@@ -1,20 +1,22 @@
 //! What people are asked: `feedback.txt` as a table, and what decides whether they are.
 
-use djinn_core::audit::audit;
+use djinn_core::audit::{Audit, AuditLine};
 use djinn_core::conversation::Item;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
 use djinn_core::feedback::{
-    ASK_USER, Answer, Answered, CallSample, Estimate, FeedbackSettings, Interrupt, Why, digest,
-    reasons, risk,
+    ASK_USER, Answer, Answered, Answering, CallSample, Estimate, FeedbackSettings, Interrupt, Why,
+    digest, reasons, risk,
 };
 use djinn_core::id::{CallId, FeedbackId, MessageId, UserId, sha256};
 use djinn_core::input::{Asked, Input, Interrupted, PlanEdited, Said};
+use djinn_core::journal::Record;
 use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
-    Declared, EffectClass, Harmless, Observation, OfferedTool, Outcome, Risk, Shown, canonical,
+    Declared, EffectClass, FailReason, Harmless, Observation, OfferedTool, Outcome, Risk, Shown,
+    canonical,
 };
 use serde_json::{Map, Value, json};
 
@@ -258,6 +260,12 @@ fn while_people_are_asked_no_time_passes() {
     assert_eq!(run.wall_time_ends_at_ms(), before + month_ms);
 }
 
+fn audited(records: &[Record]) -> Vec<AuditLine> {
+    let mut audit = Audit::default();
+    records.iter().for_each(|record| audit.record(&story::run_id(), record));
+    audit.into_lines()
+}
+
 #[test]
 fn an_audit_vouches_for_what_was_decided() {
     let told = vec![
@@ -266,7 +274,7 @@ fn an_audit_vouches_for_what_was_decided() {
         story::stop(),
     ];
     let (_, records) = story::journal_of(asked_with_approval("why?"), told);
-    let lines = audit(&story::run_id(), &records);
+    let lines = audited(&records);
     let what: Vec<_> = lines.iter().map(|line| line.what).collect();
     let expected = ["asked", "feedback.asked", "feedback.answered", "stop.asked", "run.ended"];
     assert_eq!(what, expected);
@@ -286,7 +294,7 @@ fn an_audit_vouches_for_what_was_decided() {
         panic!("{changed:?}")
     };
     answered.answer = Answer::Confirm;
-    let other = audit(&story::run_id(), &changed);
+    let other = audited(&changed);
     assert!(lines[1].hash == other[1].hash && lines[4].hash != other[4].hash);
 }
 
@@ -327,6 +335,8 @@ fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
     let events = run.next(&edited("e1", 1, steps), 0).unwrap();
     let words: Vec<_> = run.plan().unwrap().steps().iter().map(|step| step.words()).collect();
     assert_eq!((words, run.plan_version()), (vec!["a".into(), "c!".into(), "d".into()], 2));
+    // What of it a person wrote, no error may quote.
+    assert_eq!(run.plan_words().collect::<Vec<_>>(), ["c!", "d", "other words"]);
     let ids: Vec<_> = events.iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(ids, ["edit.e1", "s4.1.start"], "what is ready begins");
     assert_eq!(run.running_tasks().len(), 2);
@@ -383,6 +393,7 @@ fn a_question_of_the_models_is_answered_by_a_person_alone() {
     for (answer, detail) in [
         (Answer::Say { words: "The blue one.".to_owned() }, "The blue one."),
         (Answer::Confirm, "yes"),
+        (Answer::Modify { arguments: changed() }, r#"{"of":"changed"}"#),
     ] {
         let (mut run, _) = Run::start(story::asked("why?"), 0);
         let asks = json!({"questions": ["Which one?"]});
@@ -397,6 +408,16 @@ fn a_question_of_the_models_is_answered_by_a_person_alone() {
         let told = Observation { shown: Shown::UserAnswer, ..Observation::text(detail) };
         assert_eq!(turn.calls[0].1, Outcome::Done(told));
     }
+    // Nobody answers: whatever stands for that elsewhere, it is no word of the user's.
+    let mut asked = story::asked("why?");
+    asked.settings.feedback.on_timeout = Answering::Confirm;
+    let (mut run, _) = Run::start(asked, 0);
+    let asks = json!({"questions": ["Which one?"]});
+    run.next(&question(story::replied("t1", "", &[(ASK_USER, asks)])), 0).unwrap();
+    run.next(&input("expired t1.c1"), 1_000_000).unwrap();
+    let Item::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
+    let Outcome::Failed { reason, .. } = &turn.calls[0].1 else { panic!("{turn:?}") };
+    assert_eq!(*reason, FailReason::Skipped);
 }
 
 #[test]

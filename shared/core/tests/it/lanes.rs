@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::entry::Entry;
+use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
-use djinn_core::tool::FailReason;
+use djinn_core::tool::{FailReason, Outcome};
 use djinn_core::wire::Connection;
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::page::{Chip, Page};
-use crate::projection::{Protocol, connection, page};
+use crate::projection::{PROTOCOLS, Protocol, connection, live, page, show};
 use crate::story;
 
 const TASKS: u32 = 12;
@@ -61,7 +61,7 @@ impl Told {
             _ => None,
         });
         let entries: Vec<Entry> = ended.flatten().cloned().collect();
-        connection.record(record, &entries)
+        show(connection, record, &entries)
     }
 
     fn early(&self, task: &TaskId, nth: usize) -> Live {
@@ -106,8 +106,8 @@ fn twelve_steps_at_once_are_told_each_in_its_lane_and_once() {
         let mut frames = told.show(&mut connection, &told.records[0]);
         frames.extend(told.show(&mut connection, &told.records[1]));
         for task in told.tasks.keys() {
-            frames.extend(connection.live(&told.early(task, 0)));
-            frames.extend(connection.live(&said(task.as_str(), 3, 1, TextKind::Text, "s")));
+            frames.extend(live(&mut connection, &told.early(task, 0)));
+            frames.extend(live(&mut connection, &said(task.as_str(), 3, 1, TextKind::Text, "s")));
         }
         for record in &told.records[2..] {
             frames.extend(told.show(&mut connection, record));
@@ -147,12 +147,12 @@ fn a_piece_waits_for_what_stands_before_it_in_its_lane() {
     let mut frames = told.show(&mut connection, &told.records[0]);
     // Others are faster: what comes first belongs behind the file of the turn before.
     let third = said("s4.1", 3, 1, TextKind::Text, "s4.1 is ");
-    assert_eq!(connection.live(&third), [""; 0], "its task has not begun");
+    assert_eq!(live(&mut connection, &third), [""; 0], "its task has not begun");
     frames.extend(told.show(&mut connection, &told.records[1]));
     for nth in [5, 3, 4, 1, 2] {
-        assert_eq!(connection.live(&told.early(&task, nth)), [""; 0], "{nth}");
+        assert_eq!(live(&mut connection, &told.early(&task, nth)), [""; 0], "{nth}");
     }
-    let all = connection.live(&told.early(&task, 0));
+    let all = live(&mut connection, &told.early(&task, 0));
     assert!(all.last().unwrap().contains("s4.1 is "), "{all:#?}");
     frames.extend(all);
     let page = shown(Protocol::Ui, true, &frames);
@@ -164,7 +164,50 @@ fn a_piece_waits_for_what_stands_before_it_in_its_lane() {
     // What follows is added to it.
     let Live::Piece(third) = third else { unreachable!() };
     let more = Preview { offset: 8, text: "done.".to_owned(), ..third };
-    assert!(connection.live(&Live::Piece(more)).concat().contains(r#""toolThought":"done.""#));
+    assert!(
+        live(&mut connection, &Live::Piece(more)).concat().contains(r#""toolThought":"done.""#)
+    );
+}
+
+#[test]
+fn what_waits_is_bounded_and_what_is_missing_is_told_until_it_comes() {
+    let mut told = told();
+    let task = TaskId::of(4, 1);
+    // Of its entries the two results are 700 KB each.
+    for entry in told.tasks.get_mut(&task).unwrap() {
+        if let Event::CallCompleted { outcome, .. } = &mut entry.event {
+            let detail = "x".repeat(700 * 1024);
+            *outcome = Outcome::Failed { reason: FailReason::Error, detail };
+        }
+    }
+    for protocol in PROTOCOLS {
+        let mut connection = connection(protocol, true);
+        told.show(&mut connection, &told.records[0]);
+        told.show(&mut connection, &told.records[1]);
+        let missing = |connection: &Connection| -> Vec<u64> {
+            connection.missing().filter(|(of, _)| **of == task).map(|(_, nth)| nth).collect()
+        };
+        assert_eq!(missing(&connection), [0; 0]);
+        // Text of a later turn, and what stands behind the first entry.
+        live(&mut connection, &said("s4.1", 2, 1, TextKind::Text, "I wr"));
+        assert_eq!(missing(&connection), [0]);
+        for nth in [2, 1, 5, 3, 4] {
+            assert_eq!(live(&mut connection, &told.early(&task, nth)), [""; 0]);
+            assert_eq!(missing(&connection), [0]);
+        }
+        // The second result was dropped: the first one is nearer.
+        let first = live(&mut connection, &told.early(&task, 0)).concat();
+        assert!(first.contains("I look.") && first.contains("I write."), "{}", first.len());
+        assert_eq!(missing(&connection), [5]);
+        live(&mut connection, &told.early(&task, 5));
+        assert_eq!(missing(&connection), [0; 0]);
+        assert!(!connection.has_waited());
+        // Its end tells what was not told, and no more of it is missing.
+        live(&mut connection, &said("s4.1", 4, 1, TextKind::Text, "And"));
+        assert_eq!(missing(&connection), [6]);
+        told.records[2..].iter().for_each(|record| drop(told.show(&mut connection, record)));
+        assert_eq!(missing(&connection), [0; 0]);
+    }
 }
 
 #[test]
@@ -184,14 +227,14 @@ fn what_a_void_attempt_had_said_is_neither_left_nor_an_empty_box() {
         let (_, records) = story::journal("why?", inputs.collect());
         for protocol in [Protocol::Ui, Protocol::Raw] {
             let mut connection = connection(protocol, true);
-            let mut frames = connection.record(&records[0], &[]);
+            let mut frames = show(&mut connection, &records[0], &[]);
             let half = Live::Piece(story::piece("t1", 1, 0, "I think that"));
-            frames.extend(connection.live(&half));
+            frames.extend(live(&mut connection, &half));
             for record in &records[1..] {
-                frames.extend(connection.record(record, &[]));
+                frames.extend(show(&mut connection, record, &[]));
                 // What the first attempt wrote may be read late.
                 let late = story::piece("t1", 1, 12, " it is 5");
-                frames.extend(connection.live(&Live::Piece(late)));
+                frames.extend(live(&mut connection, &Live::Piece(late)));
                 let page = shown(protocol, false, &frames);
                 assert_eq!(page.problems(), [""; 0], "{name}");
             }
@@ -215,19 +258,19 @@ fn thoughts_are_shown_and_an_attempt_that_starts_over_keeps_none_of_its_texts() 
     };
     for protocol in [Protocol::Ui, Protocol::Raw] {
         let mut connection = connection(protocol, true);
-        let mut frames = connection.record(&records[0], &[]);
+        let mut frames = show(&mut connection, &records[0], &[]);
         for piece in
             [reasons(1, "Is it"), story::piece("t1", 1, 0, "It is 5"), reasons(2, "Is it 4? ")]
         {
-            frames.extend(connection.live(&Live::Piece(piece)));
+            frames.extend(live(&mut connection, &Live::Piece(piece)));
         }
         let page = shown(protocol, false, &frames);
         page.check();
         let first = page.lanes().swap_remove(0);
         assert!(!first.chips.iter().any(|chip| chip.text.contains('5')), "{first:#?}");
-        frames.extend(connection.live(&Live::Piece(story::piece("t1", 2, 0, "It is"))));
+        frames.extend(live(&mut connection, &Live::Piece(story::piece("t1", 2, 0, "It is"))));
         for record in &records[1..] {
-            frames.extend(connection.record(record, &[]));
+            frames.extend(show(&mut connection, record, &[]));
         }
         let page = shown(protocol, false, &frames);
         page.check_unlocked();
@@ -243,11 +286,11 @@ fn all_that_the_planner_thinks_is_kept() {
     let mut frames = Vec::new();
     for record in &records {
         if record.n == 4 {
-            frames.extend(connection.live(&Live::Piece(story::piece("t2", 1, 0, "I p"))));
+            frames.extend(live(&mut connection, &Live::Piece(story::piece("t2", 1, 0, "I p"))));
             let page = shown(Protocol::Ui, true, &frames);
             assert_eq!(page.thought, "I plan.\n\nI p");
         }
-        frames.extend(connection.record(record, &story::entries_of_tasks(record)));
+        frames.extend(show(&mut connection, record, &story::entries_of_tasks(record)));
     }
     let page = shown(Protocol::Ui, true, &frames);
     page.check_unlocked();
@@ -274,16 +317,16 @@ proptest! {
             }
             let task = TaskId::of([12, 11, 4][task], 1);
             if entry < told.tasks[&task].len() {
-                frames.extend(connection.live(&told.early(&task, entry)));
+                frames.extend(live(&mut connection, &told.early(&task, entry)));
             }
             let turn = u32::try_from(entry % 3).unwrap() + 1;
             let word = told.tasks[&task].iter().find_map(|entry| match &entry.event {
-                djinn_core::entry::Event::MessageCompleted { message, text, .. }
+                Event::MessageCompleted { message, text, .. }
                     if message.turn_number() == Some(turn) => Some(text.clone()),
                 _ => None,
             });
             let begins = word.unwrap_or_default().chars().take(4).collect::<String>();
-            frames.extend(connection.live(&said(task.as_str(), turn, 1, TextKind::Text, &begins)));
+            frames.extend(live(&mut connection, &said(task.as_str(), turn, 1, TextKind::Text, &begins)));
         }
         for record in &told.records[at..] {
             frames.extend(told.show(&mut connection, record));

@@ -88,6 +88,7 @@ fn steps_are_read_as_models_write_them() {
         json!(["Search: find gold", {"title": "Report: write it"}]),
         json!("1. Search: find gold\n2. Report: write it\n"),
         json!("- Search: find gold\n- Report: write it"),
+        json!([{"step": "Step 1: Search: find gold"}, {"step": "2. Report: write it"}]),
         json!(r#"["Search: find gold", "Report: write it"]"#),
     ] {
         assert_eq!(created(&steps, &Value::Null).unwrap(), named, "{steps}");
@@ -98,6 +99,85 @@ fn steps_are_read_as_models_write_them() {
     // What both say counts.
     let both = json!(["a", "b", {"details": "c", "depends_on": ["a"]}]);
     assert_eq!(created(&both, &json!([[], [], [2]])).unwrap(), ["a < ", "b < ", "c < 1,2"]);
+}
+
+#[test]
+fn a_number_of_the_steps_own_is_no_place_in_the_list() {
+    for own in ["2.0 版本功能梳理", "3.5% growth, explained", "10:30 会议纪要"] {
+        assert_eq!(created(&json!(["a", own]), &Value::Null).unwrap()[1], format!("{own} < 1"));
+        let only = json!([{"step": own}]);
+        assert_eq!(created(&only, &Value::Null).unwrap(), [format!("{own} < ")]);
+    }
+    for placed in ["2. 2024 report", "2、2024 report", "执行顺序2.2024 report", "2: 2024 report"]
+    {
+        let steps = json!(["1. a", placed]);
+        assert_eq!(created(&steps, &Value::Null).unwrap()[1], "2024 report < 1", "{placed}");
+    }
+}
+
+#[test]
+fn words_name_a_step_only_where_they_stand_whole_in_its_title() {
+    let steps = json!([
+        "Call: the largest suppliers",
+        "统一口径: 核对数据",
+        "Collect sales data",
+        "Report: on all of it"
+    ]);
+    for (on, wanted) in [
+        (json!("all"), Some("1,2,3")),
+        (json!(["所有"]), Some("1,2,3")),
+        (json!("全部"), Some("1,2,3")),
+        (json!("一"), Some("1")),
+        (json!(["步骤一", "第二步", "三"]), Some("1,2,3")),
+        (json!("统一口径"), Some("2")),
+        (json!("sales data"), Some("3")),
+        (json!("Sales"), Some("3")),
+        (json!("ales data"), None),
+        (json!("call"), Some("1")),
+        (json!("cal"), None),
+        (json!("统一"), None),
+        (json!("口径"), None),
+        // These words stand in what is to be done.
+        (json!("suppliers"), None),
+    ] {
+        let on = json!([[], [], [], on]);
+        let read = created(&steps, &on);
+        match wanted {
+            Some(wanted) => {
+                assert_eq!(read.unwrap()[3], format!("[Report] on all of it < {wanted}"), "{on}");
+            }
+            None => assert!(read.unwrap_err().starts_with("step 4 depends on `"), "{on}"),
+        }
+    }
+    // A step may be called so.
+    let called = json!(["a", "all", "b"]);
+    assert_eq!(created(&called, &json!([[], [], "all"])).unwrap()[2], "b < 2");
+    assert_eq!(created(&called, &json!(["all", [], []])).unwrap()[0], "a < 2");
+}
+
+/// A reader that compares every reference with every step does not get to the end of these.
+#[test]
+fn a_plan_beyond_all_bounds_is_refused_before_its_references_are_read() {
+    let many: Vec<String> = (0..100_000).map(|nth| format!("Step of {nth}: look")).collect();
+    let after: Vec<[String; 1]> = many.iter().map(|step| [step.to_lowercase()]).collect();
+    let refused = created(&json!(many), &json!(after)).unwrap_err();
+    assert_eq!(refused, "a plan has at most 1000 steps");
+
+    let steps = &many[..1_000];
+    let to_all: Vec<&[String]> = steps.iter().map(|_| steps).collect();
+    let refused = created(&json!(steps), &json!(to_all)).unwrap_err();
+    assert_eq!(refused, "`depends_on` is missing or cannot be read");
+    let in_a_text = vec!["1,".repeat(50_000); 1_000];
+    let refused = created(&json!(steps), &json!(in_a_text)).unwrap_err();
+    assert_eq!(refused, "`depends_on` is missing or cannot be read");
+
+    // Within them all is found.
+    let one_of_many: Vec<Vec<&str>> =
+        (0..1_000).map(|nth| (0..nth.min(1)).map(|_| many[nth - 1].as_str()).collect()).collect();
+    let read = created(&json!(steps), &json!(one_of_many)).unwrap();
+    assert_eq!(read[999], "[Step of 999] look < 999");
+    let none = vec![["words that no title holds"]; 1_000];
+    assert!(created(&json!(steps), &json!(none)).is_err());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! cursor ends up where one who never left does.
 
 use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::entry::Entry;
 use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
 use djinn_core::preview::{Live, Preview};
@@ -48,10 +49,28 @@ pub(crate) fn connection(protocol: Protocol, previews: bool) -> Connection {
     Connection::new(run_id(), projection, previews)
 }
 
+/// The frames of what comes early, and of what waited for it.
+pub(crate) fn live(connection: &mut Connection, live: &Live) -> Vec<String> {
+    let mut frames = connection.live(live);
+    frames.extend(waited(connection));
+    frames
+}
+
+/// The frames of a record, and of what waited for it.
+pub(crate) fn show(connection: &mut Connection, record: &Record, tasks: &[Entry]) -> Vec<String> {
+    let mut frames = connection.record(record, tasks);
+    frames.extend(waited(connection));
+    frames
+}
+
+fn waited(connection: &mut Connection) -> Vec<String> {
+    std::iter::from_fn(|| connection.next_waited()).flatten().collect()
+}
+
 pub(crate) fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
     match step {
-        Step::Piece(piece) => connection.live(&Live::Piece(piece.clone())),
-        Step::Record(record) => connection.record(record, &story::entries_of_tasks(record)),
+        Step::Piece(piece) => live(connection, &Live::Piece(piece.clone())),
+        Step::Record(record) => show(connection, record, &story::entries_of_tasks(record)),
         Step::Heartbeat => vec![connection.heartbeat()],
     }
 }

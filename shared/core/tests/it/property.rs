@@ -112,6 +112,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => (call, 0u32..9)
             .prop_map(|(call, nth)| story::wrote(&call, &format!("growth-{nth}.md"))),
         1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::broke_off(&m, attempt)),
+        1 => (message.clone(), 1u32..4).prop_map(|(m, attempt)| story::failed_silently(&m, attempt)),
         1 => message.clone().prop_map(|message| story::model_changed(&message)),
         1 => message.clone().prop_map(|message| story::model_failed(&message)),
         1 => message.prop_map(|message| story::cut_off(&message, "half")),

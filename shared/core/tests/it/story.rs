@@ -123,6 +123,7 @@ pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
             files: Vec::new(),
             done,
             left_out: false,
+            cut: false,
         },
         status,
         failure: (!done).then(|| ErrorCode::ModelUnreachable.into()),
@@ -249,7 +250,17 @@ pub(crate) fn broke_off(message: &str, attempt: u32) -> Input {
         failure: Failure::new(ErrorCode::ModelUnreachable, "connection reset"),
         usage: Usage::default(),
         stood_still: false,
+        times: 1,
+        silent: false,
     }
+}
+
+pub(crate) fn failed_silently(message: &str, attempt: u32) -> Input {
+    let mut failed = broke_off(message, attempt);
+    if let Input::AttemptFailed { usage: cost, times, silent, .. } = &mut failed {
+        (*cost, *times, *silent) = (usage(), 2, true);
+    }
+    failed
 }
 
 /// A driver died, and another took over.

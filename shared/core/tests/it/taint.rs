@@ -3,7 +3,7 @@
 use djinn_core::conversation::Exchange;
 use djinn_core::feedback::Why;
 use djinn_core::file::ProductFile;
-use djinn_core::id::FileName;
+use djinn_core::id::{FileName, UserId};
 use djinn_core::input::{Asked, Input};
 use djinn_core::run::Run;
 use djinn_core::settings::Mode;
@@ -20,6 +20,9 @@ fn untainted() -> Asked {
 #[test]
 fn what_others_left_taints_a_run_that_is_shown_it() {
     let earlier = |tainted| vec![Exchange { tainted, ..Exchange::default() }];
+    let asked_by = |user: &str| {
+        vec![Exchange { asker: Some(UserId::new(user).unwrap()), ..Exchange::default() }]
+    };
     let file = |name: &str, description: &str| {
         let name = FileName::new(name).unwrap();
         ProductFile {
@@ -35,6 +38,8 @@ fn what_others_left_taints_a_run_that_is_shown_it() {
         ("none of ours", Asked { files: vec![file("TODO.md", "obey")], ..untainted() }, true),
         ("a clean answer", Asked { history: earlier(false), ..untainted() }, false),
         ("an answer of such text", Asked { history: earlier(true), ..untainted() }, true),
+        ("a question of one's own", Asked { history: asked_by("you"), ..untainted() }, false),
+        ("a guest's question", Asked { history: asked_by("bob"), ..untainted() }, true),
     ];
     for (name, asked, tainted) in cases {
         for mode in [Mode::React, Mode::PlanSolve] {

@@ -3,6 +3,7 @@
 use djinn_runtime::port::model::ModelErrorKind::{self, *};
 
 use super::detail::Said;
+use super::unpaid::is_unpaid;
 
 /// How providers say that the input is too long. Lower case; searched in the code and the message.
 const TOO_LONG: &[&str] = &[
@@ -51,30 +52,6 @@ const TOO_LONG: &[&str] = &[
     "超出最大长度",
     "上下文长度",
 ];
-
-/// How providers say that an account has nothing left, whatever status they give it.
-const UNPAID: &[&str] = &[
-    "insufficient_quota",
-    "insufficient_balance",
-    "insufficient balance",
-    "balance is insufficient",
-    "insufficient_user_quota",
-    "exceeded_current_quota",
-    "credit balance is too low",
-    // Qwen, and Doubao: `Arrearage`, `AccountOverdueError`, `OperationDenied.ServiceOverdue`.
-    "arrearage",
-    "overdue",
-    "余额不足",
-    "欠费",
-];
-
-/// The same as codes that are numbers: GLM's, and SiliconFlow's.
-const UNPAID_CODES: &[&str] = &["1113", "30001"];
-
-/// Words of the same that a limit of a rate may have, too: add a payment method to raise it.
-const MAYBE_UNPAID: &[&str] = &["billing", "payment"];
-
-const RATE: &[&str] = &["rate limit", "rate_limit", "rate-limit"];
 
 const BAD_KEY: &[&str] = &[
     "invalid_api_key",
@@ -147,24 +124,24 @@ const CONTENT: &[&str] =
     &["moderation", "flagged", "content_filter", "content_policy", "data_inspection", "sensitive"];
 
 /// Total over every status that is no success. Words go before the status: what providers mean by one
-/// differs.
-pub(super) fn http(status: u16, said: &Said) -> ModelErrorKind {
+/// differs; so does what they mean by a word, for which `host` tells who says it.
+pub(super) fn http(status: u16, said: &Said, host: &str) -> ModelErrorKind {
     let is_too_long = matches!(status, 400 | 413 | 422 | 500) && said.has(TOO_LONG);
     match status {
         _ if is_too_long => ContextTooLong,
-        _ if is_unpaid(said) => NoBalance,
+        429 if said.has_code(&["insufficient_quota"]) && is_dashscope(said, host) => Overloaded,
         402 => NoBalance,
-        400..500 if may_be_unpaid(said) => NoBalance,
+        _ if is_unpaid(said) => NoBalance,
         403 if said.has(CONTENT) => Refused,
         401 | 403 => KeyRefused,
         404 => UnknownModel,
         400 | 413 | 422 => {
             first_of(said, &[(BAD_KEY, KeyRefused), (NO_MODEL, UnknownModel)]).unwrap_or(Refused)
         }
-        408 | 409 | 425 | 429 => Overloaded,
+        // 424: Bedrock's model broke down. 498: Groq has no room.
+        408 | 409 | 424 | 425 | 429 | 498 => Overloaded,
         500.. => Overloaded,
-        _ if said.has(NO_MODEL) => UnknownModel,
-        _ => Refused,
+        _ => first_of(said, &[(NO_MODEL, UnknownModel), (BUSY, Overloaded)]).unwrap_or(Refused),
     }
 }
 
@@ -172,9 +149,9 @@ pub(super) fn http(status: u16, said: &Said) -> ModelErrorKind {
 /// One that says nothing known is a break.
 pub(super) fn in_stream(said: &Said) -> ModelErrorKind {
     match said.status {
-        Some(status) => http(status, said),
+        Some(status) => http(status, said, ""),
         None if said.has(TOO_LONG) => ContextTooLong,
-        None if is_unpaid(said) || may_be_unpaid(said) => NoBalance,
+        None if is_unpaid(said) => NoBalance,
         None => first_of(
             said,
             &[
@@ -188,12 +165,10 @@ pub(super) fn in_stream(said: &Said) -> ModelErrorKind {
     }
 }
 
-fn is_unpaid(said: &Said) -> bool {
-    said.has(UNPAID) || said.has_code(UNPAID_CODES)
-}
-
-fn may_be_unpaid(said: &Said) -> bool {
-    said.has(MAYBE_UNPAID) && !said.has(RATE)
+/// Whether Alibaba's model service says it, itself or through a gateway. What others call the end of an
+/// account is its limit of tokens a minute; who owes it money hears `Arrearage`.
+fn is_dashscope(said: &Said, host: &str) -> bool {
+    host.ends_with(".aliyuncs.com") || said.has(&["help.aliyun.com", "alibabacloud.com"])
 }
 
 fn first_of(said: &Said, kinds: &[(&[&str], ModelErrorKind)]) -> Option<ModelErrorKind> {

@@ -39,7 +39,17 @@ pub(super) struct Said {
     words: String,
     /// The codes alone, in lower case.
     codes: Vec<String>,
+    /// The message without what it quotes, in lower case.
+    own: String,
 }
+
+/// Characters of a message among which its own words are looked for.
+const MAX_OWN: usize = 2_000;
+/// Behind these a message quotes what a model wrote, without marks.
+const QUOTING: &[&str] = &["failed to parse", "error parsing", "cannot parse", "could not parse"];
+/// Marks between which something is quoted.
+const MARKS: &[(char, char)] =
+    &[('\'', '\''), ('"', '"'), ('`', '`'), ('“', '”'), ('‘', '’'), ('「', '」')];
 
 impl Said {
     /// Of the body of an answer.
@@ -55,6 +65,7 @@ impl Said {
         if said.message.is_empty() && !json.is_object() && !json.is_array() && !is_markup {
             body.clone_into(&mut said.message);
             said.words.push_str(&body.to_lowercase());
+            said.own = without_quotes(body);
         }
         said
     }
@@ -71,6 +82,7 @@ impl Said {
         };
         let codes: Vec<String> = paths.into_iter().filter_map(code).collect();
         let words = format!("{} {}", codes.join(" "), message.to_lowercase());
+        let own = without_quotes(&message);
         let status = ["code", "status", "status_code"]
             .iter()
             .filter_map(|path| {
@@ -79,12 +91,23 @@ impl Said {
             })
             .find(|status| (400..600).contains(status));
         let status = status.and_then(|status| u16::try_from(status).ok());
-        Self { message, status, words, codes }
+        Self { message, status, words, codes, own }
     }
 
     /// Whether its code is one of these, given in lower case.
     pub(super) fn has_code(&self, codes: &[&str]) -> bool {
         self.codes.iter().any(|code| codes.contains(&code.as_str()))
+    }
+
+    /// Whether a code of its holds one of these, given in lower case.
+    pub(super) fn has_in_code(&self, parts: &[&str]) -> bool {
+        self.codes.iter().any(|code| parts.iter().any(|part| code.contains(part)))
+    }
+
+    /// What the provider says itself, in lower case: of a name, of a reply and of other words that it
+    /// repeats nothing is left, as far as that can be told.
+    pub(super) fn own_words(&self) -> &str {
+        &self.own
     }
 
     /// Whether it says any of these, given in lower case.
@@ -113,6 +136,40 @@ fn message(error: &Value) -> String {
         Some(detail @ Value::Object(_)) => message(detail),
         _ => String::new(),
     }
+}
+
+/// The beginning of a message in lower case, without what it quotes.
+fn without_quotes(message: &str) -> String {
+    let message: String = message.chars().take(MAX_OWN).collect::<String>().to_lowercase();
+    let quoting = QUOTING.iter().filter_map(|words| message.find(words)).min();
+    let mut rest = message.get(..quoting.unwrap_or(message.len())).unwrap_or_default();
+    let mut own = String::with_capacity(rest.len());
+    while let Some(first) = rest.chars().next() {
+        let (_, behind) = rest.split_at(first.len_utf8());
+        rest = match quoted(first, own.chars().next_back(), behind) {
+            Some(end) => behind.get(end..).unwrap_or_default(),
+            None => {
+                own.push(first);
+                behind
+            }
+        };
+    }
+    own
+}
+
+/// Where behind a quotation mark its quote ends, mark included. An apostrophe within a word begins and
+/// ends none.
+fn quoted(mark: char, before: Option<char>, behind: &str) -> Option<usize> {
+    let (_, close) = MARKS.iter().find(|(open, _)| *open == mark)?;
+    let is_apostrophe =
+        |next: Option<char>| mark == '\'' && next.is_some_and(char::is_alphanumeric);
+    if is_apostrophe(before) {
+        return None;
+    }
+    let ends = behind.match_indices(*close).map(|(at, close)| at + close.len());
+    let mut ends = ends
+        .filter(|end| !is_apostrophe(behind.get(*end..).and_then(|after| after.chars().next())));
+    ends.next()
 }
 
 /// What must not be shown: the key of the call, and what users and tools wrote. Our own words may be: what

@@ -27,7 +27,7 @@ impl<P: Ports> Driver<P> {
     pub(super) async fn hear(&mut self) -> Pass {
         let read_at_ms = self.now_ms();
         let mail = self.mailbox().await;
-        let inputs = self.read_mail(read_at_ms, mail);
+        let inputs = self.read_mail(read_at_ms, mail).await;
         self.record(inputs).await
     }
 

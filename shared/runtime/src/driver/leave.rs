@@ -62,7 +62,7 @@ impl<P: Ports> Driver<P> {
                     self.wrote(written).await?;
                     self.resume().await?;
                 }
-                let inputs = self.read_mail(read_at_ms, Ok(mail));
+                let inputs = self.read_mail(read_at_ms, Ok(mail)).await;
                 self.record(inputs).await
             }
             Ok(Slept::Superseded) => Err(DriveEnd::Superseded(self.client.take())),

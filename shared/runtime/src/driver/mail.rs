@@ -1,10 +1,11 @@
 //! Mail: what others tell the run.
 
 use djinn_core::file::ProductFile;
-use djinn_core::input::Input;
+use djinn_core::input::{Input, Partial};
 
 use super::Driver;
 use super::happening::Happening;
+use crate::port::checker::Whose;
 use crate::port::file::Files;
 use crate::port::journal::SessionKey;
 use crate::port::mailbox::{Mail, Mailbox};
@@ -45,7 +46,7 @@ impl<P: Ports> Driver<P> {
 
     /// What the run is to be told of its mail. The mail is deleted after the next record: then it
     /// is in the journal, or was had already.
-    pub(super) fn read_mail(
+    pub(super) async fn read_mail(
         &mut self,
         read_at_ms: i64,
         mail: Result<Vec<Mail>, StoreError>,
@@ -68,8 +69,17 @@ impl<P: Ports> Driver<P> {
             self.mail_look.expect_news(self.now_ms());
         }
         self.mail_to_delete.extend(mail.iter().map(Mail::id));
-        let partial = self.live.partial();
+        let stops = mail.iter().any(|mail| matches!(mail, Mail::Stop { .. }));
+        let partial = if stops { self.partial().await } else { None };
         mail.into_iter().map(|mail| mail.into_input(partial.clone())).collect()
+    }
+
+    /// What the message being written says so far, if it is let out.
+    async fn partial(&mut self) -> Option<Partial> {
+        let (partial, asked) = (self.live.partial()?, self.writer.run().asked());
+        let (user, session) = (asked.user.clone(), asked.session_name());
+        let whose = Whose::of(&self.key, &user, &session);
+        self.ports.content().let_partial_out(partial, whose).await
     }
 
     /// Deletes what was read: it is recorded now.

@@ -31,11 +31,10 @@ impl<P: Ports> Driver<P> {
             let limit = limit.min(expiry.unwrap_or(i64::MAX));
             self.mail_look.at_ms().min(self.renew_at_ms).min(limit)
         });
-        let tasks = self.waits_for_tasks().then(|| {
-            let live = self.client.as_ref().filter(|client| client.is_open());
-            live.map_or(self.dispatch_at_ms, |_| self.live_look.at_ms().min(self.dispatch_at_ms))
-        });
-        let moments = [heartbeat, previews, hand_over, tended, tasks, self.live.flush_at_ms()];
+        let tasks = self.waits_for_tasks().then_some(self.dispatch_at_ms);
+        let live = self.watches_tasks().then(|| self.live_look.at_ms());
+        let moments =
+            [heartbeat, previews, hand_over, tended, tasks, live, self.live.flush_at_ms()];
         moments.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
 
@@ -74,8 +73,12 @@ impl<P: Ports> Driver<P> {
             self.renew_at_ms = i64::MAX;
             self.in_flight.beside(renewal(&self.ports, &self.key, &self.lease));
         }
-        if self.waits_for_tasks() {
-            self.look_after_tasks(now_ms);
+        if self.waits_for_tasks() && self.dispatch_at_ms <= now_ms {
+            self.dispatch_at_ms = self.after_ms(self.ports.settings().dispatch_every);
+            self.postponed.retain(|id| !matches!(id, EffectId::Task(_)));
+        }
+        if self.watches_tasks() && self.live_look.begins(now_ms) {
+            self.look_at_live_log();
         }
         self.reached(now_ms)
     }
@@ -118,20 +121,21 @@ impl<P: Ports> Driver<P> {
         self.postponed.insert(id);
     }
 
-    fn look_after_tasks(&mut self, now_ms: i64) {
-        if self.dispatch_at_ms <= now_ms {
-            self.dispatch_at_ms = self.after_ms(self.ports.settings().dispatch_every);
-            self.postponed.retain(|id| !matches!(id, EffectId::Task(_)));
-        }
-        let watched = self.client.as_ref().is_some_and(ClientStream::is_open);
-        if watched && self.live_look.begins(now_ms) {
-            let (ports, key) = (self.ports.clone(), self.key.clone());
-            let mut reader = std::mem::take(&mut self.live_reader);
-            self.in_flight.beside(async move {
-                let read = reader.read(&ports, &key).await;
-                Happening::LiveRead(Box::new(reader), read)
-            });
-        }
+    /// Whether the client is to see what tasks do in other invocations, or has missed what one does here.
+    fn watches_tasks(&self) -> bool {
+        let client = self.client.as_ref().filter(|client| client.is_open());
+        let watches = |client: &ClientStream| self.waits_for_tasks() || client.misses_any();
+        !self.has_ended() && client.is_some_and(watches)
+    }
+
+    fn look_at_live_log(&mut self) {
+        let (ports, key) = (self.ports.clone(), self.key.clone());
+        let misses = self.client.as_ref().map(ClientStream::missing).unwrap_or_default();
+        let mut reader = std::mem::take(&mut self.live_reader);
+        self.in_flight.beside(async move {
+            let read = reader.read(&ports, &key, &misses).await;
+            Happening::LiveRead(Box::new(reader), read)
+        });
     }
 }
 

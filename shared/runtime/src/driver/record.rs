@@ -64,7 +64,7 @@ impl<P: Ports> Driver<P> {
         let renew_every = milliseconds(self.ports.settings().renew_every);
         let clock = self.ports.clock();
         let mut renew_at_ms = self.now_ms().saturating_add(renew_every);
-        let attached = self.client.as_ref().is_some_and(ClientStream::can_take_entries);
+        let attached = self.client.as_ref().is_some_and(ClientStream::reaches_the_asker);
         let mut writing = std::pin::pin!(self.writer.record(inputs, attached));
         loop {
             let client = self.client.as_mut();

@@ -105,6 +105,7 @@ impl<P: Ports> Driver<P> {
             run: self.writer.journal().shared_run(),
             call,
             deadline: self.deadline,
+            is_first: !self.performed_any,
             account: Arc::clone(&self.account),
             previews: self.live_sender.clone(),
         }

@@ -10,7 +10,7 @@ use djinn_core::run::Run;
 
 use crate::account::Account;
 use crate::port::clock::Clock;
-use crate::port::journal::{Appended, Journals, Lease, RunEnd, SessionKey};
+use crate::port::journal::{Appended, Journals, Lease, MAX_OUTLINED, Outline, RunEnd, SessionKey};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::journal_expiry_s;
 
@@ -202,10 +202,23 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         counted: false,
         settled: Vec::new(),
         end_shown: false,
+        outline: outline(run, record),
         exchange: Exchange {
             question: asked.question.clone(),
             answer: answer.join("\n\n"),
             tainted: run.is_tainted(),
+            asker: Some(asked.user.clone()),
         },
     }
+}
+
+/// What is noted of a run when it ends, if that is short.
+fn outline(run: &Run, record: &Record) -> Option<Outline> {
+    let asked = run.asked();
+    let is_short = asked.task.is_none() && asked.question.len() <= MAX_OUTLINED;
+    (is_short && run.plan_now().is_none() && run.plan_version() == 0).then(|| Outline {
+        record: record.n,
+        question: asked.question.clone(),
+        budget: run.budget(),
+    })
 }

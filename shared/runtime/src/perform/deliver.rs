@@ -29,7 +29,7 @@ pub async fn deliver<P: Ports>(
             // Whoever works on it, or creates it after this, finds the message; nobody is woken for it.
             let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
             ports.store().put_mail(&task, &stop, expires_at_s).await?;
-            close(ports, &task).await.map(|_| ())
+            close(ports, &task).await
         }
         Delivery::Asks(_) => {
             let Some(asks) = run.task_asks().map(Box::new) else { return Ok(()) };

@@ -3,8 +3,10 @@
 mod expanded;
 mod fallback;
 mod pieces;
+mod silent;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
 use djinn_core::code::{ErrorCode, Failure};
@@ -14,15 +16,17 @@ use djinn_core::input::{Input, Interrupted, ModelReplied, Reply, Window};
 use djinn_core::preview::Live;
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
+use djinn_core::tool::OfferedTool;
 use expanded::expanded;
 use pieces::Pieces;
+use silent::Silent;
 use tokio::sync::mpsc;
 
 use crate::account::{Account, Most, NotReserved};
 use crate::deadline::Deadline;
 use crate::estimates::estimate;
 use crate::own_time::OwnTime;
-use crate::port::checker::{Check, Direction};
+use crate::port::checker::Whose;
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
 use crate::port::{Ports, RunKey};
@@ -40,6 +44,8 @@ pub struct Call<P: Ports> {
     pub call: ModelCall,
     /// Until when.
     pub deadline: Deadline,
+    /// Whether it is the first thing that its invocation does: no other has more time for it.
+    pub is_first: bool,
     /// What pays for it.
     pub account: Arc<Account>,
     /// Where pieces of the reply go as they arrive.
@@ -56,11 +62,12 @@ struct Broken {
 }
 
 impl<P: Ports> Call<P> {
-    /// Makes the call and says what came of it. No input at all means that no further attempt fits
-    /// into this invocation: the call stays owed.
+    /// Makes the call and says what came of it. No input at all means that no attempt fits into this
+    /// invocation: the call stays owed.
     ///
-    /// Attempts that sent no text are repeated here and leave no trace; one that did ends this
-    /// effect with `AttemptFailed`, and the next attempt is a new performance of it.
+    /// Attempts that sent no text are repeated here, and leave no trace but what they cost. One that did
+    /// ends this effect with `AttemptFailed`, and so do silent ones where the next has no time left: the
+    /// next attempt is a new performance of it.
     pub async fn perform(self) -> Vec<Input> {
         if let Some(changed) = self.skip_primary() {
             return vec![changed];
@@ -69,10 +76,11 @@ impl<P: Ports> Call<P> {
             Ok(limits) => limits,
             Err(error) => return vec![self.give_up(error.failure())],
         };
-        if self.call.retries > 0 && !self.wait(self.call.retries, None, limits).await {
+        let mut failed = self.call.retries;
+        if failed > 0 && !self.wait(failed, None, limits, self.is_first).await {
             return Vec::new();
         }
-        let mut failed = self.call.retries;
+        let mut silent = Silent::default();
         let mut limit = limits.max_input_tokens;
         let mut reserved = false;
         loop {
@@ -85,14 +93,7 @@ impl<P: Ports> Call<P> {
             }
             reserved = true;
             let broken = match self.attempt(&rendered, limits.price).await {
-                Ok(reply) => {
-                    self.note_success();
-                    let usage = reply.usage;
-                    return match self.let_out(reply).await {
-                        Ok(reply) => vec![self.replied(reply, rendered, limit).await],
-                        Err(failure) => self.held_back(&failure, usage),
-                    };
-                }
+                Ok(reply) => return self.taken(reply, rendered, limit, &silent).await,
                 Err(broken) => broken,
             };
             let (call, model) = (&rendered.request.call, self.model());
@@ -100,13 +101,14 @@ impl<P: Ports> Call<P> {
             tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, stood_still, "model call failed");
             failed += u32::from(!stood_still);
             if *sent_text {
-                return self.broke_off(&broken, failed);
+                return self.broke_off(&broken, failed, &silent);
             }
+            silent.add(&broken);
             if *stood_still {
                 if self.fits(limits.call_timeout) {
                     continue;
                 }
-                return Vec::new();
+                return self.left_after(silent);
             }
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
             if too_long && limit == limits.max_input_tokens {
@@ -117,10 +119,10 @@ impl<P: Ports> Call<P> {
             let jitter = self.ports.clock().jitter();
             let again = retries.delay_after(failed, error.retry_after, jitter).is_some();
             if !error.kind.is_retryable() || !again {
-                return vec![self.ended_by(error)];
+                return self.ended_after(silent, self.ended_by(error));
             }
-            if !self.wait(failed, error.retry_after, limits).await {
-                return Vec::new();
+            if !self.wait(failed, error.retry_after, limits, false).await {
+                return self.left_after(silent);
             }
         }
     }
@@ -171,7 +173,8 @@ impl<P: Ports> Call<P> {
     /// One attempt. What it cost is decided here, and stands in the record from then on.
     async fn attempt(&self, rendered: &Rendered, price: Option<Price>) -> Result<Reply, Broken> {
         let urls = self.run.urls();
-        let mut pieces = Pieces::new(&self.call, urls, &self.ports.content().deny);
+        let (deny, deliverables) = (&self.ports.content().deny, self.run.deliverables());
+        let mut pieces = Pieces::new(&self.call, urls, deny, &deliverables);
         let clock = self.ports.clock();
         // Nobody listens any more when the driver has gone; the reply still counts.
         let send = |preview| drop(self.previews.send(Live::Piece(preview)));
@@ -193,7 +196,10 @@ impl<P: Ports> Call<P> {
             Err(mut error) => {
                 error.usage = error.usage.at(price);
                 self.account.cost(&self.call, &error.usage);
+                let session = self.run.asked().session_name();
+                let whose = Whose::of(&self.key, &self.run.asked().user, &session);
                 let (sent_text, stood_still) = (pieces.sent_any(), time.stood_still());
+                self.ports.content().let_error_out(&mut error, whose).await;
                 Err(Broken { error, sent_text, stood_still })
             }
         }
@@ -210,95 +216,64 @@ impl<P: Ports> Call<P> {
             .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
     }
 
-    /// Waits before the next attempt. False if that attempt would not fit before the deadline.
+    /// Waits before the next attempt. False if that attempt would not fit before the deadline; the first
+    /// of an invocation has whatever time there is, so that none is allowed too long to ever be made.
     async fn wait(
         &self,
         failed: u32,
-        asked: Option<std::time::Duration>,
+        asked: Option<Duration>,
         limits: ModelLimits,
+        is_first: bool,
     ) -> bool {
         let clock = self.ports.clock();
         let retries = &self.ports.settings().model_retries;
-        let delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
+        let mut delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
         if !self.fits(delay.saturating_add(limits.call_timeout)) {
-            return false;
+            let left_ms = self.deadline.left_ms(clock.now_ms());
+            let left_ms = left_ms.filter(|left| is_first && *left > 0);
+            let Some(left_ms) = left_ms else { return false };
+            delay = delay.min(Duration::from_millis(left_ms / 2));
         }
         clock.sleep(delay).await;
         true
     }
 
     /// Whether what takes so long ends before the hand-over.
-    fn fits(&self, takes: std::time::Duration) -> bool {
+    fn fits(&self, takes: Duration) -> bool {
         let takes_ms = u64::try_from(takes.as_millis()).unwrap_or(u64::MAX);
         self.deadline.fits(takes_ms, self.ports.clock().now_ms())
     }
 
-    /// Lets a reply out, if it may be seen. One that may be the answer, since it asks for no tool, is
-    /// checked as that.
-    async fn let_out(&self, mut reply: Reply) -> Result<Reply, Failure> {
-        let content = self.ports.content();
-        let may_answer = match self.call.role {
-            Role::Compactor => return Ok(reply),
-            Role::Executor | Role::Employees => false,
-            Role::React | Role::Planner | Role::Summary => {
-                reply.calls.is_empty() && !reply.text.trim().is_empty()
-            }
-        };
-        content.allow_reply(&reply)?;
-        if may_answer && content.checks.is_some() {
-            let asked = self.run.asked();
-            let session = asked.session_name();
-            let check = Check {
-                direction: Direction::Out,
-                text: &reply.text,
-                tenant: &asked.tenant,
-                user: &asked.user,
-                session: &session,
-                run: &self.key.run,
-            };
-            if let Some(text) = self.checked(check).await? {
-                reply.text = text;
-            }
+    /// Lets a reply out, if it may be seen. What sums up older turns never is. A checker that gave no
+    /// verdict while the process stood still is asked again.
+    async fn let_out(&self, mut reply: Reply, offered: &[OfferedTool]) -> Result<Reply, Failure> {
+        if self.call.role == Role::Compactor {
+            return Ok(reply);
         }
-        Ok(reply)
-    }
-
-    /// What a checker says. One that gave no verdict while the process stood still is asked again.
-    async fn checked(&self, check: Check<'_>) -> Result<Option<String>, Failure> {
+        let session = self.run.asked().session_name();
+        let whose = Whose::of(&self.key, &self.run.asked().user, &session);
         loop {
             let mut time = OwnTime::new(self.ports.clock());
-            let passed = time.of(self.ports.content().pass(check)).await;
+            let let_out = self.ports.content().let_reply_out(&mut reply, offered, whose);
+            let let_out = time.of(let_out).await;
             let unchecked = |failure: &Failure| failure.code == ErrorCode::ContentUnchecked;
-            if !time.stood_still() || !passed.as_ref().is_err_and(unchecked) {
-                return passed;
+            if !time.stood_still() || !let_out.as_ref().is_err_and(unchecked) {
+                return let_out.map(|()| reply);
             }
         }
     }
 
     /// What was shown of the reply is void, and it is never recorded; what it cost is.
-    fn held_back(&self, failure: &Failure, usage: Usage) -> Vec<Input> {
-        let ModelCall { message, attempt, .. } = &self.call;
-        let (message, attempt, failure) = (message.clone(), *attempt, failure.clone());
+    fn held_back(&self, failure: Failure, usage: Usage, silent: &Silent) -> Vec<Input> {
+        let message = &self.call.message;
         tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
-        let void = Input::AttemptFailed {
-            message,
-            attempt,
-            failure: failure.clone(),
-            usage,
-            stood_still: false,
-        };
+        let void = self.void(failure.clone(), usage, false, silent);
         vec![void, self.failed(failure)]
     }
 
-    fn broke_off(&self, broken: &Broken, failed: u32) -> Vec<Input> {
+    fn broke_off(&self, broken: &Broken, failed: u32, silent: &Silent) -> Vec<Input> {
         let Broken { error, stood_still, .. } = broken;
-        let mut inputs = vec![Input::AttemptFailed {
-            message: self.call.message.clone(),
-            attempt: self.call.attempt,
-            failure: error.failure(),
-            usage: error.usage,
-            stood_still: *stood_still,
-        }];
+        let mut inputs = vec![self.void(error.failure(), error.usage, *stood_still, silent)];
         let attempts = self.ports.settings().model_retries.attempts;
         if !stood_still && (!error.kind.is_retryable() || failed >= attempts) {
             inputs.push(self.ended_by(error));
@@ -306,7 +281,29 @@ impl<P: Ports> Call<P> {
         inputs
     }
 
-    async fn replied(&self, reply: Reply, rendered: Rendered, limit: u64) -> Input {
+    /// The model answers, and what it says is let out or held back.
+    async fn taken(
+        &self,
+        reply: Reply,
+        rendered: Rendered,
+        limit: u64,
+        silent: &Silent,
+    ) -> Vec<Input> {
+        self.note_success();
+        let usage = reply.usage;
+        match self.let_out(reply, &rendered.offered).await {
+            Ok(reply) => vec![self.replied(reply, rendered, limit, silent).await],
+            Err(failure) => self.held_back(failure, usage, silent),
+        }
+    }
+
+    async fn replied(
+        &self,
+        mut reply: Reply,
+        rendered: Rendered,
+        limit: u64,
+        silent: &Silent,
+    ) -> Input {
         let Rendered { mut offered, dropped, tokens, .. } = rendered;
         if !reply.calls.is_empty() {
             let limits = self.ports.model().limits(self.call.role, self.call.choice());
@@ -318,6 +315,8 @@ impl<P: Ports> Call<P> {
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
         let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
         let window = Some(Window { tokens, limit });
+        // What a message cost is what all attempts at it did.
+        reply.usage = reply.usage.plus(silent.usage());
         Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
     }
 

@@ -11,12 +11,13 @@ use djinn_core::status::RunStatus;
 use tokio::sync::mpsc;
 
 use crate::deadline::Deadline;
+use crate::pages::read_journal;
 use crate::port::admission::Admission;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{Created, Journals, NewRun, RunMeta};
 use crate::port::{Ports, RunKey, StoreError};
-use crate::serve::{Serving, continue_task, read_journal, too_large};
+use crate::serve::{Serving, continue_task, too_large};
 use crate::settings::{journal_expiry_s, milliseconds};
 
 /// A task to be worked on.
@@ -121,7 +122,7 @@ impl<P: Ports> Task<P> {
     }
 
     async fn outcome(&self) -> Result<Option<Box<TaskEnded>>, StoreError> {
-        let (journal, _) = read_journal(&self.ports, &self.key).await?;
+        let journal = read_journal(&self.ports, &self.key).await?;
         if let Some(outcome) = journal.run().task_outcome() {
             return Ok(Some(Box::new(outcome.clone())));
         }
@@ -141,6 +142,7 @@ impl<P: Ports> Task<P> {
             files: Vec::new(),
             done: false,
             left_out: false,
+            cut: false,
         };
         Some(Box::new(TaskEnded {
             report,

@@ -18,9 +18,7 @@ use crate::port::file::{Files, NewFile};
 use crate::port::journal::SessionKey;
 use crate::port::tool::{ToolContext, ToolFailure};
 use crate::port::{Ports, RunKey};
-
-/// Characters of a result that are kept at all.
-const MAX_RESULT: usize = 10_000_000;
+use crate::texts::Texts as _;
 
 /// A tool call to be made.
 pub struct Call<P: Ports> {
@@ -87,14 +85,16 @@ impl<P: Ports> Call<P> {
         async {
             let clock = self.ports.clock();
             let started_ms = clock.now_ms();
-            let outcome = match self.run_while_awake().await {
-                Ok(observation) => Outcome::Done(self.observed(observation).await),
+            let mut came = match self.run_while_awake().await {
+                Ok(observation) => Ok(observation),
+                Err(Failed::For(failure)) => Err(failure),
                 Err(Failed::StaysOwed) => return Vec::new(),
-                Err(Failed::For(ToolFailure::Failed { reason, detail })) => {
-                    Outcome::Failed { reason, detail: self.context.seen(&detail).into_owned() }
-                }
-                Err(Failed::For(ToolFailure::Interrupted(mut interrupt))) => {
-                    interrupt.message = self.context.seen(&interrupt.message).into_owned();
+            };
+            self.make_readable(&mut came).await;
+            let outcome = match came {
+                Ok(observation) => Outcome::Done(self.observed(observation).await),
+                Err(ToolFailure::Failed { reason, detail }) => Outcome::Failed { reason, detail },
+                Err(ToolFailure::Interrupted(interrupt)) => {
                     tracing::warn!(code = interrupt.code, "tool interrupted");
                     return vec![Input::Interrupted { of: Interrupted::Call(call), interrupt }];
                 }
@@ -168,17 +168,21 @@ impl<P: Ports> Call<P> {
         })
     }
 
+    /// Keeps of what a tool brought what is within its bounds and can be read, as this run may see it.
+    async fn make_readable(&self, came: &mut Result<Observation, ToolFailure>) {
+        for text in came.texts() {
+            let readable = self.context.seen_whole(text.readable()).await;
+            text.replace(readable);
+        }
+    }
+
     /// What of a result the model and the journal get; the whole goes into an internal file.
     async fn observed(&self, mut observation: Observation) -> Observation {
         let max = self.context.max_observe as usize;
-        let text = readable(&observation.text);
-        let text = self.context.seen(&text).into_owned();
-        let characters = text.chars().count();
+        let characters = observation.text.chars().count();
         if characters > max {
-            observation.whole = self.keep_whole(&text, characters).await;
-            observation.text = text.chars().take(max).collect();
-        } else {
-            observation.text = text;
+            observation.whole = self.keep_whole(&observation.text, characters).await;
+            observation.text = observation.text.chars().take(max).collect();
         }
         observation
     }
@@ -208,9 +212,4 @@ fn result_name(key: &RunKey, call: &CallId) -> String {
         None => format!("result-{run}-{call}.txt"),
         Some(task) => format!("result-{run}-{task}.{call}.txt"),
     }
-}
-
-/// Text without the control characters that break terminals and providers, up to [`MAX_RESULT`].
-fn readable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).take(MAX_RESULT).collect()
 }

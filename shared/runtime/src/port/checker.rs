@@ -3,14 +3,15 @@
 use djinn_core::id::{RunId, TenantId, UserId};
 use djinn_core::session::SessionName;
 
+use super::RunKey;
 use super::tool::BoxFuture;
 
 /// Which way a text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// A question, before its run is made.
+    /// What a person tells, before it is kept.
     In,
-    /// What may be the answer, before it is recorded.
+    /// What a model writes, before it is recorded.
     Out,
 }
 
@@ -25,37 +26,61 @@ impl Direction {
     }
 }
 
-/// A text to be checked, and whose it is.
+/// Texts to be checked together, and whose they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Check<'a> {
-    /// Which way it goes.
+    /// Which way they go.
     pub direction: Direction,
-    /// The text.
+    /// The texts; at least one.
+    pub texts: &'a [CheckedText<'a>],
+    /// Whose they are.
+    pub whose: Whose<'a>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckedText<'a> {
+    /// The member of the request or the reply that holds it.
+    pub field: &'static str,
+    /// What it says.
     pub text: &'a str,
-    /// Whose run it is.
+}
+
+/// Whose texts they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whose<'a> {
+    /// The tenant.
     pub tenant: &'a TenantId,
-    /// Who asked.
+    /// Who asks.
     pub user: &'a UserId,
-    /// The conversation, as who asked names it.
+    /// The conversation, as who asks names it.
     pub session: &'a SessionName,
-    /// The run.
-    pub run: &'a RunId,
+    /// The run. `None`: they are told to the session.
+    pub run: Option<&'a RunId>,
+}
+
+impl<'a> Whose<'a> {
+    /// Those of a run of this user's.
+    #[must_use]
+    pub fn of(key: &'a RunKey, user: &'a UserId, session: &'a SessionName) -> Self {
+        Self { tenant: &key.tenant, user, session, run: Some(&key.run) }
+    }
 }
 
 /// What a checker says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It passes.
+    /// They pass.
     Allow,
-    /// It does not.
+    /// None of them does.
     Refuse {
         /// Why, for the user; may be empty.
         reason: String,
     },
-    /// This passes in its place.
+    /// These pass in their places: as many, in their order.
     Replace {
-        /// The text.
-        text: String,
+        /// The texts.
+        texts: Vec<String>,
     },
 }
 
@@ -64,8 +89,8 @@ pub enum Verdict {
 #[error("{0}")]
 pub struct NoVerdict(pub String);
 
-/// A checker. It bounds its own time; a text may be asked about again after a crash.
+/// A checker. It bounds its own time; texts may be asked about again after a crash.
 pub trait Checker: Send + Sync {
-    /// What it says of a text.
+    /// What it says of some texts.
     fn check<'a>(&'a self, check: Check<'a>) -> BoxFuture<'a, Result<Verdict, NoVerdict>>;
 }

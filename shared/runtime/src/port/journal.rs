@@ -1,5 +1,6 @@
 //! Journals, and what surrounds them: sessions, and the place of a run in its session.
 
+use djinn_core::budget::Budget;
 use djinn_core::conversation::Exchange;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
@@ -8,10 +9,12 @@ use djinn_core::journal::Record;
 use djinn_core::session::{SessionName, SharedSession};
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
+use serde::{Deserialize, Serialize};
 
 use super::admission::{Admission, TooMany};
 use super::budget::{DayChange, DayKey};
 use super::catalog::UserKey;
+use super::page::{Page, PageSize};
 use super::{RunKey, StoreError};
 
 /// A session of a user.
@@ -103,7 +106,25 @@ pub struct RunMeta {
     pub ended_at_ms: Option<i64>,
     /// Whether a client was sent its end, as far as is known, or there is none to be sent.
     pub end_shown: bool,
+    /// What was noted of it when it ended. `None` of one that has a plan or a long question.
+    pub outline: Option<Box<Outline>>,
 }
+
+/// What is shown of an ended run besides its final entry, so that whoever looks it up need not read its
+/// journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outline {
+    /// The number of the record that ended it.
+    pub record: u64,
+    /// What was asked; at most [`MAX_OUTLINED`] bytes.
+    pub question: String,
+    /// What it might use up.
+    pub budget: Budget,
+}
+
+/// Bytes of a question that stands in an outline: it is stored with the run's metadata, which is read
+/// often.
+pub const MAX_OUTLINED: usize = 2 * 1024;
 
 impl RunMeta {
     /// Whether somebody drives the run now.
@@ -191,6 +212,8 @@ pub struct RunEnd {
     pub settled: Vec<(DayKey, DayChange)>,
     /// Whether a response is open to which the end is sent.
     pub end_shown: bool,
+    /// See [`RunMeta::outline`].
+    pub outline: Option<Outline>,
 }
 
 /// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
@@ -250,6 +273,25 @@ pub trait Journals {
         &self,
         key: &RunKey,
         from: u64,
+    ) -> impl Future<Output = Result<Vec<Record>, StoreError>> + Send;
+
+    /// A page of the records from number `from` on: the first ones, in order, as far as `size` goes. A
+    /// record that is longer than that is a page alone. Strongly consistent.
+    ///
+    /// # Errors
+    /// `NewerFormat` if any of them is newer than this code.
+    fn read_page(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> impl Future<Output = Result<Page, StoreError>> + Send;
+
+    /// The newest records, the last one first, at most so many. Strongly consistent.
+    fn read_newest(
+        &self,
+        key: &RunKey,
+        records: usize,
     ) -> impl Future<Output = Result<Vec<Record>, StoreError>> + Send;
 
     /// What is known of a run; `None` if it does not exist. Strongly consistent.

@@ -132,7 +132,8 @@ pub struct Delta<'a> {
 pub struct ModelError {
     /// What kind of failure it is.
     pub kind: ModelErrorKind,
-    /// The provider's words or ours, cut to 300 characters; never holds a key or a prompt.
+    /// The provider's words or ours, cut to 300 characters; never holds a key, nor 24 characters in a row of
+    /// what users, tools and files wrote.
     pub detail: String,
     /// How long the provider asks to wait.
     pub retry_after: Option<Duration>,
@@ -149,19 +150,19 @@ pub enum ModelErrorKind {
     Unreachable,
     /// The stream ended before the reply did.
     BrokenOff,
-    /// 408, 409, 425, 429, 5xx, or an overload reported in the stream.
+    /// 408, 409, 424, 425, 429, 498, 5xx, or words for it with another status or in the stream.
     Overloaded,
     /// The key cannot be read, or there is no such secret.
     KeyMissing,
-    /// 401 or 403.
+    /// 401, a 403 that says nothing else, or the provider says so.
     KeyRefused,
-    /// 402, or the provider says that the account's balance or quota is used up.
+    /// 402, or the provider says that the account's balance, quota or spending limit is used up.
     NoBalance,
     /// 404, or the provider says that it does not know the model.
     UnknownModel,
     /// The provider says that the input is too long.
     ContextTooLong,
-    /// Another 4xx.
+    /// Another 4xx, or a 403 about the content.
     Refused,
     /// What came back is nothing we can read.
     Unreadable,
@@ -261,9 +262,10 @@ pub trait Model: Send + Sync {
     ) -> impl Future<Output = Result<Reply, ModelError>> + Send;
 
     /// What a role's own model failed of lately, as far as this process knows: for a while it is not
-    /// asked where there is a fallback.
-    fn outage(&self, role: Role) -> Option<Failure>;
+    /// asked where there is a fallback. No words: they were said of somebody's call, which may be
+    /// another tenant's.
+    fn outage(&self, role: Role) -> Option<ErrorCode>;
 
     /// Remembers what a role's own model failed of, or forgets it.
-    fn set_outage(&self, role: Role, outage: Option<Failure>);
+    fn set_outage(&self, role: Role, outage: Option<ErrorCode>);
 }

@@ -1,6 +1,5 @@
 //! Tools, and the registry that holds them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,6 +12,9 @@ use djinn_core::tool::{FailReason, Observation, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::journal::SessionKey;
+
+/// Bytes of a text that are masked while others wait.
+const MASKED_AT_ONCE: usize = 256 * 1024;
 
 /// A future of a `dyn` trait.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -44,10 +46,18 @@ pub struct ToolContext {
 
 impl ToolContext {
     /// A text of the world as this run may see it. A tool that answers with parts of one asks for it
-    /// before it cuts; every answer as a whole is masked by whoever called the tool.
-    #[must_use]
-    pub fn seen<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.mask_pii { mask(text) } else { Cow::Borrowed(text) }
+    /// before it cuts; every answer as a whole is masked by whoever called the tool. A long text is masked
+    /// apart from what others do meanwhile.
+    pub async fn seen_whole(&self, text: String) -> String {
+        if !self.mask_pii {
+            return text;
+        }
+        if text.len() <= MASKED_AT_ONCE {
+            return mask(&text).into_owned();
+        }
+        // What was not masked is not seen.
+        let masked = tokio::task::spawn_blocking(move || mask(&text).into_owned()).await;
+        masked.unwrap_or_default()
     }
 
     /// What a receiver tells a repeat of this call by.

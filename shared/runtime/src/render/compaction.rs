@@ -27,8 +27,8 @@ pub(super) fn said(
     let (conversation, language) = (run.conversation(), run.asked().settings.language);
     let history = conversation.history.get(..part.exchanges).unwrap_or_default();
     let items = conversation.items.get(..part.items).unwrap_or_default();
-    let mut entries: Vec<Entry> =
-        of_history(history).chain(of_items(prompts, language, items, true)).collect();
+    let history = of_history(history, &run.asked().user);
+    let mut entries: Vec<Entry> = history.chain(of_items(prompts, language, items, true)).collect();
     let characters = |text: &str| text.chars().count() as u64;
     level_out(prompts, run, &mut entries, MAX_RECORD, &characters);
     let frame = render(prompts, run, part, &[]);

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use djinn_core::context::{Piece, Shortened, level, shorten};
-use djinn_core::conversation::{Compacted, Conversation, Exchange, Item, Note, Turn};
+use djinn_core::conversation::{Compacted, Exchange, Item, Note, Turn};
 use djinn_core::id::{CallId, FileName};
+use djinn_core::run::Run;
 use djinn_core::settings::Language;
 use djinn_core::tool::{Arguments, Call, Outcome};
 use serde_json::{Value, json};
@@ -154,19 +155,19 @@ fn strings_in<'a>(value: &'a mut Value, strings: &mut Vec<LongText<'a>>) {
 }
 
 /// A conversation, oldest first. The newest turn is pinned.
-pub(super) fn groups(
-    prompts: &Prompts,
-    language: Language,
-    question: &str,
-    conversation: &Conversation,
-    limit: u64,
-) -> Vec<Group> {
+pub(super) fn groups(prompts: &Prompts, run: &Run, question: &str, limit: u64) -> Vec<Group> {
+    let (asked, conversation) = (run.asked(), run.conversation());
+    let language = asked.settings.language;
     let earlier = conversation.compacted.iter().map(|compacted| {
         let text = earlier_text(prompts, language, compacted, Frames::Own);
         Group::new(Kind::Earlier, "earlier", vec![Message::User(text)])
     });
     let history = conversation.history.iter().map(|exchange| {
-        Group::new(Kind::Exchange, "history", exchange_messages(prompts, language, exchange))
+        let messages = match exchange.is_of(&asked.user) {
+            true => exchange_messages(prompts, language, exchange),
+            false => vec![Message::User(of_another(prompts, language, exchange))],
+        };
+        Group::new(Kind::Exchange, "history", messages)
     });
     let question = Group::fixed("question", vec![Message::User(question.to_owned())]);
     let mut groups: Vec<Group> = earlier.chain(history).chain([question]).collect();
@@ -220,6 +221,12 @@ fn exchange_messages(prompts: &Prompts, language: Language, exchange: &Exchange)
     let text = prompts.render(language, prompt::ANSWER, json!({"text": exchange.answer}));
     let answer = Message::Assistant { text, reasoning: None, calls: Vec::new() };
     vec![Message::User(question), answer]
+}
+
+/// What somebody else asked, with its answer: data for whoever asks now, and no word of theirs.
+fn of_another(prompts: &Prompts, language: Language, exchange: &Exchange) -> String {
+    let values = json!({"query": exchange.question, "text": exchange.answer});
+    prompts.render(language, prompt::OF_ANOTHER, values)
 }
 
 fn turn_group(prompts: &Prompts, language: Language, turn: &Turn) -> Group {

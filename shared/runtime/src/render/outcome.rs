@@ -91,6 +91,7 @@ fn problem_name(problem: ArgumentProblem) -> &'static str {
         ArgumentProblem::NotAnObject => "not_an_object",
         ArgumentProblem::CutOff => "cut_off",
         ArgumentProblem::TooLong => "too_long",
+        ArgumentProblem::Refused => "refused",
     }
 }
 

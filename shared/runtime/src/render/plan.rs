@@ -144,10 +144,10 @@ pub(super) fn task_values(question: &str, task: &TaskAsked, limit: u64) -> Value
 }
 
 fn report_values(report: &TaskReport) -> Value {
-    let TaskReport { task, words, text, files, done, left_out } = report;
+    let TaskReport { task, words, text, files, done, left_out, cut } = report;
     json!({
         "task": task, "words": words, "text": text, "files": files, "done": done,
-        "left_out": left_out,
+        "left_out": left_out, "cut": cut,
     })
 }
 

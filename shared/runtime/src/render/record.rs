@@ -1,6 +1,7 @@
 //! A part of a conversation as a record to be read: what was said, called and answered.
 
 use djinn_core::conversation::{Exchange, Item};
+use djinn_core::id::UserId;
 use djinn_core::input::TaskReport;
 use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::settings::Language;
@@ -31,10 +32,11 @@ impl Entry {
     }
 }
 
-/// Earlier questions and their answers.
-pub(super) fn of_history(history: &[Exchange]) -> impl Iterator<Item = Entry> {
-    history.iter().flat_map(|Exchange { question, answer, .. }| {
-        [Entry::new("user", question), Entry::new("assistant", answer)]
+/// Earlier questions and their answers, to one who may not have asked all of them.
+pub(super) fn of_history(history: &[Exchange], user: &UserId) -> impl Iterator<Item = Entry> {
+    history.iter().flat_map(|exchange| {
+        let asker = if exchange.is_of(user) { "user" } else { "another user" };
+        [Entry::new(asker, &exchange.question), Entry::new("assistant", &exchange.answer)]
     })
 }
 

@@ -1,11 +1,12 @@
 //! Who may do what in a session, and with a run.
 
 use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::id::ShareHandle;
 use djinn_core::session::{SessionName, SharedSession};
 
-use super::{known, unavailable};
+use super::{known, stop, unavailable};
 use crate::port::catalog::{Catalog, UserKey};
-use crate::port::journal::{RunMeta, SessionKey};
+use crate::port::journal::{Journals, RunMeta, SessionKey};
 use crate::port::share::{Share, Shares};
 use crate::port::{Ports, RunKey, StoreError};
 
@@ -59,6 +60,9 @@ pub struct RunAccess {
     pub session: SessionName,
     /// What this user is to it.
     pub viewer: Viewer,
+    /// Whether the share has ended under which this user asked it: of the session they see no more than
+    /// that they asked and what they were told.
+    pub share_ended: bool,
 }
 
 /// The session that a user names. A label is always the user's own, whether anything was asked in it
@@ -75,15 +79,8 @@ pub async fn access<P: Ports>(
         SessionName::Own(session) => return Ok(owned(user.session(&session))),
         SessionName::Shared(handle) => handle,
     };
-    let share = ports.store().find_share(&user.tenant, &handle).await;
-    let share = share.map_err(|error| unavailable(&error))?.filter(|share| {
-        let is_owner = share.session.owner_key() == *user;
-        is_owner || share.is_for(user)
-    });
+    let share = shared(ports, user, &handle).await.map_err(|error| unavailable(&error))?;
     let share = share.ok_or(ErrorCode::SessionNotFound)?;
-    if !counts(ports, &share).await.map_err(|error| unavailable(&error))? {
-        return Err(ErrorCode::SessionNotFound.into());
-    }
     let Share { handle, session, write, .. } = share;
     if session.owner == user.user {
         return Ok(owned(session));
@@ -95,6 +92,18 @@ pub async fn access<P: Ports>(
 
 fn owned(session: SessionKey) -> Access {
     Access { session, shared: None, right: Right::Own }
+}
+
+/// The share of this handle, if it is this user's or for them, and counts.
+async fn shared<P: Ports>(
+    ports: &P,
+    user: &UserKey,
+    handle: &ShareHandle,
+) -> Result<Option<Share>, StoreError> {
+    let share = ports.store().find_share(&user.tenant, handle).await?;
+    let share = share.filter(|share| share.session.owner_key() == *user || share.is_for(user));
+    let Some(share) = share else { return Ok(None) };
+    Ok(counts(ports, &share).await?.then_some(share))
 }
 
 /// Whether the session of a share is still the one that was shared.
@@ -116,12 +125,15 @@ pub async fn run_access<P: Ports>(
 ) -> Result<RunAccess, Failure> {
     let meta = known(ports, key).await?;
     if meta.user == user.user {
-        return Ok(RunAccess { session: meta.session_name(), meta, viewer: Viewer::Asker });
+        let share_ended = has_share_ended(ports, user, meta.shared.as_ref()).await;
+        let share_ended = share_ended.map_err(|error| unavailable(&error))?;
+        let (session, viewer) = (meta.session_name(), Viewer::Asker);
+        return Ok(RunAccess { meta, session, viewer, share_ended });
     }
     let session = meta.session_key(&key.tenant);
     if session.owner == user.user {
         let (session, viewer) = (SessionName::Own(session.session), Viewer::SessionOwner);
-        return Ok(RunAccess { meta, session, viewer });
+        return Ok(RunAccess { meta, session, viewer, share_ended: false });
     }
     let shares = ports.store().list_shares(&session).await.map_err(|error| unavailable(&error))?;
     let share =
@@ -129,8 +141,42 @@ pub async fn run_access<P: Ports>(
     match counts(ports, &share).await.map_err(|error| unavailable(&error))? {
         true => {
             let (session, viewer) = (SessionName::Shared(share.handle), Viewer::Guest);
-            Ok(RunAccess { meta, session, viewer })
+            Ok(RunAccess { meta, session, viewer, share_ended: false })
         }
         false => Err(ErrorCode::RunNotFound.into()),
     }
+}
+
+/// Whether somebody may ask no more where they asked as a guest.
+pub(super) async fn has_share_ended<P: Ports>(
+    ports: &P,
+    user: &UserKey,
+    asked_under: Option<&SharedSession>,
+) -> Result<bool, StoreError> {
+    let Some(SharedSession { handle, .. }) = asked_under else { return Ok(false) };
+    let share = shared(ports, user, handle).await?;
+    Ok(!share.is_some_and(|share| share.write))
+}
+
+/// Ends a share, and with it what is at work under it: a guest's run in that session is stopped. Returns
+/// whether there was one.
+///
+/// # Errors
+/// `store_unavailable`; the same again does what is left.
+pub async fn end_share<P: Ports>(
+    ports: &P,
+    session: &SessionKey,
+    handle: &ShareHandle,
+) -> Result<bool, Failure> {
+    let ended =
+        ports.store().end_share(session, handle).await.map_err(|error| unavailable(&error))?;
+    let view = ports.store().session(session).await.map_err(|error| unavailable(&error))?;
+    let Some(active) = view.active else { return Ok(ended) };
+    let key = RunKey::new(session.tenant.clone(), active);
+    let meta = ports.store().meta(&key).await.map_err(|error| unavailable(&error))?;
+    let is_under_it = |meta: RunMeta| meta.shared.is_some_and(|shared| shared.handle == *handle);
+    if meta.is_some_and(is_under_it) {
+        stop(ports, &key, session.owner.clone()).await?;
+    }
+    Ok(ended)
 }

@@ -7,7 +7,7 @@ use djinn_core::id::{FeedbackId, UserId};
 use djinn_core::journal::Record;
 use djinn_core::settings::Language;
 
-use super::{fold, unavailable, whole_journal};
+use super::look::whole_journal;
 use crate::port::{Ports, RunKey};
 
 /// Something that was asked, as it stands now.
@@ -46,8 +46,9 @@ pub async fn asked<P: Ports>(
     feedback: &FeedbackId,
     digest: &str,
 ) -> Result<Asked, Failure> {
-    let records = whole_journal(ports, key).await?;
-    let journal = fold(&records).map_err(|error| unavailable(&error))?;
+    let mut reasoning = None;
+    let see = |record: &Record| reasoning = said_with(record, feedback).or(reasoning.take());
+    let (_, journal) = whole_journal(ports, key, see).await?;
     let run = journal.run();
     let state = match run.asks().find(|ask| ask.id == *feedback) {
         Some(ask) if ask.digest == digest => AskState::Open(Box::new(ask.clone())),
@@ -57,16 +58,16 @@ pub async fn asked<P: Ports>(
     Ok(Asked {
         user: run.asked().user.clone(),
         language: run.asked().settings.language,
-        reasoning: reasoning(&records, feedback).unwrap_or_default().to_owned(),
+        reasoning: reasoning.unwrap_or_default(),
         state,
     })
 }
 
-/// What was said when it was asked last.
-fn reasoning<'a>(records: &'a [Record], feedback: &FeedbackId) -> Option<&'a str> {
-    let said = |entry: &'a Entry| {
+/// What was said when it was asked with this record, last.
+fn said_with(record: &Record, feedback: &FeedbackId) -> Option<String> {
+    let said = |entry: &Entry| {
         let Event::FeedbackAsked { reasoning, asks, .. } = &entry.event else { return None };
-        asks.iter().any(|ask| ask.id == *feedback).then_some(reasoning.as_str())
+        asks.iter().any(|ask| ask.id == *feedback).then(|| reasoning.clone())
     };
-    records.iter().rev().find_map(|record| record.entries.iter().rev().find_map(said))
+    record.entries.iter().rev().find_map(said)
 }

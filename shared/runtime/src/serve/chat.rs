@@ -1,14 +1,17 @@
 //! Answers that come as the next message of a chat.
 
+use std::collections::BTreeMap;
+
 use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::entry::{Entry, Event};
-use djinn_core::feedback::{ASK_USER, Answer, Answered, Ask};
+use djinn_core::entry::Event;
+use djinn_core::feedback::{Answer, Answered, Ask, Written};
 use djinn_core::id::{FeedbackId, UserId};
 use djinn_core::journal::Record;
 
 use super::feedback::answer;
 use super::question::is_continue;
-use super::{known, read_journal, unavailable};
+use super::{known, unavailable};
+use crate::pages::read_journal_seeing;
 use crate::port::journal::RunMeta;
 use crate::port::{Ports, RunKey};
 
@@ -48,43 +51,31 @@ pub(super) async fn answer_in_chat<P: Ports>(
     if status.has_ended() || user != *words.by {
         return Ok(InChat::default());
     }
-    let (journal, records) = match read_journal(ports, key).await {
-        Ok(read) => read,
+    let id = format!("chat.{}", words.id);
+    let mut history = Asking { id: &id, answered: Vec::new(), asked_in: BTreeMap::new() };
+    let journal = match read_journal_seeing(ports, key, |record| history.take(record)).await {
+        Ok(journal) => journal,
         Err(error) if error.may_pass() => return Err(unavailable(&error)),
         // What cannot be read asks nothing.
         Err(_) => return Ok(InChat::default()),
     };
-    let id = format!("chat.{}", words.id);
     if journal.run().is_settled_by(&id) {
-        return Ok(InChat {
-            answers: true,
-            asked_in: asked_in(&records, &answered_by(&records, &id)),
-        });
+        return Ok(InChat { answers: true, asked_in: history.first_of(&history.answered) });
     }
     let goes_on = is_continue(words.text);
-    let asked: Vec<&FeedbackId> = journal.run().asks().map(|ask| &ask.id).collect();
-    let asked_in = asked_in(&records, &asked);
+    let asked_in = history.first_of(journal.run().asks().map(|ask| &ask.id));
     let asks = journal.run().asks().filter(|ask| !goes_on || ask.about.can_continue());
     let asks: Vec<Ask> = asks.cloned().collect();
-    let said = match (goes_on, words.as_answer) {
-        _ if asks.is_empty() => return Ok(InChat { answers: false, asked_in }),
-        (true, _) => Answer::Confirm,
-        (false, Some(read)) => read.clone()?,
-        (false, None) => {
-            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))?
-        }
-    };
-    if matches!(said, Answer::Modify { .. }) && asks.len() > 1 {
-        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
-        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
-        return Err(Failure::new(ErrorCode::InvalidField, problem));
+    if asks.is_empty() {
+        return Ok(InChat { answers: false, asked_in });
     }
-    for ask in &asks {
+    let answers = answers_to(&asks, &words)?;
+    for (ask, answer_to_it) in asks.iter().zip(answers) {
         let answered = Answered {
             feedback: ask.id.clone(),
             id: id.clone(),
             by: Some(words.by.clone()),
-            answer: to(ask, &said, words.text),
+            answer: answer_to_it,
             comment: String::new(),
             digest: Some(ask.digest.clone()),
             via: None,
@@ -99,38 +90,69 @@ pub(super) async fn answer_in_chat<P: Ports>(
     Ok(InChat { answers: true, asked_in })
 }
 
-/// What an answer of this name was about.
-fn answered_by<'a>(records: &'a [Record], id: &str) -> Vec<&'a FeedbackId> {
-    let answered = records.iter().flat_map(|record| &record.entries).filter_map(|entry| {
-        let Event::FeedbackAnswered(answered) = &entry.event else { return None };
-        (answered.id == id).then_some(&answered.feedback)
-    });
-    answered.collect()
-}
-
-/// The first record by which one of these was asked.
-fn asked_in(records: &[Record], ids: &[&FeedbackId]) -> Option<u64> {
-    let asks = |entry: &Entry| {
-        let Event::FeedbackAsked { asks, .. } = &entry.event else { return false };
-        asks.iter().any(|ask| ids.contains(&&ask.id))
-    };
-    records.iter().find(|record| record.entries.iter().any(asks)).map(|record| record.n)
-}
-
-/// To a question of the model's, every word but `stop` and `skip` is an answer. Who changes something in a
-/// chat names what is to be otherwise.
-fn to(ask: &Ask, said: &Answer, words: &str) -> Answer {
-    let is_question = ask.about.call().is_some_and(|(_, tool, _)| tool == ASK_USER);
-    match said {
-        Answer::Confirm | Answer::Modify { .. } | Answer::Say { .. } if is_question => {
-            Answer::Say { words: words.to_owned() }
+/// What a message answers to each of these. One that goes on with the run consents to all of them.
+fn answers_to(asks: &[Ask], words: &Words<'_>) -> Result<Vec<Answer>, Failure> {
+    let read = match words.as_answer {
+        _ if is_continue(words.text) => Ok(Answer::Confirm),
+        Some(read) => read.clone(),
+        None => {
+            Answer::read(words.text, None).map_err(|(code, problem)| Failure::new(code, problem))
         }
+    };
+    let written = Written { words: words.text.to_owned(), read };
+    let mut answers = Vec::with_capacity(asks.len());
+    for ask in asks {
+        answers.push(in_chat(ask, written.to([&ask.about])?));
+    }
+    let changes = answers.iter().any(|answer| matches!(answer, Answer::Modify { .. }));
+    if changes && asks.len() > 1 {
+        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
+        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
+        return Err(Failure::new(ErrorCode::InvalidField, problem));
+    }
+    Ok(answers)
+}
+
+/// What was asked in a run, as its records are read.
+struct Asking<'a> {
+    /// An answer's name.
+    id: &'a str,
+    /// What that was about.
+    answered: Vec<FeedbackId>,
+    /// The first records by which things were asked.
+    asked_in: BTreeMap<FeedbackId, u64>,
+}
+
+impl Asking<'_> {
+    fn take(&mut self, record: &Record) {
+        for entry in &record.entries {
+            if let Event::FeedbackAsked { asks, .. } = &entry.event {
+                for ask in asks {
+                    self.asked_in.entry(ask.id.clone()).or_insert(record.n);
+                }
+            } else if let Event::FeedbackAnswered(answered) = &entry.event
+                && answered.id == self.id
+            {
+                self.answered.push(answered.feedback.clone());
+            }
+        }
+    }
+
+    /// The first record by which one of these was asked.
+    fn first_of<'a>(&self, ids: impl IntoIterator<Item = &'a FeedbackId>) -> Option<u64> {
+        ids.into_iter().filter_map(|id| self.asked_in.get(id)).min().copied()
+    }
+}
+
+/// Who changes something in a chat names what is to be otherwise.
+fn in_chat(ask: &Ask, answer: Answer) -> Answer {
+    match answer {
         Answer::Modify { arguments } => {
             let mut whole = ask.about.parameters().unwrap_or_default();
-            whole.extend(arguments.clone());
+            whole.extend(arguments);
             Answer::Modify { arguments: whole }
         }
-        Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => said.clone(),
+        Answer::Confirm | Answer::Skip | Answer::Stop | Answer::Say { .. } => answer,
     }
 }
 

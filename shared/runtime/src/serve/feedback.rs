@@ -1,6 +1,6 @@
 //! What people are asked about a run, and what they answer.
 
-use djinn_core::audit::{AuditLine, audit};
+use djinn_core::audit::{Audit, AuditLine};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::{Answer, Answered, Ask, Refusal, Settled};
 use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
@@ -9,11 +9,14 @@ use djinn_core::settings::{Language, RunSettings};
 use serde_json::Value;
 
 use super::word::heard;
-use super::{known, read_journal, unavailable, whole_journal};
+use super::{known, unavailable};
+use crate::pages::{read_journal, read_through};
+use crate::port::checker::Whose;
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey};
 use crate::render::planning_tool;
 use crate::sleep::wake;
+use crate::texts::bounded;
 
 /// What became of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,16 +35,26 @@ pub async fn pending<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<Ask>, Fail
     if known(ports, key).await?.status.has_ended() {
         return Ok(Vec::new());
     }
-    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    let journal = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     Ok(journal.run().asks().cloned().collect())
 }
 
-/// What people were asked and decided in a run, and who: see [`audit`].
+/// What people were asked and decided in a run, and who: see [`Audit`].
 ///
 /// # Errors
 /// `run_not_found`, `run_expired`, or `store_unavailable`.
 pub async fn audited<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<AuditLine>, Failure> {
-    Ok(audit(&key.run, &whole_journal(ports, key).await?))
+    let meta = known(ports, key).await?;
+    let mut audit = Audit::default();
+    let read = read_through(ports, key, |record| {
+        audit.record(&key.run, record);
+        Ok(())
+    });
+    let extent = read.await.map_err(|error| unavailable(&error))?;
+    match extent.is_whole(meta.status.has_ended()) {
+        true => Ok(audit.into_lines()),
+        false => Err(ErrorCode::RunExpired.into()),
+    }
 }
 
 /// The JSON Schema of the arguments of a tool that people may be asked about, in words of this language.
@@ -57,18 +70,22 @@ pub fn schema_of<P: Ports>(ports: &P, tool: &str, language: Language) -> Option<
 ///
 /// # Errors
 /// `run_not_found`, `feedback_not_found` with what is asked, `feedback_answered` with who was first,
-/// `feedback_stale`, `content_refused`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`.
+/// `feedback_stale`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`, or what
+/// [`crate::content::Content::let_in`] says.
 pub async fn answer<P: Ports>(
     ports: &P,
     key: &RunKey,
-    answered: Answered,
+    mut answered: Answered,
 ) -> Result<Given, Failure> {
+    bounded(&mut answered)?;
     let meta = known(ports, key).await?;
-    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    let journal = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     let asks = about(journal.run(), &answered)?;
     if meta.status.has_ended() {
         return Err(late(meta.status.as_str()));
     }
+    let session = meta.session_name();
+    ports.content().let_in(&mut answered, Whose::of(key, &meta.user, &session)).await?;
     check(ports, &journal.run().asked().settings, &asks, &answered.answer)?;
     let mail = Mail::Answered { answered: Box::new(answered.clone()) };
     wake(ports, key, &mail).await.map_err(|error| unavailable(&error))?;
@@ -121,7 +138,6 @@ fn check<P: Ports>(
     asks: &[Ask],
     answer: &Answer,
 ) -> Result<(), Failure> {
-    ports.content().allow_answer(answer)?;
     let Answer::Modify { arguments } = answer else { return Ok(()) };
     let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
     for ask in asks {

@@ -1,17 +1,21 @@
 //! Following a run that somebody else drives: the journal, and previews from the live log.
 
+use std::collections::VecDeque;
+
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
 
-use super::{Driving, Serving, holds_the_end, read_journal, take_over};
+use super::{Driving, Serving, take_over};
 use crate::client::ClientStream;
 use crate::driver::read_mailbox;
-use crate::history::show;
+use crate::history::{EndingTask, ending_tasks, show};
 use crate::live::LiveReader;
+use crate::pages::{Pages, read_journal};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
 use crate::port::live::LiveLog;
+use crate::port::page::PageSize;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::milliseconds;
 
@@ -36,6 +40,8 @@ pub(super) async fn follow<P: Ports>(
         serving,
         client,
         live: LiveReader::default(),
+        read: VecDeque::new(),
+        ending: None,
         look_at_lease_ms: 0,
         watched_until_ms: 0,
         failures: 0,
@@ -49,7 +55,8 @@ pub(super) async fn follow<P: Ports>(
         }
         let now_ms = ports.clock().now_ms();
         let out_of_time = serving.deadline.left_ms(now_ms) == Some(0);
-        if out_of_time || follower.failures > MAX_FAILURES {
+        let has_to_end = out_of_time || follower.client.is_recalled();
+        if has_to_end || follower.failures > MAX_FAILURES {
             follower.client.hand_over(now_ms);
             return Followed::Ended;
         }
@@ -75,6 +82,10 @@ struct Follower<'a, P: Ports> {
     serving: &'a Serving,
     client: ClientStream,
     live: LiveReader,
+    /// Records that were read and not yet shown: a page at most.
+    read: VecDeque<Record>,
+    /// What is left of the tasks that end with the first of these, once that was looked at.
+    ending: Option<VecDeque<EndingTask>>,
     look_at_lease_ms: i64,
     watched_until_ms: i64,
     failures: u32,
@@ -85,23 +96,27 @@ impl<P: Ports> Follower<'_, P> {
     async fn look(&mut self) -> Result<Option<Box<Driving>>, StoreError> {
         let (ports, serving) = (self.ports.clone(), self.serving);
         let (key, store, settings) = (&serving.key, ports.store(), ports.settings());
+        // For who does not read nothing is read.
+        if !self.has_room().await {
+            return Ok(None);
+        }
         let now_ms = self.ports.clock().now_ms();
         if self.watched_until_ms.saturating_sub(now_ms) < milliseconds(settings.watch_for) / 2 {
             self.watched_until_ms = now_ms.saturating_add(milliseconds(settings.watch_for));
             store.watch(key, self.watched_until_ms).await?;
         }
         // What is lost here is told by the journal, later.
-        let live = self.live.read(&ports, key).await.unwrap_or_else(|error| {
+        let misses = self.client.missing();
+        let live = self.live.read(&ports, key, &misses).await.unwrap_or_else(|error| {
             tracing::debug!(%error, run_id = %key.run, "live log not read");
             Vec::new()
         });
-        let records = store.read(key, self.client.connection().wants()).await?;
         // The record that completes a text must not come before its pieces, nor what a task does
         // before the record that begins it.
         let (pieces, entries): (Vec<Live>, Vec<Live>) =
             live.into_iter().partition(|live| matches!(live, Live::Piece(_)));
         self.client.live(&pieces, now_ms);
-        let is_behind = !self.show_all(&records).await;
+        let is_behind = !self.catch_up().await?;
         self.client.live(&entries, now_ms);
         if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
             self.client.heartbeat(now_ms);
@@ -110,13 +125,26 @@ impl<P: Ports> Follower<'_, P> {
             return Ok(None);
         }
         self.look_at_lease_ms = now_ms.saturating_add(milliseconds(settings.mailbox_every));
-        match store.meta(key).await? {
+        let meta = store.meta(key).await?;
+        self.stand_of(meta, now_ms).await
+    }
+
+    /// What is to be done about a run that was found like this. Returns it if nobody drives it.
+    async fn stand_of(
+        &mut self,
+        meta: Option<RunMeta>,
+        now_ms: i64,
+    ) -> Result<Option<Box<Driving>>, StoreError> {
+        let (ports, serving) = (self.ports.clone(), self.serving);
+        let key = &serving.key;
+        match meta {
             Some(meta) if is_at_rest(&ports, key, &meta, now_ms).await? => {
                 self.client.hand_over(now_ms);
                 Ok(None)
             }
             Some(meta) if !meta.status.has_ended() && !meta.is_driven(now_ms) => {
-                let Some((driving, records)) = take_over(&ports, serving).await? else {
+                let wanted = self.client.connection().wants();
+                let Some((driving, records)) = take_over(&ports, serving, wanted).await? else {
                     return Ok(None);
                 };
                 // The last driver may have written more before it left.
@@ -125,45 +153,95 @@ impl<P: Ports> Follower<'_, P> {
                 }
                 Ok(Some(driving))
             }
+            // The run has ended, so its final entry is in the journal, unless that has expired meanwhile.
             Some(meta) if meta.status.has_ended() => {
-                self.see_the_end().await?;
+                if self.catch_up().await? && !self.client.connection().has_ended() {
+                    self.client.hand_over(now_ms);
+                }
                 Ok(None)
             }
-            Some(_) | None => Ok(None),
+            Some(_) => Ok(None),
+            // It was deleted: whoever comes back is told so.
+            None => {
+                self.client.hand_over(now_ms);
+                Ok(None)
+            }
         }
     }
 
-    /// The run has ended, so its final entry is in the journal, unless that has expired meanwhile.
-    async fn see_the_end(&mut self) -> Result<(), StoreError> {
-        let wanted = self.client.connection().wants();
-        let records = self.ports.store().read(&self.serving.key, wanted).await?;
-        let now_ms = self.ports.clock().now_ms();
-        if !holds_the_end(&records) {
-            self.client.hand_over(now_ms);
+    /// Shows what the journal has by now, page by page, as the client reads it: a viewer can wait for it,
+    /// but not past its next look. Returns whether that was all.
+    async fn catch_up(&mut self) -> Result<bool, StoreError> {
+        let mut pages = None;
+        loop {
+            if !self.show_read().await? {
+                return Ok(false);
+            }
+            if !self.client.is_open() {
+                return Ok(true);
+            }
+            let wanted = self.client.connection().wants();
+            let pages = pages.get_or_insert_with(|| Pages::from(wanted, PageSize::SHOWN));
+            match pages.next(&self.ports, &self.serving.key).await? {
+                None => return Ok(true),
+                // The rest has expired meanwhile.
+                Some(records) if records.first().is_some_and(|first| first.n > wanted) => {
+                    self.client.hand_over(self.ports.clock().now_ms());
+                    return Ok(true);
+                }
+                Some(records) => self.read.extend(records),
+            }
         }
-        self.show_all(&records).await;
+    }
+
+    /// Shows the records that were read. Returns whether that was all of them.
+    async fn show_read(&mut self) -> Result<bool, StoreError> {
+        while !self.read.is_empty() {
+            if !self.has_room().await {
+                return Ok(false);
+            }
+            self.show_next().await?;
+        }
+        Ok(true)
+    }
+
+    /// Shows a part of the first record that was read, or the last of it.
+    async fn show_next(&mut self) -> Result<(), StoreError> {
+        let Some(record) = self.read.front() else { return Ok(()) };
+        let key = &self.serving.key;
+        let ending = self.ending.get_or_insert_with(|| ending_tasks(key, record));
+        if let Some(task) = ending.front_mut() {
+            match task.next(&self.ports).await? {
+                Some(entries) => {
+                    self.client.ending_tasks(&entries, self.ports.clock().now_ms());
+                }
+                None => {
+                    ending.pop_front();
+                }
+            }
+            return Ok(());
+        }
+        self.client.record(record, &[], self.ports.clock().now_ms());
+        self.read.pop_front();
+        self.ending = None;
         Ok(())
     }
 
-    /// Shows records as the client reads them: a viewer can wait for it, but not past its next look.
-    /// Returns whether that was all of them.
-    async fn show_all(&mut self, records: &[Record]) -> bool {
-        for record in records {
-            if !self.client.has_room() {
-                let enough = self.ports.clock().sleep(self.ports.settings().follow_every);
-                tokio::select! {
-                    () = self.client.room() => {}
-                    () = enough => return false,
-                }
+    /// Whether an entry can be sent, if need be after a while.
+    async fn has_room(&mut self) -> bool {
+        if self.client.is_open() && !self.client.has_room() {
+            let enough = self.ports.clock().sleep(self.ports.settings().follow_every);
+            tokio::select! {
+                () = self.client.room() => {}
+                () = enough => {}
             }
-            show(&self.ports, &self.serving.key, &mut self.client, record).await;
         }
-        true
+        self.client.has_room()
     }
 }
 
-/// Notes that a client was sent a run's end, unless the one before it was. What is not noted is only
-/// shown once more.
+/// Notes that a client of the asker's was sent a run's end, unless the one before it was. What is not
+/// noted is only shown once more.
 async fn note_end_shown<P: Ports>(ports: &P, key: &RunKey) {
     let noted = async {
         let meta = ports.store().meta(key).await?;
@@ -190,6 +268,6 @@ async fn is_at_rest<P: Ports>(
     if !read_mailbox(ports, key, &meta.session_key(&key.tenant)).await?.is_empty() {
         return Ok(false);
     }
-    let (journal, _) = read_journal(ports, key).await?;
+    let journal = read_journal(ports, key).await?;
     Ok(journal.run().next_expiry().is_none_or(|(_, at_ms)| at_ms > now_ms))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Exchange;
-use djinn_core::feedback::Answer;
+use djinn_core::feedback::{Answer, without_marks};
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256};
 use djinn_core::input::Asked;
 use djinn_core::journal::{Journal, Record};
@@ -12,10 +12,12 @@ use djinn_core::session::{SessionName, SharedSession};
 use djinn_core::settings::{Mode, ModelChoice, OutputStyle, Role, RunSettings};
 use serde_json::json;
 
+use super::access::has_share_ended;
 use super::chat::{InChat, Words, answer_in_chat};
-use super::{Driving, known, unavailable};
+use super::{Driving, known, stop, unavailable};
 use crate::port::admission::{Admission, TooMany};
-use crate::port::checker::{Check, Direction};
+use crate::port::catalog::UserKey;
+use crate::port::checker::Whose;
 use crate::port::clock::Clock;
 use crate::port::journal::{
     Created, EndedRun, Journals, Lease, NewRun, RunMeta, SessionKey, SessionView,
@@ -23,6 +25,7 @@ use crate::port::journal::{
 use crate::port::model::Model;
 use crate::port::{Ports, RunKey};
 use crate::settings::{UserLimits, journal_expiry_s, milliseconds};
+use crate::texts::bounded;
 
 /// A question, as a verified caller asked it.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +48,9 @@ pub struct Question {
     pub as_answer: Option<Result<Answer, Failure>>,
     /// The form the answer should take.
     pub output_style: Option<OutputStyle>,
-    /// Instructions for this run, put into its system prompt.
+    /// The deployment's instructions, put into its run's system prompt.
+    pub house_prompt: String,
+    /// The client's own instructions, put behind those.
     pub base_prompt: String,
     /// What holds until the run ends.
     pub settings: RunSettings,
@@ -84,20 +89,21 @@ const CONTINUE: [&str; 2] = ["continue", "继续"];
 ///
 /// # Errors
 /// `request_id_reused`, `session_busy` with the run that is active, `nothing_to_continue`,
-/// `rate_limited`, `too_many_runs`, `store_unavailable`, or what [`crate::content::Content::pass`] says.
+/// `rate_limited`, `too_many_runs`, `store_unavailable`, or what [`crate::content::Content::let_in`] says.
 pub async fn open<P: Ports>(
     ports: &P,
-    question: Question,
+    mut question: Question,
     holder: &str,
 ) -> Result<Opened, Failure> {
-    let key = question.run_key();
+    bounded(&mut question)?;
+    let (key, body_hash) = (question.run_key(), question.body_hash());
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
     if let Some((key, asked_in)) = in_chat(ports, &question, &view).await? {
         return Ok(Opened::Existing { key, continued: true, asked_in });
     }
-    let replaced = let_in(ports, &question, &key).await?;
-    match create(ports, question, replaced, &key, view, Some(holder)).await? {
+    let_in(ports, &mut question, &key).await?;
+    match create(ports, question, body_hash, &key, view, Some(holder)).await? {
         Made::Existing => Ok(Opened::Existing { key, continued: false, asked_in: None }),
         Made::New(made) => Ok(match *made {
             (journal, first, Some(lease)) => {
@@ -191,37 +197,34 @@ async fn find_unseen_among<P: Ports>(
 ///
 /// # Errors
 /// Those of [`open`].
-pub async fn accept<P: Ports>(ports: &P, question: Question) -> Result<RunKey, Failure> {
-    let key = question.run_key();
+pub async fn accept<P: Ports>(ports: &P, mut question: Question) -> Result<RunKey, Failure> {
+    bounded(&mut question)?;
+    let (key, body_hash) = (question.run_key(), question.body_hash());
     let session = question.session_key();
     let view = ports.store().session(&session).await.map_err(|error| unavailable(&error))?;
     if let Some((active, _)) = in_chat(ports, &question, &view).await? {
         return Ok(active);
     }
-    let replaced = let_in(ports, &question, &key).await?;
-    match create(ports, question, replaced, &key, view, None).await? {
+    let_in(ports, &mut question, &key).await?;
+    match create(ports, question, body_hash, &key, view, None).await? {
         Made::New(..) | Made::Existing => Ok(key),
     }
 }
 
-/// Lets a question in: what is asked in its place, if anything. A repeat of a request was let in before.
-async fn let_in<P: Ports>(
-    ports: &P,
-    question: &Question,
-    key: &RunKey,
-) -> Result<Option<String>, Failure> {
+/// Lets a question in, or what the checker puts in its place. A repeat of a request was let in before.
+async fn let_in<P: Ports>(ports: &P, question: &mut Question, key: &RunKey) -> Result<(), Failure> {
     let content = ports.content();
     if content.is_open() {
-        return Ok(None);
+        return Ok(());
     }
     let known = ports.store().meta(key).await.map_err(|error| unavailable(&error))?;
     if known.is_some() {
-        return Ok(None);
+        return Ok(());
     }
-    content.allow(&question.base_prompt)?;
-    let Question { tenant, user, text, .. } = question;
-    let (direction, session, run) = (Direction::In, &question.session_name(), &key.run);
-    content.pass(Check { direction, text, tenant, user, session, run }).await
+    let (tenant, user) = (question.tenant.clone(), question.user.clone());
+    let session = question.session_name();
+    let whose = Whose { tenant: &tenant, user: &user, session: &session, run: Some(&key.run) };
+    content.let_in(question, whose).await
 }
 
 /// What came of creating a run.
@@ -232,16 +235,14 @@ enum Made {
 
 async fn create<P: Ports>(
     ports: &P,
-    mut question: Question,
-    replaced: Option<String>,
+    question: Question,
+    body_hash: String,
     key: &RunKey,
     view: SessionView,
     holder: Option<&str>,
 ) -> Result<Made, Failure> {
     let now_ms = ports.clock().now_ms();
-    let body_hash = question.body_hash();
     let user = question.user.clone();
-    question.text = replaced.unwrap_or(question.text);
     let asked = question.into_asked(ports, view, body_hash.clone());
     let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
     let lease = holder.map(|holder| Lease { holder: holder.to_owned(), until_ms, epoch: 1 });
@@ -252,7 +253,10 @@ async fn create<P: Ports>(
     let admission = Admission { runs_per_minute, runs_at_once };
     let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s, admission };
     match ports.store().create(key, &run).await.map_err(|error| unavailable(&error))? {
-        Created::New => Ok(Made::New(Box::new((journal, first, lease)))),
+        Created::New => {
+            stop_if_unshared(ports, key, journal.run().asked()).await?;
+            Ok(Made::New(Box::new((journal, first, lease))))
+        }
         Created::Exists(meta) if meta.body_hash == body_hash && meta.user == user => {
             Ok(Made::Existing)
         }
@@ -267,6 +271,16 @@ async fn create<P: Ports>(
             Err(Failure::new(ErrorCode::TooManyRuns, most.to_string()))
         }
     }
+}
+
+/// Stops a guest's run whose share ended while it was made: whoever ended it may not have seen the run.
+async fn stop_if_unshared<P: Ports>(ports: &P, key: &RunKey, asked: &Asked) -> Result<(), Failure> {
+    let user = UserKey { tenant: asked.tenant.clone(), user: asked.user.clone() };
+    let ended = has_share_ended(ports, &user, asked.shared.as_ref()).await;
+    if ended.map_err(|error| unavailable(&error))? {
+        stop(ports, key, asked.owner().clone()).await?;
+    }
+    Ok(())
 }
 
 /// Names the write of record 0. Two requests that create the same run at the same moment must not
@@ -284,7 +298,7 @@ fn first_write<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, Fai
 
 /// Whether these words follow what is at work.
 pub(super) fn is_continue(words: &str) -> bool {
-    CONTINUE.iter().any(|word| words.trim().eq_ignore_ascii_case(word))
+    CONTINUE.iter().any(|word| without_marks(words).eq_ignore_ascii_case(word))
 }
 
 impl Question {
@@ -319,12 +333,17 @@ impl Question {
     /// What a repeat of the request must agree in.
     fn body_hash(&self) -> String {
         let style = self.output_style.map(OutputStyle::as_str);
-        sha256(
-            json!([self.text, style, self.base_prompt, self.settings.mode]).to_string().as_bytes(),
-        )
+        sha256(json!([self.text, style, self.prompt(), self.settings.mode]).to_string().as_bytes())
+    }
+
+    /// All instructions of the run.
+    fn prompt(&self) -> String {
+        let both = [&self.house_prompt, &self.base_prompt].into_iter();
+        both.filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
     }
 
     fn into_asked<P: Ports>(self, ports: &P, view: SessionView, body_hash: String) -> Asked {
+        let base_prompt = self.prompt();
         let mut settings = self.settings;
         settings.prompt_version = ports.prompts().version().to_owned();
         settings.context.windows = windows(ports);
@@ -337,7 +356,7 @@ impl Question {
             body_hash,
             question: self.text,
             output_style: self.output_style,
-            base_prompt: self.base_prompt,
+            base_prompt,
             history_tokens: tokens_of(ports, &settings, &view.history),
             earlier: None,
             history: view.history,

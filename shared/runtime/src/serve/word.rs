@@ -10,12 +10,15 @@ use djinn_core::status::RunStatus;
 
 use super::chat::{Words, answer_in_chat};
 use super::question::is_continue;
-use super::{known, read_journal, unavailable};
+use super::{known, unavailable};
+use crate::pages::read_journal;
+use crate::port::checker::Whose;
 use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey};
 use crate::settings::milliseconds;
 use crate::sleep::wake;
+use crate::texts::bounded;
 
 /// How long a word is waited for to be heard. It is heard later all the same.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -58,8 +61,10 @@ pub enum Edited {
 /// Tells a run at work something. `continue` goes on with what was interrupted, if something was.
 ///
 /// # Errors
-/// `run_not_found`, `run_ended` for one that has no further turn to read it, or `store_unavailable`.
-pub async fn say<P: Ports>(ports: &P, key: &RunKey, said: Said) -> Result<Heard, Failure> {
+/// `run_not_found`, `run_ended` for one that has no further turn to read it, `store_unavailable`, or what
+/// [`crate::content::Content::let_in`] says.
+pub async fn say<P: Ports>(ports: &P, key: &RunKey, mut said: Said) -> Result<Heard, Failure> {
+    bounded(&mut said)?;
     let meta = known(ports, key).await?;
     if is_continue(&said.text) {
         let words = Words { by: &said.by, id: &said.id, text: &said.text, as_answer: None };
@@ -67,11 +72,12 @@ pub async fn say<P: Ports>(ports: &P, key: &RunKey, said: Said) -> Result<Heard,
             return Ok(Heard::GoesOn);
         }
     }
-    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    let journal = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     if !journal.run().can_hear() {
         return Err(ended(meta.status));
     }
-    ports.content().allow(&said.text)?;
+    let session = meta.session_name();
+    ports.content().let_in(&mut said, Whose::of(key, &meta.user, &session)).await?;
     let (id, mail) = (said.id.clone(), Mail::Said { said: Box::new(said) });
     wake(ports, key, &mail).await.map_err(|error| unavailable(&error))?;
     let heard = heard(ports, key, |run| {
@@ -89,20 +95,19 @@ pub async fn say<P: Ports>(ports: &P, key: &RunKey, said: Said) -> Result<Heard,
 /// Changes the plan of a run at work.
 ///
 /// # Errors
-/// `run_not_found`, `run_ended`, `no_plan`, `invalid_field` for steps that make no plan, or
-/// `store_unavailable`.
+/// `run_not_found`, `run_ended`, `no_plan`, `invalid_field` for steps that make no plan,
+/// `store_unavailable`, or what [`crate::content::Content::let_in`] says.
 pub async fn edit<P: Ports>(
     ports: &P,
     key: &RunKey,
-    edited: PlanEdited,
+    mut edited: PlanEdited,
 ) -> Result<Edited, Failure> {
+    bounded(&mut edited)?;
     let meta = known(ports, key).await?;
     if meta.status.has_ended() {
         return Err(ended(meta.status));
     }
-    let texts = edited.steps.iter().flat_map(|step| [&step.stage, &step.details]);
-    texts.chain([&edited.title]).try_for_each(|text| ports.content().allow(text))?;
-    let (journal, _) = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
+    let journal = read_journal(ports, key).await.map_err(|error| unavailable(&error))?;
     let run = journal.run();
     match run.edited(&edited) {
         None => return Err(ErrorCode::NoPlan.into()),
@@ -112,6 +117,8 @@ pub async fn edit<P: Ports>(
         }
         Some(Ok(_)) => {}
     }
+    let session = meta.session_name();
+    ports.content().let_in(&mut edited, Whose::of(key, &meta.user, &session)).await?;
     let (id, mail) = (edited.id.clone(), Mail::PlanEdited { edited: Box::new(edited.clone()) });
     wake(ports, key, &mail).await.map_err(|error| unavailable(&error))?;
     let heard = heard(ports, key, |run| {
@@ -147,7 +154,7 @@ pub(super) async fn heard<P: Ports, T>(
     while ports.clock().now_ms() < gives_up_ms {
         ports.clock().sleep(pause).await;
         pause = (pause * 2).min(longest);
-        if let Ok((journal, _)) = read_journal(ports, key).await
+        if let Ok(journal) = read_journal(ports, key).await
             && let Some(told) = tell(journal.run())
         {
             return Some(told);

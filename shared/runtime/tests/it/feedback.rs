@@ -194,6 +194,21 @@ async fn a_month_goes_by_without_an_invocation_or_a_write() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_person_changed_of_a_call_is_nothing_that_an_error_may_quote() {
+    let (mut sim, key) = waiting(&Ledger::default(), settings(0)).await;
+    let arguments = json!({"to": ["the boss of Anna Ruiz"], "how": {"by": "pigeon, at dawn"}});
+    let arguments = arguments.as_object().unwrap().clone();
+    let ask = &pending(&sim.ports, &key).await.unwrap()[0];
+    sim.says(&key, ask, Answer::Modify { arguments });
+    sim.pass_time(Duration::from_secs(60)).await;
+    let asked = sim.ports.model.asked();
+    let masked = &asked.last().unwrap().external_texts;
+    for text in ["the boss of Anna Ruiz", "pigeon, at dawn"] {
+        assert!(masked.iter().any(|masked| masked == text), "{masked:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_an_answer_in_time_the_default_holds_with_nobody_there() {
     for (on_timeout, sent, last) in [
         (Answering::Skip, 0, "end finished"),

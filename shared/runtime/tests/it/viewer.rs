@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use djinn_core::code::ErrorCode;
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_core::wire::Connection;
@@ -9,9 +10,10 @@ use djinn_core::wire::link::Links;
 use djinn_core::wire::native::Native;
 use djinn_runtime::client::ClientStream;
 use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::catalog::Forgotten;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{ReplayFrom, Serving, replay, serve};
+use djinn_runtime::serve::{ReplayFrom, Serving, forget, replay, serve};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
@@ -32,12 +34,12 @@ fn watched() -> Sim {
     Sim::new(model, Toolbox::default(), points)
 }
 
-fn events<'a>(frames: &'a [(i64, String)], name: &str) -> Vec<&'a str> {
+pub(crate) fn events<'a>(frames: &'a [(i64, String)], name: &str) -> Vec<&'a str> {
     let event = format!("event: {name}\n");
     frames.iter().map(|(_, frame)| frame.as_str()).filter(|f| f.contains(&event)).collect()
 }
 
-fn sent(frames: &Frames) -> Vec<(i64, String)> {
+pub(crate) fn sent(frames: &Frames) -> Vec<(i64, String)> {
     frames.lock().unwrap().clone()
 }
 
@@ -255,6 +257,51 @@ async fn a_viewer_that_takes_over_is_shown_what_the_last_driver_wrote_before_it_
 }
 
 #[tokio::test(start_paused = true)]
+async fn for_a_viewer_that_does_not_read_nothing_is_read_and_then_it_is_told_all() {
+    // Twenty turns of 8 KB each.
+    let lines: Vec<(String, Line)> = (1..=20)
+        .map(|turn| {
+            let line = Line::say(&"word ".repeat(1_600)).call("look", json!({"turn": turn}));
+            (format!("t{turn}"), line)
+        })
+        .chain([("t21".to_owned(), Line::say("Done."))])
+        .collect();
+    let points = Points::new();
+    let look = LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points);
+    let model =
+        StoryModel::new(lines.iter().map(|(id, line)| (id.as_str(), line.clone())), points.clone());
+    let mut sim = Sim::new(model, Toolbox::default().with(look), points);
+    let entries = told(&mut sim).await;
+    let question = sim.question(RunSettings::default());
+    let key = question.run_key();
+    let projection = Box::new(Native::new(Links::new("http://sim", question.session.clone())));
+    let connection = Connection::new(key.run.clone(), projection, true);
+    let (mut client, mut body) =
+        ClientStream::open(connection, 16 * 1024, sim.ports.clock.now_ms());
+    sim.ports.store.clear_log();
+    replay(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
+    let serving = Serving { key, holder: "viewer".to_owned(), deadline: Deadline::none(), hops: 0 };
+    let ports = sim.ports.clone();
+    let serves = tokio::spawn(async move { serve(&ports, serving, client, None).await });
+    sim.ports.clock.sleep(Duration::from_secs(3_600)).await;
+    let log: Vec<OpKind> = sim.ports.store.log().iter().map(|op| op.kind).collect();
+    assert!(log.len() <= 4, "{log:?}");
+
+    let mut frames = Vec::new();
+    while let Some(frame) = body.next_frame().await {
+        frames.push((0, frame));
+    }
+    serves.await.unwrap();
+    for entry in &entries {
+        let wanted = format!("\"id\":\"{}\"", entry.id);
+        let times = frames.iter().filter(|(_, frame)| frame.contains(&wanted)).count();
+        assert_eq!(times, 1, "{}", entry.id);
+    }
+    let reads = sim.ports.store.log().iter().filter(|op| op.kind == OpKind::Read).count();
+    assert!(reads <= 12, "{reads} pages");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_holds() {
     let mut sim = sim(Points::new(), &Ledger::default());
     told(&mut sim).await;
@@ -279,4 +326,39 @@ async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_
         assert_eq!(events(&frames, "run.ended").len(), 1, "{buffer}");
         assert_eq!(sim.ports.clock.now_ms(), began_ms, "somebody waited, buffer {buffer}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_follows_a_run_that_is_deleted_is_told_to_come_back_and_finds_nothing() {
+    let mut sim = sim(Points::new(), &Ledger::default());
+    told(&mut sim).await;
+    let question = sim.question(RunSettings::default());
+    let key = question.run_key();
+    let projection = Box::new(Native::new(Links::new("http://sim", question.session.clone())));
+    let connection = Connection::new(key.run.clone(), projection, true);
+    let (client, mut body) = ClientStream::open(connection, usize::MAX, sim.ports.clock.now_ms());
+    // The session goes after the client was let in, and before it has read anything.
+    let owner = question.session_key().owner_key();
+    let forgotten = forget(&sim.ports, &owner, &question.session).await.unwrap();
+    assert_eq!(forgotten, Forgotten::Done);
+    let (holder, deadline) = ("viewer".to_owned(), Deadline::none());
+    let serving = Serving { key: key.clone(), holder, deadline, hops: 0 };
+    let served = serve(&sim.ports, serving, client, None);
+    tokio::time::timeout(Duration::from_secs(60), served).await.expect("it never ends");
+    let mut last = None;
+    while let Some(frame) = body.next_frame().await {
+        last = Some(frame);
+    }
+    assert!(last.is_some_and(|frame| frame.contains("run.handed_over")));
+    let (mut late, _) = ClientStream::open(
+        Connection::new(
+            key.run.clone(),
+            Box::new(Native::new(Links::new("http://sim", question.session.clone()))),
+            true,
+        ),
+        usize::MAX,
+        sim.ports.clock.now_ms(),
+    );
+    let gone = replay(&sim.ports, &key, &mut late, ReplayFrom::Start).await.unwrap_err();
+    assert_eq!(gone.code, ErrorCode::RunNotFound);
 }

@@ -102,12 +102,13 @@ impl Run {
             files: Vec::new(),
             done: true,
             left_out: false,
+            cut: false,
         };
         let task = TaskId::of(step, 1);
         let mut made = self.clone();
         made.key = made.key.with_task(task.clone());
         made.asked.history =
-            vec![Exchange { question: "Who?".to_owned(), answer: text.to_owned(), tainted: true }];
+            vec![Exchange { tainted: true, ..said("Who?", text, &made.asked.user) }];
         made.asked.task = Some(TaskAsked {
             words: format!("Step {step}"),
             rounds: vec![report(TaskId::of(9, 1), text)],
@@ -147,15 +148,26 @@ impl Run {
             user: self.asked.user.clone(),
             request: self.asked.request.clone(),
             started_at_ms: self.at_ms,
-            exchange: Exchange {
-                question: self.asked.question.clone(),
-                answer: format!("The answer to {}", self.asked.request),
-                tainted: false,
-            },
+            exchange: said(
+                &self.asked.question,
+                &format!("The answer to {}", self.asked.request),
+                &self.asked.user,
+            ),
             counted: false,
             settled: Vec::new(),
             end_shown: false,
+            outline: None,
         }
+    }
+}
+
+/// A question of this user's, and its answer.
+pub(super) fn said(question: &str, answer: &str, asker: &UserId) -> Exchange {
+    Exchange {
+        question: question.to_owned(),
+        answer: answer.to_owned(),
+        tainted: false,
+        asker: Some(asker.clone()),
     }
 }
 

@@ -6,6 +6,7 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::{Appended, Created, RunEnd};
 use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
+use djinn_runtime::port::page::PageSize;
 use djinn_runtime::port::{Store, StoreError};
 use futures::future::try_join_all;
 
@@ -162,6 +163,47 @@ pub async fn records_are_read_in_order_and_from_any_number_on(store: &impl Store
     let read = store.read(&run.key, 57).await?;
     assert_eq!(read.iter().map(|r| r.n).collect::<Vec<_>>(), [57, 58, 59, 60]);
     assert!(store.read(&run.key, 61).await?.is_empty());
+    Ok(())
+}
+
+/// A page holds the first records that fit, and the pages one after the other all of them.
+pub async fn a_journal_is_read_page_by_page(store: &impl Store) -> Checked {
+    let run = Run::of("s", "r")?;
+    let new = run.created_by("w0", None)?;
+    store.create(&run.key, &new).await?;
+    let mut records = vec![new.record];
+    for n in 1..=30 {
+        // One of them is longer than a page.
+        let text = text_of(if n == 20 { 300_000 } else { 10_000 });
+        let next = record(n, &format!("w{n}"), &text)?;
+        assert_eq!(store.append(&run.key, &next, EXPIRY).await?, Appended::Done);
+        records.push(next);
+    }
+    for size in [(7, 1_000_000), (1_000, 100_000), (3, 1), (1_000, usize::MAX)] {
+        let size = PageSize { records: size.0, bytes: size.1 };
+        let (mut read, mut pages) = (Vec::new(), 0);
+        loop {
+            let page = store.read_page(&run.key, read.len() as u64, size).await?;
+            let count = page.records.len();
+            assert!(count <= size.records && (page.bytes <= size.bytes || count == 1), "{size:?}");
+            assert!(page.bytes > 0 && count > 0 || !page.more, "{size:?}");
+            read.extend(page.records);
+            pages += 1;
+            if !page.more {
+                break;
+            }
+        }
+        assert!(read == records, "{size:?}: {} records in {pages} pages", read.len());
+        assert!(
+            pages >= records.len() / size.records.min(records.len()),
+            "{size:?}: {pages} pages"
+        );
+    }
+    let newest = store.read_newest(&run.key, 3).await?;
+    assert_eq!(newest.iter().map(|record| record.n).collect::<Vec<_>>(), [30, 29, 28]);
+    assert_eq!(store.read_newest(&run.key, 100).await?.len(), records.len());
+    let nothing = store.read_page(&run.key, 31, PageSize::SHOWN).await?;
+    assert_eq!((nothing.records.len(), nothing.more), (0, false));
     Ok(())
 }
 

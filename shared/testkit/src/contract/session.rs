@@ -131,7 +131,8 @@ pub async fn history_is_the_newest_ten_exchanges_oldest_first(store: &impl Store
         let mut end = run.end();
         // Long ones are kept apart, and come back in their places.
         let answer = if n % 4 == 0 { super::fixture::text_of(120_000) } else { n.to_string() };
-        end.exchange = Exchange { question: format!("q{n}"), answer, tainted: n % 2 == 0 };
+        let said = super::fixture::said(&format!("q{n}"), &answer, &run.asked.user);
+        end.exchange = Exchange { tainted: n % 2 == 0, ..said };
         store.end(&run.key, &record(1, "w2", "done")?, &end, EXPIRY).await?;
         exchanges.push(end.exchange);
     }

@@ -51,6 +51,7 @@ fn task_ended(text: &str) -> Made<TaskEnded> {
         files: files.iter().map(|file| file.name.clone()).collect(),
         done: true,
         left_out: false,
+        cut: false,
     };
     let (spent, turns) = (Spent::default(), Vec::new());
     let status = RunStatus::Finished;

@@ -197,7 +197,8 @@ impl State {
         let record: Record = parsed(self.runs.get(run)?.records.get(&0)?).ok()?;
         match record.inputs.into_iter().next() {
             Some(Input::Asked(asked)) => {
-                Some(Exchange { question: asked.question, ..Exchange::default() })
+                let (question, asker) = (asked.question, Some(asked.user));
+                Some(Exchange { question, asker, ..Exchange::default() })
             }
             _ => None,
         }

@@ -14,6 +14,7 @@ use djinn_runtime::port::journal::{
 use djinn_runtime::port::lease::{Leases, Renewed, Taken};
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::{MemoryStore, OpKind, fits};
@@ -63,6 +64,19 @@ impl Journals for MemoryStore {
 
     async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         self.perform(OpKind::Read, Some(key), Some(from), |state| state.read(key, from)).await
+    }
+
+    async fn read_page(&self, key: &RunKey, from: u64, size: PageSize) -> Result<Page, StoreError> {
+        self.perform(OpKind::Read, Some(key), Some(from), |state| state.read_page(key, from, size))
+            .await
+    }
+
+    async fn read_newest(&self, key: &RunKey, records: usize) -> Result<Vec<Record>, StoreError> {
+        self.perform(OpKind::Read, Some(key), None, |state| {
+            let all = state.read(key, 0)?;
+            Ok(all.into_iter().rev().take(records).collect())
+        })
+        .await
     }
 
     async fn meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {

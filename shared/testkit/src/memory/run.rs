@@ -14,6 +14,7 @@ use djinn_runtime::port::journal::{Appended, Created, Lease, NewRun, RunEnd, Run
 use djinn_runtime::port::lease::{Renewed, Taken};
 use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
+use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::session::StoredTurn;
@@ -144,6 +145,7 @@ impl State {
                 stored.meta.status = end.status;
                 stored.meta.ended_at_ms = Some(record.at_ms);
                 stored.meta.end_shown = end.end_shown;
+                stored.meta.outline = end.outline.clone().map(Box::new);
                 stored.meta.lease = None;
             }
             if key.task.is_some() {
@@ -206,6 +208,30 @@ impl State {
                 }
             })
             .collect()
+    }
+
+    pub(super) fn read_page(
+        &self,
+        key: &RunKey,
+        from: u64,
+        size: PageSize,
+    ) -> Result<Page, StoreError> {
+        let mut page = Page::default();
+        for (_, json) in self.runs.get(key).into_iter().flat_map(|run| run.records.range(from..)) {
+            let bytes = page.bytes.saturating_add(json.len());
+            let has_some = !page.records.is_empty();
+            if page.records.len() >= size.records || (has_some && bytes > size.bytes) {
+                page.more = true;
+                break;
+            }
+            let record: Record = parsed(json)?;
+            if record.v > FORMAT {
+                return Err(StoreError::NewerFormat(record.v));
+            }
+            page.bytes = bytes;
+            page.records.push(record);
+        }
+        Ok(page)
     }
 
     pub(super) fn expire(&mut self, key: &RunKey, expired: impl Fn(u64) -> bool) {
@@ -351,6 +377,7 @@ fn meta_of(asked: &Asked, new: &NewRun) -> RunMeta {
         started_at_ms: new.record.at_ms,
         ended_at_ms: None,
         end_shown: false,
+        outline: None,
         status: if lease.is_some() { RunStatus::Running } else { RunStatus::Queued },
         session: asked.session.clone(),
         shared: asked.shared.clone(),

@@ -55,10 +55,10 @@ pub(super) struct Visit {
 impl Sim {
     pub(super) fn visit(&mut self, visit: Visit) {
         let (process, ports, serving) = self.invocation_of(visit.question.run_key(), 0);
-        let speaks = self.speaks;
+        let (speaks, buffer_size) = (self.speaks, self.buffer_size);
         self.spawn(process, async move {
             // A client that is refused says so by asking again.
-            let _ = answer(&ports, serving, visit, speaks).await;
+            let _ = answer(&ports, serving, visit, (speaks, buffer_size)).await;
         });
     }
 }
@@ -67,14 +67,14 @@ async fn answer(
     ports: &SimWorld,
     serving: Serving,
     visit: Visit,
-    speaks: Speaks,
+    (speaks, buffer_size): (Speaks, usize),
 ) -> Result<(), Failure> {
     let Visit { question, cursor, stays, frames, there } = visit;
     let projection = speaks(&question, serving.key.run.clone());
     let opened = open(ports, question, &serving.holder).await?;
     let connection = Connection::new(serving.key.run.clone(), projection, true);
     let now_ms = ports.clock().now_ms();
-    let (mut client, body) = ClientStream::open(connection, usize::MAX, now_ms);
+    let (mut client, body) = ClientStream::open(connection, buffer_size, now_ms);
     client.merge_previews(ports.settings().merge_previews);
     let driving = match opened {
         Opened::New { driving, first, .. } => {

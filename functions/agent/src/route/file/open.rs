@@ -11,13 +11,12 @@ use axum::http::header::{ACCEPT, CACHE_CONTROL, HeaderValue, LOCATION, REFERRER_
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use djinn_aws::{AwsStore, Disposition};
+use djinn_aws::{AwsStore, Disposition, Folder};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::serve::{Access, Right, unavailable};
 
 use super::{find, session_named, stored};
@@ -61,7 +60,7 @@ async fn open<P: Ports<Store = AwsStore>>(
         None => (by_label(agent, parts, key, name).await, false),
     };
     let redirected = match opened {
-        Ok((session, file)) => redirect(agent, &session, &file, disposition).await,
+        Ok((folder, file)) => redirect(agent, folder, &file, disposition).await,
         Err(refusal) => Err(refusal),
     };
     redirected.unwrap_or_else(|refusal| match is_link && wants_page(&parts.headers) {
@@ -79,13 +78,11 @@ async fn by_link<P: Ports<Store = AwsStore>>(
     links: &Links,
     token: &str,
     name: &str,
-) -> Result<(SessionKey, ProductFile), Failure> {
+) -> Result<(Folder, ProductFile), Failure> {
     let grant: FileGrant = links.granted(token, agent.ports.clock().now_ms()).await?;
     if grant.name.as_str() != name {
         return Err(ErrorCode::LinkNotFound.into());
     }
-    let FileGrant { tenant, owner, session, .. } = grant;
-    let session = SessionKey { tenant, owner, session };
     let file = ProductFile {
         media_type: media_type_of(name).to_owned(),
         name: grant.name,
@@ -95,8 +92,8 @@ async fn by_link<P: Ports<Store = AwsStore>>(
         object: grant.object,
         has_rows: None,
     };
-    match agent.ports.store().has_bytes(&session, &file).await {
-        Ok(true) => Ok((session, file)),
+    match agent.ports.store().has_bytes(&grant.folder, &file).await {
+        Ok(true) => Ok((grant.folder, file)),
         Ok(false) => Err(ErrorCode::LinkNotFound.into()),
         Err(error) => Err(unavailable(&error)),
     }
@@ -108,24 +105,24 @@ async fn by_label<P: Ports<Store = AwsStore>>(
     parts: &Parts,
     label: &str,
     name: &str,
-) -> Result<(SessionKey, ProductFile), Refusal> {
+) -> Result<(Folder, ProductFile), Refusal> {
     let caller = Caller::of(&parts.extensions)?;
     let label = id_of("requestId", label)?;
     let Access { session, .. } = session_named(agent, &caller, label, Right::Read).await?;
     let name: FileName = id_of("fileName", name)?;
     let file = find(agent, &session, &name).await?;
-    Ok((session, file))
+    Ok((Folder::from(&session), file))
 }
 
 /// Sends the client to the object itself.
 async fn redirect<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
-    session: &SessionKey,
+    folder: Folder,
     file: &ProductFile,
     disposition: Disposition,
 ) -> Result<Response, Refusal> {
     let store = agent.ports.store();
-    let url = store.presign_get(session, file, disposition, LINK_LIFE).await.map_err(stored)?;
+    let url = store.presign_get(folder, file, disposition, LINK_LIFE).await.map_err(stored)?;
     let location = HeaderValue::from_str(&url).map_err(|_| ErrorCode::Internal)?;
     let headers = [
         (LOCATION, location),

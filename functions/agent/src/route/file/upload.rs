@@ -13,6 +13,7 @@ use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::wire::link::Links;
+use djinn_runtime::port::checker::Whose;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{Journals, SessionKey};
@@ -32,8 +33,6 @@ use crate::{Agent, Shared};
 const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
 /// Bytes of a file that is uploaded directly.
 const MAX_UPLOAD: i64 = 5 * 1024 * 1024 * 1024;
-/// Characters of a description.
-const MAX_DESCRIPTION: usize = 1_500;
 
 /// `POST /v1/file_tool/upload_url`: a URL that takes one `PUT` of exactly the announced size.
 pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
@@ -42,13 +41,14 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let answer = async {
         let (parts, fields, access) = read(&agent, request, Right::Write).await?;
-        let file = new_file(&fields)?;
+        let mut file = new_file(&fields)?;
         let size = fields.number("fileSize")?.filter(|size| (1..=MAX_UPLOAD).contains(size));
         let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
             let sentence =
                 format!("`fileSize` must be the file's size in bytes, 1 to {MAX_UPLOAD}");
             Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about("fileSize")
         })?;
+        let_in(&agent, &parts, &access, &mut file).await?;
         let store = agent.ports.store();
         let put = store.presign_put(&access.session, &file, size, UPLOAD_LIFE).await;
         let too_many = || Failure::new(ErrorCode::TooManyUploads, MAX_ANNOUNCED.to_string());
@@ -77,8 +77,9 @@ pub(crate) async fn upload_file<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let answer = async {
         let (parts, fields, access) = read(&agent, request, Right::Write).await?;
-        let file = new_file(&fields)?;
+        let mut file = new_file(&fields)?;
         let content = fields.text("content")?.unwrap_or_default();
+        let_in(&agent, &parts, &access, &mut file).await?;
         keep(&agent, &parts, &access, &file, content.as_bytes()).await
     };
     answered(&agent, answer.await)
@@ -96,10 +97,27 @@ pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
         let label = id_of("requestId", &form.label)?;
         let access = session_named(&agent, &caller, label, Right::Write).await?;
         let name: FileName = id_of("file", &form.name)?;
-        let file = described(name, &form.description, false);
+        let mut file = described(name, &form.description, false);
+        let let_in = let_in(&agent, &parts, &access, &mut file).await;
+        let_in.map_err(|refusal| match refusal.field() {
+            Some("fileName") => refusal.of_member("file"),
+            Some(_) | None => refusal,
+        })?;
         keep(&agent, &parts, &access, &file, &form.content).await
     };
     answered(&agent, answer.await)
+}
+
+/// Lets a file's name and description in.
+async fn let_in<P: Ports>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    access: &Access,
+    file: &mut NewFile,
+) -> Result<(), Refusal> {
+    let Caller { tenant, user, .. } = &Caller::of(&parts.extensions)?;
+    let whose = Whose { tenant, user, session: &access.name(), run: None };
+    Ok(agent.ports.content().let_in(file, whose).await?)
 }
 
 /// Writes a file and tells the session's active run of it, so that its agent knows the file at its
@@ -141,7 +159,7 @@ fn described(name: FileName, description: &str, internal: bool) -> NewFile {
     NewFile {
         media_type: media_type_of(name.as_str()).to_owned(),
         name,
-        description: description.chars().take(MAX_DESCRIPTION).collect(),
+        description: description.to_owned(),
         internal,
     }
 }

@@ -8,9 +8,10 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::feedback::MAX_WORDS;
 use djinn_core::input::{PlanEdited, Said};
-use djinn_core::plan::{MAX_TITLE, Plan, StepEdit};
+use djinn_core::plan::{Plan, StepEdit};
 use djinn_runtime::port::Ports;
 use djinn_runtime::serve::{Edited, Heard, edit, say};
+use djinn_runtime::texts::bounded;
 use serde_json::{Value, json};
 
 use super::{answered, own_run};
@@ -31,10 +32,11 @@ pub(crate) async fn tell_run<P: Ports>(
         let caller = Caller::of(&parts.extensions)?;
         let fields = Fields::read(&parts.headers, body).await?;
         let text = fields.needed("text")?;
-        if text.len() > MAX_WORDS || text.trim().is_empty() {
+        if text.trim().is_empty() {
             return Err(wrong("text", &format!("must have 1 to {MAX_WORDS} bytes")));
         }
-        let said = Said { id: new_id(), by: caller.user, text: text.to_owned() };
+        let mut said = Said { id: new_id(), by: caller.user, text: text.to_owned() };
+        bounded(&mut said)?;
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let heard = say(&agent.ports, &key, said).await;
         let (status, state) = match heard.map_err(|failure| of_what_is_sent(failure, "text"))? {
@@ -62,18 +64,16 @@ pub(crate) async fn edit_plan<P: Ports>(
         let caller = Caller::of(&parts.extensions)?;
         let fields = Fields::read(&parts.headers, body).await?;
         let title = fields.text("title")?.unwrap_or_default();
-        if title.len() > MAX_TITLE {
-            return Err(wrong("title", &format!("must have at most {MAX_TITLE} bytes")));
-        }
         let version = fields.number("version")?.and_then(|number| u32::try_from(number).ok());
         let version = version.ok_or_else(|| wrong("version", "must be the plan's version"))?;
-        let edited = PlanEdited {
+        let mut edited = PlanEdited {
             id: new_id(),
             by: caller.user,
             version,
             title: title.to_owned(),
             steps: steps(&fields)?,
         };
+        bounded(&mut edited)?;
         let key = own_run(&agent, &parts.extensions, &run).await?;
         let edited = edit(&agent.ports, &key, edited).await;
         let (status, body) = match edited.map_err(|failure| of_what_is_sent(failure, "steps"))? {

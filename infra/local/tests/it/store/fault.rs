@@ -9,6 +9,7 @@ use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::StoreError;
+use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Appended, Created, Journals, Lease};
 use djinn_runtime::port::lease::{Leases, Renewed, Taken};
@@ -16,7 +17,7 @@ use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 
 use super::proxy::{Plan, Proxy, Seen, Treatment};
-use super::sample::{EXPIRY, end, file, key, new_run, record, session, user};
+use super::sample::{EXPIRY, end, file, key, new_run, record, session, tenant, user};
 
 pub(crate) fn loses_first_replies(seen: &Seen) -> Treatment {
     if seen.attempt == 1 { Treatment::ReplyLost } else { Treatment::Pass }
@@ -126,6 +127,28 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     assert_eq!((view.active, view.history.len(), view.files.len()), (None, 1, 1));
     assert!(store.mail(&run).await.unwrap().is_empty());
     assert_eq!(store.read_live(&run, &LiveFrom::Moment(0)).await.unwrap().0, [piece]);
+}
+
+#[tokio::test]
+async fn a_streams_place_whose_taking_lost_its_reply_is_taken_and_a_newcomer_of_its_run_has_it_next()
+ {
+    let (broken, store) = behind(loses_first_replies);
+    let user = UserKey { tenant: tenant(), user: user() };
+    let (run, other, late) =
+        (key("s", "r").run, key("s", "other").run, i64::from(u32::MAX) * 1_000);
+    let first = store.take_stream(&user, &run, "a", 1, late).await.unwrap();
+    let first = first.expect("what is taken is its own");
+    assert!(store.has_stream(&first).await.unwrap());
+    assert_eq!(store.take_stream(&user, &other, "b", 1, late).await, Ok(None));
+    let second = store.take_stream(&user, &run, "c", 1, late).await.unwrap().unwrap();
+    assert!(store.has_stream(&second).await.unwrap());
+    assert!(!store.has_stream(&first).await.unwrap());
+    // Whoever lost a place gives nothing back that is another's.
+    broken.plan(passes);
+    store.give_stream_back(&first).await.unwrap();
+    assert!(store.has_stream(&second).await.unwrap());
+    store.give_stream_back(&second).await.unwrap();
+    assert!(store.take_stream(&user, &other, "d", 1, late).await.unwrap().is_some());
 }
 
 #[tokio::test]

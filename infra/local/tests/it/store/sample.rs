@@ -40,8 +40,7 @@ pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
 /// A task of the run `r` in the session `s`, whose round begins after these words.
 pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
     let mut asked = asked("s", "r");
-    asked.history =
-        vec![Exchange { question: "Who?".into(), answer: words.to_owned(), tainted: false }];
+    asked.history = vec![said("Who?", words)];
     asked.task = Some(TaskAsked {
         task: TaskId::of(step, 1),
         words: format!("Step {step}"),
@@ -116,10 +115,11 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         user: user(),
         request: RequestId::new("r").unwrap(),
         started_at_ms,
-        exchange: Exchange { question: "q".into(), answer: "a".into(), tainted: false },
+        exchange: said("q", "a"),
         counted: false,
         settled: Vec::new(),
         end_shown: false,
+        outline: None,
     }
 }
 
@@ -130,4 +130,9 @@ pub(crate) fn file(name: &str) -> NewFile {
         internal: false,
         media_type: "text/markdown".into(),
     }
+}
+
+fn said(question: &str, answer: &str) -> Exchange {
+    let asker = Some(user());
+    Exchange { question: question.into(), answer: answer.into(), tainted: false, asker }
 }

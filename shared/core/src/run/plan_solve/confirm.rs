@@ -69,6 +69,7 @@ impl PlanSolve {
             files: Vec::new(),
             done: false,
             left_out: true,
+            cut: false,
         };
         self.step_ended(Done { report, turns: Vec::new() }, settings, observed)
     }

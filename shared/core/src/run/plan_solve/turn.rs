@@ -10,6 +10,11 @@ use crate::settings::RunSettings;
 use crate::tool::{FailReason, Outcome};
 
 impl PlanSolve {
+    /// A person has told the planner something.
+    pub(in crate::run) fn forget_hint(&mut self) {
+        self.planner.forget_hint();
+    }
+
     /// Takes a person's answer about a plan that they were shown, or another call of the planner's.
     pub(in crate::run) fn answered(
         &mut self,

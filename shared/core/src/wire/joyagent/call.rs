@@ -15,20 +15,29 @@ const MAX_DETAIL: usize = 500;
 
 /// A call as it was asked for.
 pub(super) struct RequestedCall {
-    pub(super) tool: String,
-    pub(super) arguments: Value,
-    pub(super) visible: bool,
+    tool: String,
+    /// What people are shown of it: nothing, unless they are shown its result.
+    arguments: Value,
+    visible: bool,
+}
+
+impl RequestedCall {
+    pub(super) fn of(tool: &str, arguments: &Value, visible: bool) -> Self {
+        let arguments = if visible { arguments.clone() } else { Value::Null };
+        Self { tool: tool.to_owned(), arguments, visible }
+    }
 }
 
 impl Translator {
+    /// What came of a call. Nobody asks for it again.
     pub(super) fn completed(
-        &self,
+        &mut self,
         entry: &Entry,
         call: &CallId,
         outcome: &Outcome,
     ) -> Option<AgentResponse> {
         let (id, at_ms) = (entry.id.as_str(), entry.at_ms);
-        let requested = self.calls.get(&(entry.within.clone(), call.clone()))?;
+        let requested = self.calls.remove(&(entry.within.clone(), call.clone()))?;
         let roles = self.employees.get(&entry.within);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
         let shown = |event| Some(AgentResponse { digital_employee: role, ..event });
@@ -107,8 +116,13 @@ impl Translator {
     }
 
     fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
+        let name = match file.has_rows {
+            // The UI opens what is called a table as one, and breaks on one without rows.
+            Some(false) => format!("{}.txt", file.name),
+            Some(true) | None => file.name.to_string(),
+        };
         Map::from_iter([
-            ("fileName".to_owned(), json!(file.name)),
+            ("fileName".to_owned(), json!(name)),
             ("ossUrl".to_owned(), json!(self.links.download(file))),
             ("downloadUrl".to_owned(), json!(self.links.download(file))),
             ("domainUrl".to_owned(), json!(self.links.preview(file))),

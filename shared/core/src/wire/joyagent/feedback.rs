@@ -52,7 +52,7 @@ impl Translator {
                 "currentStep": current_step(ask),
                 "requestType": request_type(&ask.about),
                 "requestData": {
-                    "plannedActions": asks.iter().filter_map(action).collect::<Vec<_>>(),
+                    "plannedActions": planned(ask, asks),
                     "reasoning": reasoning,
                     "riskLevel": risk,
                     "estimatedCost": cost(estimate),
@@ -172,6 +172,13 @@ pub(super) fn changeable(about: &About) -> Option<Map<String, Value>> {
         }
         About::CallInterrupted { .. } | About::ModelInterrupted { .. } => None,
     }
+}
+
+/// What is to be done, and the ids of what is asked about beside it: each is told in a request of its own.
+fn planned(ask: &Ask, beside: &[Ask]) -> Vec<Value> {
+    let others = beside.iter().filter(|other| other.id != ask.id);
+    let others = others.map(|other| json!({"feedbackId": other.id}));
+    action(ask).into_iter().chain(others).collect()
 }
 
 fn action(ask: &Ask) -> Option<Value> {

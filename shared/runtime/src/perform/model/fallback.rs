@@ -10,6 +10,10 @@ use super::Call;
 use crate::port::Ports;
 use crate::port::model::{Model, ModelError, interrupt};
 
+/// What is told of a model that is left out because a call failed just now. How that one was answered stays
+/// with it.
+const LATELY: &str = "another call failed so within the last minute";
+
 impl<P: Ports> Call<P> {
     /// The name of the model that makes the call.
     pub(super) fn model(&self) -> &str {
@@ -21,7 +25,7 @@ impl<P: Ports> Call<P> {
     pub(super) fn skip_primary(&self) -> Option<Input> {
         let is_again = self.call.round > 0;
         let outage = self.ports.model().outage(self.call.role).filter(|_| !is_again)?;
-        self.fall_back(outage)
+        self.fall_back(Failure::new(outage, LATELY))
     }
 
     /// The role's own model answers.
@@ -37,7 +41,7 @@ impl<P: Ports> Call<P> {
         if error.kind.allows_fallback()
             && let Some(changed) = self.fall_back(failure.clone())
         {
-            self.ports.model().set_outage(self.call.role, Some(failure));
+            self.ports.model().set_outage(self.call.role, Some(error.kind.code()));
             return changed;
         }
         self.give_up(failure)

@@ -5,7 +5,7 @@ use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
 use djinn_core::input::Reply;
 use djinn_core::preview::{Preview, TextKind};
-use djinn_core::run::DELIVERABLES_MARK;
+use djinn_core::run::Deliverables;
 use djinn_core::settings::Role;
 use djinn_core::urls::{Expander, Urls};
 
@@ -32,8 +32,14 @@ struct Shown {
 }
 
 impl Pieces {
-    /// What holds a phrase of `deny` is not shown from that phrase on.
-    pub(super) fn new(call: &ModelCall, urls: &Urls, deny: &DenyList) -> Self {
+    /// What holds a phrase of `deny` is not shown from that phrase on, nor is the list of files that a
+    /// summary ends in.
+    pub(super) fn new(
+        call: &ModelCall,
+        urls: &Urls,
+        deny: &DenyList,
+        deliverables: &Deliverables,
+    ) -> Self {
         let nothing = || {
             let gate = Gate::new(deny.clone());
             Shown { expander: Expander::new(urls.clone()), gate, bytes: 0 }
@@ -44,7 +50,8 @@ impl Pieces {
             hidden: matches!(call.role, Role::Compactor | Role::Employees),
             text: nothing(),
             reasoning: nothing(),
-            deliverables: (call.role == Role::Summary).then(HiddenTail::default),
+            deliverables: (call.role == Role::Summary)
+                .then(|| HiddenTail::of(deliverables.clone())),
         }
     }
 
@@ -60,7 +67,10 @@ impl Pieces {
         let kinds = [TextKind::Reasoning, TextKind::Text].into_iter();
         let rest = kinds.filter_map(|kind| {
             let text = self.shown(kind).expander.finish(end_of(reply, kind));
-            let text = self.for_reading(kind, text);
+            let mut text = self.for_reading(kind, text);
+            if let (TextKind::Text, Some(tail)) = (kind, &mut self.deliverables) {
+                text.push_str(&tail.finish());
+            }
             let gate = &mut self.shown(kind).gate;
             let text = gate.push(&text) + &gate.finish();
             self.preview(kind, text, at_ms)
@@ -98,27 +108,27 @@ impl Pieces {
     }
 }
 
-/// Holds back the end of a summary, which names files and is not for reading.
-#[derive(Default)]
+/// Holds back what may be the end of a summary, which names files and is not for reading.
 struct HiddenTail {
+    deliverables: Deliverables,
     held: String,
-    reached: bool,
 }
 
 impl HiddenTail {
+    fn of(deliverables: Deliverables) -> Self {
+        Self { deliverables, held: String::new() }
+    }
+
     fn take(&mut self, text: &str) -> String {
-        if self.reached {
-            return String::new();
-        }
         self.held.push_str(text);
-        if let Some((shown, _)) = self.held.split_once(DELIVERABLES_MARK) {
-            self.reached = true;
-            return shown.to_owned();
-        }
-        // The last characters may be the beginning of the mark.
-        let shown = self.held.trim_end_matches('$').len();
-        let rest = self.held.split_off(shown);
+        let rest = self.held.split_off(self.deliverables.readable(&self.held));
         std::mem::replace(&mut self.held, rest)
+    }
+
+    /// The rest of the text, now that it is known where it ends.
+    fn finish(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        self.deliverables.split(&held).0.to_owned()
     }
 }
 
@@ -134,11 +144,21 @@ mod tests {
 
     #[test]
     fn the_file_names_behind_a_summary_are_never_shown_however_it_is_cut() {
-        let reply = "North grew $5 most.$$$growth.md";
-        for cut in 0..=reply.len() {
-            let mut tail = HiddenTail::default();
-            let shown = [&reply[..cut], &reply[cut..]].map(|piece| tail.take(piece)).concat();
-            assert_eq!(shown, "North grew $5 most.", "cut at {cut}");
+        for (reply, text) in [
+            ("North grew $5 most.$$$growth.md", "North grew $5 most."),
+            ("It costs $$", "It costs $$"),
+            ("Nobu ($$$) is best.", "Nobu ($$$) is best."),
+            ("Nobu ($$$) is best.$$$a.md、b.md", "Nobu ($$$) is best."),
+            ("From $$$ to $$$$: much.$$$", "From $$$ to $$$$: much."),
+        ] {
+            for cut in 0..=reply.len() {
+                if !reply.is_char_boundary(cut) {
+                    continue;
+                }
+                let mut tail = HiddenTail::of(Deliverables::default());
+                let shown = [&reply[..cut], &reply[cut..]].map(|piece| tail.take(piece)).concat();
+                assert_eq!(shown + &tail.finish(), text, "cut at {cut}");
+            }
         }
     }
 
@@ -157,7 +177,8 @@ mod tests {
             round: 0,
             waits: false,
         };
-        let mut pieces = Pieces::new(&call, urls, &DenyList::new(&["ex x"]).unwrap());
+        let deny = DenyList::new(&["ex x"]).unwrap();
+        let mut pieces = Pieces::new(&call, urls, &deny, &Deliverables::default());
         let (first, second) = reply.text.split_at(at);
         let delta = |text| Delta { kind: TextKind::Text, text };
         let mut previews: Vec<Preview> =
@@ -190,7 +211,7 @@ mod tests {
                 return Ok(());
             }
             prop_assert_eq!(&shown(Role::React, &urls, &reply, at), &whole);
-            let (answer, _) = whole.split_once(DELIVERABLES_MARK).unwrap_or((&whole, ""));
+            let (answer, _) = Deliverables::default().split(&whole);
             prop_assert_eq!(shown(Role::Summary, &urls, &reply, at), answer);
             prop_assert_eq!(shown(Role::Compactor, &urls, &reply, at), "");
         }

@@ -1,0 +1,115 @@
+//! An account that has nothing left. Whoever mends it is a person, and until then the run is paused: so what
+//! merely quotes such words (a model's output, the name of a tool) must not count.
+
+use super::detail::Said;
+
+/// Parts of codes and types.
+const CODES: &[&str] = &[
+    "insufficient_quota",
+    "insufficient_balance",
+    "insufficient_user_quota",
+    "exceeded_current_quota",
+    "billing",
+    // Qwen, and Doubao: `AccountOverdueError`, `OperationDenied.ServiceOverdue`.
+    "arrearage",
+    "allocationquota.freetieronly",
+    "overdue",
+];
+
+/// Codes that are numbers: GLM's, and SiliconFlow's.
+const NUMBERS: &[&str] = &["1113", "30001"];
+
+/// Codes that gateways write into a message, and nobody else.
+const JARGON: &[&str] = &[
+    "insufficient_quota",
+    "insufficient_user_quota",
+    "exceeded_current_quota",
+    "accountoverdueerror",
+];
+
+/// How a message begins that says so under the type of a wrong request: Anthropic's.
+const BEGINNINGS: &[&str] = &["your credit balance is too low", "you have reached your specified "];
+
+/// What a message says in words of its own, where the request is not what is wrong.
+const PHRASES: &[&str] = &[
+    "insufficient balance",
+    "insufficient account balance",
+    "balance is insufficient",
+    "credit balance is too low",
+    "credits are depleted",
+    // xAI, Gemini.
+    "used all available credits",
+    "spending limit",
+    "spending cap",
+    "overdue balance",
+    "overdue payment",
+    "余额不足",
+    "额度不足",
+    "已欠费",
+];
+
+/// The same in two parts, with a few words between them.
+const PAIRS: &[(&str, &str)] = &[
+    ("account", "overdue"),
+    ("账户", "欠费"),
+    ("账号", "欠费"),
+    ("帐户", "欠费"),
+    ("帐号", "欠费"),
+];
+
+/// Bytes between the two parts.
+const APART: usize = 60;
+
+/// What a limit of a rate may say, too: add a payment method to raise it.
+const MAYBE: &[&str] = &[
+    "exceeded your current quota",
+    "requires billing",
+    "billing details",
+    "billing account",
+    "payment required",
+    "payment method",
+];
+
+const RATE: &[&str] = &["rate limit", "rate_limit", "rate-limit"];
+
+/// Whoever says so means the request, whatever it quotes.
+const ABOUT_THE_REQUEST: &[&str] =
+    &["invalid_request", "invalid_function", "invalid_argument", "invalidparameter", "validation"];
+
+/// Whether that is what is said: by its code, or in its own words.
+pub(super) fn is_unpaid(said: &Said) -> bool {
+    if said.has_code(NUMBERS) || said.has_in_code(CODES) {
+        return true;
+    }
+    let words = said.own_words();
+    if BEGINNINGS.iter().any(|beginning| words.starts_with(beginning)) {
+        return true;
+    }
+    if said.has_in_code(ABOUT_THE_REQUEST) {
+        return false;
+    }
+    let says = |phrase: &&str| !places(words, phrase).is_empty();
+    let says_both = |(first, second): &(&str, &str)| {
+        let seconds = places(words, second);
+        places(words, first).into_iter().any(|at| {
+            let apart = |second: usize| words.get(at + first.len()..second);
+            let near = |between: &str| between.len() <= APART && !between.contains(['.', '。']);
+            seconds.iter().any(|second| apart(*second).is_some_and(near))
+        })
+    };
+    said.has(JARGON)
+        || PHRASES.iter().any(says)
+        || PAIRS.iter().any(says_both)
+        || (!said.has(RATE) && MAYBE.iter().any(says))
+}
+
+/// Where a phrase stands by itself: `list_overdue_invoices` holds no word of ours.
+fn places(words: &str, phrase: &str) -> Vec<usize> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let stands_alone = |at: &usize| {
+        let before = words.get(..*at).and_then(|before| before.chars().next_back());
+        let after = words.get(at + phrase.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    };
+    words.match_indices(phrase).map(|(at, _)| at).filter(stands_alone).collect()
+}

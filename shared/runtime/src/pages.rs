@@ -1,0 +1,155 @@
+//! Reading a journal page by page, so that nobody holds all of it.
+
+use djinn_core::entry::Event;
+use djinn_core::journal::{FoldError, Journal, Record};
+
+use crate::port::journal::Journals;
+use crate::port::page::PageSize;
+use crate::port::{Ports, RunKey, StoreError};
+
+/// Where a reader of a journal is.
+pub(crate) struct Pages {
+    from: u64,
+    size: PageSize,
+    more: bool,
+}
+
+impl Pages {
+    /// From this record on, in pages that begin with this size.
+    pub(crate) fn from(from: u64, size: PageSize) -> Self {
+        Self { from, size, more: true }
+    }
+
+    /// Whether there is another page.
+    pub(crate) fn has_more(&self) -> bool {
+        self.more
+    }
+
+    /// The next page; `None` behind the last one.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be read; the same page is read next time.
+    pub(crate) async fn next<P: Ports>(
+        &mut self,
+        ports: &P,
+        key: &RunKey,
+    ) -> Result<Option<Vec<Record>>, StoreError> {
+        if !self.more {
+            return Ok(None);
+        }
+        let page = ports.store().read_page(key, self.from, self.size).await?;
+        self.size = self.size.after(&page);
+        let last = page.records.last().map(|record| record.n.saturating_add(1));
+        (self.from, self.more) = (last.unwrap_or(self.from), page.more && last.is_some());
+        Ok(last.map(|_| page.records))
+    }
+}
+
+/// What was found of a journal that was read through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// How many records there are from the first one on, without a gap.
+    pub(crate) records: u64,
+    /// Whether there are more behind a gap: expired ones go one by one, in no order.
+    pub(crate) has_gap: bool,
+    /// Whether the final entry is among those before it.
+    pub(crate) has_end: bool,
+}
+
+impl Extent {
+    /// Takes the next record. Returns whether it is the one that follows.
+    pub(crate) fn follows(&mut self, record: &Record) -> bool {
+        self.has_gap |= record.n != self.records;
+        if !self.has_gap {
+            self.records += 1;
+            self.has_end |= holds_the_end(record);
+        }
+        !self.has_gap
+    }
+
+    /// Whether this is a journal from its beginning on, and to its end if it has one.
+    pub(crate) fn is_whole(&self, has_ended: bool) -> bool {
+        self.records > 0 && !self.has_gap && (self.has_end || !has_ended)
+    }
+}
+
+/// Whether the final entry is in this record.
+pub(crate) fn holds_the_end(record: &Record) -> bool {
+    record.entries.iter().any(|entry| matches!(entry.event, Event::RunEnded(_)))
+}
+
+/// Reads a journal through, up to its first gap.
+///
+/// # Errors
+/// [`StoreError`] when it cannot be read, or what `see` returns.
+pub(crate) async fn read_through<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    mut see: impl FnMut(&Record) -> Result<(), StoreError> + Send,
+) -> Result<Extent, StoreError> {
+    let mut pages = Pages::from(0, PageSize::FOLDED);
+    let mut extent = Extent::default();
+    while let Some(records) = pages.next(ports, key).await? {
+        for record in &records {
+            if !extent.follows(record) {
+                return Ok(extent);
+            }
+            see(record)?;
+        }
+    }
+    Ok(extent)
+}
+
+/// Folds a journal, and shows every record of it to `see`. `None` if its first record is missing.
+///
+/// # Errors
+/// [`StoreError`] when it cannot be read or folded.
+pub(crate) async fn fold_seeing<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    mut see: impl FnMut(&Record) + Send,
+) -> Result<(Option<Journal>, Extent), StoreError> {
+    let mut journal: Option<Journal> = None;
+    let extent = read_through(ports, key, |record| {
+        let folded = if let Some(journal) = &mut journal {
+            journal.apply(record)
+        } else {
+            Journal::fold(std::slice::from_ref(record)).map(|first| journal = Some(first))
+        };
+        see(record);
+        folded.map_err(|error| unfolded(&error))
+    });
+    let extent = extent.await?;
+    Ok((journal, extent))
+}
+
+/// The journal of a run.
+///
+/// # Errors
+/// [`StoreError`] when it cannot be read or folded, or has expired.
+pub(crate) async fn read_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Journal, StoreError> {
+    read_journal_seeing(ports, key, |_| {}).await
+}
+
+/// The journal of a run, each record of which is shown to `see`.
+///
+/// # Errors
+/// [`StoreError`] when it cannot be read or folded, or has expired.
+pub(crate) async fn read_journal_seeing<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    see: impl FnMut(&Record) + Send,
+) -> Result<Journal, StoreError> {
+    match fold_seeing(ports, key, see).await? {
+        (Some(journal), Extent { has_gap: false, .. }) => Ok(journal),
+        (Some(_), extent) => Err(unfolded(&FoldError::Gap(extent.records))),
+        (None, _) => Err(unfolded(&FoldError::NoQuestion)),
+    }
+}
+
+fn unfolded(error: &FoldError) -> StoreError {
+    match error {
+        FoldError::NewerFormat(format) => StoreError::NewerFormat(*format),
+        FoldError::NoQuestion | FoldError::Gap(_) => StoreError::Unreadable(error.to_string()),
+    }
+}

@@ -1,0 +1,25 @@
+//! A share that ends while somebody asks under it.
+
+use djinn_core::id::{ShareHandle, UserId};
+use djinn_core::session::SharedSession;
+use djinn_core::settings::RunSettings;
+use djinn_runtime::port::mailbox::{Mail, Mailbox as _};
+use djinn_runtime::serve::{Opened, Question, open};
+use djinn_testkit::ledger::Ledger;
+use djinn_testkit::point::Points;
+
+use crate::story::sim;
+
+#[tokio::test(start_paused = true)]
+async fn a_guests_run_whose_share_is_gone_when_it_is_made_is_told_to_stop() {
+    let sim = sim(Points::new(), &Ledger::default());
+    let owner = UserId::new("anna").unwrap();
+    let handle = ShareHandle::new(format!("shr_{}", "0".repeat(32))).unwrap();
+    let shared = Some(SharedSession { owner, handle });
+    let question = Question { shared, ..sim.question(RunSettings::default()) };
+    let key = question.run_key();
+    let opened = open(&sim.ports, question, "holder").await.unwrap();
+    assert!(matches!(opened, Opened::New { .. }), "its client hears of its end");
+    let mail = sim.ports.store.mail(&key).await.unwrap();
+    assert!(matches!(&mail[..], [Mail::Stop { .. }]), "{mail:?}");
+}

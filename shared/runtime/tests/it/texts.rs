@@ -1,0 +1,380 @@
+//! The list of texts: all that people tell and models write is on it, or stands below with a reason.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+use djinn_core::budget::{Spent, Usage};
+use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::conversation::Reasoning;
+use djinn_core::deny::DenyList;
+use djinn_core::entry::{Ending, Event};
+use djinn_core::feedback::{Answer, Answered};
+use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::input::{AskedCall, Finish, ModelChanged, PlanEdited, Reply, Said};
+use djinn_core::plan::StepEdit;
+use djinn_core::session::SessionName;
+use djinn_core::settings::RunSettings;
+use djinn_core::tool::{ArgumentProblem, Arguments, Observation, Outcome, Shown};
+use djinn_runtime::content::{Checks, Content};
+use djinn_runtime::port::checker::{Check, Checker, NoVerdict, Verdict, Whose};
+use djinn_runtime::port::file::NewFile;
+use djinn_runtime::port::model::{ModelError, ModelErrorKind};
+use djinn_runtime::port::tool::BoxFuture;
+use djinn_runtime::serve::Question;
+use djinn_runtime::texts::{Texts, Title, bounded};
+use serde_json::json;
+
+/// A checker that lets everything pass and keeps what it was asked.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<Vec<String>>>>);
+
+impl Checker for Recorder {
+    fn check<'a>(&'a self, check: Check<'a>) -> BoxFuture<'a, Result<Verdict, NoVerdict>> {
+        let texts = check.texts.iter().map(|text| text.text.to_owned()).collect();
+        self.0.lock().unwrap().push(texts);
+        Box::pin(async { Ok(Verdict::Allow) })
+    }
+}
+
+impl Recorder {
+    fn marks(&self) -> BTreeSet<String> {
+        self.0.lock().unwrap().iter().flatten().flat_map(|text| marks(text)).collect()
+    }
+}
+
+/// Every word of the form `mk-…`.
+fn marks(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    words.filter(|word| word.starts_with("mk-")).map(str::to_owned).collect()
+}
+
+fn marks_of(told: &impl Debug) -> BTreeSet<String> {
+    marks(&format!("{told:?}"))
+}
+
+fn id<T: TryFrom<String>>(text: &str) -> T {
+    T::try_from(text.to_owned()).ok().unwrap()
+}
+
+fn question() -> Question {
+    let mut settings = RunSettings::default();
+    settings.feedback.require.insert("mk-tool".to_owned());
+    Question {
+        tenant: id("mk-tenant"),
+        user: id("mk-user"),
+        session: id("mk-session"),
+        shared: None,
+        request: id("mk-request"),
+        text: "mk-question".to_owned(),
+        as_answer: Some(Ok(Answer::Say { words: "mk-question".to_owned() })),
+        output_style: None,
+        house_prompt: "mk-house".to_owned(),
+        base_prompt: "mk-prompt".to_owned(),
+        settings,
+    }
+}
+
+fn answered(answer: Answer) -> Answered {
+    Answered {
+        feedback: id("mk-feedback"),
+        id: "mk-answer-id".to_owned(),
+        by: Some(id("mk-user")),
+        answer,
+        comment: "mk-comment".to_owned(),
+        digest: Some("mk-digest".to_owned()),
+        via: None,
+    }
+}
+
+fn edited() -> PlanEdited {
+    let step = StepEdit {
+        id: None,
+        stage: "mk-stage".to_owned(),
+        details: "mk-details".to_owned(),
+        depends_on: BTreeSet::new(),
+    };
+    let (title, steps) = ("mk-title".to_owned(), vec![step]);
+    PlanEdited { id: "mk-edit-id".to_owned(), by: id("mk-user"), version: 1, title, steps }
+}
+
+fn members() -> serde_json::Map<String, serde_json::Value> {
+    let members = json!({"mk-name": ["mk-item", {"mk-inner": "mk-value"}], "n": 1});
+    members.as_object().unwrap().clone()
+}
+
+fn reply() -> Reply {
+    let call = |tool: &str, arguments| AskedCall { tool: tool.to_owned(), arguments };
+    let raw = "mk-raw".to_owned();
+    Reply {
+        text: "mk-text".to_owned(),
+        reasoning: Some(Reasoning {
+            text: "mk-thought".to_owned(),
+            signature: Some("mk-signature".to_owned()),
+            written: Some("mk-written".to_owned()),
+        }),
+        calls: vec![
+            call("mk-tool", Arguments::Parsed(members())),
+            call("x", Arguments::Malformed { raw, problem: ArgumentProblem::NotJson }),
+        ],
+        finish: Finish::Done,
+        usage: Usage::default(),
+    }
+}
+
+/// Ids are labels: of letters and digits, chosen by machines, shown to no model.
+const IDS: [&str; 8] = [
+    "mk-answer-id",
+    "mk-edit-id",
+    "mk-feedback",
+    "mk-request",
+    "mk-said-id",
+    "mk-session",
+    "mk-tenant",
+    "mk-user",
+];
+
+/// What is no text of those who tell it.
+const NOT_TOLD: [&str; 3] = [
+    // The deployment's own words.
+    "mk-house",
+    // A name that is compared with those of tools.
+    "mk-tool",
+    // A hash that is compared with another.
+    "mk-digest",
+];
+
+async fn check_one(mut told: impl Texts + Debug + Clone + Send) {
+    let all = marks_of(&told);
+    let exempt =
+        |mark: &&String| !IDS.contains(&mark.as_str()) && !NOT_TOLD.contains(&mark.as_str());
+    let wanted: BTreeSet<String> = all.iter().filter(exempt).cloned().collect();
+    let recorder = Recorder::default();
+    let open = content(&[], Some(recorder.clone()));
+    let_in(&open, &mut told).await.unwrap();
+    assert_eq!(recorder.marks(), wanted, "{told:?}");
+    assert!(recorder.0.lock().unwrap().len() <= 1, "all at once");
+    for mark in &wanted {
+        let closed = content(&[mark], None);
+        let refused = let_in(&closed, &mut told.clone()).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::ContentRefused, "{mark} in {told:?}");
+        assert!(refused.field.is_some(), "{mark}");
+    }
+}
+
+fn content(deny: &[&String], checker: Option<Recorder>) -> Content {
+    let checks = checker.map(|checker| Checks { checker: Arc::new(checker), fails_open: false });
+    Content { deny: DenyList::new(deny).unwrap(), checks }
+}
+
+async fn let_in(content: &Content, told: &mut (impl Texts + Send)) -> Result<(), Failure> {
+    let (tenant, user): (TenantId, UserId) = (id("t"), id("u"));
+    let session = SessionName::from(id::<SessionId>("s"));
+    content.let_in(told, Whose { tenant: &tenant, user: &user, session: &session, run: None }).await
+}
+
+#[tokio::test]
+async fn whatever_a_person_tells_is_looked_at() {
+    check_one(question()).await;
+    let text = "mk-said".to_owned();
+    check_one(Said { id: "mk-said-id".to_owned(), by: id("mk-user"), text }).await;
+    check_one(edited()).await;
+    for answer in [
+        Answer::Confirm,
+        Answer::Modify { arguments: members() },
+        Answer::Skip,
+        Answer::Stop,
+        Answer::Say { words: "mk-words".to_owned() },
+    ] {
+        check_one(answered(answer)).await;
+    }
+    check_one(Title { title: "mk-title".to_owned() }).await;
+    let name: FileName = id("mk-name.md");
+    let description = "mk-description".to_owned();
+    check_one(NewFile { name, description, internal: false, media_type: "text/x".to_owned() })
+        .await;
+}
+
+#[tokio::test]
+async fn whatever_a_model_writes_is_looked_at() {
+    let (tenant, user): (TenantId, UserId) = (id("t"), id("u"));
+    let session = SessionName::from(id::<SessionId>("s"));
+    let run = RunId::of(&tenant, &user, &session, &id::<RequestId>("r"));
+    let whose = Whose { tenant: &tenant, user: &user, session: &session, run: Some(&run) };
+    let recorder = Recorder::default();
+    let mut out = reply();
+    content(&[], Some(recorder.clone())).let_reply_out(&mut out, &[], whose).await.unwrap();
+    assert_eq!(out, reply());
+    assert_eq!(recorder.0.lock().unwrap().len(), 2, "once what it says, once what its calls do");
+    let mut wanted = marks_of(&reply());
+    // Opaque, and what goes back to its model alone.
+    for hidden in ["mk-signature", "mk-written"] {
+        assert!(wanted.remove(hidden));
+    }
+    assert_eq!(recorder.marks(), wanted);
+    for mark in &wanted {
+        let closed = content(&[mark], None);
+        let mut out = reply();
+        let let_out = closed.let_reply_out(&mut out, &[], whose).await;
+        match mark.as_str() {
+            "mk-text" | "mk-thought" => {
+                assert_eq!(let_out.unwrap_err().code, ErrorCode::ContentRefused);
+            }
+            in_call => {
+                let_out.unwrap();
+                assert!(!marks_of(&out).contains(in_call), "{in_call} in {out:?}");
+                assert_eq!(out.calls.len(), 2);
+            }
+        }
+    }
+    let detail = "mk-detail".to_owned();
+    let (kind, usage) = (ModelErrorKind::Unreadable, Usage::default());
+    let mut error = ModelError { kind, detail, retry_after: None, usage };
+    content(&[&"mk-detail".to_owned()], None).let_error_out(&mut error, whose).await;
+    assert_eq!((error.detail.as_str(), error.kind), ("", ModelErrorKind::Unreadable));
+}
+
+/// Every member of an entry that holds a text, with where that was looked at. A new entry or member does not
+/// compile until somebody says so.
+fn looked_at(event: Event) -> Vec<(&'static str, String)> {
+    let files = |files: Vec<djinn_core::file::ProductFile>| {
+        files.into_iter().map(|file| ("a call, or a file that was added", file.description))
+    };
+    let of_failure = |failure: Option<Failure>| failure.map(|failure| ("an error", failure.detail));
+    match event {
+        Event::RunStarted { session: _, request: _, question, mode: _, output_style: _ } => {
+            vec![("a question", question)]
+        }
+        Event::RunResumed { epoch: _ } => Vec::new(),
+        Event::ItemReset { message: _, attempt: _, failure } => {
+            of_failure(Some(failure)).into_iter().collect()
+        }
+        Event::ModelChanged(ModelChanged { message: _, from: _, to: _, failure }) => {
+            of_failure(Some(failure)).into_iter().collect()
+        }
+        Event::MessageCompleted {
+            message: _,
+            text,
+            reasoning,
+            cut: _,
+            finish: _,
+            answer: _,
+            usage: _,
+        } => [Some(text), reasoning].into_iter().flatten().map(|text| ("a reply", text)).collect(),
+        Event::CallRequested { call: _, tool, arguments, visible: _ } => {
+            vec![("a call", tool), ("a call", arguments.to_string())]
+        }
+        Event::CallCompleted { call: _, outcome } => match outcome {
+            // What a tool brings of the world is masked, and looked at where a model makes something of it.
+            Outcome::Done(Observation { text: _, whole: _, shown, files: written }) => {
+                let plan = match shown {
+                    Shown::Plan { plan } => Some(("a call", format!("{plan:?}"))),
+                    Shown::FileRead { file: _ }
+                    | Shown::FileWritten { file: _ }
+                    | Shown::Text
+                    | Shown::UserAnswer => None,
+                };
+                files(written).chain(plan).collect()
+            }
+            Outcome::Failed { reason: _, detail: _ } => Vec::new(),
+        },
+        Event::FileAdded { file } => files(vec![file]).collect(),
+        Event::ContextCompacted { message: _, exchanges: _, turns: _, usage: _ } => Vec::new(),
+        Event::EmployeesNamed { roles, usage: _ } => {
+            roles.into_values().map(|role| ("a reply", role)).collect()
+        }
+        Event::PlanChanged { plan } => vec![("a call, or a changed plan", format!("{plan:?}"))],
+        Event::StepChanged { step: _, status: _, note } => vec![("a call", note)],
+        Event::TaskStarted { task: _, words } => vec![("a call, or a changed plan", words)],
+        Event::TaskEnded { task: _, status: _, text, files: written, failure, spent: _ } => {
+            files(written).chain(of_failure(failure)).chain([("a reply", text)]).collect()
+        }
+        Event::UserSaid { by: _, text } => vec![("a message", text)],
+        Event::FeedbackAsked { feedback: _, reasoning, risk: _, estimate: _, asks } => {
+            vec![("a reply", reasoning), ("a call", format!("{asks:?}"))]
+        }
+        Event::FeedbackAnswered(answered) => vec![("an answer", format!("{answered:?}"))],
+        Event::RunEnded(Ending {
+            status: _,
+            answer,
+            files: written,
+            failure,
+            finish: _,
+            spent: _,
+            took_ms: _,
+            paused_ms: _,
+        }) => files(written).chain(of_failure(failure)).chain([("a reply", answer)]).collect(),
+    }
+}
+
+#[test]
+fn a_viewer_is_shown_no_member_of_an_entry_that_nobody_looked_at() {
+    let failure = Failure::new(ErrorCode::ModelRefused, "mk-failure");
+    let ended = Event::RunEnded(Ending {
+        status: djinn_core::status::RunStatus::Failed,
+        answer: "mk-answer".to_owned(),
+        files: Vec::new(),
+        failure: Some(failure),
+        finish: Finish::Done,
+        spent: Spent::default(),
+        took_ms: 0,
+        paused_ms: 0,
+    });
+    let asked =
+        Event::FeedbackAnswered(Box::new(answered(Answer::Modify { arguments: members() })));
+    let said = Event::UserSaid { by: id("mk-user"), text: "mk-said".to_owned() };
+    for event in [ended, asked, said] {
+        let shown = marks_of(&event);
+        let looked: BTreeSet<String> =
+            looked_at(event).iter().flat_map(|(_, text)| marks(text)).collect();
+        let unseen: Vec<_> =
+            shown.difference(&looked).filter(|mark| !IDS.contains(&mark.as_str())).collect();
+        assert!(unseen.is_empty(), "{unseen:?}");
+    }
+}
+
+#[test]
+fn a_text_that_is_too_long_is_named_before_anybody_looks_at_it() {
+    let long = "mk-x ".repeat(300_000);
+    let first = |told: &mut dyn Texts| bounded(told).unwrap_err();
+    for (mut told, code, field, bound) in [
+        (
+            Box::new(Question { text: long.clone(), ..question() }) as Box<dyn Texts>,
+            ErrorCode::QueryTooLong,
+            "question",
+            "65536",
+        ),
+        (
+            Box::new(Question { base_prompt: long.clone(), ..question() }),
+            ErrorCode::TooLong,
+            "base_prompt",
+            "20000 characters",
+        ),
+        (
+            Box::new(answered(Answer::Say { words: long.clone() })),
+            ErrorCode::TooLong,
+            "feedback",
+            "16384 bytes",
+        ),
+        (
+            Box::new(Answered { comment: long.clone(), ..answered(Answer::Skip) }),
+            ErrorCode::TooLong,
+            "comment",
+            "4096 bytes",
+        ),
+        (
+            Box::new(PlanEdited { title: long.clone(), ..edited() }),
+            ErrorCode::TooLong,
+            "title",
+            "bytes",
+        ),
+        (Box::new(Title { title: long.clone() }), ErrorCode::TooLong, "title", "200 characters"),
+    ] {
+        let refused = first(told.as_mut());
+        assert_eq!((refused.code, refused.field), (code, Some(field)));
+        assert!(refused.detail.contains(bound), "{refused:?}");
+    }
+    let arguments = json!({"a": [long, "x"]}).as_object().unwrap().clone();
+    let refused = bounded(&mut answered(Answer::Modify { arguments })).unwrap_err();
+    assert_eq!((refused.code, refused.field), (ErrorCode::TooLong, Some("parameters")));
+}
