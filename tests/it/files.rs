@@ -1,9 +1,10 @@
 //! Files: handing them in, finding them, opening them, and what the agent knows of them.
 
+use djinn_scripted::Scripted;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Protocol, Question, World};
+use crate::world::{Answer, Client, Door, Protocol, Question, World};
 
 /// A form as a browser sends it.
 fn form(parts: &[(&str, Option<&str>, &[u8])]) -> (String, Vec<u8>) {
@@ -26,7 +27,7 @@ async fn upload_form(world: &World, name: &str, content: &[u8]) -> Answer {
     Answer::of(request.send().await.unwrap()).await
 }
 
-async fn listed(world: &World, label: &str) -> Vec<String> {
+async fn listed(world: &Client, label: &str) -> Vec<String> {
     let body = json!({"requestId": label, "pageSize": 100});
     let list = world.post("/v1/file_tool/get_file_list", &body).await.json();
     let results = list["results"].as_array().unwrap();
@@ -110,6 +111,48 @@ async fn links_show_or_hand_over_a_file_under_its_name_and_type() {
             assert!(header.ends_with(&format!("; filename*=UTF-8''{encoded}")), "{header}");
         }
     }
+}
+
+#[tokio::test]
+async fn however_many_uploads_are_announced_each_costs_the_same_and_there_are_a_hundred_at_most() {
+    let model = Scripted::start().await.unwrap();
+    let mut door = Door::open(&model, |_| {}, |_| {});
+    let client = door.listen().await;
+    let announce = async |name: String| {
+        let wanted = json!({"requestId": "s1", "fileName": name, "fileSize": 5});
+        client.post("/v1/file_tool/upload_url", &wanted).await
+    };
+    let requests = || {
+        let counts = door.aws.requests().take().into_iter();
+        counts.map(|(operation, count)| format!("{count} {operation}")).collect::<Vec<_>>()
+    };
+    requests();
+    let mut newest = Value::Null;
+    for nth in 0..100 {
+        let answer = announce(format!("{nth}.md")).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        newest = answer.json();
+        // Its session's label, its place, itself, and whether a run is to be told.
+        assert_eq!(requests(), ["3 GetItem", "1 PutItem", "1 UpdateItem"], "{nth}");
+    }
+    assert_eq!(listed(&client, "s1").await, [""; 0]);
+    assert_eq!(requests(), ["2 GetItem", "1 ListObjectsV2", "1 Query"], "of a hundred");
+    let refused = announce("one more.md".to_owned()).await;
+    let body = refused.json();
+    assert_eq!((refused.status, &body["code"]), (429, &json!("too_many_uploads")));
+    assert!(body["message"].as_str().unwrap().starts_with("100 files of this session"), "{body}");
+    assert_eq!(body["retryable"], json!(true));
+
+    let put = client.http.put(newest["uploadUrl"].as_str().unwrap());
+    let put = put.header("content-type", "text/markdown").header("if-none-match", "*");
+    assert_eq!(put.body("12345").send().await.unwrap().status(), 200);
+    let taken = announce("one more.md".to_owned()).await;
+    assert_eq!(taken.status, 200, "there is room again: {}", taken.text);
+    assert_eq!(announce("and another.md".to_owned()).await.status, 429);
+    assert_eq!(listed(&client, "s1").await, ["99.md"]);
+    // Another session has room of its own.
+    let wanted = json!({"requestId": "s2", "fileName": "a.md", "fileSize": 5});
+    assert_eq!(client.post("/v1/file_tool/upload_url", &wanted).await.status, 200);
 }
 
 #[tokio::test]

@@ -34,6 +34,7 @@ mod idle;
 mod join;
 mod joyagent;
 mod keys;
+mod large;
 mod layout;
 mod limits;
 mod links;

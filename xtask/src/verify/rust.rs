@@ -52,6 +52,7 @@ const ONCE: &[&str] = &[
     "executor::",
     // Counts the requests to the stores.
     "cost::",
+    "files::however_many_uploads_are_announced",
     // Has more records than a run may have hops.
     "crowd::",
     // Looks at when a response ends.
@@ -65,6 +66,7 @@ const ONCE: &[&str] = &[
     "joyagent::an_answer_is_an_event",
     "joyagent::parameters_in_the_place",
     "joyagent::people_answer_in_chinese",
+    "large::",
     "links::",
     "limits::a_day_that_is_used_up",
     "limits::two_hundred_executors",
