@@ -27,9 +27,11 @@ fn installed() -> Result<PathBuf> {
     if found.is_ok_and(|found| found == format!("cargo-deny {VERSION}")) {
         return Ok(deny);
     }
-    say(&format!("    installing cargo-deny {VERSION} into target/tools (some minutes)"));
+    say(&format!("    installing cargo-deny {VERSION} into target/tools (about a minute)"));
     let mut install =
         cargo(&["install", "cargo-deny", "--locked", "--quiet", "--version", VERSION, "--root"]);
-    run(install.arg(place))?;
+    // It runs for a second: what its release profile optimises costs several times that.
+    install.arg(place).args(["--profile", "dev"]).env("CARGO_PROFILE_DEV_DEBUG", "false");
+    run(&mut install)?;
     Ok(deny)
 }
