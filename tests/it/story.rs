@@ -75,11 +75,11 @@ async fn the_file_that_was_written_opens_under_both_links() {
 #[tokio::test]
 async fn the_answer_hands_over_the_files_it_names() {
     let world = World::start().await;
-    let upload = |name: &str| json!({"command": "upload", "filename": name, "content": name});
+    let upload = |(name, content): (&str, &str)| json!({"command": "upload", "filename": name, "content": content});
     let rule = world.model.on("写三个文件");
-    let rule = ["草稿.md", "增长 2024.md", "b.csv"]
+    let rule = [("草稿.md", "?"), ("增长 2024.md", "增长"), ("b.csv", "region\nNorth\n")]
         .into_iter()
-        .fold(rule, |rule, name| rule.say("我来写。").call("file_tool", upload(name)).then());
+        .fold(rule, |rule, file| rule.say("我来写。").call("file_tool", upload(file)).then());
     rule.reply("写好了，见 增长 2024.md 和b.csv。");
     let question = Question::of("写三个文件", "s1");
     for protocol in Protocol::ALL {
@@ -92,6 +92,6 @@ async fn the_answer_hands_over_the_files_it_names() {
         let names: Vec<_> = files.as_array().unwrap().iter().map(|file| &file[name]).collect();
         assert_eq!(names, ["b.csv", "增长 2024.md"], "{protocol:?}: the newest first");
         let answer = world.follow(files[1][link].as_str().unwrap()).await;
-        assert_eq!(answer.text, "增长 2024.md");
+        assert_eq!(answer.text, "增长");
     }
 }
