@@ -65,7 +65,7 @@ fn shown(sim: &Sim, client: usize, entries: &[Entry], message: &str) -> Vec<i64>
 async fn who_comes_to_a_task_that_has_done_much_is_told_all_of_it_and_what_it_does_next() {
     // 120 KB of entries at once, where there is room for 64.
     let pause = Duration::from_secs(1);
-    let call = |turn| (format!("s1.1.t{turn}"), looks(20_000 + turn).takes(pause));
+    let call = |turn: usize| (format!("s1.1.t{turn}"), looks(20_000 + turn).takes(pause));
     let mut lines: Vec<(String, Line)> = (1..=6).map(call).collect();
     let says = Line::say(&"gold ".repeat(20)).paced(Duration::from_secs(2));
     lines.push(("s1.1.t7".to_owned(), says));
