@@ -140,16 +140,22 @@ async fn a_plan_of_200_kb_is_taken_and_one_beyond_its_bounds_is_refused_with_the
         let request = client.request(reqwest::Method::PATCH, &format!("/runs/{run}/plan"));
         Answer::of(request.json(&body).send().await.unwrap()).await
     };
-    for (title, steps, field, bound) in [
-        ("T".repeat(390 * KB), steps(10), "title", "at most 1024 bytes"),
-        (String::new(), steps(5_000), "steps", "longer than 2048 bytes"),
-        (String::new(), [steps(10), steps(10)].concat(), "steps", "at most 100 steps"),
+    for (title, steps, code, field, bound) in [
+        ("T".repeat(390 * KB), steps(10), "too_long", "title", "at most 1024 bytes"),
+        (String::new(), steps(5_000), "too_long", "steps", "at most 2048 bytes"),
+        (
+            String::new(),
+            [steps(10), steps(10)].concat(),
+            "invalid_field",
+            "steps",
+            "at most 100 steps",
+        ),
     ] {
         let refused = patch(title, steps).await;
         let body = refused.json();
         let about = (&body["code"], body["field"].as_str(), body["retryable"].as_bool());
         assert_eq!(refused.status, 400, "{}", refused.text);
-        assert_eq!(about, (&json!("invalid_field"), Some(field), Some(false)));
+        assert_eq!(about, (&json!(code), Some(field), Some(false)));
         assert!(body["message"].as_str().unwrap().contains(bound), "{}", refused.text);
     }
     let taken = patch("Metals".to_owned(), steps(2_000)).await;
