@@ -77,7 +77,7 @@ impl Host {
             function
                 .envs(backing.variables())
                 .envs(&own)
-                .env("AWS_LAMBDA_RUNTIME_API", format!("127.0.0.1:{port}/{name}"))
+                .env("AWS_LAMBDA_RUNTIME_API", format!("http://127.0.0.1:{port}/.rt/{name}"))
                 .env("AWS_LAMBDA_FUNCTION_NAME", name)
                 .env("AWS_LAMBDA_FUNCTION_VERSION", "1")
                 .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "1024");
