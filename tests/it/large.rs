@@ -128,6 +128,7 @@ async fn a_plan_of_200_kb_is_taken_and_one_beyond_its_bounds_is_refused_with_the
     });
     planner(&model).call("planning", plan).delta_chars(64 * KB);
     task(&model, "gold").call("slow", json!({}));
+    model.on("xxxxxxxx").reply("It is known.").always();
     let stream = client.ask(Protocol::Native, &deep("What of the metals?")).await;
     let run = stream.run();
     slow.started.acquire().await.unwrap().forget();
