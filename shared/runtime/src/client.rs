@@ -2,9 +2,10 @@
 //!
 //! No driver waits for a slow client. Previews are hints: they fill a quarter of the buffer at most, and
 //! what has no room there waits, merged with what follows it, until there is room or its entry comes,
-//! which says all of it. What tasks show early waits for the same room, in its order. Entries have the rest. A record is sent whole, however large it is, as long as
-//! the buffer is not full: else a client would come back to the same place for ever. Where it is full,
-//! the response ends there, and its last frame, which says how to go on, passes the bound.
+//! which says all of it. What tasks show early waits for the same room, in its order. Entries have the
+//! rest. A record is sent whole, however large it is, as long as the buffer is not full: else a client
+//! would come back to the same place for ever. Where it is full, the response ends there, and its last
+//! frame, which says how to go on, passes the bound.
 
 mod waiting;
 
