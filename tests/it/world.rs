@@ -167,16 +167,18 @@ fn vars(own: Vec<(&'static str, String)>, model: &Scripted) -> Vec<(&'static str
     let models = own.iter().any(|(name, _)| *name == "DJINN_MODELS");
     let scripted = [
         ("OPENAI_API_KEY", KEY.to_owned()),
-        ("OPENAI_BASE_URL", model.base_url()),
-        ("OPENAI_MODEL", "scripted".to_owned()),
+        ("DJINN_MODELS", self::models(model, &json!({"key": "env:OPENAI_API_KEY"}))),
     ];
     own.into_iter().chain(scripted.into_iter().filter(|_| !models)).collect()
 }
 
 /// `DJINN_MODELS` with these members besides the scripted model's address.
 pub(crate) fn models(model: &Scripted, more: &Value) -> String {
-    let mut settings =
-        json!({"provider": "openai", "model": "scripted", "base_url": model.base_url()});
+    // A model that hangs is not given up while a test looks at its run.
+    let mut settings = json!({
+        "provider": "openai", "model": "scripted", "base_url": model.base_url(),
+        "first_byte_timeout_s": 300, "chunk_timeout_s": 300,
+    });
     for (name, value) in more.as_object().unwrap() {
         settings[name] = value.clone();
     }
