@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use djinn_runtime::port::secret::Secret;
 use tokio::sync::OnceCell;
 
@@ -188,12 +189,7 @@ impl Clients {
             .region(Region::new(LOCAL_REGION))
             .credentials_provider(SharedCredentialsProvider::new(credentials))
             .retry_config(self.retries())
-            .http_client(
-                aws_smithy_http_client::Builder::new()
-                    .pool_max_idle_per_host(IDLE)
-                    .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
-                    .build_https(),
-            )
+            .http_client(local_http_client(url))
             .endpoint_url(url)
             .build()
     }
@@ -229,6 +225,15 @@ fn quota() -> RetryPartition {
 
 /// The SDK's defaults as of this version, so that an update changes none unseen.
 const BEHAVIOR: fn() -> BehaviorVersion = BehaviorVersion::v2026_01_12;
+
+/// What speaks to a local service. Without TLS no root certificates are read.
+fn local_http_client(url: &str) -> SharedHttpClient {
+    let client = aws_smithy_http_client::Builder::new().pool_max_idle_per_host(IDLE);
+    if url.starts_with("http://") {
+        return client.build_http();
+    }
+    client.tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build_https()
+}
 
 #[cfg(test)]
 pub(crate) mod tests {
