@@ -37,6 +37,6 @@ mod contract_with_lost_replies {
 }
 
 /// The same promises where every query's page holds one item.
-mod contract_with_pages_of_one {
-    djinn_testkit::contract_tests!(crate::store::fault::behind(crate::store::fault::pages_of_one));
+mod contract_with_small_pages {
+    djinn_testkit::contract_tests!(crate::store::fault::behind(crate::store::fault::small_pages));
 }

@@ -117,7 +117,8 @@ pub async fn mail_of_any_length_is_read_as_it_was_put(store: &impl Store) -> Che
         let mut mail = every_mail(&text_of(bytes))?;
         mail.sort_by_key(Mail::id);
         for key in [&run.key, &task] {
-            for mail in mail.iter().chain(&mail) {
+            let again = mail.first().filter(|_| bytes < MEGABYTE);
+            for mail in mail.iter().chain(again) {
                 store.put_mail(key, mail, EXPIRY).await?;
             }
             let mut read = store.mail(key).await?;

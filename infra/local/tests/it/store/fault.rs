@@ -23,8 +23,8 @@ pub(crate) fn loses_first_replies(seen: &Seen) -> Treatment {
     if seen.attempt == 1 { Treatment::ReplyLost } else { Treatment::Pass }
 }
 
-pub(crate) fn pages_of_one(seen: &Seen) -> Treatment {
-    if seen.operation == "Query" { Treatment::PageOfOne } else { Treatment::Pass }
+pub(crate) fn small_pages(seen: &Seen) -> Treatment {
+    if seen.operation == "Query" { Treatment::SmallPage } else { Treatment::Pass }
 }
 
 fn loses_every_reply(_: &Seen) -> Treatment {

@@ -34,8 +34,8 @@ pub(crate) enum Treatment {
     Refused(&'static str),
     /// A canceled transaction, with this reason for its first item.
     Canceled(&'static str),
-    /// Done, and answered with the first item alone, as with a `Limit` of 1.
-    PageOfOne,
+    /// Done, and answered with the first items alone, as with a `Limit`: ten of many, else one.
+    SmallPage,
 }
 
 pub(crate) type Plan = fn(&Seen) -> Treatment;
@@ -142,25 +142,27 @@ async fn handle(
             r#"{{"__type":"x#TransactionCanceledException","Message":"no",
             "CancellationReasons":[{{"Code":"{code}"}},{{"Code":"None"}}]}}"#
         )),
-        Treatment::PageOfOne => {
+        Treatment::SmallPage => {
             let (mut parts, page) = proxy.forward(method, &uri, headers, body).await.into_parts();
             let page = to_bytes(page, usize::MAX).await.unwrap();
-            let page = of_one(serde_json::from_slice(&page).unwrap()).to_string();
+            let page = small_page(serde_json::from_slice(&page).unwrap()).to_string();
             parts.headers.insert("content-length", page.len().into());
             Response::from_parts(parts, Body::from(page))
         }
     }
 }
 
-/// A page with its first item alone, and where the next one begins.
-fn of_one(mut page: Value) -> Value {
+/// A page with its first items alone, and where the next one begins. The store reads all of them for each page, so
+/// that pages of one of a long list would be read in quadratic time.
+fn small_page(mut page: Value) -> Value {
     let Some(items) = page["Items"].as_array_mut().filter(|items| items.len() > 1) else {
         return page;
     };
-    items.truncate(1);
-    let last = json!({"pk": items[0]["pk"], "sk": items[0]["sk"]});
+    items.truncate(if items.len() > 12 { 10 } else { 1 });
+    let (items, newest) = (items.len(), &items[items.len() - 1]);
+    let last = json!({"pk": newest["pk"], "sk": newest["sk"]});
     assert!(last["pk"].is_object() && last["sk"].is_object(), "an item without its keys");
-    (page["LastEvaluatedKey"], page["Count"]) = (last, json!(1));
+    (page["LastEvaluatedKey"], page["Count"]) = (last, json!(items));
     page
 }
 
