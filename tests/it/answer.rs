@@ -2,7 +2,7 @@
 //! says nothing.
 
 use djinn_local::{System, SystemOptions};
-use djinn_scripted::{Request, Rule};
+use djinn_scripted::{RecordedRequest, Rule};
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -178,11 +178,11 @@ async fn an_attempt_at_a_step_that_says_nothing_fails_and_the_next_is_told() {
     summary(&world.model).reply("4.");
     let question = Question::of("What is it?", "s1").deep();
     let frames = world.ask(Protocol::Native, &question).await.rest().await;
-    let ended: Vec<Value> = entries(&frames, "task.ended").collect();
+    let ended: Vec<Value> = entries(&frames, "child.ended").collect();
     assert_eq!((&ended[0]["task"], &ended[0]["status"]), (&json!("s1.1"), &json!("failed")));
     assert_eq!(ended[0]["failure"]["code"], "empty_answer");
     assert_eq!((&ended[1]["task"], &ended[1]["status"]), (&json!("s1.2"), &json!("finished")));
-    let told = |request: &Request| request.text().contains("gave no answer");
+    let told = |request: &RecordedRequest| request.text().contains("gave no answer");
     assert!(world.model.requests().iter().any(told), "the next attempt is not told why");
     world.model.assert_done();
 }

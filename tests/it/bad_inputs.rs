@@ -7,8 +7,8 @@ mod sent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use agent::{FileGrant, Grant, LinkKeys};
-use djinn_scripted::Scripted;
+use agent::{AnswerGrant, FileGrant, LinkKeys};
+use djinn_scripted::ScriptedModel;
 use dynoxide::Database;
 use dynoxide::actions::scan::ScanRequest;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ struct Place {
 }
 
 impl Place {
-    async fn open(kind: DoorKind, model: &Scripted) -> Self {
+    async fn open(kind: DoorKind, model: &ScriptedModel) -> Self {
         match kind {
             DoorKind::Open => Self::with(model, |_| {}, None).await,
             DoorKind::Key => {
@@ -56,7 +56,7 @@ impl Place {
     }
 
     async fn with(
-        model: &Scripted,
+        model: &ScriptedModel,
         let_in: impl FnOnce(&mut Parts),
         credential: Option<String>,
     ) -> Self {
@@ -80,7 +80,7 @@ impl Place {
         caller.upload("s1", "mine.md", "Mine.").await;
         let credential = credential.unwrap_or_default();
         let mut known = BTreeMap::from([("run", run.clone()), ("credential", credential)]);
-        let keys = LinkKeys::read(LINK_KEY).unwrap();
+        let keys = LinkKeys::parse(LINK_KEY).unwrap();
         for (name, grant) in links_to(&run) {
             known.insert(name, keys.sign(&grant).unwrap());
         }
@@ -113,9 +113,9 @@ impl Place {
 
     /// What is wrong with the answer to a row.
     async fn complaint(&self, case: &Case, before: &Value) -> Option<String> {
-        let _ = self.door.aws.requests().take();
+        let _ = self.door.aws.request_counter().take_counts();
         let reply = send(&self.client.url, &case.request(&self.known)).await;
-        let requests = self.door.aws.requests().take();
+        let requests = self.door.aws.request_counter().take_counts();
         // What comes of requests to the table is seen there: one whose condition fails leaves nothing.
         let is_to_table = |name: &str| name.contains("Item") || name == "Query";
         let writes: Vec<_> = requests
@@ -143,9 +143,9 @@ impl Place {
 
 /// What the links in rows grant: an answer to something that the laptop's run never asked, and the same
 /// when it is too late.
-fn links_to(run: &str) -> [(&'static str, Grant); 2] {
+fn links_to(run: &str) -> [(&'static str, AnswerGrant); 2] {
     let grant = grant_of(run, "t1.c1", &"0".repeat(64));
-    [("link", grant.clone()), ("expired", Grant { expires_at_ms: 1, ..grant })]
+    [("link", grant.clone()), ("expired", AnswerGrant { expires_at_ms: 1, ..grant })]
 }
 
 /// What the links to files in rows grant: content that is not there, and the same when it is too late.
@@ -156,7 +156,7 @@ fn links_to_files() -> [(&'static str, FileGrant); 2] {
 
 #[tokio::test]
 async fn every_bad_input_is_refused_as_it_says_and_leaves_nothing_behind() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     model.on("Mine?").reply("Mine.").always();
     let mut complaints = Vec::new();
     let all = cases();

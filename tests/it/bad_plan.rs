@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use djinn_core::plan::MAX_STEP;
-use djinn_scripted::{Request, Response, Rule};
+use djinn_scripted::{RecordedRequest, Rule, ScriptedResponse};
 use serde_json::{Value, json};
 
 use crate::world::{Frame, Protocol, Question, World, summary, task};
@@ -11,8 +11,9 @@ use crate::world::{Frame, Protocol, Question, World, summary, task};
 /// The planner's requests for this question.
 fn planner(world: &World, question: &str) -> Rule {
     let question = question.to_owned();
-    let asks =
-        move |request: &Request| request.offers("planning") && request.text().contains(&question);
+    let asks = move |request: &RecordedRequest| {
+        request.offers_tool("planning") && request.text().contains(&question)
+    };
     world.model.on_request(asks)
 }
 
@@ -118,13 +119,13 @@ fn rows() -> Vec<Row> {
 /// The reasons of the calls that failed, as the client is told them.
 fn failures(frames: &[Frame]) -> Vec<Value> {
     let completed = frames.iter().filter(|frame| frame.event() == "call.completed");
-    let outcomes = completed.map(|frame| frame.json()["outcome"].clone());
+    let outcomes = completed.map(|frame| frame.json()["result"].clone());
     let failed = outcomes.filter(|outcome| outcome["reason"] == "bad_plan");
     failed.map(|of| serde_json::from_str(of["detail"].as_str().unwrap()).unwrap()).collect()
 }
 
 /// The request in which the planner reads what came of its `turn`th reply.
-fn read_after(world: &World, run: &str, turn: usize) -> Request {
+fn read_after(world: &World, run: &str, turn: usize) -> RecordedRequest {
     let call = format!("{run}/t{}/1", turn + 1);
     let requests = world.model.requests();
     requests.into_iter().find(|request| request.header("djinn-call") == Some(&call)).unwrap()
@@ -167,7 +168,7 @@ async fn a_plan_that_cannot_be_one_is_refused_with_the_reason_and_made_again() {
 
 #[tokio::test]
 async fn the_cap_of_steps_is_the_deployments() {
-    let cap = |options: &mut crate::world::Options, _: &djinn_scripted::Scripted| {
+    let cap = |options: &mut crate::world::Options, _: &djinn_scripted::ScriptedModel| {
         options.vars.push(("DJINN_MAX_PLAN_STEPS", "2".to_owned()));
     };
     let world = World::start_with(cap).await;
@@ -211,19 +212,19 @@ async fn after_a_plan_that_was_refused_the_planner_is_nudged_twice_and_then_its_
 async fn a_planner_that_never_finishes_has_forty_rounds_and_a_summary_of_what_there_is() {
     let world = World::start().await;
     let rounds = AtomicUsize::new(0);
-    let one_more = move |_: &Request| {
+    let one_more = move |_: &RecordedRequest| {
         let round = rounds.fetch_add(1, Ordering::Relaxed) + 1;
         let steps: Vec<String> = (1..=round).map(|n| format!("part {n}: look again")).collect();
         let command = if round == 1 { "create" } else { "update" };
         let plan = json!({"command": command, "title": "T", "steps": steps});
-        Response::default().say("One more.").call("planning", plan)
+        ScriptedResponse::default().say("One more.").call("planning", plan)
     };
     planner(&world, "Is it done?").respond_with(one_more).always();
     task(&world.model, "").reply("It is not done.").always();
     summary(&world.model).reply("Forty parts, and no end.");
     let question = Question::of("Is it done?", "s1").deep();
     let frames = world.ask(Protocol::Native, &question).await.rest().await;
-    let ended = frames.iter().filter(|frame| frame.event() == "task.ended");
+    let ended = frames.iter().filter(|frame| frame.event() == "child.ended");
     let tasks: Vec<Value> = ended.map(|frame| frame.json()["task"].clone()).collect();
     let expected: Vec<Value> = (1..=40).map(|n| json!(format!("s{n}.1"))).collect();
     assert_eq!(tasks, expected);
@@ -233,7 +234,7 @@ async fn a_planner_that_never_finishes_has_forty_rounds_and_a_summary_of_what_th
     assert_eq!(ending["answer"], "Forty parts, and no end.");
     let asked = world.model.last_request().unwrap();
     assert!(asked.text().contains("It is not done."), "{}", asked.text());
-    let planned = world.model.requests().iter().filter(|r| r.offers("planning")).count();
+    let planned = world.model.requests().iter().filter(|r| r.offers_tool("planning")).count();
     assert_eq!(planned, 40);
     world.model.assert_done();
 }

@@ -38,7 +38,7 @@ async fn tokens_that_the_tasks_use_up_end_the_run_with_what_there_is() {
     summary(&world.model).reply("One of two was found.");
     let frames = told(&world).await;
     gate.open();
-    let tasks: Vec<_> = ends(&frames, "task.ended").collect();
+    let tasks: Vec<_> = ends(&frames, "child.ended").collect();
     assert_eq!((&tasks[0]["task"], &tasks[0]["status"]), (&json!("s2.1"), &json!("finished")));
     assert_eq!((&tasks[1]["task"], &tasks[1]["status"]), (&json!("s1.1"), &json!("stopped")));
     let ending = ends(&frames, "run.ended").next().unwrap();
@@ -70,7 +70,7 @@ async fn a_task_that_uses_up_its_share_of_the_turns_ends_and_the_planner_sees_it
     planner(&world.model).say("One of two.").call("planning", json!({"command": "finish"}));
     summary(&world.model).reply("One of two was found.");
     let frames = told(&world).await;
-    let ended: Vec<_> = ends(&frames, "task.ended").collect();
+    let ended: Vec<_> = ends(&frames, "child.ended").collect();
     let first = ended.iter().find(|json| json["task"] == "s1.1").unwrap();
     assert_eq!(first["failure"], json!({"code": "steps_used_up", "detail": "3"}));
     assert_eq!(first["spent"]["steps"], 3);

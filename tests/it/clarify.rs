@@ -7,7 +7,7 @@ use crate::world::{Frame, Options, Protocol, Question, World, model_sees, planne
 
 /// A deployment that lets models ask, and waits for ever.
 async fn world(language: &'static str) -> World {
-    let change = move |options: &mut Options, _: &djinn_scripted::Scripted| {
+    let change = move |options: &mut Options, _: &djinn_scripted::ScriptedModel| {
         let clarify = r#"{"clarify": true, "timeout": 0}"#;
         options.vars.push(("DJINN_HUMAN_FEEDBACK", clarify.to_owned()));
         options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
@@ -23,10 +23,10 @@ fn questions(question: &str) -> Value {
 async fn asked(world: &World, question: &Question) -> (String, Value) {
     let stream = world.ask(Protocol::Native, question).await;
     let (run, frames) = (stream.run(), stream.rest().await);
-    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked");
+    let asked = frames.iter().find(|frame| frame.event() == "human.requested");
     let asked = asked.unwrap_or_else(|| panic!("{frames:#?}")).json();
     assert_eq!(frames.last().unwrap().event(), "run.handed_over");
-    (run, asked["asks"][0].clone())
+    (run, asked["requests"][0].clone())
 }
 
 async fn says(world: &World, run: &str, words: &str) -> Value {
@@ -47,18 +47,21 @@ async fn an_agent_without_a_plan_asks_before_anything_else_and_reads_the_answer(
         let rule = world.model.on(question).say("…").call("ask_user", questions(asks));
         rule.then().say("…").call("file_tool", note).then().reply("9").always();
         let (run, ask) = asked(&world, &Question::of(question, "s1")).await;
-        assert_eq!((&ask["why"], &ask["tool"]), (&json!(["clarification"]), &json!("ask_user")));
+        assert_eq!(
+            (&ask["reasons"], &ask["tool"]),
+            (&json!(["clarification"]), &json!("ask_user"))
+        );
         let end = says(&world, &run, answer).await;
         assert_eq!((&end["status"], &end["answer"]), (&json!("finished"), &json!("9")));
         let requests = world.model.requests();
         let offers: Vec<bool> =
-            requests.iter().take(3).map(|request| request.offers("ask_user")).collect();
+            requests.iter().take(3).map(|request| request.offers_tool("ask_user")).collect();
         assert_eq!(offers, [true, true, false], "only before it has begun");
         insta::assert_snapshot!(format!("model_sees_{name}"), model_sees(&requests[..2]));
         let frames = world.come_back(&run, None).await.rest().await;
         let completed = frames.iter().find(|frame| frame.event() == "call.completed").unwrap();
-        assert_eq!(completed.json()["outcome"]["is"], "done");
-        assert_eq!(completed.json()["outcome"]["text"], answer);
+        assert_eq!(completed.json()["result"]["status"], "done");
+        assert_eq!(completed.json()["result"]["text"], answer);
     }
 }
 
@@ -69,7 +72,7 @@ async fn a_model_whose_question_is_not_answered_goes_on_and_says_what_it_took_fo
     rule.then().reply("I took it to be gold.").always();
     let (run, _) = asked(&world, &Question::of("What of the metal?", "s1")).await;
     assert_eq!(says(&world, &run, "skip").await["answer"], "I took it to be gold.");
-    let sees = world.model.request(2).await.text().to_owned();
+    let sees = world.model.wait_for_request(2).await.text().to_owned();
     assert!(sees.contains("The user did not answer."), "{sees}");
     assert!(!sees.contains("was not run"), "{sees}");
 }
@@ -89,7 +92,7 @@ async fn whatever_is_said_to_a_question_is_its_answer_word_for_word_on_every_way
                 says(&world, &run, words).await
             };
             assert_eq!(end["answer"], "East it is.", "{words}, in a chat: {in_chat}");
-            let sees = world.model.request(2).await.text().to_owned();
+            let sees = world.model.wait_for_request(2).await.text().to_owned();
             assert!(sees.contains(words), "{words}, in a chat: {in_chat}: {sees}");
         }
     }
@@ -102,7 +105,7 @@ async fn whatever_is_said_to_a_question_is_its_answer_word_for_word_on_every_way
     let answer = world.post(&format!("/api/feedback/{run}"), &body).await;
     assert_eq!((answer.status, &answer.json()["data"]["answer"]), (200, &json!("say")));
     ending(&world, &run).await;
-    assert!(world.model.request(2).await.text().contains(r#"{"region":"East"}"#));
+    assert!(world.model.wait_for_request(2).await.text().contains(r#"{"region":"East"}"#));
 }
 
 #[tokio::test]
@@ -122,7 +125,7 @@ async fn a_planner_reads_the_answer_to_its_question_and_its_tasks_ask_nothing() 
     let requests = world.model.requests();
     assert!(requests[1].text().contains("The user answers:\nThe red one."));
     let task = requests.iter().find(|request| request.text().contains("Your step:")).unwrap();
-    assert!(!task.offers("ask_user"));
+    assert!(!task.offers_tool("ask_user"));
     world.model.assert_done();
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use djinn_core::id::{RunId, TenantId};
-use djinn_runtime::history::task_entries;
+use djinn_runtime::history::read_child_entries;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
 use reqwest::Method;
@@ -42,10 +42,10 @@ async fn records(world: &World, run: &str) -> BTreeMap<String, u64> {
     let ports = world.system.ports();
     let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
     let mut places = BTreeMap::new();
-    for record in ports.store.read(&key, 0).await.unwrap() {
-        let of_tasks = task_entries(ports, &key, &record).await.unwrap();
+    for record in ports.store.read_from(&key, 0).await.unwrap() {
+        let of_tasks = read_child_entries(ports, &key, &record).await.unwrap();
         let ids = of_tasks.into_iter().chain(record.entries).map(|entry| entry.id);
-        places.extend(ids.map(|id| (id, record.n)));
+        places.extend(ids.map(|id| (id, record.number)));
     }
     places
 }
@@ -202,7 +202,7 @@ fn joyagent(frames: &[Frame], run: &str) -> BTreeMap<String, String> {
 fn native(frames: &[Frame]) -> BTreeMap<String, String> {
     let mut said = BTreeMap::new();
     for entry in frames.iter().filter(is_entry).map(Frame::json) {
-        let file = &entry["outcome"]["shown"]["file"]["name"];
+        let file = &entry["result"]["view"]["file"]["name"];
         let what = [&entry["text"], &entry["answer"], file]
             .into_iter()
             .find_map(|text| text.as_str().filter(|text| !text.is_empty()));

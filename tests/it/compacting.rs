@@ -2,7 +2,7 @@
 //! refuses what is too long.
 
 use djinn_core::tool::EffectClass;
-use djinn_scripted::{Request, Response, Scripted};
+use djinn_scripted::{RecordedRequest, ScriptedModel, ScriptedResponse};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use serde_json::{Value, json};
@@ -19,21 +19,21 @@ async fn world(tokens: u64, vars: &[(&'static str, &str)]) -> World {
         options.vars.extend(vars.iter().map(|(name, value)| (*name, (*value).to_owned())));
     })
     .await;
-    world.model.takes_at_most(tokens);
+    world.model.limit_tokens(tokens);
     world
 }
 
 /// The message that a request is to write: `t3`, `t3.compact`, `summary`.
-fn message(request: &Request) -> String {
+fn message(request: &RecordedRequest) -> String {
     let call = request.header("djinn-call").unwrap();
     call.split('/').nth(1).unwrap().to_owned()
 }
 
-fn turn(request: &Request) -> Option<usize> {
+fn turn(request: &RecordedRequest) -> Option<usize> {
     message(request).strip_prefix('t')?.parse().ok()
 }
 
-fn sums_up(request: &Request) -> bool {
+fn sums_up(request: &RecordedRequest) -> bool {
     message(request).ends_with(".compact")
 }
 
@@ -56,7 +56,7 @@ async fn a_run_of_thirty_turns_with_long_results_does_not_overflow() {
         .model
         .on_request(|_| true)
         .respond_with(move |request| {
-            let response = Response::default();
+            let response = ScriptedResponse::default();
             match turn(request) {
                 Some(30) => response.reply("The sum is 435."),
                 Some(1) => response.say("I begin the sum.").call("file_tool", upload.clone()),
@@ -73,7 +73,7 @@ async fn a_run_of_thirty_turns_with_long_results_does_not_overflow() {
     let ending = frames.last().unwrap().json();
     assert_eq!((&ending["status"], &ending["spent"]["steps"]), (&json!("finished"), &json!(30)));
     assert_eq!(ending["files"][0]["name"], "sum.md");
-    assert!(world.model.refused().is_empty(), "{:?}", world.model.refused());
+    assert!(world.model.refused_requests().is_empty(), "{:?}", world.model.refused_requests());
 
     let requests = world.model.requests();
     let compactions = requests.iter().filter(|request| sums_up(request)).count();
@@ -110,8 +110,8 @@ async fn a_history_of_four_hundred_thousand_tokens_does_not_end_a_run() {
         .model
         .on_request(|_| true)
         .respond_with(move |request| {
-            let response = Response::default();
-            match request.last_user() {
+            let response = ScriptedResponse::default();
+            match request.last_user_text() {
                 _ if sums_up(request) => response.reply(NOTES),
                 question if question.contains("How many?") => response.reply("Ten."),
                 _ => response.reply(long.clone()).delta_chars(20_000),
@@ -126,7 +126,7 @@ async fn a_history_of_four_hundred_thousand_tokens_does_not_end_a_run() {
     let before = world.model.requests().len();
     let ending = world.ending(&Question::new("How many?").session("s1").request("last")).await;
     assert_eq!((&ending["status"], &ending["answer"]), (&json!("finished"), &json!("Ten.")));
-    assert!(world.model.refused().is_empty(), "{:?}", world.model.refused());
+    assert!(world.model.refused_requests().is_empty(), "{:?}", world.model.refused_requests());
     let requests = &world.model.requests()[before..];
     let messages: Vec<_> = requests.iter().map(message).collect();
     assert_eq!(messages, ["t1.compact", "t1"]);
@@ -142,15 +142,15 @@ async fn a_history_of_four_hundred_thousand_tokens_does_not_end_a_run() {
 /// How a run ends that calls a tool with such an answer so often in one reply, and what its last
 /// request of the loop held.
 async fn with_answer(answer: &str, calls: usize, max_observe: u32) -> (Value, String) {
-    let model = Scripted::start().await.unwrap();
-    model.takes_at_most(100_000);
+    let model = ScriptedModel::start().await.unwrap();
+    model.limit_tokens(100_000);
     let tool = LedgerTool {
         answer: answer.to_owned(),
         ..LedgerTool::new("survey", EffectClass::Read, &Ledger::default(), &Points::new())
     };
     let change = |parts: &mut Parts| {
-        parts.ports.tools = parts.ports.tools.clone().with(tool);
-        parts.settings.run.max_observe = max_observe;
+        parts.ports.tools = parts.ports.tools.clone().with_tool(tool);
+        parts.settings.run.max_result_chars = max_observe;
     };
     let mut door = Door::open(&model, |_| {}, change);
     let client = door.listen().await;
@@ -159,7 +159,7 @@ async fn with_answer(answer: &str, calls: usize, max_observe: u32) -> (Value, St
     rule.then().reply("Much.");
     let ending = client.ending(&Question::of("What does it say?", "s1")).await;
     model.assert_done();
-    assert!(model.refused().is_empty(), "{ending}");
+    assert!(model.refused_requests().is_empty(), "{ending}");
     (ending, model.requests()[1].text().to_owned())
 }
 
@@ -202,11 +202,11 @@ async fn what_the_model_sees(language: &'static str, question: &str, notes: &str
         .respond_with(move |request| match turn(request) {
             Some(nth @ 1..=3) => {
                 let usage = [1_000, 1_200, 2_900][nth - 1];
-                let response = Response::default().say(format!("{nth}.md …"));
+                let response = ScriptedResponse::default().say(format!("{nth}.md …"));
                 response.call("file_tool", get(&format!("{nth}.md"))).usage(usage, 20, 0)
             }
-            None if sums_up(request) => Response::default().reply(notes.as_str()),
-            _ => Response::default().reply("12"),
+            None if sums_up(request) => ScriptedResponse::default().reply(notes.as_str()),
+            _ => ScriptedResponse::default().reply("12"),
         })
         .always();
     assert_eq!(world.ending(&Question::of(question, "s1")).await["status"], "finished");

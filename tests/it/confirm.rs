@@ -20,7 +20,7 @@ async fn answered(client: &Client, run: &str, id: &str, body: Value) -> Value {
 async fn next_stop(client: &Client, run: &str, asked: usize) -> Vec<Frame> {
     loop {
         let frames = client.come_back(run, None).await.rest().await;
-        let asks = frames.iter().filter(|frame| frame.event() == "feedback.asked").count();
+        let asks = frames.iter().filter(|frame| frame.event() == "human.requested").count();
         let has_ended = frames.last().is_some_and(|frame| frame.event() == "run.ended");
         if asks >= asked || has_ended {
             return frames;
@@ -54,10 +54,10 @@ async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results
     let question = Question::of("What is the price of gold?", "s1").deep();
     let stream = world.ask(Protocol::Native, &question).await;
     let (run, run_frames) = (stream.run(), stream.rest().await);
-    assert!(run_frames.iter().any(|frame| frame.event() == "feedback.asked"), "{run_frames:#?}");
+    assert!(run_frames.iter().any(|frame| frame.event() == "human.requested"), "{run_frames:#?}");
 
     let ask = answered(&world, &run, "s1.1.result", json!({"feedback": "In euros."})).await;
-    assert_eq!((&ask["about"], &ask["why"]), (&json!("result"), &json!(["result"])));
+    assert_eq!((&ask["about"], &ask["reasons"]), (&json!("result_review"), &json!(["result"])));
     assert_eq!((&ask["step"], &ask["text"]), (&json!(1), &json!("It is 60 dollars.")));
     next_stop(&world, &run, 2).await;
     let seen = world.model.requests();
@@ -72,7 +72,10 @@ async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results
     let parameters = json!({"details": "Post the price on the intranet"});
     let changed = json!({"feedback": "modify", "parameters": parameters});
     let ask = answered(&world, &run, "steps.s2", changed).await;
-    assert_eq!((&ask["about"], &ask["details"]), (&json!("step"), &json!("Publish the price")));
+    assert_eq!(
+        (&ask["about"], &ask["details"]),
+        (&json!("step_review"), &json!("Publish the price"))
+    );
 
     next_stop(&world, &run, 4).await;
     answered(&world, &run, "s2.1.result", json!({"feedback": "confirm"})).await;

@@ -9,7 +9,7 @@ use axum::http::Request;
 use djinn_core::tool::EffectClass;
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::settings::{Settings, UserLimits};
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use serde_json::json;
@@ -37,13 +37,13 @@ async fn all_requests(
     effect: EffectClass,
     settings: Settings,
 ) -> BTreeMap<String, u64> {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let tool = LedgerTool::new("work", effect, &Ledger::default(), &Points::new());
     let mut door = Door::open(
         &model,
         |_| {},
         |parts| {
-            parts.ports.tools = parts.ports.tools.clone().with(tool);
+            parts.ports.tools = parts.ports.tools.clone().with_tool(tool);
             parts.ports.settings = Arc::new(settings);
         },
     );
@@ -56,7 +56,7 @@ async fn all_requests(
     let frames = client.told(&Question::of("Work.", "s1")).await;
     assert_eq!(frames.last().unwrap().json()["spent"]["steps"], turns + 1);
     model.assert_done();
-    door.aws.requests().take()
+    door.aws.request_counter().take_counts()
 }
 
 /// What one turn more costs.
@@ -113,7 +113,7 @@ const LONG_TURNS: usize = 12;
 
 /// A run whose every turn is an object in the bucket; the door it came through, and its id.
 async fn long_run(client_buffer: usize) -> (Door, String) {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     // Nothing is to be summed up on the way.
     let window = json!({"max_input_tokens": 1_000_000});
     let vars = vec![("DJINN_MODELS", models(&model, &window))];
@@ -136,7 +136,7 @@ async fn long_run(client_buffer: usize) -> (Door, String) {
     let run = stream.run();
     assert!(stream.rest().await.last().unwrap().is_final());
     settled(&door.ports, &run).await;
-    let _ = door.aws.requests().take();
+    let _ = door.aws.request_counter().take_counts();
     (door, run)
 }
 
@@ -151,7 +151,7 @@ async fn for_a_viewer_that_does_not_read_no_more_is_read_than_its_buffer_holds()
         unread.push(door.router.clone().oneshot(request).await.unwrap().into_body());
     }
     // Each of them was sent the beginning, and nobody polls the rest.
-    let made = door.aws.requests().take();
+    let made = door.aws.request_counter().take_counts();
     let objects = made.get("GetObject").copied().unwrap_or_default();
     assert!(objects <= 5 * VIEWERS as u64, "{objects} long records for {VIEWERS}: {made:?}");
     for body in unread {
@@ -175,7 +175,7 @@ async fn who_looks_an_ended_run_up_reads_its_metadata_and_its_last_words() {
     assert_eq!((&shown["status"], &shown["tasks"]), (&json!("finished"), &json!([])));
     assert_eq!(shown["files"].as_array().unwrap().len(), LONG_TURNS);
     assert_eq!(shown["budget"]["steps"]["spent"], LONG_TURNS + 1);
-    let mut made = door.aws.requests().take();
+    let mut made = door.aws.request_counter().take_counts();
     // Whoever drove it may write down that it left.
     made.retain(|operation, _| operation.starts_with("Get") || operation == "Query");
     assert_eq!(made, BTreeMap::from([("GetItem".to_owned(), 1), ("Query".to_owned(), 1)]));

@@ -15,7 +15,7 @@ use djinn_local::{LocalWorld, Stores, StoresOptions};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::mailbox::Mailbox as _;
 use djinn_runtime::settings::Settings;
-use djinn_scripted::{Gate, Request, Response, Scripted};
+use djinn_scripted::{ChunkGate, RecordedRequest, ScriptedModel, ScriptedResponse};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -34,14 +34,18 @@ fn crowd() -> usize {
 }
 
 /// A plan of so many steps, none of which waits for another; each is worked on in one reply.
-fn script(model: &Scripted, tasks: usize, work: impl Fn() -> Response + Send + Sync + 'static) {
+fn script(
+    model: &ScriptedModel,
+    tasks: usize,
+    work: impl Fn() -> ScriptedResponse + Send + Sync + 'static,
+) {
     let steps: Vec<String> = (1..=tasks).map(|n| format!("part {n}: write it")).collect();
     let none: Vec<[u32; 0]> = vec![[]; tasks];
     let plan = json!({"command": "create", "title": "T", "steps": steps, "depends_on": none});
     let rule = planner(model).say("In parts.").call("planning", plan);
     rule.then().say("Done.").call("planning", json!({"command": "finish"}));
     summary(model).reply("All is written.");
-    let is_task = |request: &Request| request.text().contains("Your step:");
+    let is_task = |request: &RecordedRequest| request.text().contains("Your step:");
     model.on_request(is_task).respond_with(move |_| work()).always();
 }
 
@@ -60,11 +64,11 @@ fn count(tasks: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
 fn joined_once(records: &[Record], tasks: usize) {
     let mut ended = Vec::new();
     for entry in records.iter().flat_map(|record| &record.entries) {
-        if let Event::TaskEnded { task, status, failure, .. } = &entry.event {
+        if let Event::ChildEnded { task, status, failure, .. } = &entry.event {
             assert_eq!(*status, RunStatus::Finished, "{task}: {failure:?}");
             ended.push(task.to_string());
         }
-        if let Some(end) = entry.event.ending() {
+        if let Some(end) = entry.event.run_result() {
             assert_eq!(end.status, RunStatus::Finished, "{end:?}");
         }
         let lost = matches!(entry.event, Event::RunResumed { .. });
@@ -81,28 +85,30 @@ fn told_once(frames: &[Frame], tasks: usize) {
         let frames = frames.iter().filter(move |frame| frame.event() == event);
         count(frames.filter_map(move |frame| frame.json()[member].as_str().map(str::to_owned)))
     };
-    assert_eq!(named("task.ended", "task"), once(tasks));
-    assert_eq!(named("message.completed", "within"), once(tasks));
+    assert_eq!(named("child.ended", "task"), once(tasks));
+    assert_eq!(named("message.completed", "child"), once(tasks));
     let last = frames.last().unwrap().json();
     assert_eq!((&last["status"], &last["answer"]), (&json!("finished"), &json!("All is written.")));
 }
 
 async fn mailbox_is_empty(ports: &LocalWorld, run: &str) {
     let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
-    assert_eq!(ports.store.mail(&key).await.unwrap(), []);
+    assert_eq!(ports.store.list_mail(&key).await.unwrap(), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crowd_is_joined_once() {
     let tasks = crowd();
-    let change = |options: &mut Options, model: &Scripted| {
+    let change = |options: &mut Options, model: &ScriptedModel| {
         options.settings.client_buffer = usize::MAX;
         options.vars.push(("DJINN_MAX_PLAN_STEPS", tasks.to_string()));
         options.vars.push(("DJINN_MODELS", models(model, &json!({"max_input_tokens": 9_000_000}))));
     };
     let world = World::start_with(change).await;
     let work = Duration::from_millis(50);
-    script(&world.model, tasks, move || Response::default().deltas(["At ", "work."]).delay(work));
+    script(&world.model, tasks, move || {
+        ScriptedResponse::default().deltas(["At ", "work."]).delay(work)
+    });
     let stream = world.ask(Protocol::Native, &Question::of("Write!", "s1").deep()).await;
     let run = stream.run();
     let frames = tokio::time::timeout(LONG, stream.rest()).await.unwrap();
@@ -115,13 +121,13 @@ async fn a_crowd_is_joined_once() {
 /// A crowd at work at once, behind a table whose partitions take what they take of a thousand tasks.
 struct Throttled {
     tasks: usize,
-    model: Scripted,
+    model: ScriptedModel,
     door: Door,
     table: Throttle,
     /// One for each task that has begun.
     begun: Arc<Semaphore>,
     /// Lets all of them write.
-    gate: Gate,
+    gate: ChunkGate,
 }
 
 /// Pieces of what one task writes, and how long each takes.
@@ -140,7 +146,7 @@ impl Throttled {
         let url = aws.endpoints.dynamodb.take().unwrap();
         let (table, url) = Throttle::start(&url, limits).await;
         aws.endpoints.dynamodb = Some(url);
-        let model = Scripted::start().await.unwrap();
+        let model = ScriptedModel::start().await.unwrap();
         let vars = models(&model, &json!({"max_input_tokens": 9_000_000}));
         let vars = vec![("DJINN_MODELS", vars), ("OPENAI_API_KEY", "key".to_owned())];
         let door = Door::onto(stores, aws, vars, |parts| {
@@ -152,9 +158,9 @@ impl Throttled {
             };
             parts.ports.settings = Arc::new(settings);
             let plan = &mut parts.settings.run.plan;
-            (plan.max_steps, plan.max_tasks) = (1_000, 1_000);
+            (plan.max_steps, plan.max_parallel_tasks) = (1_000, 1_000);
         });
-        let (begun, gate) = (Arc::new(Semaphore::new(0)), Gate::default());
+        let (begun, gate) = (Arc::new(Semaphore::new(0)), ChunkGate::default());
         let writes = (begun.clone(), gate.clone());
         script(&model, tasks, move || {
             writes.0.add_permits(1);
@@ -165,10 +171,10 @@ impl Throttled {
 }
 
 /// One task's part of what all write; its report is as long as one may be.
-fn writing(tasks: usize) -> Response {
+fn writing(tasks: usize) -> ScriptedResponse {
     let thoughts = (WRITTEN / tasks).saturating_sub(MAX_REPORT);
     let characters = (thoughts + MAX_REPORT).div_ceil(PIECES);
-    let response = Response::default().delta_chars(characters).delay(PIECE);
+    let response = ScriptedResponse::default().delta_chars(characters).delay(PIECE);
     response.reason("thought ".repeat(thoughts / 8)).reply("word ".repeat(MAX_REPORT / 5))
 }
 

@@ -7,7 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::settings::Settings;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use tower::ServiceExt as _;
 
 use crate::world::{Door, Frame, Protocol, Question, quick, received};
@@ -28,7 +28,7 @@ async fn handed_over(door: &Door, protocol: Protocol, question: &Question) -> Ve
 
 #[tokio::test]
 async fn the_client_is_told_how_to_go_on_and_the_run_goes_on_meanwhile() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let mut door = Door::open(
         &model,
         |_| {},
@@ -46,7 +46,7 @@ async fn the_client_is_told_how_to_go_on_and_the_run_goes_on_meanwhile() {
         let frames = handed_over(&door, protocol, &question).await;
         let last = frames.last().unwrap();
         // The executor has taken the run over.
-        gate.reached().await;
+        gate.wait_until_reached().await;
         let goes_on = question.going_on(protocol, last);
         let following = client.ask(protocol, &goes_on).await;
         gate.open();

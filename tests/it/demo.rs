@@ -32,7 +32,7 @@ async fn each_region_gets_a_report_and_the_figures_follow_the_file() {
     let steps = |plan: &Value| plan["plan"]["steps"].as_array().unwrap().len();
     assert_eq!((steps(&plans[0]), steps(plans.last().unwrap())), (1, 5), "the plan grew");
     let tasks: Vec<_> =
-        of(&frames, "task.started").iter().map(|task| task["words"].to_string()).collect();
+        of(&frames, "child.started").iter().map(|task| task["description"].to_string()).collect();
     assert_eq!(tasks.len(), 5);
     assert!(tasks[1].starts_with("\"East: "), "{tasks:?}");
     let ending = frames.last().unwrap().json();

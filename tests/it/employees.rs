@@ -5,7 +5,7 @@ use djinn_core::id::{RunId, TaskId, TenantId};
 use djinn_core::journal::Record;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
-use djinn_scripted::{Gate, Request, Response, Rule};
+use djinn_scripted::{ChunkGate, RecordedRequest, Rule, ScriptedResponse};
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -28,7 +28,7 @@ fn question() -> Question {
 
 /// Two tasks at once, each of which writes a file, and reads it again; before each word of them there
 /// is a gate.
-fn script(world: &World) -> Vec<Gate> {
+fn script(world: &World) -> Vec<ChunkGate> {
     let plan = json!({"command": "create", "title": "Prices", "steps": STEPS,
         "depends_on": [[], []]});
     let rule = planner(&world.model).say("Both at once.").call("planning", plan);
@@ -37,7 +37,7 @@ fn script(world: &World) -> Vec<Gate> {
     STEPS.iter().flat_map(|step| of_task(world, step)).collect()
 }
 
-fn of_task(world: &World, step: &str) -> [Gate; 2] {
+fn of_task(world: &World, step: &str) -> [ChunkGate; 2] {
     let name = format!("{}.md", &step[..4]);
     let writes = json!({"command": "upload", "filename": name, "description": "", "content": "9"});
     let reads = json!({"command": "get", "filename": name});
@@ -50,12 +50,13 @@ fn of_task(world: &World, step: &str) -> [Gate; 2] {
 }
 
 /// The roles are those of the task that is asked about, and are told when the gate is open.
-fn roles(rule: Rule, gate: Gate) -> Rule {
-    let of = |request: &Request| STEPS.into_iter().find(|step| request.text().contains(step));
+fn roles(rule: Rule, gate: ChunkGate) -> Rule {
+    let of =
+        |request: &RecordedRequest| STEPS.into_iter().find(|step| request.text().contains(step));
     rule.respond_with(move |request| {
         let role = of(request).map(|step| format!("{} analyst", &step[..4]));
         let roles = json!({"file_tool": role, "dance_tool": "Dancer"});
-        Response::default().reply(format!("```json\n{roles}\n```")).gated(1, gate.clone())
+        ScriptedResponse::default().reply(format!("```json\n{roles}\n```")).gated(1, gate.clone())
     })
 }
 
@@ -64,7 +65,7 @@ async fn named(world: &World, run: &str) {
     let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
     for step in [1, 2] {
         let task = key.with_task(TaskId::of(step, 1));
-        while !has_employees(&world.system.ports().store.read(&task, 0).await.unwrap()) {
+        while !has_employees(&world.system.ports().store.read_from(&task, 0).await.unwrap()) {
             tokio::task::yield_now().await;
         }
     }
@@ -91,7 +92,7 @@ async fn the_events_of_a_tool_carry_its_role_from_the_moment_it_is_known() {
     for protocol in [Protocol::Raw, Protocol::Ui] {
         let world = world("joyagent").await;
         let gates = script(&world);
-        let late = Gate::default();
+        let late = ChunkGate::default();
         roles(employees(&world.model), late.clone()).always();
         let stream = world.ask(protocol, &question()).await;
         let run = stream.run();
@@ -100,7 +101,7 @@ async fn the_events_of_a_tool_carry_its_role_from_the_moment_it_is_known() {
             first.open();
         }
         for second in gates.iter().skip(1).step_by(2) {
-            second.reached().await;
+            second.wait_until_reached().await;
         }
         late.open();
         named(&world, &run).await;
@@ -126,7 +127,7 @@ async fn the_events_of_a_tool_carry_its_role_from_the_moment_it_is_known() {
 /// The whole events of a run but those of its plan, sorted: which of two tasks is first is chance.
 async fn whole_events(world: &World) -> Vec<String> {
     let gates = script(world);
-    gates.iter().for_each(Gate::open);
+    gates.iter().for_each(ChunkGate::open);
     let frames = world.ask(Protocol::Raw, &question()).await.rest().await;
     let whole: Vec<Frame> = frames.into_iter().filter(|frame| is_whole(&frame.raw())).collect();
     let mut lines: Vec<String> = shown(&whole, &world.url)
@@ -170,20 +171,20 @@ async fn a_task_that_has_ended_waits_for_nobody() {
     employees(&world.model).hang().always();
     let stream = world.ask(Protocol::Native, &question()).await;
     // The planner's, and two for each task.
-    world.model.request(5).await;
-    gates.iter().for_each(Gate::open);
+    world.model.wait_for_request(5).await;
+    gates.iter().for_each(ChunkGate::open);
     let ending = stream.rest().await.pop().unwrap().json();
     assert_eq!(ending["status"], "finished", "{ending}");
     // Its connection is closed; nobody reads on.
     for request in asks_for_roles(&world) {
-        request.ended().await;
-        assert!(request.closed_early());
+        request.wait_until_ended().await;
+        assert!(request.is_closed_early());
     }
     assert_eq!(asks_for_roles(&world).len(), 2);
 }
 
-fn asks_for_roles(world: &World) -> Vec<Request> {
-    let is_it = |request: &Request| {
+fn asks_for_roles(world: &World) -> Vec<RecordedRequest> {
+    let is_it = |request: &RecordedRequest| {
         request.header("djinn-call").unwrap_or_default().contains(".employees/")
     };
     world.model.requests().into_iter().filter(is_it).collect()
@@ -199,7 +200,7 @@ async fn a_deployment_says_whose_tasks_have_employees() {
         {
             let world = world(setting).await;
             let gates = script(&world);
-            let at_once = Gate::default();
+            let at_once = ChunkGate::default();
             at_once.open();
             roles(employees(&world.model), at_once).always();
             let stream = world.ask(protocol, &question()).await;
@@ -207,7 +208,7 @@ async fn a_deployment_says_whose_tasks_have_employees() {
             if wanted {
                 named(&world, &run).await;
             }
-            gates.iter().for_each(Gate::open);
+            gates.iter().for_each(ChunkGate::open);
             stream.rest().await;
             let asked = asks_for_roles(&world).len();
             assert_eq!(asked > 0, wanted, "`{setting}` {protocol:?}: {asked} asked");
@@ -231,7 +232,7 @@ async fn what_the_model_sees(language: &'static str, question: &str, step: &str)
     summary(&world.model).reply("9");
     let stream = world.ask(Protocol::Native, &Question::of(question, "s1").deep()).await;
     // The planner's, the task's and this one.
-    world.model.request(3).await;
+    world.model.wait_for_request(3).await;
     gate.open();
     stream.rest().await;
     world.model.assert_done();

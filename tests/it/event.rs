@@ -6,7 +6,7 @@ use axum::body::to_bytes;
 use djinn_core::settings::Mode;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 use crate::executor::planner;
@@ -30,7 +30,7 @@ async fn answered(door: &Door, name: &str) -> (u16, Option<String>, String) {
 
 #[tokio::test]
 async fn requests_are_answered_as_those_of_their_caller() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let door = Door::open(&model, |_| {}, not_local);
     let (status, _, said) = answered(&door, "health-v2.json").await;
     assert_eq!((status, said.as_str()), (200, "ok"));
@@ -63,7 +63,7 @@ async fn payloads_are_those_of_a_run_that_is_planned_handed_over_and_woken() {
     let run = function.accept(Mode::PlanSolve).await;
     let executor = &function.executor;
     let too_late = Some(executor.ports.clock.now_ms() + 1_000);
-    executor.handle(json!(djinn_aws::Continue::new(&run, 0)), too_late).await.unwrap();
+    executor.handle(json!(djinn_aws::RunInvocation::new(&run, 0)), too_late).await.unwrap();
     assert_eq!(function.host.kicks(), [event("run.json")]);
 
     function.invoke(event("run.json")).await;
@@ -74,7 +74,7 @@ async fn payloads_are_those_of_a_run_that_is_planned_handed_over_and_woken() {
     function.invoke(event("task.json")).await;
     function.invoke(tasks[1].clone()).await;
     function.invoke(event("alarm.json")).await;
-    let meta = executor.ports.store.meta(&run).await.unwrap().unwrap();
+    let meta = executor.ports.store.find_meta(&run).await.unwrap().unwrap();
     assert!(meta.status.has_ended(), "{meta:?}");
 }
 
@@ -91,7 +91,7 @@ fn the_variables_are_the_templates_and_enough_to_start_with() {
     }
     // It gives what it cannot make out as an empty text.
     let var = |name: &str| Some(given.get(name).map_or("", |value| value.as_str().unwrap()).into());
-    djinn_wiring::on_lambda(&var).map(drop).unwrap();
+    djinn_wiring::build_lambda_world(&var).map(drop).unwrap();
     agent::Settings::from_vars(&var).map(drop).unwrap();
 }
 

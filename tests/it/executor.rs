@@ -1,8 +1,8 @@
 //! Whatever the executor is invoked with, it succeeds; and it does nothing, unless there is something
 //! to be done.
 
-use djinn_core::code::ErrorCode;
 use djinn_core::entry::Event;
+use djinn_core::error_code::ErrorCode;
 use djinn_core::id::TaskId;
 use djinn_core::run::MAX_HOPS;
 use djinn_core::settings::Mode;
@@ -11,7 +11,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::mailbox::{Mail, Mailbox as _};
-use djinn_testkit::story::Line;
+use djinn_testkit::story::StoryLine;
 use serde_json::{Value, json};
 
 use crate::world::{Function, Logged};
@@ -21,16 +21,16 @@ pub(crate) fn planner() -> Function {
     let plan = json!({"command": "create", "title": "Prices", "steps": ["gold", "silver"],
         "depends_on": [[], []]});
     Function::new([
-        ("t1", Line::say("I plan.").call("planning", plan)),
-        ("s1.1.t1", Line::say("Gold is dear.")),
-        ("s2.1.t1", Line::say("Silver is cheap.")),
-        ("t2", Line::say("Done.").call("planning", json!({"command": "finish"}))),
-        ("summary", Line::say("Gold is the dearer one.")),
+        ("t1", StoryLine::say("I plan.").with_call("planning", plan)),
+        ("s1.1.t1", StoryLine::say("Gold is dear.")),
+        ("s2.1.t1", StoryLine::say("Silver is cheap.")),
+        ("t2", StoryLine::say("Done.").with_call("planning", json!({"command": "finish"}))),
+        ("summary", StoryLine::say("Gold is the dearer one.")),
     ])
 }
 
 fn payload(key: &RunKey, hops: u32) -> Value {
-    json!(djinn_aws::Continue::new(key, hops))
+    json!(djinn_aws::RunInvocation::new(key, hops))
 }
 
 /// A payload with one member more, or another.
@@ -40,7 +40,7 @@ fn with(mut payload: Value, member: &str, value: Value) -> Value {
 }
 
 async fn status(function: &Function, key: &RunKey) -> RunStatus {
-    function.executor.ports.store.meta(key).await.unwrap().unwrap().status
+    function.executor.ports.store.find_meta(key).await.unwrap().unwrap().status
 }
 
 /// Everything that an invocation could change.
@@ -48,9 +48,9 @@ async fn everything(function: &Function, keys: &[RunKey]) -> Vec<String> {
     let store = &function.executor.ports.store;
     let mut seen = vec![format!("{:?}", function.host.alarms())];
     for key in keys {
-        let meta = store.meta(key).await.unwrap();
-        let records = store.read(key, 0).await.unwrap();
-        seen.push(format!("{meta:?} {records:?} {:?}", store.mail(key).await.unwrap()));
+        let meta = store.find_meta(key).await.unwrap();
+        let records = store.read_from(key, 0).await.unwrap();
+        seen.push(format!("{meta:?} {records:?} {:?}", store.list_mail(key).await.unwrap()));
     }
     seen
 }
@@ -120,18 +120,18 @@ async fn an_ended_task_puts_its_outcome_again_and_an_ended_run_does_nothing() {
 
     // Its message is lost; the run looks after it.
     let store = &function.executor.ports.store;
-    let sent = store.mail(&run).await.unwrap();
-    assert!(matches!(sent.as_slice(), [Mail::TaskEnded { ended }] if ended.report.done));
+    let sent = store.list_mail(&run).await.unwrap();
+    assert!(matches!(sent.as_slice(), [Mail::ChildEnded { ended }] if ended.report.done));
     store.delete_mail(&run, &[sent[0].id()]).await.unwrap();
-    let records = store.read(&task, 0).await.unwrap();
+    let records = store.read_from(&task, 0).await.unwrap();
     let log = Logged::start();
     for _ in 0..2 {
         function.invoke(payload(&task, 0)).await;
-        assert_eq!(store.mail(&run).await.unwrap(), sent);
+        assert_eq!(store.list_mail(&run).await.unwrap(), sent);
         assert_eq!(function.host.kicks(), [payload(&run, 0)], "its run must hear of it");
         assert!(log.lines().iter().any(|line| line["message"] == NOTHING));
     }
-    assert_eq!(store.read(&task, 0).await.unwrap(), records);
+    assert_eq!(store.read_from(&task, 0).await.unwrap(), records);
 
     function.invoke(payload(&other, 0)).await;
     function.invoke(payload(&run, 0)).await;
@@ -154,7 +154,7 @@ async fn an_ended_task_puts_its_outcome_again_and_an_ended_run_does_nothing() {
 #[tokio::test]
 async fn the_last_hop_ends_a_run_that_would_have_to_go_on() {
     for hops in [MAX_HOPS - 1, MAX_HOPS] {
-        let function = Function::new([("t1", Line::say("Never asked."))]);
+        let function = Function::new([("t1", StoryLine::say("Never asked."))]);
         let run = function.accept(Mode::React).await;
         let executor = &function.executor;
         // There is no time left for anything but handing over.
@@ -167,7 +167,7 @@ async fn the_last_hop_ends_a_run_that_would_have_to_go_on() {
         }
         assert_eq!(kicks, [Value::Null; 0]);
         assert_eq!(status(&function, &run).await, RunStatus::Failed);
-        let records = executor.ports.store.read(&run, 0).await.unwrap();
+        let records = executor.ports.store.read_from(&run, 0).await.unwrap();
         let entries = records.iter().flat_map(|record| &record.entries);
         let failure = entries.filter_map(|entry| match &entry.event {
             Event::RunEnded(end) => end.failure.clone(),

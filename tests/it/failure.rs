@@ -2,7 +2,7 @@
 //! and the session accepts the next question.
 
 use djinn_local::{System, SystemOptions};
-use djinn_scripted::{Rule, Scripted};
+use djinn_scripted::{Rule, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -35,7 +35,7 @@ async fn ends(script: impl Fn(Rule) -> Rule) -> (String, String) {
     (text(&native["failure"]["code"]), text(&raw["result"]))
 }
 
-async fn nothing_is_lost(client: &Client, model: &Scripted, name: &str) {
+async fn nothing_is_lost(client: &Client, model: &ScriptedModel, name: &str) {
     let file = json!({"requestId": "s1", "fileName": name});
     assert_eq!(client.post("/v1/file_tool/get_file", &file).await.status, 200);
     model.on("And now?").reply("Now it works.");
@@ -203,7 +203,7 @@ async fn a_time_budget_that_is_used_up() {
 async fn a_question_that_the_demo_has_no_script_for() {
     let system = System::start(SystemOptions::default()).await.unwrap();
     let client = Client::new(format!("http://{}", system.address()));
-    assert!(system.scripted().is_some());
+    assert!(system.demo_model().is_some());
     let frames = client.ask(Protocol::Ui, &Question::of("What is love?", "s1")).await.rest().await;
     let envelope = frames.last().unwrap().json();
     let text = envelope["response"].as_str().unwrap();

@@ -5,7 +5,7 @@ use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::budget::{Budgets as _, DayKey};
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock as _;
-use djinn_scripted::{Rule, Scripted};
+use djinn_scripted::{Rule, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::joyagent::shown;
@@ -23,7 +23,7 @@ const COSTS: u64 = 120 * 8;
 /// A system whose model has a fallback: `world.model` is the one, `backup` the other.
 struct Pair {
     world: World,
-    backup: Scripted,
+    backup: ScriptedModel,
 }
 
 impl Pair {
@@ -33,7 +33,7 @@ impl Pair {
 
     /// `change` is given the whole of `DJINN_MODELS`.
     async fn start_with(change: impl FnOnce(&mut Options, &mut Value)) -> Self {
-        let backup = Scripted::start().await.unwrap();
+        let backup = ScriptedModel::start().await.unwrap();
         let world = World::start_with(|options, main| {
             let model = |name: &str, url: String| {
                 json!({"provider": "openai", "model": format!("{name}-model"), "base_url": url})
@@ -118,7 +118,7 @@ async fn a_model_that_fails_or_is_refused_is_replaced_and_that_is_seen_and_charg
         assert_eq!((&changed["from"], &changed["to"]), (&json!("main"), &json!("backup")));
         // What the first had sent is void, each time.
         let void = if code == "model_unreachable" { times } else { 0 };
-        assert_eq!(of(&frames, "item.reset").len(), void, "{code}");
+        assert_eq!(of(&frames, "message.reset").len(), void, "{code}");
         assert_eq!(of(&frames, "message.completed")[0]["text"], ANSWER);
         let end = frames.last().unwrap().json();
         assert_eq!((&end["status"], &end["answer"]), (&json!("finished"), &json!(ANSWER)));
@@ -242,7 +242,7 @@ async fn an_account_that_somebody_can_top_up_pauses_the_run_whichever_of_the_two
         main(pair.world.model.on(ASKED)).then().reply(ANSWER);
         backup(pair.backup.on(ASKED));
         let frames = pair.told("r1").await;
-        let asked = &of(&frames, "feedback.asked")[0]["asks"][0]["interrupt"];
+        let asked = &of(&frames, "human.requested")[0]["requests"][0]["interrupt"];
         assert_eq!(asked["code"], "model_no_balance");
         assert!(asked["message"].as_str().unwrap().contains(told), "{asked}");
         // Whoever says so has seen to it: the first is asked first.
@@ -270,7 +270,8 @@ async fn the_conversation_is_fitted_into_the_window_of_the_one_that_answers() {
     pair.world.model.on(ASKED).status(401);
     pair.backup.on(ASKED).reply(ANSWER);
     assert_eq!(pair.told("r1").await.last().unwrap().json()["answer"], ANSWER);
-    let holds_all = |model: &Scripted| model.last_request().unwrap().text().contains(long.trim());
+    let holds_all =
+        |model: &ScriptedModel| model.last_request().unwrap().text().contains(long.trim());
     assert_eq!((holds_all(&pair.world.model), holds_all(&pair.backup)), (true, false));
 }
 
@@ -284,18 +285,18 @@ async fn its_money_is_reserved_anew_at_its_own_price() {
     let gate = pair.backup.on(ASKED).reply(ANSWER).gate(1);
     let question = Question::of(ASKED, "s1");
     let stream = pair.world.ask(Protocol::Native, &question).await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let ports = pair.world.system.ports();
     let user =
         UserKey { tenant: TenantId::new("local").unwrap(), user: UserId::new("you").unwrap() };
-    let day = DayKey::at(user, ports.clock.now_ms());
-    let held = ports.store.day(&day).await.unwrap();
+    let day = DayKey::at_time(user, ports.clock.now_ms());
+    let held = ports.store.read_day_total(&day).await.unwrap();
     assert!(held.micro_usd > 16_384 * 8, "{held:?}");
     gate.open();
     let run = stream.run();
     stream.rest().await;
     settled(ports, &run).await;
-    assert_eq!(ports.store.day(&day).await.unwrap().micro_usd, COSTS);
+    assert_eq!(ports.store.read_day_total(&day).await.unwrap().micro_usd, COSTS);
 }
 
 #[tokio::test]
@@ -332,6 +333,6 @@ async fn a_tasks_model_is_replaced_within_the_task() {
     assert_eq!(frames.last().unwrap().json()["answer"], ANSWER);
     let changed = of(&frames, "model.changed");
     assert_eq!(changed.len(), 1, "{changed:?}");
-    assert_eq!((&changed[0]["within"], &changed[0]["message"]), (&json!("s1.1"), &json!("t1")));
+    assert_eq!((&changed[0]["child"], &changed[0]["message"]), (&json!("s1.1"), &json!("t1")));
     assert_eq!(changed[0]["from"], "worker");
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use djinn_scripted::{Request, Response};
+use djinn_scripted::{RecordedRequest, ScriptedResponse};
 use serde_json::{Value, json};
 
 use crate::world::{Frame, NativeState, Protocol, Question, Stream, UiState, World};
@@ -18,7 +18,7 @@ enum Fault {
 }
 
 impl Fault {
-    fn in_place_of(self, whole: Response) -> Response {
+    fn in_place_of(self, whole: ScriptedResponse) -> ScriptedResponse {
         match self {
             Self::CutAfter(chunks) => whole.cut_after(chunks),
             Self::FailAfter(chunks) => whole.fail_after(chunks, "overloaded_error", "busy"),
@@ -26,25 +26,25 @@ impl Fault {
                 let delta = |text: &str| json!({"choices": [{"delta": {"content": text}}]});
                 let deltas = (0..deltas).map(|_| format!("data: {}\n\n", delta("East ")));
                 let chunks = deltas.chain(["data: {\"choices\": [}\n\n".to_owned()]);
-                Response::default().raw("text/event-stream", chunks)
+                ScriptedResponse::default().raw("text/event-stream", chunks)
             }
-            Self::Status(status) => Response::default().status(status),
+            Self::Status(status) => ScriptedResponse::default().status(status),
         }
     }
 }
 
 /// The message that a request asks for: `t1`, `t2`.
-fn message(request: &Request) -> String {
+fn message(request: &RecordedRequest) -> String {
     let call = request.header("djinn-call").unwrap();
     call.split('/').nth(1).unwrap().to_owned()
 }
 
-fn says(message: &str) -> Response {
+fn says(message: &str) -> ScriptedResponse {
     match message {
-        "t1" => Response::default()
+        "t1" => ScriptedResponse::default()
             .say("I write it down first.")
             .call("file_tool", json!({"command": "upload", "filename": "a.md", "content": "A"})),
-        _ => Response::default().reply("East grew fastest, by 55.9 %, as the file says."),
+        _ => ScriptedResponse::default().reply("East grew fastest, by 55.9 %, as the file says."),
     }
 }
 
@@ -59,8 +59,8 @@ fn text_of(message: &str) -> &'static str {
 fn script(world: &World, question: &str, at: &str, fault: Fault) {
     let (at, question) = (at.to_owned(), question.to_owned());
     let failed = Arc::new(AtomicBool::new(false));
-    let asks = move |request: &Request| request.text().contains(&question);
-    let answer = move |request: &Request| {
+    let asks = move |request: &RecordedRequest| request.text().contains(&question);
+    let answer = move |request: &RecordedRequest| {
         let message = message(request);
         let fails = message == at && !failed.swap(true, Ordering::Relaxed);
         if fails { fault.in_place_of(says(&message)) } else { says(&message) }
@@ -103,9 +103,9 @@ fn is_beginning(text: &str, message: &str) -> bool {
 
 fn native_line(entry: &Value) -> Option<String> {
     let line = match entry["type"].as_str().unwrap() {
-        "item.reset" | "run.started" => return None,
+        "message.reset" | "run.started" => return None,
         "run.ended" => format!("{} {}", entry["status"], entry["answer"]),
-        "call.completed" => entry["outcome"]["text"].to_string(),
+        "call.completed" => entry["result"]["text"].to_string(),
         _ => entry["text"].to_string(),
     };
     Some(format!("{} {line}", entry["id"]))

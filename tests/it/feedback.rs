@@ -3,7 +3,7 @@
 
 use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::clock::Clock as _;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 use crate::keys::{keyed, let_in};
@@ -13,7 +13,7 @@ use crate::world::{Client, Door, Frame, Protocol, QUESTION, Question, SALES, Wor
 pub(crate) const APPROVAL: &str = r#"{"enabled": true, "timeout": 0}"#;
 
 async fn approving() -> World {
-    let on = |options: &mut crate::world::Options, _: &Scripted| {
+    let on = |options: &mut crate::world::Options, _: &ScriptedModel| {
         options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
     };
     let world = World::start_with(on).await;
@@ -26,7 +26,7 @@ async fn approving() -> World {
 pub(crate) async fn waiting(client: &Client) -> (String, Value) {
     let stream = client.ask(Protocol::Native, &Question::of(QUESTION, "s1")).await;
     let (run, frames) = (stream.run(), stream.rest().await);
-    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked");
+    let asked = frames.iter().find(|frame| frame.event() == "human.requested");
     let asked = asked.unwrap_or_else(|| panic!("{frames:#?}")).json();
     assert_eq!(frames.last().unwrap().event(), "run.handed_over");
     (run, asked)
@@ -54,12 +54,12 @@ pub(crate) async fn ending(client: &Client, run: &str) -> Value {
 async fn a_person_sees_what_is_planned_and_changes_it() {
     let world = approving().await;
     let (run, asked) = waiting(&world).await;
-    assert_eq!((&asked["feedback"], &asked["risk"]), (&json!("t2"), &json!("medium")));
+    assert_eq!((&asked["group"], &asked["risk"]), (&json!("t2"), &json!("medium")));
     assert_eq!(asked["reasoning"], "East grew fastest; I write that down.");
-    let ask = &asked["asks"][0];
+    let ask = &asked["requests"][0];
     assert_eq!((&ask["id"], &ask["tool"]), (&json!("t2.c1"), &json!("file_tool")));
     assert_eq!(ask["arguments"]["filename"], "growth.md");
-    assert_eq!((&ask["why"], &ask["estimate"]["tokens"]), (&json!(["risk"]), &json!(1_000)));
+    assert_eq!((&ask["reasons"], &ask["estimate"]["tokens"]), (&json!(["risk"]), &json!(1_000)));
     assert_eq!(world.model.requests().len(), 2, "reading needs nobody's consent");
     let runs = world.get("/runs?status=paused").await.json();
     assert_eq!(runs["runs"][0]["run"], json!(run));
@@ -84,7 +84,7 @@ async fn a_person_sees_what_is_planned_and_changes_it() {
     let listed = world.get("/sessions/s1").await.json();
     let names: Vec<_> = listed["files"].as_array().unwrap().iter().map(|f| &f["name"]).collect();
     assert!(names.contains(&&json!("east.md")) && !names.contains(&&json!("growth.md")));
-    let told = world.model.request(3).await.text().to_owned();
+    let told = world.model.wait_for_request(3).await.text().to_owned();
     assert!(told.contains("east.md"), "{told}");
 
     let (status, late) = answer(&world, &run, changed).await;
@@ -94,7 +94,7 @@ async fn a_person_sees_what_is_planned_and_changes_it() {
     let lines: Vec<Value> =
         audit.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let what: Vec<_> = lines.iter().map(|line| line["what"].as_str().unwrap()).collect();
-    assert_eq!(what, ["asked", "feedback.asked", "feedback.answered", "run.ended"]);
+    assert_eq!(what, ["started", "human.requested", "human.resolved", "run.ended"]);
     assert_eq!(lines[2]["detail"]["by"], "you");
     assert_eq!(lines[2]["detail"]["comment"], "A better name.");
     assert!((1..4).all(|nth| lines[nth]["previous"] == lines[nth - 1]["hash"]));
@@ -110,7 +110,7 @@ async fn what_is_skipped_or_said_is_told_to_the_model() {
         let body = json!({"feedbackId": "t2.c1", "feedback": said});
         assert_eq!(answer(&world, &run, body).await.0, 200);
         assert_eq!(ending(&world, &run).await["status"], "finished");
-        let sees = world.model.request(3).await.text().to_owned();
+        let sees = world.model.wait_for_request(3).await.text().to_owned();
         assert!(sees.contains(told), "{said}: {sees}");
         let files = world.get("/sessions/s1").await.json();
         assert_eq!(files["files"].as_array().unwrap().len(), 1, "{said}: {files}");
@@ -203,7 +203,7 @@ async fn a_request_has_people_asked_about_more_and_never_about_less() {
 
 #[tokio::test]
 async fn nobody_else_sees_any_of_it() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (list, [anna, bob]) = keyed([("acme", "anna"), ("acme", "bob")]);
     let mut door = Door::open(&model, |_| {}, let_in(list));
     let client = door.listen().await;
@@ -262,8 +262,8 @@ async fn a_provider_without_balance_is_asked_again_after_a_top_up() {
     rule.then().reply("Nothing new.");
     let stream = world.ask(Protocol::Native, &Question::of("Anything new?", "s1")).await;
     let (run, frames) = (stream.run(), stream.rest().await);
-    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
-    let interrupt = &asked["asks"][0]["interrupt"];
+    let asked = frames.iter().find(|frame| frame.event() == "human.requested").unwrap().json();
+    let interrupt = &asked["requests"][0]["interrupt"];
     assert_eq!(interrupt["code"], "model_no_balance");
     assert!(interrupt["message"].as_str().unwrap().contains("Top it up"), "{interrupt}");
     let go_on = Question::new("continue").session("s1").request("r2");
@@ -289,8 +289,8 @@ async fn an_overdue_account_is_one_without_balance_whatever_its_status() {
         rule.then().reply("Nothing new.");
         let stream = world.ask(Protocol::Native, &Question::of("Anything new?", "s1")).await;
         let (run, frames) = (stream.run(), stream.rest().await);
-        let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
-        assert_eq!(asked["asks"][0]["interrupt"]["code"], "model_no_balance", "{body}");
+        let asked = frames.iter().find(|frame| frame.event() == "human.requested").unwrap().json();
+        assert_eq!(asked["requests"][0]["interrupt"]["code"], "model_no_balance", "{body}");
         assert_eq!(world.model.requests().len(), 1, "it is not tried again by itself: {body}");
         let go_on = Question::new("continue").session("s1").request("r2");
         world.told(&go_on).await;
@@ -324,9 +324,9 @@ async fn an_estimate_is_what_earlier_calls_of_the_tool_came_to_once_there_are_tw
         });
         let request = world.request(reqwest::Method::POST, "/runs").json(&body);
         let frames = world.ask_with(request).await.rest().await;
-        let asked = frames.iter().find(|frame| frame.event() == "feedback.asked");
+        let asked = frames.iter().find(|frame| frame.event() == "human.requested");
         let asked = asked.unwrap_or_else(|| panic!("{frames:#?}")).json();
-        asked["asks"][0]["estimate"].clone()
+        asked["requests"][0]["estimate"].clone()
     };
     let declared = asked("One more?", "s2").await;
     assert_eq!((&declared["samples"], &declared["tokens"]), (&json!(0), &json!(1_000)));
@@ -358,8 +358,8 @@ async fn estimates(prices: &str) -> (Value, Value) {
         world.ask(protocol, &Question::of(QUESTION, "s1")).await.rest().await
     };
     let frames = asking(Protocol::Native).await;
-    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
-    assert_eq!(asked["estimate"], asked["asks"][0]["estimate"]);
+    let asked = frames.iter().find(|frame| frame.event() == "human.requested").unwrap().json();
+    assert_eq!(asked["estimate"], asked["requests"][0]["estimate"]);
     let frames = asking(Protocol::Raw).await;
     let events = frames.iter().filter(|frame| frame.received().is_some()).map(Frame::raw);
     let mut requests = events.filter(|event| event["messageType"] == "human_feedback_request");

@@ -1,6 +1,6 @@
 //! Files: handing them in, finding them, opening them, and what the agent knows of them.
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ async fn links_show_or_hand_over_a_file_under_its_name_and_type() {
 
 #[tokio::test]
 async fn however_many_uploads_are_announced_each_costs_the_same_and_there_are_a_hundred_at_most() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let mut door = Door::open(&model, |_| {}, |_| {});
     let client = door.listen().await;
     let announce = async |name: String| {
@@ -123,7 +123,7 @@ async fn however_many_uploads_are_announced_each_costs_the_same_and_there_are_a_
         client.post("/v1/file_tool/upload_url", &wanted).await
     };
     let requests = || {
-        let counts = door.aws.requests().take().into_iter();
+        let counts = door.aws.request_counter().take_counts().into_iter();
         counts.map(|(operation, count)| format!("{count} {operation}")).collect::<Vec<_>>()
     };
     requests();
@@ -235,7 +235,7 @@ async fn the_agent_knows_what_was_handed_in_before_and_meanwhile() {
     rule.then().reply("Early and late.");
     let question = Question::of("What do the files say?", "s1");
     let mut stream = world.ask(Protocol::Native, &question).await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     world.upload("s1", "meanwhile.md", "Late.").await;
     let seen = stream.until(|frame| frame.event() == "file.added").await;
     assert_eq!(seen.last().unwrap().json()["file"]["name"], "meanwhile.md");
@@ -259,7 +259,7 @@ async fn the_agent_knows_a_file_once_all_of_it_was_put_to_its_upload_url() {
     rule.reply("It is there.");
     let question = Question::of("Is it there?", "s1");
     let mut stream = world.ask(Protocol::Native, &question).await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let wanted = json!({"requestId": "s1", "fileName": "late.md", "fileSize": 5});
     let place = world.post("/v1/file_tool/upload_url", &wanted).await.json();
     // It is announced, but not there: nobody is told of it.

@@ -2,7 +2,7 @@
 
 use agent::{Auth, IamUser};
 use axum::body::to_bytes;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 use crate::world::{Door, caller_v1, caller_v2, not_local};
@@ -11,8 +11,8 @@ const ANNA: &str = "arn:aws:sts::123456789012:assumed-role/Analyst/anna@example.
 const BERT: &str = "arn:aws:sts::123456789012:assumed-role/Analyst/bert@example.com";
 const MALLORY: &str = "arn:aws:sts::999999999999:assumed-role/Analyst/anna@example.com";
 
-async fn deployed() -> (Scripted, Door) {
-    let model = Scripted::start().await.unwrap();
+async fn deployed() -> (ScriptedModel, Door) {
+    let model = ScriptedModel::start().await.unwrap();
     let door = Door::open(&model, |_| {}, not_local);
     (model, door)
 }
@@ -46,7 +46,7 @@ async fn both_kinds_of_event_are_the_same_caller_and_the_same_run() {
 
 /// How somebody else with the role sees what Anna asked: the status of her run, and the runs in the list.
 async fn seen_behind_one_role(user: IamUser) -> (u16, usize) {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let door = Door::open(
         &model,
         |_| {},

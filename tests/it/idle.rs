@@ -11,7 +11,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::Settings;
-use djinn_scripted::{Gate, Scripted};
+use djinn_scripted::{ChunkGate, ScriptedModel};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -25,10 +25,10 @@ const SOON: Duration = Duration::from_secs(10);
 
 /// What holds the story in its places.
 struct Gates {
-    first: Gate,
-    second: Gate,
+    first: ChunkGate,
+    second: ChunkGate,
     /// The planner's look at what came of them.
-    planner: Gate,
+    planner: ChunkGate,
 }
 
 /// Two tasks at once, each held in the middle of its reply; then the planner is done.
@@ -46,7 +46,7 @@ fn script(world: &Waiting) -> Gates {
 
 /// A deployment, each of whose functions has a quarter of an hour, or as long as it likes.
 struct Waiting {
-    model: Scripted,
+    model: ScriptedModel,
     client: Client,
     door: Door,
 }
@@ -62,7 +62,7 @@ impl Deref for Waiting {
 impl Waiting {
     /// Streams wait for tasks for so long, and drivers look after them all the time.
     async fn start(idle_stream: Duration, has_deadline: bool) -> Self {
-        let model = Scripted::start().await.unwrap();
+        let model = ScriptedModel::start().await.unwrap();
         let change = |parts: &mut Parts| {
             let (idle_stream_unresumable, soon) = (idle_stream, Duration::from_millis(20));
             let settings = Settings { idle_stream, idle_stream_unresumable, ..quick() };
@@ -79,7 +79,7 @@ impl Waiting {
     }
 
     async fn is_held(&self, run: &str) -> bool {
-        let meta = self.door.ports.store.meta(&key(run)).await.unwrap().unwrap();
+        let meta = self.door.ports.store.find_meta(&key(run)).await.unwrap().unwrap();
         meta.lease.is_some()
     }
 
@@ -115,8 +115,8 @@ async fn a_response_that_only_waits_for_tasks_ends_and_the_run_goes_on_without_i
         let question = Question::of("What is there?", "s1").deep();
         let stream = world.ask(protocol, &question).await;
         let run = stream.run();
-        gates.first.reached().await;
-        gates.second.reached().await;
+        gates.first.wait_until_reached().await;
+        gates.second.wait_until_reached().await;
         // The one that is left is looked after by the driver itself, and driven by its executor.
         gates.first.open();
         let had = stream.rest().await;
@@ -127,7 +127,7 @@ async fn a_response_that_only_waits_for_tasks_ends_and_the_run_goes_on_without_i
 
         gates.second.open();
         // Nobody is there, and the planner is asked.
-        gates.planner.reached().await;
+        gates.planner.wait_until_reached().await;
         let stream = world.ask(protocol, &next).await;
         assert_eq!(stream.run(), run);
         gates.planner.open();
@@ -150,10 +150,10 @@ async fn a_client_that_waits_on_sees_the_tasks_end_and_its_stream_is_not_cut_for
     let gates = script(&world);
     let question = Question::of("What is there?", "s1").deep();
     let mut stream = world.ask(Protocol::Native, &question).await;
-    gates.first.reached().await;
-    gates.second.reached().await;
+    gates.first.wait_until_reached().await;
+    gates.second.wait_until_reached().await;
     gates.first.open();
-    stream.until(|frame| frame.event() == "task.ended").await;
+    stream.until(|frame| frame.event() == "child.ended").await;
     assert!(world.is_held(&stream.run()).await);
     gates.second.open();
     gates.planner.open();
@@ -169,8 +169,8 @@ async fn a_late_continue_after_a_silent_stream_has_ended_gets_the_answer_once() 
         let question = Question::of("What is there?", "s1").deep();
         let stream = world.ask(protocol, &question).await;
         let run = stream.run();
-        gates.first.reached().await;
-        gates.second.reached().await;
+        gates.first.wait_until_reached().await;
+        gates.second.wait_until_reached().await;
         let had = stream.rest().await;
         question.going_on(protocol, had.last().unwrap());
         gates.first.open();
@@ -206,8 +206,8 @@ async fn where_a_function_has_no_deadline_no_stream_ends_for_being_silent() {
         let gates = script(&world);
         let question = Question::of("What is there?", "s1").deep();
         let stream = world.ask(protocol, &question).await;
-        gates.first.reached().await;
-        gates.second.reached().await;
+        gates.first.wait_until_reached().await;
+        gates.second.wait_until_reached().await;
         gates.first.open();
         gates.second.open();
         gates.planner.open();
@@ -228,7 +228,7 @@ async fn without_a_client_nobody_waits_for_tasks() {
         let run = if leaves {
             // It asks and goes away.
             let mut stream = world.ask(Protocol::Native, &question).await;
-            stream.until(|frame| frame.event() == "task.started").await;
+            stream.until(|frame| frame.event() == "child.started").await;
             stream.run()
         } else {
             let request = world.request(Method::POST, "/runs").header("accept", "application/json");
@@ -237,12 +237,12 @@ async fn without_a_client_nobody_waits_for_tasks() {
             let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
             answer["run"].as_str().unwrap().to_owned()
         };
-        gates.first.reached().await;
-        gates.second.reached().await;
+        gates.first.wait_until_reached().await;
+        gates.second.wait_until_reached().await;
         world.let_go(&run).await;
         gates.first.open();
         gates.second.open();
-        gates.planner.reached().await;
+        gates.planner.wait_until_reached().await;
         gates.planner.open();
         let told = world.come_back(&run, None).await.rest().await;
         assert_eq!(told.last().unwrap().json()["answer"], "Both were found.");

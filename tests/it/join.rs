@@ -1,6 +1,6 @@
 //! Coming to a run that exists: the same request again, `continue`, and `Last-Event-ID`.
 
-use djinn_scripted::Gate;
+use djinn_scripted::ChunkGate;
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use crate::world::{
 };
 
 /// A run whose first reply waits in its middle.
-async fn waiting(world: &World, question: &Question) -> (crate::world::Stream, Gate) {
+async fn waiting(world: &World, question: &Question) -> (crate::world::Stream, ChunkGate) {
     let rule = world.model.on(question.text.as_str());
     let gate = rule.clone().reply("First half, second half.").delta_chars(12).gate(2);
     let mut stream = world.ask(Protocol::Native, question).await;
     stream.until(|frame| frame.event() == "preview").await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     (stream, gate)
 }
 
@@ -260,7 +260,7 @@ async fn an_end_that_was_followed_or_looked_up_is_none_to_continue_with() {
         let body = Protocol::Native.body(&Question::of(&text, session));
         let sent = world.request(Method::POST, "/runs").json(&body).send().await.unwrap();
         let run = Answer::of(sent).await.json()["run"].as_str().unwrap().to_owned();
-        gate.reached().await;
+        gate.wait_until_reached().await;
         if comes_late {
             gate.open();
             world.settled(&run).await;
@@ -356,9 +356,9 @@ async fn a_client_that_leaves_stops_nothing_and_can_come_back() {
     let (stream, gate) = waiting(&world, &question).await;
     drop(stream);
     gate.open();
-    let request = world.model.request(1).await;
-    request.ended().await;
-    assert!(!request.closed_early(), "the run went on");
+    let request = world.model.wait_for_request(1).await;
+    request.wait_until_ended().await;
+    assert!(!request.is_closed_early(), "the run went on");
     let frames = world.told(&question).await;
     assert_eq!(frames.last().unwrap().json()["answer"], "First half, second half.");
     assert_eq!(world.model.requests().len(), 1);

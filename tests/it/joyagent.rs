@@ -3,7 +3,7 @@
 #[path = "../../shared/core/tests/it/page.rs"]
 mod page;
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 use crate::feedback::APPROVAL;
@@ -195,7 +195,7 @@ async fn a_tasks_text_that_was_cut_says_so_in_its_lane() {
 }
 
 async fn approving(language: &'static str) -> World {
-    let on = move |options: &mut Options, _: &Scripted| {
+    let on = move |options: &mut Options, _: &ScriptedModel| {
         options.vars.push(("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned()));
         options.vars.push(("DJINN_LANGUAGE", language.to_owned()));
     };
@@ -300,7 +300,7 @@ async fn parameters_in_the_place_of_an_answer_change_the_call_and_the_model_is_t
         let answer = world.post("/api/feedback/r1", &body).await;
         assert_eq!((answer.status, &answer.json()["data"]["answer"]), (200, &json!("modify")));
         said(&world, Protocol::Ui, "continue", "r2").await;
-        let told = world.model.request(3).await.text().to_owned();
+        let told = world.model.wait_for_request(3).await.text().to_owned();
         assert!(told.contains("The user changed the arguments"), "{told}");
         assert!(told.contains("A better name."), "{told}");
     }

@@ -1,9 +1,9 @@
 //! Callers who are known by a key (`DJINN_AUTH=key`).
 
 use agent::{Auth, KeyList};
-use djinn_core::api_key::{KeyHash, KeyHolder, key_of};
+use djinn_core::api_key::{KeyHash, KeyHolder, format_key};
 use djinn_core::id::{TenantId, UserId};
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use reqwest::Method;
 use serde_json::json;
 
@@ -14,14 +14,14 @@ pub(crate) fn keyed<const N: usize>(holders: [(&str, &str); N]) -> (KeyList, [St
     let mut chance = 0;
     let keys = holders.map(|_| {
         chance += 1;
-        key_of(&[chance; 32])
+        format_key(&[chance; 32])
     });
     let list = holders.iter().zip(&keys).map(|((tenant, user), key)| KeyHolder {
         sha256: KeyHash::of(key).unwrap(),
         tenant: TenantId::new(*tenant).unwrap(),
         user: UserId::new(*user).unwrap(),
     });
-    (KeyList::Given(list.collect()), keys)
+    (KeyList::Inline(list.collect()), keys)
 }
 
 /// Lets in who has a key of this list, and nobody else.
@@ -41,7 +41,7 @@ async fn get(client: &Client, path: &str, headers: &[(&str, &str)]) -> Answer {
 
 #[tokio::test]
 async fn a_key_lets_its_holder_in_and_says_whose_a_run_is() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (list, [anna, bert]) = keyed([("acme", "anna"), ("acme", "bert")]);
     let mut door = Door::open(&model, |_| {}, let_in(list));
     let client = door.listen().await;
@@ -94,7 +94,7 @@ async fn who_has_no_key_is_told_how_to_get_one_and_gets_to_the_health_check_only
 
 #[tokio::test]
 async fn of_a_thousand_mutated_keys_none_is_accepted() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (list, [key]) = keyed([("acme", "anna")]);
     let mut door = Door::open(&model, |_| {}, let_in(list));
     let client = door.listen().await;
@@ -119,7 +119,7 @@ async fn of_a_thousand_mutated_keys_none_is_accepted() {
         tried += 1;
     }
     assert_eq!(
-        door.aws.requests().counts().values().sum::<u64>(),
+        door.aws.request_counter().counts().values().sum::<u64>(),
         1,
         "only the list that was allowed is read"
     );

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use djinn_scripted::{Request, Response, Scripted};
+use djinn_scripted::{RecordedRequest, ScriptedModel, ScriptedResponse};
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -13,7 +13,7 @@ use crate::world::{
 const KB: usize = 1_000;
 
 /// A model that takes all of it.
-fn reads_everything(options: &mut Options, model: &Scripted) {
+fn reads_everything(options: &mut Options, model: &ScriptedModel) {
     let takes = json!({"max_input_tokens": 9_000_000});
     options.vars.push(("DJINN_MODELS", models(model, &takes)));
 }
@@ -46,8 +46,8 @@ async fn a_task_asks_about_450_kb_of_arguments_and_a_person_changes_420_kb_of_th
         .call("planning", json!({"command": "finish"}));
     let long = "gold, ".repeat(75 * KB);
     let wants = upload("gold.md", "all of it", &long);
-    let asks = move |_: &Request| {
-        Response::default().call("file_tool", wants.clone()).delta_chars(64 * KB)
+    let asks = move |_: &RecordedRequest| {
+        ScriptedResponse::default().call("file_tool", wants.clone()).delta_chars(64 * KB)
     };
     task(&world.model, "gold").respond_with(asks).then().reply("It is in gold.md.");
     task(&world.model, "silver").reply("There is none.");
@@ -99,7 +99,7 @@ async fn two_tasks_at_once_hand_over_120_long_described_files_each() {
     let run = stream.run();
     stream.rest().await;
     let frames = whole(&world, &run).await;
-    let ends = frames.iter().filter(|frame| frame.event() == "task.ended").map(Frame::json);
+    let ends = frames.iter().filter(|frame| frame.event() == "child.ended").map(Frame::json);
     // One that ended a response is sent once more.
     let ends: BTreeMap<String, Value> =
         ends.map(|end| (end["task"].to_string(), end["status"].clone())).collect();
@@ -114,12 +114,12 @@ async fn two_tasks_at_once_hand_over_120_long_described_files_each() {
 
 #[tokio::test]
 async fn a_plan_of_200_kb_is_taken_and_one_beyond_its_bounds_is_refused_with_them() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let slow = Slow::new();
     let mut door = Door::open(
         &model,
         |_| {},
-        |parts| parts.ports.tools = parts.ports.tools.clone().with(slow.clone()),
+        |parts| parts.ports.tools = parts.ports.tools.clone().with_tool(slow.clone()),
     );
     let client = door.listen().await;
     let plan = json!({

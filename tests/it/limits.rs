@@ -8,7 +8,7 @@ use djinn_runtime::port::budget::{Amount, Budgets as _, DayKey};
 use djinn_runtime::port::catalog::{Catalog as _, UserKey};
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::settings::UserLimits;
-use djinn_scripted::{Request, Response};
+use djinn_scripted::{RecordedRequest, ScriptedResponse};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -38,9 +38,9 @@ fn user() -> UserKey {
 async fn used(world: &World) -> Amount {
     let ports = world.system.ports();
     let now_ms = ports.clock.now_ms();
-    let days = [now_ms - 24 * 60 * 60 * 1000, now_ms].map(|at_ms| DayKey::at(user(), at_ms));
-    let days = join_all(days.iter().map(|day| ports.store.day(day))).await;
-    days.into_iter().fold(Amount::default(), |sum, day| sum.plus(day.unwrap()))
+    let days = [now_ms - 24 * 60 * 60 * 1000, now_ms].map(|at_ms| DayKey::at_time(user(), at_ms));
+    let days = join_all(days.iter().map(|day| ports.store.read_day_total(day))).await;
+    days.into_iter().fold(Amount::default(), |sum, day| sum.saturating_add(day.unwrap()))
 }
 
 /// What a question is refused with: its status, code and `Retry-After`.
@@ -63,13 +63,13 @@ async fn refused(client: &Client, protocol: Protocol, question: &Question) -> (u
 }
 
 /// A question that is worked on until the gate opens.
-async fn held(world: &World, session: &str) -> (Stream, djinn_scripted::Gate) {
+async fn held(world: &World, session: &str) -> (Stream, djinn_scripted::ChunkGate) {
     let text = format!("Hold {session}!");
     let gate =
         world.model.on(text.as_str()).reply("First half, second half.").delta_chars(12).gate(2);
     let mut stream = world.ask(Protocol::Native, &Question::of(&text, session)).await;
     stream.until(|frame| frame.event() == "preview").await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     (stream, gate)
 }
 
@@ -132,8 +132,8 @@ async fn a_day_that_is_used_up_makes_no_further_call_and_pauses_the_run_for_a_to
     let told = world.ask(Protocol::Native, &ask("s3")).await;
     let (run, frames) = (told.run(), told.rest().await);
     assert_eq!(frames.last().unwrap().event(), "run.handed_over");
-    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
-    let interrupt = &asked["asks"][0]["interrupt"];
+    let asked = frames.iter().find(|frame| frame.event() == "human.requested").unwrap().json();
+    let interrupt = &asked["requests"][0]["interrupt"];
     assert_eq!(interrupt["code"], "budget_used_up");
     assert!(interrupt["message"].as_str().unwrap().contains("2000 tokens"), "{interrupt}");
     // Without a top-up there is nothing to go on with.
@@ -202,10 +202,10 @@ async fn two_hundred_executors_cannot_overspend() {
     let none: Vec<[u32; 0]> = vec![[]; CROWD];
     let plan = json!({"command": "create", "title": "T", "steps": steps, "depends_on": none});
     planner(&world.model).say("In parts.").call("planning", plan).usage(INPUT, OUTPUT, 0);
-    let is_task = |request: &Request| request.text().contains("Your step:");
+    let is_task = |request: &RecordedRequest| request.text().contains("Your step:");
     let work = Duration::from_millis(20);
-    let reply = move |_: &Request| {
-        Response::default().reply("At work.").usage(INPUT, OUTPUT, 0).delay(work)
+    let reply = move |_: &RecordedRequest| {
+        ScriptedResponse::default().reply("At work.").usage(INPUT, OUTPUT, 0).delay(work)
     };
     world.model.on_request(is_task).respond_with(reply).always();
     let stream = world.ask(Protocol::Native, &Question::of("Write!", "s1").deep()).await;
@@ -214,7 +214,7 @@ async fn two_hundred_executors_cannot_overspend() {
     assert_eq!(frames.last().unwrap().event(), "run.handed_over", "it waits for a top-up");
 
     let ended: Vec<Value> =
-        frames.iter().filter(|frame| frame.event() == "task.ended").map(Frame::json).collect();
+        frames.iter().filter(|frame| frame.event() == "child.ended").map(Frame::json).collect();
     let paid = ended.iter().filter(|task| task["status"] == "finished").count();
     assert_eq!(ended.len(), paid, "nothing is lost for want of money");
     let waiting = world.get(&format!("/api/feedback/pending/{run}")).await.json();
@@ -333,7 +333,7 @@ async fn a_user_has_so_many_streams_whichever_process_streams_them() {
     gate.open();
     let (store, now_ms) = (&world.system.ports().store, world.system.ports().clock.now_ms());
     let run = RunId::new(ended).unwrap();
-    let lost = store.take_stream(&user(), &run, "lost", 1, now_ms - 1_000).await.unwrap();
+    let lost = store.acquire_stream(&user(), &run, "lost", 1, now_ms - 1_000).await.unwrap();
     assert!(lost.is_some());
     assert_eq!(world.ending(&second).await["answer"], "The second.");
 }

@@ -4,9 +4,9 @@
 pub(crate) mod files;
 mod refused;
 
-use agent::{Grant, LinkKeys, LinkSettings};
+use agent::{AnswerGrant, LinkKeys, LinkSettings};
 use djinn_core::id::{RunId, TenantId, UserId};
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use futures::future::join_all;
 use reqwest::Method;
 use reqwest::header::{ACCEPT_LANGUAGE, CONTENT_TYPE};
@@ -23,7 +23,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Asks before files are written, waits for ever, and hands out links.
 async fn linking(language: &'static str) -> World {
-    let on = |options: &mut Options, _: &Scripted| {
+    let on = |options: &mut Options, _: &ScriptedModel| {
         let feedback = ("DJINN_HUMAN_FEEDBACK", APPROVAL.to_owned());
         let vars = [("DJINN_LINK_KEY", LINK_KEY), ("DJINN_LANGUAGE", language)];
         options.vars.extend(vars.map(|(name, value)| (name, value.to_owned())));
@@ -42,7 +42,7 @@ pub(crate) fn link_settings() -> LinkSettings {
 }
 
 fn keys() -> LinkKeys {
-    LinkKeys::read(LINK_KEY).unwrap()
+    LinkKeys::parse(LINK_KEY).unwrap()
 }
 
 /// The path of the link to an ask.
@@ -57,12 +57,12 @@ fn token(path: &str) -> &str {
 }
 
 /// What a link grants.
-fn granted(path: &str) -> Grant {
+fn granted(path: &str) -> AnswerGrant {
     keys().verify(token(path), 0).unwrap()
 }
 
 async fn post(client: &Client, path: &str, form: &[(&str, &str)]) -> Answer {
-    let encoded = |text: &str| djinn_core::wire::link::percent_encoded(text);
+    let encoded = |text: &str| djinn_core::wire::link::percent_encode(text);
     let pairs = form.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
     let body = pairs.collect::<Vec<_>>().join("&");
     let request = client.request(Method::POST, path).header(CONTENT_TYPE, FORM).body(body);
@@ -87,7 +87,7 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
     let world = linking("en").await;
     let (run, asked) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
-    let ask = &asked["asks"][0];
+    let ask = &asked["requests"][0];
     let early = ask["link"].as_str().unwrap().strip_prefix(&world.url).unwrap();
     let (early, now) = (granted(early), granted(&path));
     assert_eq!((early.run.as_str(), now.digest.as_str()), (&*run, ask["digest"].as_str().unwrap()));
@@ -97,13 +97,13 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
     assert!((0..600_000).contains(&(now.expires_at_ms - early.expires_at_ms)));
 
     let before = world.settled_paused(&run).await;
-    let _ = world.system.aws().requests().take();
+    let _ = world.system.aws().request_counter().take_counts();
     let page = world.get(&path).await;
     for method in [Method::HEAD, Method::GET] {
         let again = Answer::of(world.request(method, &path).send().await.unwrap()).await;
         assert_eq!(again.status, 200);
     }
-    let made = world.system.aws().requests().take();
+    let made = world.system.aws().request_counter().take_counts();
     assert!(made.keys().all(|name| ["GetItem", "Query"].contains(&name.as_str())), "{made:?}");
     assert_eq!(world.settled_paused(&run).await, before, "looking answers nothing");
     insta::assert_snapshot!("page_of_a_call", dated(&page.text));
@@ -136,7 +136,7 @@ async fn a_page_shows_what_is_asked_and_only_its_form_answers() {
 
     let audit = world.get(&format!("/runs/{run}/audit")).await.text;
     let lines: Vec<Value> = audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let answered = lines.iter().find(|line| line["what"] == "feedback.answered").unwrap();
+    let answered = lines.iter().find(|line| line["what"] == "human.resolved").unwrap();
     let detail = &answered["detail"];
     assert_eq!((&detail["by"], &detail["via"]), (&json!("you"), &json!("link")));
     assert_eq!(detail["comment"], "By\nmail.");
@@ -162,7 +162,7 @@ async fn arguments_are_changed_by_a_link_and_wrong_ones_leave_it_waiting() {
     let world = linking("en").await;
     let (run, asked) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
-    let mut arguments = asked["asks"][0]["arguments"].clone();
+    let mut arguments = asked["requests"][0]["arguments"].clone();
     arguments["command"] = json!("dance");
     let wrong = arguments.to_string();
     for (given, part) in [
@@ -213,7 +213,7 @@ async fn a_run_is_stopped_and_a_model_is_told_words_by_link() {
     let form = [("answer", "say"), ("words", "Use a table instead.")];
     assert_eq!(post(&world, &path, &form).await.status, 200);
     assert_eq!(ending(&world, &run).await["status"], "finished");
-    assert!(world.model.request(3).await.text().contains("Use a table instead."));
+    assert!(world.model.wait_for_request(3).await.text().contains("Use a table instead."));
 }
 
 #[tokio::test]
@@ -284,8 +284,8 @@ async fn what_stopped_goes_on_by_link() {
     rule.then().reply("Nothing new.");
     let stream = world.ask(Protocol::Native, &Question::of("Anything new?", "s2")).await;
     let (run, frames) = (stream.run(), stream.rest().await);
-    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").map(Frame::json);
-    let feedback = asked.unwrap()["asks"][0]["id"].as_str().unwrap().to_owned();
+    let asked = frames.iter().find(|frame| frame.event() == "human.requested").map(Frame::json);
+    let feedback = asked.unwrap()["requests"][0]["id"].as_str().unwrap().to_owned();
     let path = link(&world, &run, &feedback).await;
     let page = world.get(&path).await.text;
     assert!(page.contains("Top it up") && page.contains(">Go on</button>"), "{page}");
@@ -319,12 +319,12 @@ async fn joyagents_clients_get_links_too_and_none_outlives_its_question() {
 }
 
 /// A grant of the laptop's user.
-pub(crate) fn grant_of(run: &str, feedback: &str, digest: &str) -> Grant {
-    Grant {
+pub(crate) fn grant_of(run: &str, feedback: &str, digest: &str) -> AnswerGrant {
+    AnswerGrant {
         tenant: TenantId::new("local").unwrap(),
         user: UserId::new("you").unwrap(),
         run: RunId::new(run).unwrap(),
-        feedback: djinn_core::id::FeedbackId::new(feedback).unwrap(),
+        human_request: djinn_core::id::HumanRequestId::new(feedback).unwrap(),
         digest: digest.to_owned(),
         expires_at_ms: i64::MAX,
     }

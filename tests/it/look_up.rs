@@ -4,7 +4,7 @@ use djinn_core::budget::Budget;
 use djinn_core::id::{RunId, TenantId};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -37,7 +37,7 @@ async fn a_run_is_shown_at_work_and_when_it_has_ended() {
     let question = Question::of("What lasts?", "s1");
     let stream = world.ask(Protocol::Native, &question).await;
     let run = stream.run();
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let at_work = shown(&world, &run).await;
     let limit = Budget::default();
     assert_eq!(at_work["status"], "running");
@@ -77,8 +77,8 @@ async fn a_plan_is_shown_with_its_steps_and_the_tasks_at_work() {
     task(&world.model, &steps[0]).reply("North grew.");
     let gate = task(&world.model, &steps[1]).reply("South grew.").gate(1);
     let mut stream = world.ask(Protocol::Native, &Question::of(COMPARE, "s1").deep()).await;
-    stream.until(|frame| frame.event() == "task.ended").await;
-    gate.reached().await;
+    stream.until(|frame| frame.event() == "child.ended").await;
+    gate.wait_until_reached().await;
     let run = stream.run();
     let at_work = shown(&world, &run).await;
     assert_eq!(at_work["mode"], "plan_solve");
@@ -254,7 +254,7 @@ async fn a_session_is_deleted_with_all_that_is_in_it_but_not_while_it_answers() 
         let key = RunKey::new(tenant.clone(), RunId::new(run.as_str()).unwrap());
         let task = key.with_task(djinn_core::id::TaskId::of(1, 1));
         for key in [key, task] {
-            assert!(ports.store.read(&key, 0).await.unwrap().is_empty());
+            assert!(ports.store.read_from(&key, 0).await.unwrap().is_empty());
         }
     }
     assert_eq!(world.get("/runs").await.json()["runs"], json!([]));
@@ -273,7 +273,7 @@ async fn a_session_is_deleted_with_all_that_is_in_it_but_not_while_it_answers() 
 
 #[tokio::test]
 async fn what_is_anothers_is_not_there() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let door = Door::open(&model, |_| {}, not_local);
     model.on("What is secret?").reply("This.");
     let question = json!({"question": "What is secret?", "session_id": "s1", "request_id": "r1"});

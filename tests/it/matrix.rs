@@ -3,8 +3,8 @@
 
 pub(crate) mod routes;
 
-use djinn_core::id::sha256;
-use djinn_scripted::Scripted;
+use djinn_core::id::sha256_hex;
+use djinn_scripted::ScriptedModel;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ enum When {
 
 /// What the owner has, and an intruder: of another tenant and with the same name, or of the same one.
 struct Users {
-    model: Scripted,
+    model: ScriptedModel,
     owner: Client,
     intruder: Client,
     ids: Vec<Ids>,
@@ -57,7 +57,7 @@ impl Users {
         when: When,
         places: &[&str],
     ) -> Self {
-        let model = Scripted::start().await.unwrap();
+        let model = ScriptedModel::start().await.unwrap();
         let mut door = Door::open(
             &model,
             |_| {},
@@ -172,7 +172,7 @@ fn told(answer: &Answer, id: &str, foreign: &[String]) -> (u16, Vec<(String, Str
     let own = ["date", "djinn-request-id"];
     let headers = answer.headers.iter().filter(|(name, _)| !own.contains(&name.as_str()));
     // A link to a file names the session by its hash.
-    let hash = &sha256(id.as_bytes())[..32];
+    let hash = &sha256_hex(id.as_bytes())[..32];
     let text = |value: &str| value.replace(id, "ID").replace(hash, "ID");
     let mut headers: Vec<_> = headers
         .filter(|(name, _)| *name != "content-length" || !answer.text.contains("uploadUrl"))
@@ -192,7 +192,7 @@ async fn what_is_another_tenants_is_answered_as_what_does_not_exist() {
 async fn what_is_another_users_of_the_same_tenant_is_answered_as_what_does_not_exist() {
     for when in [When::AtWork, When::Ended] {
         let (list, keys) = keyed([("acme", "anna"), ("acme", "bob")]);
-        let anna = &sha256(b"anna")[..32];
+        let anna = &sha256_hex(b"anna")[..32];
         let places = [format!("/{anna}/"), format!("/acme:{anna}:")];
         let places = places.each_ref().map(String::as_str);
         nothing_crosses(&Users::start(let_in(list), keys, when, &places).await).await;

@@ -1,6 +1,6 @@
 //! People beside a run at work: what they tell it, and what they change of its plan.
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -15,15 +15,15 @@ async fn a_message_is_read_at_the_next_turn_and_the_run_does_not_end_without_it(
     rule.then().reply("Gold is dear, and silver cheap.");
     let stream = world.ask(Protocol::Native, &Question::of("What of gold?", "s1")).await;
     let run = stream.run();
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let said = json!({"text": "And what of silver?"});
     let answer = world.post(&format!("/runs/{run}/messages"), &said).await;
     assert_eq!((answer.status, answer.json()["state"].as_str()), (200, Some("taken")));
     gate.open();
     let frames = stream.rest().await;
-    let seen = frames.iter().find(|frame| frame.event() == "user.said").unwrap().json();
+    let seen = frames.iter().find(|frame| frame.event() == "user_message.added").unwrap().json();
     assert_eq!((&seen["text"], &seen["by"]), (&said["text"], &json!("you")));
-    let sees = world.model.request(2).await.text().to_owned();
+    let sees = world.model.wait_for_request(2).await.text().to_owned();
     assert!(sees.contains("The user adds:\nAnd what of silver?"), "{sees}");
     assert_eq!(frames.last().unwrap().json()["answer"], "Gold is dear, and silver cheap.");
     let late = world.post(&format!("/runs/{run}/messages"), &said).await;
@@ -46,17 +46,21 @@ async fn who_corrects_an_agent_that_repeats_itself_is_heard() {
     rule.then().reply("Gold is dear.");
     let stream = world.ask(Protocol::Native, &Question::of("What of gold?", "s1")).await;
     let run = stream.run();
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let said = json!({"text": "It is not in there. Say what you know."});
     world.post(&format!("/runs/{run}/messages"), &said).await;
     gate.open();
     let end = stream.rest().await.last().unwrap().json();
     assert_eq!((&end["status"], &end["answer"]), (&json!("finished"), &json!("Gold is dear.")));
-    assert!(world.model.request(5).await.text().contains("Say what you know."));
+    assert!(world.model.wait_for_request(5).await.text().contains("Say what you know."));
 }
 
 /// A plan of two steps one after the other, whose first is held.
-async fn held(client: &Client, slow: &Slow, model: &Scripted) -> (String, crate::world::Stream) {
+async fn held(
+    client: &Client,
+    slow: &Slow,
+    model: &ScriptedModel,
+) -> (String, crate::world::Stream) {
     planner(model)
         .say("One after the other.")
         .call(
@@ -113,7 +117,7 @@ async fn a_planner_asks_for_what_is_missing_in_the_chat_and_shows_its_plan_first
     let shown = says("The shiny one.", "r2").await;
     let shown = if shown.contains("planning") { shown } else { says("continue", "r3").await };
     assert!(shown.contains("look at gold"), "{shown}");
-    assert!(world.model.request(2).await.text().contains("The shiny one."));
+    assert!(world.model.wait_for_request(2).await.text().contains("The shiny one."));
     let again = says("Look at silver instead.", "r4").await;
     let again = if again.contains("planning") { again } else { says("continue", "r5").await };
     assert!(again.contains("look at silver"), "{again}");
@@ -127,12 +131,12 @@ async fn a_planner_asks_for_what_is_missing_in_the_chat_and_shows_its_plan_first
 
 #[tokio::test]
 async fn what_has_not_begun_of_a_plan_is_changed_and_a_stale_change_is_shown_the_plan() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let slow = Slow::new();
     let mut door = Door::open(
         &model,
         |_| {},
-        |parts| parts.ports.tools = parts.ports.tools.clone().with(slow.clone()),
+        |parts| parts.ports.tools = parts.ports.tools.clone().with_tool(slow.clone()),
     );
     let client = door.listen().await;
     task(&model, "tin").reply("Tin is cheap.");
@@ -171,8 +175,8 @@ async fn what_has_not_begun_of_a_plan_is_changed_and_a_stale_change_is_shown_the
     assert_eq!(end["answer"], "Gold, tin and copper.");
     let begun: Vec<Value> = frames
         .iter()
-        .filter(|frame| frame.event() == "task.started")
-        .map(|frame| frame.json()["words"].clone())
+        .filter(|frame| frame.event() == "child.started")
+        .map(|frame| frame.json()["description"].clone())
         .collect();
     assert_eq!(begun.len(), 3, "{begun:?}");
     assert!(!begun.contains(&json!("silver")));

@@ -1,6 +1,6 @@
 //! A planner that answers in words, finishes early, or writes its plan as other models do.
 
-use djinn_scripted::Request;
+use djinn_scripted::RecordedRequest;
 use serde_json::{Value, json};
 
 use crate::world::{Frame, Protocol, Question, World, planner, summary, task};
@@ -33,7 +33,7 @@ async fn a_greeting_in_deep_mode_is_answered_by_the_planners_first_words() {
         planner(&world.model).reply("You are welcome.");
         let thanks = Question::new("Thanks").session("s1").request("r2").deep();
         world.ask(protocol, &thanks).await.rest().await;
-        assert!(world.model.request(2).await.text().contains("What shall I look into?"));
+        assert!(world.model.wait_for_request(2).await.text().contains("What shall I look into?"));
     }
 }
 
@@ -127,8 +127,8 @@ async fn a_plan_is_understood_as_other_models_write_it() {
     for (nth, plan) in plans.into_iter().enumerate() {
         let asks = format!("Gold or silver? ({nth})");
         let of_it = asks.clone();
-        let rule = world.model.on_request(move |request: &Request| {
-            request.offers("planning") && request.text().contains(&of_it)
+        let rule = world.model.on_request(move |request: &RecordedRequest| {
+            request.offers_tool("planning") && request.text().contains(&of_it)
         });
         rule.say("I plan.").call("planning", plan.clone()).then().call("planning", finish());
         let question = Question::of(&asks, &format!("s{nth}")).deep();

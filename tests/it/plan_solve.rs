@@ -27,7 +27,7 @@ async fn told(protocol: Protocol) -> (World, Vec<Frame>) {
 /// The lane of a native frame: its task, or nothing for the run itself.
 fn lane(frame: &Frame) -> String {
     let json = frame.json();
-    let task = if json["type"] == "task.ended" { &json["task"] } else { &json["within"] };
+    let task = if json["type"] == "child.ended" { &json["task"] } else { &json["child"] };
     match (json["type"].as_str(), json["step"].as_u64()) {
         (Some("step.changed"), Some(step)) => format!("s{step}.1"),
         _ => task.as_str().unwrap_or_default().to_owned(),
@@ -120,14 +120,14 @@ async fn all_three_tasks_are_at_work_at_once() {
     let mut stream = world.ask(Protocol::Native, &question()).await;
     // Each waits inside its reply: none has ended when the last begins.
     for gate in &gates {
-        gate.reached().await;
+        gate.wait_until_reached().await;
     }
     for gate in gates {
         gate.open();
     }
     let mut ended = BTreeSet::new();
     while let Some(frame) = stream.next().await {
-        if frame.event() == "task.ended" {
+        if frame.event() == "child.ended" {
             assert_eq!(frame.json()["status"], "finished");
             ended.insert(frame.json()["task"].as_str().unwrap().to_owned());
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use djinn_scripted::Gate;
+use djinn_scripted::ChunkGate;
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -83,7 +83,7 @@ async fn what_the_planner_sees(words: &Words) -> String {
     assert_eq!(ending["status"], "finished", "{ending}");
     world.model.assert_done();
     let mut requests = world.model.requests();
-    requests.retain(|request| request.offers("planning"));
+    requests.retain(|request| request.offers_tool("planning"));
     assert_eq!(requests.len(), 2);
     model_sees(&requests)
 }
@@ -102,14 +102,14 @@ fn groups(frames: &[Frame]) -> Vec<BTreeSet<String>> {
     for frame in frames {
         let task = || frame.json()["task"].as_str().unwrap().to_owned();
         match frame.event() {
-            "task.started" => {
+            "child.started" => {
                 if at_work.is_empty() {
                     groups.push(BTreeSet::new());
                 }
                 groups.last_mut().unwrap().insert(task());
                 at_work.insert(task());
             }
-            "task.ended" => assert!(at_work.remove(&task())),
+            "child.ended" => assert!(at_work.remove(&task())),
             _ => {}
         }
     }
@@ -130,9 +130,9 @@ async fn independent_parts_are_worked_on_at_once() {
         let stream = world.ask(Protocol::Native, &words.question()).await;
         // Each is in the middle of its reply when the last begins its own.
         for gate in &gates {
-            gate.reached().await;
+            gate.wait_until_reached().await;
         }
-        gates.iter().for_each(Gate::open);
+        gates.iter().for_each(ChunkGate::open);
         let frames = stream.rest().await;
         assert_eq!(groups(&frames), [group(["s1.1", "s2.1", "s3.1"])], "{}", words.language);
         world.model.assert_done();

@@ -11,8 +11,8 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::alarm::Invoker as _;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::settings::Settings;
-use djinn_runtime::sleep::wake;
-use djinn_scripted::{Response, Scripted};
+use djinn_runtime::sleep::wake_run;
+use djinn_scripted::{ScriptedModel, ScriptedResponse};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use executor::Executor;
@@ -30,7 +30,7 @@ fn history(frames: &[Frame]) -> Vec<String> {
     let entries = frames.iter().filter(|frame| !matches!(frame.event(), "" | "preview"));
     let line = |frame: &Frame| {
         let entry = frame.json();
-        let what = ["text", "outcome", "tool", "answer"].map(|name| entry[name].to_string());
+        let what = ["text", "result", "tool", "answer"].map(|name| entry[name].to_string());
         format!("{} {} {}", frame.id().unwrap(), entry["id"], what.join(" "))
     };
     entries.map(line).collect()
@@ -41,17 +41,17 @@ fn with_tools(ledger: &Ledger) -> impl FnOnce(&mut Parts) {
     let tool = |name, effect| LedgerTool::new(name, effect, ledger, &Points::new());
     let once = tool("send", EffectClass::Once);
     let read = tool("look", EffectClass::Read);
-    move |parts| parts.ports.tools = parts.ports.tools.clone().with(once).with(read)
+    move |parts| parts.ports.tools = parts.ports.tools.clone().with_tool(once).with_tool(read)
 }
 
 /// Looks, sends, answers; whoever asks, and however often.
-fn script(model: &Scripted) {
-    let answer = |request: &djinn_scripted::Request| {
+fn script(model: &ScriptedModel) {
+    let answer = |request: &djinn_scripted::RecordedRequest| {
         let call = request.header("djinn-call").unwrap().to_owned();
         match call.split('/').nth(1).unwrap() {
-            "t1" => Response::default().say("I look.").call("look", json!({})),
-            "t2" => Response::default().say("I send.").call("send", json!({})),
-            _ => Response::default().reply("All is done."),
+            "t1" => ScriptedResponse::default().say("I look.").call("look", json!({})),
+            "t2" => ScriptedResponse::default().say("I send.").call("send", json!({})),
+            _ => ScriptedResponse::default().reply("All is done."),
         }
     };
     model.on("Look and send.").respond_with(answer).always();
@@ -59,7 +59,7 @@ fn script(model: &Scripted) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drivers_that_are_kicked_at_once_tell_one_story() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let ledger = Ledger::default();
     let mut door = Door::open(&model, |_| {}, with_tools(&ledger));
     let client = door.listen().await;
@@ -69,7 +69,7 @@ async fn drivers_that_are_kicked_at_once_tell_one_story() {
         let body = Protocol::Native.body(&question);
         let accepted = client.post("/runs", &body).await;
         let key = key(accepted.json()["run"].as_str().unwrap());
-        let kicks = (0..16).map(|_| door.ports.invoker.kick(&key, 0));
+        let kicks = (0..16).map(|_| door.ports.invoker.kick_run(&key, 0));
         let (told, kicks) = tokio::join!(client.told(&question), join_all(kicks));
         assert!(kicks.into_iter().all(|kick| kick.is_ok()));
         assert_eq!(told.last().unwrap().json()["answer"], "All is done.");
@@ -87,7 +87,7 @@ fn thieves() -> Settings {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn drivers_that_take_the_run_from_each_other_leave_one_history() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let ledger = Ledger::default();
     let mut door = Door::open(
         &model,
@@ -122,7 +122,7 @@ async fn drive_until_it_ends(door: &Door, client: &Client, run: &str) {
         });
         join_all(drivers).await;
         // Asks for nothing that changes an ended run, and tells whether it has ended.
-        let meta = djinn_runtime::serve::known(&door.ports, &key(run)).await.unwrap();
+        let meta = djinn_runtime::serve::load_meta(&door.ports, &key(run)).await.unwrap();
         if meta.status.has_ended() {
             return;
         }
@@ -150,7 +150,7 @@ async fn a_file_that_is_told_of_twice_is_one() {
     let gate = world.model.on("What is new?").reply("Two files.").gate(1);
     let question = Question::of("What is new?", "s1");
     let mut stream = world.ask(Protocol::Native, &question).await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let key = key(&stream.run());
     let told_of = |name: &str| {
         let file = ProductFile {
@@ -165,10 +165,10 @@ async fn a_file_that_is_told_of_twice_is_one() {
         Mail::FileAdded { id: format!("mail-{name}"), file }
     };
     let ports = world.system.ports();
-    wake(ports, &key, &told_of("a.txt")).await.unwrap();
+    wake_run(ports, &key, &told_of("a.txt")).await.unwrap();
     let mut seen = stream.until(|frame| frame.event() == "file.added").await;
     for mail in [told_of("a.txt"), told_of("a.txt"), told_of("b.txt")] {
-        wake(ports, &key, &mail).await.unwrap();
+        wake_run(ports, &key, &mail).await.unwrap();
     }
     seen.extend(stream.until(|frame| frame.event() == "file.added").await);
     gate.open();

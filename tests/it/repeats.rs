@@ -1,7 +1,7 @@
 //! Work that goes round in circles, and work that calls too many tools.
 
 use djinn_core::tool::EffectClass;
-use djinn_scripted::{Request, Response, Scripted};
+use djinn_scripted::{RecordedRequest, ScriptedModel, ScriptedResponse};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use serde_json::{Value, json};
@@ -13,19 +13,19 @@ use crate::world::{
 const HINT: &str = "was now made three times";
 
 /// A model that reads these files by turns, for ever, until it is asked to sum up.
-fn reads_in_turn(model: &Scripted, names: &'static [&'static str]) {
+fn reads_in_turn(model: &ScriptedModel, names: &'static [&'static str]) {
     summary(model).reply("It is what it was.").always();
-    let reads = move |request: &Request| {
+    let reads = move |request: &RecordedRequest| {
         let turn = request.messages().iter().flat_map(|message| &message.results).count();
         let get = json!({"command": "get", "filename": names[turn % names.len()]});
-        Response::default().say("I look.").call("file_tool", get)
+        ScriptedResponse::default().say("I look.").call("file_tool", get)
     };
     model.on("What is new?").respond_with(reads).always();
 }
 
 /// How often each request of the loop holds the hint.
-fn hints(requests: &[Request]) -> Vec<usize> {
-    let of_loop = requests.iter().filter(|request| request.offers("file_tool"));
+fn hints(requests: &[RecordedRequest]) -> Vec<usize> {
+    let of_loop = requests.iter().filter(|request| request.offers_tool("file_tool"));
     of_loop.map(|request| request.text().matches(HINT).count()).collect()
 }
 
@@ -96,7 +96,9 @@ async fn who_heeds_the_hint_is_let_finish_and_another_result_is_no_repeat() {
 async fn a_tool_that_does_not_exist_is_not_asked_for_forty_times() {
     let world = World::start().await;
     summary(&world.model).reply("There is no such thing.");
-    let calls = |_: &Request| Response::default().call_unknown("dance", json!({"how": "wild"}));
+    let calls = |_: &RecordedRequest| {
+        ScriptedResponse::default().call_unknown("dance", json!({"how": "wild"}))
+    };
     world.model.on("Dance!").respond_with(calls).always();
     let ending = world.ending(&Question::of("Dance!", "s1")).await;
     assert_eq!(ending["failure"], json!({"code": "repeated_calls", "detail": "dance"}));
@@ -130,7 +132,7 @@ async fn tool_calls_have_a_bound_that_is_never_passed_and_what_there_is_is_summe
         (&json!(3), 3)
     );
     let refused = frames.iter().filter(|frame| frame.event() == "call.completed");
-    let refused = refused.filter(|frame| frame.json()["outcome"]["reason"] == "too_many");
+    let refused = refused.filter(|frame| frame.json()["result"]["reason"] == "too_many");
     assert_eq!(refused.count(), 2);
     let run = frames[1].id().unwrap().split(':').next().unwrap().to_owned();
     let shown = world.get(&format!("/runs/{run}")).await.json();
@@ -170,7 +172,7 @@ async fn each_task_of_a_plan_counts_its_own_calls() {
     let question = Question::of("Write much.", "s1").deep();
     let frames = world.ask(Protocol::Native, &question).await.rest().await;
     let ended: Vec<Value> =
-        frames.iter().filter(|frame| frame.event() == "task.ended").map(Frame::json).collect();
+        frames.iter().filter(|frame| frame.event() == "child.ended").map(Frame::json).collect();
     // Another attempt would only use up more.
     assert_eq!(ended.len(), 1, "{ended:?}");
     assert_eq!(ended[0]["failure"], json!({"code": "tool_calls_used_up", "detail": "2"}));
@@ -180,7 +182,7 @@ async fn each_task_of_a_plan_counts_its_own_calls() {
 
 #[tokio::test]
 async fn what_was_counted_before_an_interrupt_stays_counted() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (ledger, points) = (Ledger::default(), Points::new());
     let tool = LedgerTool {
         interrupts: 1,
@@ -188,7 +190,7 @@ async fn what_was_counted_before_an_interrupt_stays_counted() {
     };
     let look = LedgerTool::new("look", EffectClass::Read, &ledger, &points);
     let change = |parts: &mut Parts| {
-        parts.ports.tools = parts.ports.tools.clone().with(tool).with(look);
+        parts.ports.tools = parts.ports.tools.clone().with_tool(tool).with_tool(look);
         parts.settings.run.budget.tool_calls = 2;
     };
     let mut door = Door::open(&model, |_| {}, change);

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use djinn_local::{System, SystemOptions};
 use djinn_runtime::settings::Settings;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::json;
 
 use crate::world::{Client, Protocol, Question, REGIONS, planner, step, summary, task};
 
 /// Both processes keep their data there.
-fn options(dir: &std::path::Path, model: &Scripted, continue_runs: bool) -> SystemOptions {
+fn options(dir: &std::path::Path, model: &ScriptedModel, continue_runs: bool) -> SystemOptions {
     let base_url = model.base_url();
     SystemOptions {
         dir: Some(dir.to_owned()),
@@ -26,7 +26,7 @@ fn options(dir: &std::path::Path, model: &Scripted, continue_runs: bool) -> Syst
 }
 
 /// Asks in a process of its own, which dies while the model writes its second reply.
-async fn killed(dir: &std::path::Path, model: &Scripted, question: &Question) {
+async fn killed(dir: &std::path::Path, model: &ScriptedModel, question: &Question) {
     let upload = json!({"command": "upload", "filename": "a.md", "content": "A"});
     let rule = model.on("What survives?").say("I write it down.").call("file_tool", upload);
     let rule = rule.then().reply("Half of the answer").hang_after(2);
@@ -46,7 +46,7 @@ async fn killed(dir: &std::path::Path, model: &Scripted, question: &Question) {
 #[tokio::test]
 async fn the_same_request_in_the_next_process_goes_on_where_the_last_one_died() {
     let dir = tempfile::tempdir().unwrap();
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let question = Question::of("What survives?", "s1");
     killed(dir.path(), &model, &question).await;
     let system = System::start(options(dir.path(), &model, false)).await.unwrap();
@@ -64,7 +64,7 @@ async fn the_same_request_in_the_next_process_goes_on_where_the_last_one_died() 
 #[tokio::test]
 async fn whoever_comes_back_to_a_run_that_nobody_drives_drives_it_and_frees_its_session() {
     let dir = tempfile::tempdir().unwrap();
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let question = Question::of("What survives?", "s1");
     killed(dir.path(), &model, &question).await;
     let system = System::start(options(dir.path(), &model, false)).await.unwrap();
@@ -88,12 +88,12 @@ async fn whoever_comes_back_to_a_run_that_nobody_drives_drives_it_and_frees_its_
 #[tokio::test]
 async fn the_next_process_finishes_what_nobody_asks_for_again() {
     let dir = tempfile::tempdir().unwrap();
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let question = Question::of("What survives?", "s1");
     killed(dir.path(), &model, &question).await;
     let system = System::start(options(dir.path(), &model, true)).await.unwrap();
     // The answer, once more: nobody but the new process has asked for it.
-    model.request(3).await.ended().await;
+    model.wait_for_request(3).await.wait_until_ended().await;
     let client = Client::new(format!("http://{}", system.address()));
     assert_eq!(client.ending(&question).await["answer"], "Everything survives.");
     model.assert_done();
@@ -102,7 +102,7 @@ async fn the_next_process_finishes_what_nobody_asks_for_again() {
 #[tokio::test]
 async fn what_an_earlier_layout_left_is_refused_with_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let started = async || System::start(options(dir.path(), &model, false)).await;
     drop(started().await.unwrap());
     drop(started().await.unwrap());
@@ -119,7 +119,7 @@ async fn what_an_earlier_layout_left_is_refused_with_what_to_do() {
 }
 
 /// A planner that has two steps worked on at once; whoever works on them first dies.
-fn script_two_tasks(model: &Scripted) {
+fn script_two_tasks(model: &ScriptedModel) {
     let steps = [step(REGIONS[0]), step(REGIONS[1])];
     for words in &steps {
         task(model, words).reply("Half of it").hang_after(2).then().reply("It is done.");
@@ -134,7 +134,7 @@ fn script_two_tasks(model: &Scripted) {
 #[tokio::test]
 async fn the_next_process_waits_for_no_lease_of_a_task_of_the_last_one() {
     let dir = tempfile::tempdir().unwrap();
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     script_two_tasks(&model);
     let long = Duration::from_secs(3_600);
     let settings = Settings { lease: long, dispatch_every: long, ..crate::world::quick() };
@@ -148,7 +148,7 @@ async fn the_next_process_waits_for_no_lease_of_a_task_of_the_last_one() {
     let client = Client::new(format!("http://{}", system.address()));
     let stream = client.ask(Protocol::Native, &question).await;
     // The planner, and both tasks.
-    model.request(3).await;
+    model.wait_for_request(3).await;
     process.shutdown_background();
     drop((system, stream));
 

@@ -2,7 +2,7 @@
 
 mod guests;
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::world::{Client, Door, Parts, Protocol, QUESTION, Question, SALES, scr
 
 /// Anna, Bob and Carl of one tenant, and Mallory of another.
 struct Office {
-    model: Scripted,
+    model: ScriptedModel,
     anna: Client,
     bob: Client,
     carl: Client,
@@ -28,7 +28,7 @@ impl Office {
     }
 
     async fn open_with(change: impl FnOnce(&mut Parts)) -> Self {
-        let model = Scripted::start().await.unwrap();
+        let model = ScriptedModel::start().await.unwrap();
         let holders = [("acme", "anna"), ("acme", "bob"), ("acme", "carl"), ("evil", "mallory")];
         let (list, keys) = keyed(holders);
         let mut door = Door::open(
@@ -288,7 +288,7 @@ async fn a_share_says_nothing_of_a_session_that_begins_anew() {
 
 #[tokio::test]
 async fn the_word_tenant_means_everybody_and_a_user_of_that_name_is_named_as_one() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (list, keys) = keyed([("acme", "anna"), ("acme", "tenant"), ("acme", "bob")]);
     let mut door = Door::open(&model, |_| {}, let_in(list));
     let client = door.listen().await;
@@ -310,20 +310,20 @@ async fn the_word_tenant_means_everybody_and_a_user_of_that_name_is_named_as_one
 async fn only_who_asked_is_given_links_to_answer_by() {
     let office = Office::open_with(|parts| {
         parts.settings.links = Some(link_settings());
-        parts.settings.run.feedback.enabled = true;
-        parts.settings.run.feedback.timeout_s = 0;
+        parts.settings.run.human.enabled = true;
+        parts.settings.run.human.timeout_s = 0;
         parts.settings.feedback.clear();
     })
     .await;
     office.anna.upload("s1", "sales.csv", SALES).await;
     script(&office.model, QUESTION).always();
     let (run, asked) = waiting(&office.anna).await;
-    assert!(asked["asks"][0]["link"].is_string(), "{asked}");
+    assert!(asked["requests"][0]["link"].is_string(), "{asked}");
     let handle = office.share(json!("bob"), true).await;
     let frames = office.bob.come_back(&run, None).await.rest().await;
-    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
+    let asked = frames.iter().find(|frame| frame.event() == "human.requested").unwrap().json();
     assert!(
-        asked["asks"][0]["tool"] == "file_tool" && asked["asks"][0]["link"].is_null(),
+        asked["requests"][0]["tool"] == "file_tool" && asked["requests"][0]["link"].is_null(),
         "{asked}"
     );
     for label in [&run, &handle] {
@@ -340,7 +340,7 @@ async fn only_who_asked_is_given_links_to_answer_by() {
     // Who answered is the owner's and the asker's to know.
     for (user, by) in [(&office.anna, json!("anna")), (&office.bob, Value::Null)] {
         let frames = user.come_back(&run, None).await.rest().await;
-        let answered = frames.iter().find(|frame| frame.event() == "feedback.answered").unwrap();
+        let answered = frames.iter().find(|frame| frame.event() == "human.resolved").unwrap();
         assert_eq!((&answered.json()["by"], answered.json()["answer"].is_string()), (&by, true));
     }
 }

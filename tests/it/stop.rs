@@ -6,7 +6,7 @@ use std::time::Duration;
 use djinn_core::id::{RunId, TaskId, TenantId};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::json;
 
 use crate::world::{Client, Door, Protocol, Question, Slow, World, planner};
@@ -28,7 +28,7 @@ fn ended(frames: &[crate::world::Frame], protocol: Protocol) {
     }
 }
 
-async fn the_next_question_is_answered(client: &Client, model: &Scripted, session: &str) {
+async fn the_next_question_is_answered(client: &Client, model: &ScriptedModel, session: &str) {
     model.on("And now?").reply("Now this.").always();
     let next = Question::new("And now?").session(session).request("next");
     assert_eq!(client.ending(&next).await["answer"], "Now this.");
@@ -44,13 +44,13 @@ async fn a_stop_in_the_middle_of_a_reply_closes_the_models_connection() {
         let question = Question::of("What takes long?", "s1");
         let mut stream = world.ask(protocol, &question).await;
         stream.until(|frame| frame.received().is_some_and(|f| f.data.contains("First"))).await;
-        gate.reached().await;
+        gate.wait_until_reached().await;
         let answer = world.stop(&stream.run()).await;
         assert_eq!(answer.status, 202);
         assert_eq!(answer.json(), json!({"run": stream.run(), "status": "running"}));
-        let request = world.model.request(1).await;
-        request.ended().await;
-        assert!(request.closed_early());
+        let request = world.model.wait_for_request(1).await;
+        request.wait_until_ended().await;
+        assert!(request.is_closed_early());
         let frames = stream.rest().await;
         ended(&frames, protocol);
         let said = frames[0].json().to_string();
@@ -100,13 +100,13 @@ async fn a_stop_that_comes_many_times_is_one() {
 #[tokio::test]
 async fn a_stop_in_the_middle_of_a_tool_starts_no_other() {
     for protocol in Protocol::ALL {
-        let model = Scripted::start().await.unwrap();
+        let model = ScriptedModel::start().await.unwrap();
         let slow = Slow::new();
         let mut door = Door::open(
             &model,
             |_| {},
             |parts| {
-                parts.ports.tools = parts.ports.tools.clone().with(slow.clone());
+                parts.ports.tools = parts.ports.tools.clone().with_tool(slow.clone());
                 parts.settings.run.max_parallel_tool_calls = 1;
             },
         );
@@ -127,10 +127,10 @@ async fn a_stop_in_the_middle_of_a_tool_starts_no_other() {
 
 #[tokio::test]
 async fn a_stop_before_the_tools_of_a_reply_starts_none() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let slow = Slow::new();
     let with_tool = |parts: &mut crate::world::Parts| {
-        parts.ports.tools = parts.ports.tools.clone().with(slow.clone());
+        parts.ports.tools = parts.ports.tools.clone().with_tool(slow.clone());
     };
     let mut door = Door::open(&model, |_| {}, with_tool);
     let client = door.listen().await;
@@ -138,7 +138,7 @@ async fn a_stop_before_the_tools_of_a_reply_starts_none() {
     let rule = model.on("Do it?").say("I do it.").call("slow", json!({})).delta_chars(100);
     let gate = rule.gate(4);
     let stream = client.ask(Protocol::Native, &Question::of("Do it?", "s1")).await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     assert_eq!(client.stop(&stream.run()).await.status, 202);
     let frames = stream.rest().await;
     gate.open();
@@ -151,7 +151,7 @@ async fn a_stop_before_the_tools_of_a_reply_starts_none() {
 const TASKS: usize = 50;
 
 /// A plan of fifty steps at once.
-fn plans_fifty(model: &Scripted) {
+fn plans_fifty(model: &ScriptedModel) {
     let steps: Vec<String> = (1..=TASKS).map(|n| format!("part {n}: look")).collect();
     let none: Vec<[u32; 0]> = steps.iter().map(|_| []).collect();
     let plan = json!({"command": "create", "title": "T", "steps": steps, "depends_on": none});
@@ -159,13 +159,13 @@ fn plans_fifty(model: &Scripted) {
 }
 
 /// A door with room for fifty tasks at once, whose calls run one after the other.
-fn door_for_fifty(model: &Scripted, slow: &Slow) -> Door {
+fn door_for_fifty(model: &ScriptedModel, slow: &Slow) -> Door {
     Door::open(
         model,
         |_| {},
         |parts| {
-            parts.ports.tools = parts.ports.tools.clone().with(slow.clone());
-            parts.settings.run.plan.max_tasks = 50;
+            parts.ports.tools = parts.ports.tools.clone().with_tool(slow.clone());
+            parts.settings.run.plan.max_parallel_tasks = 50;
             parts.settings.run.max_parallel_tool_calls = 1;
         },
     )
@@ -173,10 +173,10 @@ fn door_for_fifty(model: &Scripted, slow: &Slow) -> Door {
 
 #[tokio::test]
 async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_replies() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     plans_fifty(&model);
     // Each has told a part of its reply and would go on for ever.
-    let executors = model.on_request(|request| !request.offers("planning"));
+    let executors = model.on_request(|request| !request.offers_tool("planning"));
     executors.reply("word ".repeat(300)).delta_chars(5).delay(Duration::from_millis(200)).always();
     let mut door = door_for_fifty(&model, &Slow::new());
     let client = door.listen().await;
@@ -191,26 +191,26 @@ async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_replies() {
             );
         };
         if frame.event() == "preview" {
-            speaking.extend(frame.json()["within"].as_str().map(str::to_owned));
+            speaking.extend(frame.json()["child"].as_str().map(str::to_owned));
         }
     }
     assert_eq!(client.stop(&stream.run()).await.status, 202);
     let frames = stream.rest().await;
-    for request in model.requests().iter().filter(|request| !request.offers("planning")) {
-        request.ended().await;
-        assert!(request.closed_early());
+    for request in model.requests().iter().filter(|request| !request.offers_tool("planning")) {
+        request.wait_until_ended().await;
+        assert!(request.is_closed_early());
     }
     ended(&frames, Protocol::Native);
-    let stopped = frames.iter().filter(|frame| frame.event() == "task.ended");
+    let stopped = frames.iter().filter(|frame| frame.event() == "child.ended");
     assert_eq!(stopped.count(), TASKS);
     assert_eq!(model.requests().len(), 1 + TASKS, "somebody asked again");
 }
 
 #[tokio::test]
 async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_tools() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     plans_fifty(&model);
-    let executors = model.on_request(|request| !request.offers("planning"));
+    let executors = model.on_request(|request| !request.offers_tool("planning"));
     let calls = [1, 2].map(|nth| ("slow", json!({"nth": nth})));
     executors.say("I look.").calls(calls).always();
     let slow = Slow::new();
@@ -227,14 +227,14 @@ async fn a_stop_reaches_fifty_executors_in_the_middle_of_their_tools() {
     let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
     for step in 1..=TASKS {
         let task = key.with_task(TaskId::of(u32::try_from(step).unwrap(), 1));
-        while !door.ports.store.meta(&task).await.unwrap().unwrap().status.has_ended() {
+        while !door.ports.store.find_meta(&task).await.unwrap().unwrap().status.has_ended() {
             tokio::task::yield_now().await;
         }
     }
     slow.go_on.add_permits(2 * TASKS);
     let said = frames
         .iter()
-        .filter(|f| f.event() == "message.completed" && f.json()["within"] != json!(null));
+        .filter(|f| f.event() == "message.completed" && f.json()["child"] != json!(null));
     assert_eq!(said.count(), TASKS);
     assert_eq!(slow.started.available_permits(), 0, "another tool was started");
     assert_eq!(model.requests().len(), 1 + TASKS, "somebody asked again");

@@ -7,7 +7,7 @@ use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::settings::UserLimits;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::json;
 
 use crate::world::{Door, Protocol, Question, World, caller_v2, quick};
@@ -27,7 +27,7 @@ async fn a_client_that_comes_back_takes_the_place_of_the_one_that_it_lost() {
     let gate = rule.gate(2);
     let mut first = world.ask(Protocol::Native, &Question::of("Hold!", "s1")).await;
     first.until(|frame| frame.event() == "preview").await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let run = first.run();
     // Its response may last on AWS for minutes after its client has left, and its run needs it.
     let mut second = world.come_back(&run, None).await;
@@ -55,13 +55,13 @@ async fn a_client_that_comes_back_takes_the_place_of_the_one_that_it_lost() {
 
 #[tokio::test]
 async fn a_refused_question_gives_its_place_back_before_the_refusal_leaves() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let settings = djinn_runtime::settings::Settings { user: ONE, ..quick() };
     let door = Door::open(&model, |_| {}, |parts| parts.ports.settings = Arc::new(settings));
     let go_on = json!({"question": "continue", "session_id": "s1", "request_id": "r1"});
     let (status, body) = door.status_and_json(caller_v2(None, "POST", "/runs", &go_on)).await;
     assert_eq!((status, &body["code"]), (409, &json!("nothing_to_continue")), "{body}");
-    let counts = door.aws.requests().take();
+    let counts = door.aws.request_counter().take_counts();
     assert_eq!(
         counts.get("UpdateItem"),
         Some(&2),
@@ -70,6 +70,6 @@ async fn a_refused_question_gives_its_place_back_before_the_refusal_leaves() {
     let (tenant, user) = (TenantId::new("local").unwrap(), UserId::new("you").unwrap());
     let (user, run) = (UserKey { tenant, user }, RunId::new(format!("run_{}", "0".repeat(32))));
     let (store, now_ms) = (door.ports.store(), door.ports.clock().now_ms());
-    let free = store.take_stream(&user, &run.unwrap(), "w", 1, now_ms + 60_000).await.unwrap();
+    let free = store.acquire_stream(&user, &run.unwrap(), "w", 1, now_ms + 60_000).await.unwrap();
     assert!(free.is_some());
 }

@@ -1,7 +1,7 @@
 //! The table as the template defines it, on the local store.
 
-use djinn_aws::table::definition;
-use djinn_scripted::Scripted;
+use djinn_aws::table::table_definition;
+use djinn_scripted::ScriptedModel;
 use dynoxide::Database;
 use dynoxide::actions::create_table::CreateTableRequest;
 use dynoxide::actions::delete_item::DeleteItemRequest;
@@ -34,7 +34,7 @@ pub(crate) fn made(properties: &Value) -> Database {
 fn the_template_and_the_code_define_the_same_table() {
     let template = transformed();
     let properties = &template["Resources"]["Table"]["Properties"];
-    let known = definition();
+    let known = table_definition();
     let key = |name, kind| json!({"AttributeName": name, "KeyType": kind});
     let keys = json!([key(known.partition_key, "HASH"), key(known.sort_key, "RANGE")]);
     assert_eq!(properties["KeySchema"], keys);
@@ -59,7 +59,7 @@ async fn a_run_lives_in_the_templates_table() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(dynoxide::server::serve_on(listener, database.clone()));
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let at = |settings: &mut djinn_aws::Settings| settings.endpoints.dynamodb = Some(url);
     let mut door = Door::open(&model, at, |_| {});
     let client = door.listen().await;
@@ -80,7 +80,7 @@ async fn a_run_whose_journal_has_expired_is_known_by_its_metadata() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(dynoxide::server::serve_on(listener, database.clone()));
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let at = |settings: &mut djinn_aws::Settings| settings.endpoints.dynamodb = Some(url);
     let mut door = Door::open(&model, at, |_| {});
     let client = door.listen().await;

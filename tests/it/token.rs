@@ -1,6 +1,6 @@
 //! Callers who are known by a token of an issuer (`DJINN_AUTH=jwt`).
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn changed(claims: &Value, name: &str, value: Value) -> Value {
 
 #[tokio::test]
 async fn a_token_lets_its_holder_in_and_says_whose_a_run_is() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (rsa, ec) = (SigningKey::rsa("r1"), SigningKey::ec("e1"));
     let issuer = Issuer::start(&[&rsa, &ec]).await;
     let mut door = Door::open(&model, |_| {}, issuer.lets_in());
@@ -326,7 +326,7 @@ async fn of_a_thousand_mutated_tokens_none_is_accepted() {
     for token in &tokens {
         assert_eq!(with(&client, token).await.status, 200);
     }
-    let before = door.aws.requests().counts().values().sum::<u64>();
+    let before = door.aws.request_counter().counts().values().sum::<u64>();
     let mut chance = fastrand::Rng::with_seed(4);
     let mut tried = 0;
     while tried < 1_000 {
@@ -342,7 +342,11 @@ async fn of_a_thousand_mutated_tokens_none_is_accepted() {
         assert!(!wrong.split('.').any(says), "{}", answer.text);
         tried += 1;
     }
-    assert_eq!(door.aws.requests().counts().values().sum::<u64>(), before, "nothing was read");
+    assert_eq!(
+        door.aws.request_counter().counts().values().sum::<u64>(),
+        before,
+        "nothing was read"
+    );
     assert!(issuer.asked() <= 2, "{}", issuer.asked());
 }
 

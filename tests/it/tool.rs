@@ -1,7 +1,7 @@
 //! Tools as the model meets them: results of every kind, cut ones, and several at once.
 
 use djinn_core::tool::EffectClass;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use serde_json::json;
@@ -9,15 +9,15 @@ use serde_json::json;
 use crate::world::{Door, Protocol, Question, Slow, World};
 
 /// What the model was told of its calls, in the newest request of the loop.
-fn told(requests: &[djinn_scripted::Request]) -> Vec<String> {
-    let of_the_loop = |request: &&djinn_scripted::Request| !request.tools().is_empty();
+fn told(requests: &[djinn_scripted::RecordedRequest]) -> Vec<String> {
+    let of_the_loop = |request: &&djinn_scripted::RecordedRequest| !request.tools().is_empty();
     let last = requests.iter().rfind(of_the_loop).unwrap();
     let results = last.messages().iter().flat_map(|message| &message.results);
     results.map(|result| result.text.clone()).collect()
 }
 
 /// The same without the frames that say that it is data.
-fn results(requests: &[djinn_scripted::Request]) -> Vec<String> {
+fn results(requests: &[djinn_scripted::RecordedRequest]) -> Vec<String> {
     let frame = ["<untrusted>\n", "\n</untrusted>"];
     let bare = |text: String| frame.iter().fold(text, |text, mark| text.replacen(mark, "", 1));
     told(requests).into_iter().map(bare).collect()
@@ -54,13 +54,13 @@ async fn whatever_is_wrong_with_a_call_is_a_result_and_the_run_goes_on() {
 
 #[tokio::test]
 async fn calls_of_one_reply_run_at_the_same_time_and_are_told_in_their_order() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let slow = Slow::new();
     let mut door = Door::open(
         &model,
         |_| {},
         |parts| {
-            parts.ports.tools = parts.ports.tools.clone().with(slow.clone());
+            parts.ports.tools = parts.ports.tools.clone().with_tool(slow.clone());
         },
     );
     let client = door.listen().await;
@@ -84,23 +84,24 @@ async fn calls_of_one_reply_run_at_the_same_time_and_are_told_in_their_order() {
 
 #[tokio::test]
 async fn a_long_result_is_cut_for_the_model_and_kept_whole() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let lines: Vec<String> = (0..5_000).map(|nth| format!("line {nth:04}")).collect();
     let long = lines.join("\n");
     let tool = LedgerTool {
         answer: long.clone(),
         ..LedgerTool::new("survey", EffectClass::Read, &Ledger::default(), &Points::new())
     };
-    let with_tool =
-        |parts: &mut crate::world::Parts| parts.ports.tools = parts.ports.tools.clone().with(tool);
+    let with_tool = |parts: &mut crate::world::Parts| {
+        parts.ports.tools = parts.ports.tools.clone().with_tool(tool);
+    };
     let mut door = Door::open(&model, |_| {}, with_tool);
     let client = door.listen().await;
     let rule = model.on("What does the survey say?").say("I ask.").call("survey", json!({}));
-    let read_on = |request: &djinn_scripted::Request| {
+    let read_on = |request: &djinn_scripted::RecordedRequest| {
         let (_, file) = request.text().split_once("The whole is in the file ").unwrap();
         let (file, _) = file.split_once(';').unwrap();
         let get = json!({"command": "get", "filename": file, "offset": 10_000});
-        djinn_scripted::Response::default().say("I read on.").call("file_tool", get)
+        djinn_scripted::ScriptedResponse::default().say("I read on.").call("file_tool", get)
     };
     rule.then().respond_with(read_on).then().reply("Much.");
     let question = Question::of("What does the survey say?", "s1");

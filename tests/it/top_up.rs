@@ -35,9 +35,9 @@ async fn a_run_that_used_up_its_tokens_offers_more_and_goes_on_where_it_was() {
     let ask = &pending["data"]["budget.1"];
     assert_eq!(
         (&ask["about"], &ask["used_up"]["code"]),
-        (&json!("budget"), &json!("tokens_used_up"))
+        (&json!("budget_extension"), &json!("tokens_used_up"))
     );
-    assert_eq!(ask["more"], json!({"tokens": 1_000, "micro_usd": 0}));
+    assert_eq!(ask["offer"], json!({"tokens": 1_000, "micro_usd": 0}));
     let answer = async |words: &str, parameters: serde_json::Value| {
         let mut body = json!({"feedbackId": "budget.1", "feedback": words});
         if !parameters.is_null() {

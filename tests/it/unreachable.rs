@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -30,7 +30,7 @@ async fn sent(door: &Door, method: &str, path: &str, body: &Value) -> (u16, Stri
 
 #[tokio::test]
 async fn every_route_answers_503_after_a_few_tries() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let door = Door::open(&model, closed, |_| {});
     let file = json!({"requestId": "s1", "fileName": "a.md", "fileSize": 1, "content": "x"});
     let question = Question::of("Is anybody there?", "s1");
@@ -51,7 +51,7 @@ async fn every_route_answers_503_after_a_few_tries() {
         assert_eq!(status, 503, "{path}: {text}");
         assert!(text.contains("store_unavailable") && !text.contains("127.0.0.1"), "{text}");
         assert_eq!(text.contains("\"finished\":true"), path == Protocol::Ui.path(), "{text}");
-        let tries: u64 = door.aws.requests().take().values().sum();
+        let tries: u64 = door.aws.request_counter().take_counts().values().sum();
         assert!((2..=12).contains(&tries), "{path}: {tries} tries");
     }
     assert_eq!(model.requests().len(), 0);

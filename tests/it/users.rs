@@ -1,7 +1,7 @@
 //! Users of one tenant: each has sessions, requests and files of their own, whatever the others call
 //! theirs.
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::json;
 
 use crate::keys::{keyed, let_in};
@@ -9,7 +9,7 @@ use crate::world::{Door, Protocol, Question};
 
 #[tokio::test]
 async fn two_users_of_a_tenant_use_the_same_labels_and_see_nothing_of_each_other() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (list, keys) = keyed([("acme", "anna"), ("acme", "bob")]);
     let mut door = Door::open(&model, |_| {}, let_in(list));
     let client = door.listen().await;
@@ -25,7 +25,7 @@ async fn two_users_of_a_tenant_use_the_same_labels_and_see_nothing_of_each_other
     }
     // Both are at work at the same time, as the same request of a session of the same name.
     for (_, gate) in &streams {
-        gate.reached().await;
+        gate.wait_until_reached().await;
     }
     let mut runs = Vec::new();
     for (stream, gate) in streams {
@@ -70,7 +70,7 @@ async fn two_users_of_a_tenant_use_the_same_labels_and_see_nothing_of_each_other
 
 #[tokio::test]
 async fn another_users_cursor_is_one_of_a_run_that_does_not_exist() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (list, [anna, bob]) = keyed([("acme", "anna"), ("acme", "bob")]);
     let mut door = Door::open(&model, |_| {}, let_in(list));
     let client = door.listen().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream};
 use axum::http::Request;
 use djinn_runtime::settings::Settings;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -106,7 +106,7 @@ fn long_text(characters: usize) -> String {
     text.chars().take(characters - 1).chain(['。']).collect()
 }
 
-fn door(model: &Scripted, client_buffer: usize) -> Door {
+fn door(model: &ScriptedModel, client_buffer: usize) -> Door {
     let change = |parts: &mut Parts| {
         parts.ports.settings = Arc::new(Settings { client_buffer, ..quick() });
     };
@@ -121,7 +121,7 @@ fn default_buffer() -> usize {
 #[tokio::test]
 async fn a_client_that_never_reads_is_told_how_to_go_on_and_the_run_finishes_without_it() {
     for protocol in Protocol::ALL {
-        let model = Scripted::start().await.unwrap();
+        let model = ScriptedModel::start().await.unwrap();
         let buffer = 16 * 1024;
         let mut door = door(&model, buffer);
         let client = door.listen().await;
@@ -168,7 +168,7 @@ fn entries(connections: &[&[Received]]) -> NativeState {
 
 #[tokio::test]
 async fn a_long_answer_that_is_read_at_its_end_only_is_whole_and_ends() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let door = door(&model, default_buffer());
     let text = long_text(28_000);
     model.on("Tell me everything.").reply(text.as_str()).delta_chars(5).always();
@@ -191,7 +191,7 @@ async fn a_long_answer_that_is_read_at_its_end_only_is_whole_and_ends() {
 
 #[tokio::test]
 async fn a_slow_line_is_told_all_that_was_written_whenever_it_has_read_the_rest() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let door = door(&model, default_buffer());
     let text = long_text(28_000);
     for protocol in Protocol::ALL {
@@ -201,7 +201,7 @@ async fn a_slow_line_is_told_all_that_was_written_whenever_it_has_read_the_rest(
         let question = Question::of(&words, &format!("{protocol:?}"));
         let mut slow = Unread::ask(&door, protocol, &question).await;
         for (gate, characters) in gates.iter().zip([12_000, 22_000]) {
-            gate.reached().await;
+            gate.wait_until_reached().await;
             // The model stands still; nothing but its reading brings it the rest.
             let catch_up = async {
                 while slow.says("t1").chars().count() < characters {
@@ -225,7 +225,7 @@ async fn a_slow_line_is_told_all_that_was_written_whenever_it_has_read_the_rest(
 async fn pieces_that_follow_each_other_are_one_frame_where_the_protocol_asks_for_it() {
     let world = World::start_with(|options, _| {
         // No moment is late enough for a second one.
-        options.settings.merge_previews = Duration::from_secs(3_600);
+        options.settings.preview_merge_window = Duration::from_secs(3_600);
     })
     .await;
     world.model.on("What is there?").reply("All that is known of it.").delta_chars(4).always();
@@ -295,7 +295,7 @@ async fn who_waits_hears_a_heartbeat_in_the_form_of_its_protocol() {
         // The driver's own client, and one that follows.
         let mut streams =
             [world.ask(protocol, &question).await, world.ask(protocol, &question).await];
-        gate.reached().await;
+        gate.wait_until_reached().await;
         for stream in &mut streams {
             for _ in 0..3 {
                 stream.until(|frame| is_heartbeat(protocol, frame)).await;

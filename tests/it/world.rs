@@ -20,11 +20,11 @@ use std::time::Duration;
 use djinn_core::id::{RunId, TenantId};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
-use djinn_local::{LocalWorld, Patience, System, SystemOptions};
+use djinn_local::{LocalWorld, ServeTimeouts, System, SystemOptions};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::{RetryPolicy, Settings};
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 pub(crate) use client::{Answer, Client, Protocol, Question};
@@ -51,7 +51,7 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) system: System,
-    pub(crate) model: Scripted,
+    pub(crate) model: ScriptedModel,
 }
 
 /// What differs from how a system is started.
@@ -60,12 +60,12 @@ pub(crate) struct Options {
     pub(crate) settings: Settings,
     /// The directory of a built web UI.
     pub(crate) ui: Option<PathBuf>,
-    pub(crate) patience: Patience,
+    pub(crate) patience: ServeTimeouts,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let patience = Patience::default();
+        let patience = ServeTimeouts::default();
         Self { vars: Vec::new(), settings: quick(), ui: None, patience }
     }
 }
@@ -76,8 +76,8 @@ impl World {
     }
 
     /// `change` is told where the model listens.
-    pub(crate) async fn start_with(change: impl FnOnce(&mut Options, &Scripted)) -> Self {
-        let model = Scripted::start().await.unwrap();
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Options, &ScriptedModel)) -> Self {
+        let model = ScriptedModel::start().await.unwrap();
         let mut options = Options::default();
         change(&mut options, &model);
         let vars = vars(options.vars, &model);
@@ -98,10 +98,10 @@ impl World {
         let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
         let store = &self.system.ports().store;
         let parked = async {
-            while store.meta(&key).await.unwrap().unwrap().status != RunStatus::Paused {
+            while store.find_meta(&key).await.unwrap().unwrap().status != RunStatus::Paused {
                 tokio::task::yield_now().await;
             }
-            store.read(&key, 0).await.unwrap()
+            store.read_from(&key, 0).await.unwrap()
         };
         tokio::time::timeout(SETTLED_WITHIN, parked).await.unwrap()
     }
@@ -117,7 +117,7 @@ pub(crate) async fn settled(ports: &LocalWorld, run: &str) -> Vec<Record> {
     let key = RunKey::new(TenantId::new("local").unwrap(), RunId::new(run).unwrap());
     let settled = async {
         loop {
-            let records = ports.store.read(&key, 0).await.unwrap();
+            let records = ports.store.read_from(&key, 0).await.unwrap();
             if Journal::fold(&records).unwrap().run().due().is_empty() {
                 return records;
             }
@@ -150,11 +150,11 @@ pub(crate) fn quick() -> Settings {
     Settings {
         mailbox_every: Duration::from_millis(20),
         follow_every: Duration::from_millis(5),
-        place_every: Duration::from_millis(5),
+        stream_slot_every: Duration::from_millis(5),
         live_every: Duration::from_millis(5),
         renew_every: Duration::from_millis(50),
         // Each piece in a frame of its own, whatever the time.
-        merge_previews: Duration::ZERO,
+        preview_merge_window: Duration::ZERO,
         model_retries: retries(RetryPolicy::MODEL),
         store_retries: retries(RetryPolicy::STORE),
         hand_over_after_record: always_hands_over(),
@@ -163,7 +163,7 @@ pub(crate) fn quick() -> Settings {
 }
 
 /// Variables that lead to the scripted model, unless a test's own say otherwise.
-fn vars(own: Vec<(&'static str, String)>, model: &Scripted) -> Vec<(&'static str, String)> {
+fn vars(own: Vec<(&'static str, String)>, model: &ScriptedModel) -> Vec<(&'static str, String)> {
     let models = own.iter().any(|(name, _)| *name == "DJINN_MODELS");
     let scripted = [
         ("OPENAI_API_KEY", KEY.to_owned()),
@@ -173,7 +173,7 @@ fn vars(own: Vec<(&'static str, String)>, model: &Scripted) -> Vec<(&'static str
 }
 
 /// `DJINN_MODELS` with these members besides the scripted model's address.
-pub(crate) fn models(model: &Scripted, more: &Value) -> String {
+pub(crate) fn models(model: &ScriptedModel, more: &Value) -> String {
     // A model that hangs is not given up while a test looks at its run.
     let mut settings = json!({
         "provider": "openai", "model": "scripted", "base_url": model.base_url(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use djinn_testkit::lambdasim::Outcome;
+use djinn_testkit::lambdasim::InvocationOutcome;
 use serde_json::json;
 
 use crate::client::{Client, End, Seen};
@@ -29,7 +29,10 @@ async fn always(name: &str, story: Story, copies: usize) -> Host {
     seen.assert_same(&expected, name);
     assert_eq!(seen.again, Vec::<String>::new());
     assert_eq!(seen.count("run.resumed"), 0, "a hand-over is no crash");
-    assert_eq!(host.with_outcome(Outcome::TimedOut) + host.with_outcome(Outcome::Died), 0);
+    assert_eq!(
+        host.with_outcome(InvocationOutcome::TimedOut) + host.with_outcome(InvocationOutcome::Died),
+        0
+    );
     host
 }
 

@@ -136,8 +136,9 @@ impl Seen {
     /// The entries without times, costs, sessions and addresses, without what tells of crashes, and
     /// without the outcomes of some.
     fn history(&self, without: &BTreeSet<String>) -> Vec<String> {
-        let chance =
-            |entry: &Value| matches!(entry["type"].as_str().unwrap(), "run.resumed" | "item.reset");
+        let chance = |entry: &Value| {
+            matches!(entry["type"].as_str().unwrap(), "run.resumed" | "message.reset")
+        };
         let told = self.state.entries.iter().filter(|entry| !chance(entry));
         let told = told.map(|entry| match without.contains(entry["id"].as_str().unwrap()) {
             true => json!({"id": entry["id"], "type": entry["type"]}).to_string(),
@@ -160,7 +161,7 @@ impl Seen {
     pub(crate) fn resumed(&self) -> usize {
         let mut by_task: BTreeMap<&str, usize> = BTreeMap::new();
         for entry in self.state.entries.iter().filter(|entry| entry["type"] == "run.resumed") {
-            *by_task.entry(entry["within"].as_str().unwrap_or_default()).or_default() += 1;
+            *by_task.entry(entry["child"].as_str().unwrap_or_default()).or_default() += 1;
         }
         by_task.into_values().max().unwrap_or_default()
     }
@@ -168,7 +169,7 @@ impl Seen {
     /// Whether it, a task or a call of it was given up because its process died three times.
     pub(crate) fn was_given_up(&self) -> bool {
         let crashed = |entry: &Value| {
-            entry["failure"]["code"] == "crashed" || entry["outcome"]["reason"] == "crashed"
+            entry["failure"]["code"] == "crashed" || entry["result"]["reason"] == "crashed"
         };
         self.state.entries.iter().any(crashed)
     }
@@ -184,7 +185,7 @@ impl Seen {
         if is_entry {
             let is_new = self.on_this_connection.insert(value["id"].to_string());
             let is_known = self.state.entries.iter().any(|known| known["id"] == value["id"]);
-            if !is_new || (is_known && value["within"].is_null()) {
+            if !is_new || (is_known && value["child"].is_null()) {
                 self.again.push(value["id"].to_string());
             }
         }

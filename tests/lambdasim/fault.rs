@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use djinn_testkit::lambdasim::Outcome;
+use djinn_testkit::lambdasim::InvocationOutcome;
 use serde_json::json;
 
 use crate::always::{PACE, undisturbed};
@@ -27,7 +27,7 @@ async fn killed(host: &Host, client: &Client, seed: u64) -> usize {
     let mut results = 0;
     while client.has_seen_results(results).await {
         tokio::time::sleep(Duration::from_millis(random.u64(0..300))).await;
-        let running = host.lambda.running();
+        let running = host.lambda.running_invocations();
         if let Some(invocation) = random.choice(&running) {
             host.lambda.kill(invocation.pid);
             kills += 1;
@@ -49,7 +49,7 @@ async fn survives(name: &str, story: Story) {
         seen.assert_same(&expected, &format!("{name}, seed {seed}"));
     }
     assert!(kills >= 5, "only {kills} kills");
-    assert!(host.with_outcome(Outcome::Died) >= 3);
+    assert!(host.with_outcome(InvocationOutcome::Died) >= 3);
 }
 
 #[tokio::test]
@@ -107,5 +107,5 @@ async fn an_executor_that_stands_still_is_replaced() {
     host.lambda.thaw(executor);
     host.is_idle().await;
     assert_eq!(host.model.requests().len(), asked, "the thawed executor asked the model");
-    assert_eq!(host.with_outcome(Outcome::Died), 0);
+    assert_eq!(host.with_outcome(InvocationOutcome::Died), 0);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use djinn_testkit::lambdasim::Outcome;
+use djinn_testkit::lambdasim::InvocationOutcome;
 
 use crate::client::{Client, End};
 use crate::host::{Host, Options, soaks};
@@ -21,7 +21,10 @@ async fn a_run_outlives_its_invocations_and_nothing_is_done_twice() {
 
     let invocations = host.lambda.invocations();
     assert!(invocations.len() >= turns, "only {} invocations", invocations.len());
-    assert_eq!(host.with_outcome(Outcome::TimedOut) + host.with_outcome(Outcome::Died), 0);
+    assert_eq!(
+        host.with_outcome(InvocationOutcome::TimedOut) + host.with_outcome(InvocationOutcome::Died),
+        0
+    );
     // A client is handed over, and comes back; nothing breaks off.
     assert!(seen.connections.len() > 2, "{:?}", seen.connections);
     assert!(seen.connections.iter().all(|end| matches!(end, End::HandedOver | End::Final)));
@@ -51,7 +54,7 @@ async fn an_environment_that_passes_its_deadline_is_killed_and_the_run_goes_on()
     // It does not even know that its time is up.
     host.lambda.freeze(driver.pid);
     let seen = client.end().await;
-    assert_eq!(host.with_outcome(Outcome::TimedOut), 1);
+    assert_eq!(host.with_outcome(InvocationOutcome::TimedOut), 1);
     assert_eq!(seen.connections.first(), Some(&End::Broken));
     assert_eq!(seen.count("run.resumed"), 1);
 }

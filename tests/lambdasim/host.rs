@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use djinn_local::{Backing, BackingOptions};
-use djinn_scripted::{Request, Script, Scripted};
-use djinn_testkit::lambdasim::{Function, Invocation, Lambda, Outcome};
+use djinn_scripted::{RecordedRequest, Script, ScriptedModel};
+use djinn_testkit::lambdasim::{Function, Invocation, InvocationOutcome, Lambda};
 use serde_json::{Value, json};
 
 use crate::story::Story;
@@ -13,7 +13,7 @@ use crate::story::Story;
 /// Everything that a test runs in. The environments die with it.
 pub(crate) struct Host {
     pub(crate) lambda: Lambda,
-    pub(crate) model: Scripted,
+    pub(crate) model: ScriptedModel,
     pub(crate) url: String,
     _backing: Backing,
     log: PathBuf,
@@ -78,9 +78,9 @@ impl Host {
     /// Starts everything; `name` is the log's.
     pub(crate) async fn start(name: &str, options: Options, story: Story) -> Self {
         let script = Script::default();
-        let says = move |request: &Request| story.says(&message(request));
+        let says = move |request: &RecordedRequest| story.says(&message(request));
         script.on_request(|_| true).respond_with(says).always();
-        let model = Scripted::start_with(script).await.unwrap();
+        let model = ScriptedModel::start_with(script).await.unwrap();
         let timeout = options.model_timeout_s;
         let models = json!({"models": {"scripted": {
             "provider": "openai", "model": "scripted", "base_url": model.base_url(),
@@ -132,7 +132,7 @@ impl Host {
     }
 
     /// How many invocations came to this.
-    pub(crate) fn with_outcome(&self, outcome: Outcome) -> usize {
+    pub(crate) fn with_outcome(&self, outcome: InvocationOutcome) -> usize {
         let invocations = self.lambda.invocations();
         invocations.iter().filter(|invocation| invocation.outcome == Some(outcome)).count()
     }
@@ -140,7 +140,7 @@ impl Host {
     /// Waits until the model has been asked for a message.
     pub(crate) async fn is_asked(&self, asked_for: &str) {
         for number in 1.. {
-            if message(&self.model.request(number).await) == asked_for {
+            if message(&self.model.wait_for_request(number).await) == asked_for {
                 return;
             }
         }
@@ -148,14 +148,16 @@ impl Host {
 
     /// The pid of the environment that works on a task.
     pub(crate) fn works_on(&self, task: &str) -> u32 {
-        let running = self.lambda.running();
+        let running = self.lambda.running_invocations();
         let mut given = running.iter().filter(|invocation| invocation.payload["task"] == task);
         given.next_back().expect("somebody works on it").pid
     }
 
     /// Waits until nothing is under way.
     pub(crate) async fn is_idle(&self) {
-        self.lambda.until(|all| all.iter().all(|invocation| invocation.outcome.is_some())).await;
+        self.lambda
+            .wait_until(|all| all.iter().all(|invocation| invocation.outcome.is_some()))
+            .await;
     }
 
     /// How often each message was asked for.
@@ -181,7 +183,7 @@ fn call_of(spans: &Value) -> String {
 }
 
 /// The message that a request is for: `t1`, `summary`, or with its task `s1.1.t1`.
-fn message(request: &Request) -> String {
+fn message(request: &RecordedRequest) -> String {
     let call = request.header("djinn-call").unwrap_or_default();
     call.split('/').nth(1).unwrap_or_default().to_owned()
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use djinn_core::id::{RequestId, RunId, TenantId, UserId};
 use djinn_core::session::SessionName;
-use djinn_testkit::lambdasim::{Invocation, Outcome};
+use djinn_testkit::lambdasim::{Invocation, InvocationOutcome};
 use futures::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::time::Instant;
@@ -121,14 +121,14 @@ async fn a_call_that_kills_its_process_is_given_up_alone() {
     let seen = Client::ask(&field.host, "s1", field.story).end().await;
     let outcome = |call: &str| {
         let id = format!("t1.{call}.result");
-        seen.state.entries.iter().find(|entry| entry["id"] == *id).unwrap()["outcome"].clone()
+        seen.state.entries.iter().find(|entry| entry["id"] == *id).unwrap()["result"].clone()
     };
     assert_eq!(outcome("c3")["reason"], "crashed");
     for (call, text) in [("c1", "look"), ("c2", "put"), ("c4", "look"), ("c5", "put")] {
         assert_eq!(outcome(call)["text"], format!("{text} is done"), "{:?}", outcome(call));
     }
     assert_eq!(seen.resumed(), 3, "each death counts once");
-    assert!(seen.count("run.ended") == 1 && field.host.with_outcome(Outcome::Died) >= 3);
+    assert!(seen.count("run.ended") == 1 && field.host.with_outcome(InvocationOutcome::Died) >= 3);
 }
 
 /// For longer than a lease; thirty seconds when there is time.
@@ -279,7 +279,7 @@ impl Field {
     /// stood still for longer than a lease.
     async fn check(&self, run: &Run, expected: &Seen, blows: usize) -> Option<Tally> {
         let ours = |known: &Invocation| known.outcome.is_none() && run.is_worked_on_by(known);
-        self.host.lambda.until(|all| !all.iter().any(ours)).await;
+        self.host.lambda.wait_until(|all| !all.iter().any(ours)).await;
         let seen = Client::ask(&self.host, &run.session, self.story).end().await;
         if seen.was_given_up() && seen.resumed() > blows {
             return None;

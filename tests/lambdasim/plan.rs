@@ -32,7 +32,7 @@ async fn three_steps_at_once_run_in_three_processes() {
     let working = ["s1.1", "s2.1", "s3.1"].map(|task| host.works_on(task));
     assert_eq!(BTreeSet::from(working).len(), 3, "{working:?}");
     let seen = client.end().await;
-    assert_eq!(seen.count("task.ended"), 4);
+    assert_eq!(seen.count("child.ended"), 4);
     assert_eq!(host.returned().len(), 3);
     let mut dispatched = host.invocations("executor");
     dispatched.retain(|invocation| invocation.payload["task"].is_string());

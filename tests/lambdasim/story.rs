@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use djinn_scripted::Response;
+use djinn_scripted::ScriptedResponse;
 use serde_json::json;
 
 /// A run's story.
@@ -64,7 +64,7 @@ impl Story {
     }
 
     /// What the model says in a message: `t1`, `summary`, or with its task `s1.1.t1`.
-    pub(crate) fn says(self, message: &str) -> Response {
+    pub(crate) fn says(self, message: &str) -> ScriptedResponse {
         let response = match self.kind {
             Kind::Parts(count) => part(count, message),
             Kind::Plan => of_plan(message),
@@ -76,16 +76,18 @@ impl Story {
     }
 }
 
-fn part(count: usize, message: &str) -> Response {
+fn part(count: usize, message: &str) -> ScriptedResponse {
     let turn: Option<usize> = message.strip_prefix('t').and_then(|turn| turn.parse().ok());
     match turn.filter(|turn| *turn <= count) {
-        None => Response::default().reply(format!("There are {count} parts, from part-1.md on.")),
+        None => ScriptedResponse::default()
+            .reply(format!("There are {count} parts, from part-1.md on.")),
         Some(turn) => write(&format!("part-{turn}.md")),
     }
 }
 
-fn of_plan(message: &str) -> Response {
-    let planning = |arguments| Response::default().say("I plan.").call("planning", arguments);
+fn of_plan(message: &str) -> ScriptedResponse {
+    let planning =
+        |arguments| ScriptedResponse::default().say("I plan.").call("planning", arguments);
     match message.split('.').collect::<Vec<_>>()[..] {
         ["t1"] => planning(json!({
             "command": "create", "title": "Metals",
@@ -93,39 +95,41 @@ fn of_plan(message: &str) -> Response {
             "depends_on": [[], [], [], [1, 2, 3]],
         })),
         ["t2"] => planning(json!({"command": "finish"})),
-        ["s4", _, _] => Response::default().reply("Gold is the dearest."),
+        ["s4", _, _] => ScriptedResponse::default().reply("Gold is the dearest."),
         [step, _, "t1"] => write(&format!("{}.md", metal(step))),
-        [step, _, _] => Response::default().reply(format!("I know {}.", metal(step))),
-        _ => Response::default().reply("Gold leads.$$$gold.md"),
+        [step, _, _] => ScriptedResponse::default().reply(format!("I know {}.", metal(step))),
+        _ => ScriptedResponse::default().reply("Gold leads.$$$gold.md"),
     }
 }
 
 /// Two turns of calls of every kind, one that writes a file, and the end.
-fn mark(message: &str) -> Response {
+fn mark(message: &str) -> ScriptedResponse {
     let about = |tool: &str| (tool.to_owned(), json!({"about": message}));
     match message.rsplit('.').next() {
-        Some("t1") => Response::default().say("I begin.").calls(["look", "put", "post"].map(about)),
-        Some("t2") => Response::default().say("I go on.").calls(["post", "put"].map(about)),
+        Some("t1") => {
+            ScriptedResponse::default().say("I begin.").calls(["look", "put", "post"].map(about))
+        }
+        Some("t2") => ScriptedResponse::default().say("I go on.").calls(["post", "put"].map(about)),
         Some("t3") => write("part-1.md"),
-        _ => Response::default().reply("All is done: see part-1.md."),
+        _ => ScriptedResponse::default().reply("All is done: see part-1.md."),
     }
 }
 
 /// Reads and writes, with something between them that no process survives.
-fn poisoned(message: &str) -> Response {
+fn poisoned(message: &str) -> ScriptedResponse {
     let calls = ["look", "put", "die", "look", "put"].iter().enumerate();
     let calls = calls.map(|(nth, tool)| ((*tool).to_owned(), json!({"nth": nth})));
     match message {
-        "t1" => Response::default().say("I do five things.").calls(calls),
-        _ => Response::default().reply("Four of them are done."),
+        "t1" => ScriptedResponse::default().say("I do five things.").calls(calls),
+        _ => ScriptedResponse::default().reply("Four of them are done."),
     }
 }
 
 /// Each of the three steps at once has a turn of calls of every kind and one that writes a file.
-fn of_marked_plan(message: &str) -> Response {
+fn of_marked_plan(message: &str) -> ScriptedResponse {
     match message.split('.').collect::<Vec<_>>()[..] {
         ["s4", _, "t1"] => {
-            Response::default().say("I compare.").call("post", json!({"about": "all"}))
+            ScriptedResponse::default().say("I compare.").call("post", json!({"about": "all"}))
         }
         ["s1" | "s2" | "s3", _, "t1"] => mark(message),
         [step @ ("s1" | "s2" | "s3"), _, "t2"] => write(&format!("{}.md", metal(step))),
@@ -139,8 +143,8 @@ fn metal(step: &str) -> &'static str {
 }
 
 /// Says that it writes a file, and does.
-fn write(name: &str) -> Response {
-    Response::default().say(format!("I write {name}.")).call(
+fn write(name: &str) -> ScriptedResponse {
+    ScriptedResponse::default().say(format!("I write {name}.")).call(
         "file_tool",
         json!({
             "command": "upload", "filename": name, "description": "A part",

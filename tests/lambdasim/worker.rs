@@ -7,11 +7,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::{Agent, Settings, router};
+use agent::{Agent, Settings, build_router};
 use djinn_core::settings::Language;
-use djinn_core::tool::{Declared, EffectClass, Observation, ToolSpec};
+use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::secret::NoSecrets;
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use executor::Executor;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::{Map, Value, json};
@@ -52,7 +52,7 @@ impl Tool for Marking {
             description: format!("does {}", self.name),
             schema: json!({"type": "object"}),
             effect: self.effect,
-            declared: Declared::default(),
+            policy: ToolPolicy::default(),
             timeout_ms: 20_000,
             visible: true,
         }
@@ -62,19 +62,19 @@ impl Tool for Marking {
         &'a self,
         context: &'a ToolContext,
         _arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             if self.name == DEADLY {
                 std::process::abort();
             }
             tokio::time::sleep(HALF).await;
-            self.mark(context).map_err(|error| ToolFailure::error(error.to_string()))?;
+            self.mark(context).map_err(|error| ToolError::from_detail(error.to_string()))?;
             tokio::time::sleep(HALF).await;
-            Ok(Observation::text(format!("{} is done", self.name)))
+            Ok(ToolOutput::from_text(format!("{} is done", self.name)))
         })
     }
 
-    fn check(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
+    fn check_arguments(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
         Ok(())
     }
 }
@@ -85,14 +85,14 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let var = |name: &str| std::env::var(name).ok();
     djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
     let ledger = PathBuf::from(var("DJINN_LEDGER").ok_or("there is no ledger")?);
-    let mut ports = djinn_wiring::on_lambda(&var)?;
+    let mut ports = djinn_wiring::build_lambda_world(&var)?;
     for (name, effect) in TOOLS {
-        ports.tools = ports.tools.with(Marking { name, effect, ledger: ledger.clone() });
+        ports.tools = ports.tools.with_tool(Marking { name, effect, ledger: ledger.clone() });
     }
     if var("AWS_LAMBDA_FUNCTION_NAME").as_deref() == Some("agent") {
-        let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().names());
+        let settings = Settings::from_vars(&var)?.with_models(ports.model.settings().model_names());
         let http = ports.model.http();
-        let app = router(Agent { ports, settings }, NoSecrets, http);
+        let app = build_router(Agent { ports, settings }, NoSecrets, http);
         return lambda_http::run_with_streaming_response(app).await;
     }
     let executor = &Executor { ports };

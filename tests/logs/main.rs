@@ -20,9 +20,9 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use agent::{Auth, KeyList};
-use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, key_of};
+use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, format_key};
 use djinn_core::id::{TenantId, UserId};
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use it::world::{Door, KEY, Protocol, QUESTION, Question, SALES, World, script};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -157,7 +157,7 @@ async fn a_run_is_logged_by_ids_and_counts_and_nothing_that_was_said() {
 
 /// The one whose key is refused, and its fallback.
 async fn the_model_that_answered_is_named(log: &Log) {
-    let backup = Scripted::start().await.unwrap();
+    let backup = ScriptedModel::start().await.unwrap();
     let world = World::start_with(|options, main| {
         let model =
             |name: &str, url: String| json!({"provider": "openai", "model": name, "base_url": url});
@@ -189,7 +189,7 @@ async fn the_model_that_answered_is_named(log: &Log) {
 
 /// A key that is good, and one that is not: neither is in a line of any level.
 async fn a_callers_key_comes_and_goes(log: &Log) {
-    let (good, wrong) = (key_of(&[0xab; KEY_BYTES]), key_of(&[0xcd; KEY_BYTES]));
+    let (good, wrong) = (format_key(&[0xab; KEY_BYTES]), format_key(&[0xcd; KEY_BYTES]));
     let holder = KeyHolder {
         sha256: KeyHash::of(&good).unwrap(),
         tenant: TenantId::new("acme").unwrap(),
@@ -199,7 +199,7 @@ async fn a_callers_key_comes_and_goes(log: &Log) {
         None,
         |_| {},
         |parts| {
-            parts.settings.auth = Auth::Key(KeyList::Given(vec![holder]));
+            parts.settings.auth = Auth::Key(KeyList::Inline(vec![holder]));
         },
     );
     let client = door.listen().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use djinn_scripted::{Gate, Request, Scripted};
+use djinn_scripted::{ChunkGate, RecordedRequest, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::host::{Host, Options};
@@ -12,8 +12,8 @@ use crate::{ending, events};
 const TASKS: [&str; 3] = ["s1.1", "s2.1", "s3.1"];
 
 /// A model that holds the reply of each task until its gate is opened.
-fn script(model: &Scripted) -> [Gate; 3] {
-    let asks = |model: &Scripted, message: &str| {
+fn script(model: &ScriptedModel) -> [ChunkGate; 3] {
+    let asks = |model: &ScriptedModel, message: &str| {
         let message = message.to_owned();
         model.on_request(move |request| is_asked(request) == message)
     };
@@ -28,20 +28,20 @@ fn script(model: &Scripted) -> [Gate; 3] {
 }
 
 /// The message that a request is for: `t1`, `summary`, or with its task `s1.1.t1`.
-fn is_asked(request: &Request) -> String {
+fn is_asked(request: &RecordedRequest) -> String {
     let call = request.header("djinn-call").unwrap_or_default();
     call.split('/').nth(1).unwrap_or_default().to_owned()
 }
 
-async fn asked_for_the_summary(model: &Scripted) {
+async fn asked_for_the_summary(model: &ScriptedModel) {
     for number in 1.. {
-        if is_asked(&model.request(number).await) == "summary" {
+        if is_asked(&model.wait_for_request(number).await) == "summary" {
             return;
         }
     }
 }
 
-fn options(model: &Scripted) -> Options {
+fn options(model: &ScriptedModel) -> Options {
     let models = json!({"models": {"scripted": {
         "provider": "openai", "model": "scripted", "base_url": model.base_url(),
     }}});
@@ -59,7 +59,7 @@ fn options(model: &Scripted) -> Options {
 #[tokio::test]
 #[ignore = "needs cargo-lambda on the PATH: cargo verify --only watch"]
 async fn three_steps_run_in_three_processes_and_the_run_outlives_its_driver() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let gates = script(&model);
     let dir = tempfile::tempdir().unwrap();
     let host = Host::start_with(dir.path(), options(&model)).await;
@@ -69,7 +69,7 @@ async fn three_steps_run_in_three_processes_and_the_run_outlives_its_driver() {
     });
     let stream = host.ask(&question).await;
     for gate in &gates {
-        gate.reached().await;
+        gate.wait_until_reached().await;
     }
     let port = model.address().port();
     let mut working = host.processes("executor");
@@ -81,7 +81,7 @@ async fn three_steps_run_in_three_processes_and_the_run_outlives_its_driver() {
     drivers.iter().for_each(|driver| driver.kill());
     let seen = stream.text().await;
     assert!(!seen.is_ok_and(|seen| seen.contains("run.ended")), "its driver was killed");
-    gates.iter().for_each(Gate::open);
+    gates.iter().for_each(ChunkGate::open);
     // Nobody has come back yet.
     asked_for_the_summary(&model).await;
     // This host starts no other process in the place of one that died.
@@ -90,7 +90,7 @@ async fn three_steps_run_in_three_processes_and_the_run_outlives_its_driver() {
     let told = host.ask(&question).await.text().await.unwrap();
     let names: Vec<_> = events(&told).into_iter().map(|(name, _)| name).collect();
     let count = |name: &str| names.iter().filter(|known| **known == name).count();
-    assert_eq!((count("task.ended"), count("run.ended")), (3, 1), "{names:?}");
+    assert_eq!((count("child.ended"), count("run.ended")), (3, 1), "{names:?}");
     assert!(count("run.resumed") > 0, "{names:?}");
     let end: Value = ending(&told);
     assert_eq!((&end["status"], &end["answer"]), (&json!("finished"), &json!("Gold leads.")));

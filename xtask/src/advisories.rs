@@ -14,8 +14,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use semver::Version;
 use serde::Deserialize;
 
-use crate::process::{output, program, run};
-use crate::terminal::say;
+use crate::process::{command_output, program_command, run};
+use crate::terminal::print_line;
 use crate::workspace;
 use advisory::{Advisory, Severity};
 
@@ -68,32 +68,32 @@ struct Hit<'a> {
 /// If an advisory other than a notice concerns what is locked; without a database.
 pub(crate) fn run_check(arguments: &[&str]) -> Result<()> {
     let place = match arguments {
-        [] => fetched()?,
+        [] => fetch_database()?,
         [path] => PathBuf::from(path),
         _ => bail!("cargo xtask advisories takes nothing but the directory of a RustSec database"),
     };
     let advisories = read_all(&place.join("crates"))?;
-    say(&format!("{} advisories, {}", advisories.len(), age(&place, &advisories)?));
+    print_line(&format!("{} advisories, {}", advisories.len(), database_age(&place, &advisories)?));
     let lock = fs::read_to_string(workspace::root().join("Cargo.lock"))?;
     let Lock { package: packages } = toml::from_str(&lock).context("Cargo.lock cannot be read")?;
-    let hits = hits(&packages, &advisories, &ignored()?);
+    let hits = find_hits(&packages, &advisories, &read_ignored()?);
     for Hit { package, advisory } in &hits {
-        say(&format!("{} {}: {advisory}", package.name, package.version));
+        print_line(&format!("{} {}: {advisory}", package.name, package.version));
     }
     let grave = hits.iter().filter(|hit| hit.advisory.severity() == Severity::Error).count();
     ensure!(grave == 0, "{grave} advisories concern what Cargo.lock names");
-    say(&format!("none concerns the {} packages of Cargo.lock", packages.len()));
+    print_line(&format!("none concerns the {} packages of Cargo.lock", packages.len()));
     Ok(())
 }
 
 /// The database under `target/`, brought up to date.
-fn fetched() -> Result<PathBuf> {
-    let place = workspace::target().join("advisory-db");
+fn fetch_database() -> Result<PathBuf> {
+    let place = workspace::target_dir().join("advisory-db");
     let path = place.to_str().context("the workspace's path is not UTF-8")?;
     let clone = ["clone", "--quiet", "--depth", "1", DATABASE, path];
     let pull = ["-C", path, "pull", "--quiet", "--ff-only", "--depth", "1"];
     let words = if place.join(".git").is_dir() { &pull[..] } else { &clone[..] };
-    run(&mut program("git", words)).with_context(|| {
+    run(&mut program_command("git", words)).with_context(|| {
         format!("{DATABASE} cannot be reached; name a copy: cargo xtask advisories DIRECTORY")
     })?;
     Ok(place)
@@ -108,7 +108,7 @@ fn read_all(place: &Path) -> Result<Vec<Advisory>> {
             let path = file?.path();
             if path.extension().is_some_and(|extension| extension == "md") {
                 let text = fs::read_to_string(&path)?;
-                let advisory = Advisory::read(&text);
+                let advisory = Advisory::parse(&text);
                 advisories
                     .extend(advisory.with_context(|| format!("{} is unclear", path.display()))?);
             }
@@ -118,13 +118,13 @@ fn read_all(place: &Path) -> Result<Vec<Advisory>> {
     Ok(advisories)
 }
 
-fn ignored() -> Result<BTreeSet<String>> {
+fn read_ignored() -> Result<BTreeSet<String>> {
     let text = fs::read_to_string(workspace::root().join("deny.toml"))?;
     let Exceptions { advisories } = toml::from_str(&text).context("deny.toml cannot be read")?;
     Ok(advisories.ignore.into_iter().map(|exception| exception.id).collect())
 }
 
-fn hits<'a>(
+fn find_hits<'a>(
     packages: &'a [Package],
     advisories: &'a [Advisory],
     ignored: &BTreeSet<String>,
@@ -132,7 +132,7 @@ fn hits<'a>(
     let foreign = packages.iter().filter(|package| package.source.is_some());
     let hits = foreign.flat_map(|package| {
         let about = advisories.iter().filter(|advisory| {
-            advisory.concerns(&package.name, &package.version) && !ignored.contains(advisory.id())
+            advisory.is_about(&package.name, &package.version) && !ignored.contains(advisory.id())
         });
         about.map(move |advisory| Hit { package, advisory })
     });
@@ -140,9 +140,10 @@ fn hits<'a>(
 }
 
 /// How old the database is: by its last commit, or by its newest advisory where it is only a copy.
-fn age(place: &Path, advisories: &[Advisory]) -> Result<String> {
+fn database_age(place: &Path, advisories: &[Advisory]) -> Result<String> {
     let path = place.to_string_lossy();
-    let top = output(&mut program("git", &["-C", &path, "rev-parse", "--show-toplevel"]));
+    let top =
+        command_output(&mut program_command("git", &["-C", &path, "rev-parse", "--show-toplevel"]));
     let is_repository = place.canonicalize().is_ok_and(|place| {
         top.is_ok_and(|top| Path::new(&top).canonicalize().is_ok_and(|top| top == place))
     });
@@ -150,7 +151,8 @@ fn age(place: &Path, advisories: &[Advisory]) -> Result<String> {
         let newest = advisories.iter().map(Advisory::date).max().unwrap_or_default();
         return Ok(format!("the newest of {newest}"));
     }
-    let seconds = output(&mut program("git", &["-C", &path, "log", "-1", "--format=%ct"]))?;
+    let seconds =
+        command_output(&mut program_command("git", &["-C", &path, "log", "-1", "--format=%ct"]))?;
     let committed = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.parse()?);
     #[allow(clippy::disallowed_methods, reason = "a command line tool may look at the clock")]
     let passed = SystemTime::now().duration_since(committed).unwrap_or_default();
@@ -203,7 +205,7 @@ mod tests {
         let Lock { package: packages } = toml::from_str(LOCK).unwrap();
         let said = |ignored: &[&str]| {
             let ignored = ignored.iter().map(|id| (*id).to_owned()).collect();
-            let mut said: Vec<_> = hits(&packages, &advisories, &ignored)
+            let mut said: Vec<_> = find_hits(&packages, &advisories, &ignored)
                 .iter()
                 .map(|hit| format!("{} {:?}", hit.advisory.id(), hit.advisory.severity()))
                 .collect();
@@ -212,7 +214,7 @@ mod tests {
         };
         assert_eq!(said(&[]), ["RUSTSEC-1 Error", "RUSTSEC-4 Notice"]);
         assert_eq!(said(&["RUSTSEC-1"]), ["RUSTSEC-4 Notice"]);
-        assert_eq!(age(dir.path(), &advisories).unwrap(), "the newest of 2024-05-01");
+        assert_eq!(database_age(dir.path(), &advisories).unwrap(), "the newest of 2024-05-01");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::process::{cargo, program, run};
+use crate::process::{cargo_command, program_command, run};
 use crate::workspace;
 
 /// What times runs: optimised, and built within minutes.
@@ -23,17 +23,17 @@ const MEMORY: &str = "/dev/shm";
 ///
 /// # Errors
 /// If something does not build or breaks. A figure that is missed is no error.
-pub(crate) fn bench(arguments: &[&str]) -> Result<()> {
+pub(crate) fn run_bench(arguments: &[&str]) -> Result<()> {
     let json = match arguments {
         [] => None,
         ["--json"] => Some("--json"),
         _ => bail!("cargo bench-run takes nothing but --json"),
     };
-    run(&mut cargo(&["build", "--release", "--package", "agent"]))?;
-    run(&mut cargo(&["build", "--profile", PROFILE, "--package", "djinn-bench"]))?;
-    let bench = workspace::built(PROFILE).join("djinn-bench");
-    let agent = workspace::built("release").join("agent");
-    let mut command = program("sh", &["-c", WITH_FILES]);
+    run(&mut cargo_command(&["build", "--release", "--package", "agent"]))?;
+    run(&mut cargo_command(&["build", "--profile", PROFILE, "--package", "djinn-bench"]))?;
+    let bench = workspace::profile_dir(PROFILE).join("djinn-bench");
+    let agent = workspace::profile_dir("release").join("agent");
+    let mut command = program_command("sh", &["-c", WITH_FILES]);
     // Objects are files here. In memory they cost what they cost S3's clients, not what they cost
     // this machine's disk.
     if Path::new(MEMORY).is_dir() {

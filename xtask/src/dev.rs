@@ -1,12 +1,12 @@
 //! `cargo dev`: the whole system on this machine.
 
+mod announcement;
 mod arguments;
 mod ask;
 mod client;
-mod feedback;
+mod human_requests;
 mod json;
 mod link_key;
-mod running;
 mod show;
 mod watch;
 
@@ -16,10 +16,10 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use djinn_local::{System, SystemOptions, Var};
 
-use crate::terminal::say;
+use crate::terminal::print_line;
 use crate::workspace;
-use arguments::Arguments;
-use running::Running;
+use announcement::Announcement;
+use arguments::DevCommand;
 
 /// How `cargo dev` is called.
 pub(crate) const USAGE: &str = "\
@@ -36,8 +36,8 @@ cargo dev ask \"QUESTION\" [--deep] [--clarify] [--approve] [--confirm plan|step
     listens, did last, or will with --port";
 
 /// Where the local system keeps everything: `.djinn`, or where `DJINN_HOME` says.
-fn home() -> PathBuf {
-    let elsewhere = environment()("DJINN_HOME").filter(|path| !path.is_empty());
+fn home_dir() -> PathBuf {
+    let elsewhere = environment_vars()("DJINN_HOME").filter(|path| !path.is_empty());
     workspace::root().join(elsewhere.as_deref().unwrap_or(".djinn"))
 }
 
@@ -47,51 +47,51 @@ fn home() -> PathBuf {
 /// What to do about it, in a sentence.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    match Arguments::read(words)? {
-        Arguments::Serve { port, ui } => runtime.block_on(serve(port, ui)),
-        Arguments::Watch { port } => runtime.block_on(watch::watch(port)),
-        Arguments::Ask(ask) => runtime.block_on(ask::ask(ask)),
+    match DevCommand::parse(words)? {
+        DevCommand::Serve { port, ui } => runtime.block_on(serve_system(port, ui)),
+        DevCommand::Watch { port } => runtime.block_on(watch::run_watch(port)),
+        DevCommand::Ask(ask) => runtime.block_on(ask::ask_question(ask)),
     }
 }
 
-async fn serve(port: u16, ui: Option<PathBuf>) -> Result<()> {
-    log();
+async fn serve_system(port: u16, ui: Option<PathBuf>) -> Result<()> {
+    start_log();
     let system = System::start(SystemOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], port)),
         ui,
-        ..options()?
+        ..system_options()?
     })
     .await?;
     let url = format!("http://{}", system.address());
-    let _running = Running::announce(&home(), &url)?;
-    say(&welcome(&url, system.scripted().is_some()));
+    let _running = Announcement::announce_url(&home_dir(), &url)?;
+    print_line(&welcome_text(&url, system.demo_model().is_some()));
     tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")?;
-    say("stopped; `cargo dev` goes on where this left off");
+    print_line("stopped; `cargo dev` goes on where this left off");
     Ok(())
 }
 
 /// A system over its home, with the environment's models and links of its own.
-fn options() -> Result<SystemOptions> {
-    let key = link_key::of(&home())?;
+fn system_options() -> Result<SystemOptions> {
+    let key = link_key::of(&home_dir())?;
     let var: Var = Box::new(move |name| {
-        let given = environment()(name);
+        let given = environment_vars()(name);
         given.or_else(|| (name == link_key::NAME).then(|| key.clone()))
     });
-    Ok(SystemOptions { dir: Some(home()), var, ..SystemOptions::default() })
+    Ok(SystemOptions { dir: Some(home_dir()), var, ..SystemOptions::default() })
 }
 
-fn environment() -> Var {
+fn environment_vars() -> Var {
     #[allow(clippy::disallowed_methods, reason = "a command line tool reads its environment")]
     Box::new(|name| std::env::var(name).ok())
 }
 
 /// Logs what is at least a warning, or of the level that `DJINN_LOG` names.
-fn log() {
-    let level = environment()("DJINN_LOG");
+fn start_log() {
+    let level = environment_vars()("DJINN_LOG");
     djinn_local::log_to_stderr(level.as_deref().unwrap_or("warn"));
 }
 
-fn welcome(url: &str, scripted: bool) -> String {
+fn welcome_text(url: &str, scripted: bool) -> String {
     let model = match scripted {
         true => {
             "The model is SCRIPTED: a demo that only knows questions about the growth of regions in\n\
@@ -110,6 +110,6 @@ fn welcome(url: &str, scripted: bool) -> String {
          curl -N {url}/AutoAgent -H 'content-type: application/json' \\\n    \
          -d '{{\"requestId\":\"r1\",\"sessionId\":\"s1\",\"agentType\":5,\"isStream\":true,\"query\":\"Which region grew fastest? Write the answer to growth.md\"}}'\n\n\
          Everything is kept in {}/. Ctrl-C stops it.\n",
-        home().strip_prefix(workspace::root()).unwrap_or(&home()).display()
+        home_dir().strip_prefix(workspace::root()).unwrap_or(&home_dir()).display()
     )
 }

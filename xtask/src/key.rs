@@ -1,21 +1,21 @@
 //! `cargo xtask key`: makes an API key.
 
 use anyhow::{Context as _, Result, bail};
-use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, key_of};
+use djinn_core::api_key::{KEY_BYTES, KeyHash, KeyHolder, format_key};
 use djinn_core::id::{TenantId, UserId};
 
-use crate::terminal::say;
+use crate::terminal::print_line;
 
 /// Shows a new key, which is kept nowhere, and the member of `DJINN_API_KEYS` that knows it.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
-    let (tenant, user) = holder(words)?;
+    let (tenant, user) = parse_holder(words)?;
     let mut chance = [0; KEY_BYTES];
     getrandom::fill(&mut chance).context("the operating system gives no chance")?;
-    say(&made(&chance, tenant, user)?);
+    print_line(&make_key(&chance, tenant, user)?);
     Ok(())
 }
 
-fn holder(words: &[&str]) -> Result<(TenantId, UserId)> {
+fn parse_holder(words: &[&str]) -> Result<(TenantId, UserId)> {
     let (["--tenant", tenant, "--user", user] | ["--user", user, "--tenant", tenant]) = words
     else {
         bail!("say whose it is: cargo xtask key --tenant T --user U");
@@ -23,8 +23,8 @@ fn holder(words: &[&str]) -> Result<(TenantId, UserId)> {
     Ok((TenantId::new(*tenant)?, UserId::new(*user)?))
 }
 
-fn made(chance: &[u8; KEY_BYTES], tenant: TenantId, user: UserId) -> Result<String> {
-    let key = key_of(chance);
+fn make_key(chance: &[u8; KEY_BYTES], tenant: TenantId, user: UserId) -> Result<String> {
+    let key = format_key(chance);
     let sha256 = KeyHash::of(&key).context("a key that was made is none")?;
     let line = serde_json::to_string(&KeyHolder { sha256, tenant, user })?;
     Ok(format!(
@@ -39,9 +39,9 @@ mod tests {
 
     #[test]
     fn a_key_is_shown_once_beside_a_line_that_knows_it() {
-        let (tenant, user) = holder(&["--user", "anna", "--tenant", "acme"]).unwrap();
-        let shown = made(&[3; KEY_BYTES], tenant, user).unwrap();
-        let key = key_of(&[3; KEY_BYTES]);
+        let (tenant, user) = parse_holder(&["--user", "anna", "--tenant", "acme"]).unwrap();
+        let shown = make_key(&[3; KEY_BYTES], tenant, user).unwrap();
+        let key = format_key(&[3; KEY_BYTES]);
         assert_eq!(shown.matches(&key).count(), 1, "{shown}");
         let line = shown.lines().last().unwrap();
         let kept: KeyHolder = serde_json::from_str(line).unwrap();
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_key_of_nobody_is_not_made() {
         for words in [&[][..], &["--tenant", "acme"], &["--tenant", "a#b", "--user", "anna"]] {
-            assert!(holder(words).is_err(), "{words:?}");
+            assert!(parse_holder(words).is_err(), "{words:?}");
         }
     }
 }

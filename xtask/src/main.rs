@@ -29,24 +29,24 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match std::env::var_os(verify::rustdoc::ACTIVE) {
-        Some(_) => verify::rustdoc::rustdoc(&words),
-        None => command(&words),
+        Some(_) => verify::rustdoc::run_rustdoc(&words),
+        None => run_command(&words),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal::say(&format!("{error:#}"));
+            terminal::print_line(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn command(words: &[&str]) -> anyhow::Result<()> {
+fn run_command(words: &[&str]) -> anyhow::Result<()> {
     match words {
         ["advisories", arguments @ ..] => advisories::run_check(arguments),
-        ["bench-run", arguments @ ..] => bench::bench(arguments),
+        ["bench-run", arguments @ ..] => bench::run_bench(arguments),
         ["dev", "--help" | "-h"] => {
-            terminal::say(dev::USAGE);
+            terminal::print_line(dev::USAGE);
             Ok(())
         }
         ["dev", arguments @ ..] => dev::run(arguments),

@@ -8,11 +8,11 @@ use anyhow::{Context as _, Result, bail};
 use crate::workspace;
 
 /// A program and its arguments. Its output goes where ours goes.
-pub(crate) fn program(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+pub(crate) fn program_command(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.current_dir(workspace::root()).args(arguments);
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(is_ours) {
+        if name.to_str().is_some_and(is_cargo_variable) {
             command.env_remove(name);
         }
     }
@@ -20,13 +20,13 @@ pub(crate) fn program(name: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
 }
 
 /// A cargo command.
-pub(crate) fn cargo(arguments: &[&str]) -> Command {
-    program("cargo", arguments)
+pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
+    program_command("cargo", arguments)
 }
 
 /// What cargo tells us of ourselves. Build scripts that look at it (ring's does) would run again
 /// whenever cargo is started by us instead of by a shell.
-fn is_ours(variable: &str) -> bool {
+fn is_cargo_variable(variable: &str) -> bool {
     ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_PRIMARY_"]
         .iter()
         .any(|prefix| variable.starts_with(prefix))
@@ -37,7 +37,7 @@ fn is_ours(variable: &str) -> bool {
 /// # Errors
 /// If it cannot be started, or does not succeed.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let line = line(command);
+    let line = command_line(command);
     let status = command.status().with_context(|| format!("`{line}` could not be started"))?;
     if !status.success() {
         bail!("`{line}` ended with {status}");
@@ -49,8 +49,8 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 ///
 /// # Errors
 /// If it cannot be started, does not succeed, or prints what is no text.
-pub(crate) fn output(command: &mut Command) -> Result<String> {
-    let line = line(command);
+pub(crate) fn command_output(command: &mut Command) -> Result<String> {
+    let line = command_line(command);
     let output = command.output().with_context(|| format!("`{line}` could not be started"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -62,7 +62,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 }
 
 /// The command as a person would type it in the workspace's root.
-fn line(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let root = format!("{}/", workspace::root().display());
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy().replace(&root, "")).collect();
@@ -75,21 +75,21 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_command() {
-        let error = run(&mut program("false", &["--well"])).unwrap_err().to_string();
+        let error = run(&mut program_command("false", &["--well"])).unwrap_err().to_string();
         assert!(error.starts_with("`false --well` ended with exit"), "{error}");
-        let missing = workspace::target().join("no-such-program");
-        let error = output(&mut program(missing, &[])).unwrap_err().to_string();
+        let missing = workspace::target_dir().join("no-such-program");
+        let error = command_output(&mut program_command(missing, &[])).unwrap_err().to_string();
         assert_eq!(error, "`target/no-such-program` could not be started");
     }
 
     #[test]
     fn a_started_cargo_sees_nothing_of_ours() {
-        let started = cargo(&["--version"]);
+        let started = cargo_command(&["--version"]);
         let removed = |name: &str| {
             started.get_envs().any(|(variable, value)| variable == name && value.is_none())
         };
         assert!(removed("CARGO_PKG_NAME") && removed("CARGO_MANIFEST_DIR"));
         assert!(!removed("CARGO_HOME") && !removed("PATH"));
-        assert!(output(&mut cargo(&["--version"])).unwrap().starts_with("cargo "));
+        assert!(command_output(&mut cargo_command(&["--version"])).unwrap().starts_with("cargo "));
     }
 }

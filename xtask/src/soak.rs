@@ -10,42 +10,42 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::process;
-use crate::steps::{Command, Step};
+use crate::steps::{CheckStep, StepCommand};
 use crate::{venv, verify, workspace};
 
 /// The command.
-const SOAK: Command = Command { name: "soak", steps: STEPS, done: "soaked" };
+const SOAK: StepCommand = StepCommand { name: "soak", steps: STEPS, success_word: "soaked" };
 
 /// In the order they run.
-const STEPS: &[Step] = &[
-    Step {
+const STEPS: &[CheckStep] = &[
+    CheckStep {
         name: "seeds",
-        what: "a plan in the bad weather of 10 000 seeds, in memory",
-        run: seeds,
+        description: "a plan in the bad weather of 10 000 seeds, in memory",
+        run: run_seeds,
         remedy: "run the seed that it names, with DJINN_SEED, and read what happened",
     },
-    Step {
+    CheckStep {
         name: "crowd",
-        what: "a plan of 1 000 tasks, also behind a table that throttles",
-        run: crowd,
+        description: "a plan of 1 000 tasks, also behind a table that throttles",
+        run: run_crowd,
         remedy: "try fewer: DJINN_CROWD=100 cargo test -p djinn-tests crowd::",
     },
-    Step {
+    CheckStep {
         name: "lambdasim",
-        what: "a run of 40 invocations, and 30 runs whose functions are killed, of each kind",
-        run: lambdasim,
+        description: "a run of 40 invocations, and 30 runs whose functions are killed, of each kind",
+        run: run_lambdasim,
         remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
     },
-    Step {
+    CheckStep {
         name: "kills",
-        what: "10 000 runs killed, 1 000 frozen for 30 s: nothing is lost, nothing done twice",
-        run: kills,
+        description: "10 000 runs killed, 1 000 frozen for 30 s: nothing is lost, nothing done twice",
+        run: run_kills,
         remedy: "run the seed that it names, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
     },
-    Step {
+    CheckStep {
         name: "build",
-        what: "sam build makes of both functions what is deployed",
-        run: build,
+        description: "sam build makes of both functions what is deployed",
+        run: build_functions,
         remedy: "run it by hand: `sam build`, as README.md says",
     },
 ];
@@ -61,31 +61,31 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     SOAK.run(arguments)
 }
 
-fn seeds() -> Result<()> {
+fn run_seeds() -> Result<()> {
     let test = ["test", "--package", "djinn-runtime", "--test", "it", "seed::"];
-    process::run(process::cargo(&test).env("DJINN_SEEDS", "10000"))
+    process::run(process::cargo_command(&test).env("DJINN_SEEDS", "10000"))
 }
 
-fn crowd() -> Result<()> {
+fn run_crowd() -> Result<()> {
     let test = ["test", "--package", "djinn-tests", "--test", "it", "crowd::"];
-    process::run(process::cargo(&test).env("DJINN_CROWD", "1000"))
+    process::run(process::cargo_command(&test).env("DJINN_CROWD", "1000"))
 }
 
-fn lambdasim() -> Result<()> {
+fn run_lambdasim() -> Result<()> {
     process::run(verify::lambdasim_tests()?.env("DJINN_SOAK", "1"))
 }
 
-fn kills() -> Result<()> {
+fn run_kills() -> Result<()> {
     process::run(verify::kills_tests()?.env("DJINN_KILLS", "10000").env("DJINN_SOAK", "1"))
 }
 
 /// `sam build` with the template's own build method: cargo-lambda, with zig as the linker. Needs the
 /// network once: cargo-lambda has rustup install the target for arm64.
-fn build() -> Result<()> {
-    let out = workspace::target().join("sam");
+fn build_functions() -> Result<()> {
+    let out = workspace::target_dir().join("sam");
     let place = out.to_string_lossy();
     let build = ["build", "--template", "template.yaml", "--build-dir", &place];
-    process::run(&mut venv::ready()?.program("sam", &build)?)?;
+    process::run(&mut venv::ensure_venv()?.program_command("sam", &build)?)?;
     for function in FUNCTIONS {
         let bootstrap = out.join(function).join("bootstrap");
         ensure!(is_for_arm64(&bootstrap)?, "{} is no program for arm64", bootstrap.display());

@@ -4,61 +4,61 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::terminal::say;
+use crate::terminal::print_line;
 use crate::time;
 
 /// One thing that is done.
-pub(crate) struct Step {
+pub(crate) struct CheckStep {
     pub(crate) name: &'static str,
     /// What it looks at, for people.
-    pub(crate) what: &'static str,
+    pub(crate) description: &'static str,
     pub(crate) run: fn() -> Result<()>,
     /// What to do when it fails.
     pub(crate) remedy: &'static str,
 }
 
 /// A command of steps.
-pub(crate) struct Command {
+pub(crate) struct StepCommand {
     /// How it is called: `cargo NAME`.
     pub(crate) name: &'static str,
-    pub(crate) steps: &'static [Step],
+    pub(crate) steps: &'static [CheckStep],
     /// What it has done in the end.
-    pub(crate) done: &'static str,
+    pub(crate) success_word: &'static str,
 }
 
 /// What was asked for.
-enum Asked {
+enum Selection {
     /// The names of the steps.
     List,
     /// To run these.
-    Steps(Vec<&'static Step>),
+    Steps(Vec<&'static CheckStep>),
 }
 
-impl Command {
+impl StepCommand {
     /// Runs every step, or those that are named.
     ///
     /// # Errors
     /// The first step that fails, with what to do.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<()> {
-        match self.asked(arguments)? {
-            Asked::List => {
+        match self.parse_selection(arguments)? {
+            Selection::List => {
                 for step in self.steps {
-                    say(&format!("{:11}{}", step.name, step.what));
+                    print_line(&format!("{:11}{}", step.name, step.description));
                 }
                 Ok(())
             }
-            Asked::Steps(steps) => self.run_steps(&steps),
+            Selection::Steps(steps) => self.run_steps(&steps),
         }
     }
 
-    fn asked(&self, arguments: &[&str]) -> Result<Asked> {
+    fn parse_selection(&self, arguments: &[&str]) -> Result<Selection> {
         let mut named = Vec::new();
         let mut rest = arguments;
         loop {
             rest = match rest {
-                [] if named.is_empty() => return Ok(Asked::Steps(self.steps.iter().collect())),
-                [] => return Ok(Asked::Steps(named)),
-                ["--list"] => return Ok(Asked::List),
+                [] if named.is_empty() => return Ok(Selection::Steps(self.steps.iter().collect())),
+                [] => return Ok(Selection::Steps(named)),
+                ["--list"] => return Ok(Selection::List),
                 ["--only", name, rest @ ..] => {
                     let Some(step) = self.steps.iter().find(|step| step.name == *name) else {
                         let names: Vec<_> = self.steps.iter().map(|step| step.name).collect();
@@ -72,24 +72,24 @@ impl Command {
         }
     }
 
-    fn run_steps(&self, steps: &[&Step]) -> Result<()> {
+    fn run_steps(&self, steps: &[&CheckStep]) -> Result<()> {
         let began = Instant::now();
         for (n, step) in (1..).zip(steps) {
-            say(&format!("{n}/{} {}: {}", steps.len(), step.name, step.what));
+            print_line(&format!("{n}/{} {}: {}", steps.len(), step.name, step.description));
             let began = Instant::now();
             let outcome = (step.run)();
-            let took = time::in_words(began.elapsed());
+            let took = time::format_duration(began.elapsed());
             if let Err(error) = outcome {
-                let Step { name, remedy, .. } = step;
+                let CheckStep { name, remedy, .. } = step;
                 bail!(
                     "\n{name} failed after {took}: {error:#}\n    to do: {remedy}\n    again: cargo \
                      {} --only {name}",
                     self.name
                 );
             }
-            say(&format!("    {took}"));
+            print_line(&format!("    {took}"));
         }
-        say(&format!("{} in {}", self.done, time::in_words(began.elapsed())));
+        print_line(&format!("{} in {}", self.success_word, time::format_duration(began.elapsed())));
         Ok(())
     }
 }
@@ -98,17 +98,17 @@ impl Command {
 mod tests {
     use super::*;
 
-    const fn step(name: &'static str, run: fn() -> Result<()>) -> Step {
-        Step { name, what: "", run, remedy: "mend it" }
+    const fn step(name: &'static str, run: fn() -> Result<()>) -> CheckStep {
+        CheckStep { name, description: "", run, remedy: "mend it" }
     }
 
-    const STEPS: &[Step] = &[step("fmt", || Ok(())), step("tests", || Ok(()))];
-    const TRY: Command = Command { name: "try", steps: STEPS, done: "tried" };
+    const STEPS: &[CheckStep] = &[step("fmt", || Ok(())), step("tests", || Ok(()))];
+    const TRY: StepCommand = StepCommand { name: "try", steps: STEPS, success_word: "tried" };
 
     fn names(arguments: &[&str]) -> Result<Vec<&'static str>> {
-        match TRY.asked(arguments)? {
-            Asked::List => Ok(vec!["--list"]),
-            Asked::Steps(steps) => Ok(steps.iter().map(|step| step.name).collect()),
+        match TRY.parse_selection(arguments)? {
+            Selection::List => Ok(vec!["--list"]),
+            Selection::Steps(steps) => Ok(steps.iter().map(|step| step.name).collect()),
         }
     }
 

@@ -17,7 +17,7 @@ const TRANSFORMED: &str = "target/template.json";
 /// # Errors
 /// The first one that fails.
 pub(crate) fn run() -> Result<()> {
-    let venv = venv::ready()?;
+    let venv = venv::ensure_venv()?;
     let checks: [(&str, &[&str]); 5] = [
         ("sam", &["validate", "--lint", "--template", SOURCE]),
         ("python", &["infra/check/transform.py", SOURCE, TRANSFORMED]),
@@ -26,7 +26,7 @@ pub(crate) fn run() -> Result<()> {
         ("python", &["infra/check/breakages.py", SOURCE]),
     ];
     for (program, arguments) in checks {
-        process::run(&mut venv.program(program, arguments)?)?;
+        process::run(&mut venv.program_command(program, arguments)?)?;
     }
     Ok(())
 }

@@ -2,6 +2,6 @@
 
 /// Prints a line.
 #[allow(clippy::print_stdout, reason = "a command line tool speaks to its terminal, here alone")]
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_line(line: &str) {
     println!("{line}");
 }

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::process::{output, program, run};
-use crate::terminal::say;
+use crate::process::{command_output, program_command, run};
+use crate::terminal::print_line;
 use crate::workspace;
 
 /// The versions of all of them.
@@ -23,15 +23,15 @@ pub(crate) struct Venv {
 
 impl Venv {
     /// A program of the environment.
-    pub(crate) fn program(&self, name: &str, arguments: &[&str]) -> Result<Command> {
-        self.around(program(self.bin().join(name), arguments))
+    pub(crate) fn program_command(&self, name: &str, arguments: &[&str]) -> Result<Command> {
+        self.with_venv(program_command(self.bin_dir().join(name), arguments))
     }
 
     /// A command that finds the environment's programs first, and so do those it starts:
     /// cargo-lambda looks for zig beside the first `python3` on the `PATH`.
-    pub(crate) fn around(&self, mut command: Command) -> Result<Command> {
+    pub(crate) fn with_venv(&self, mut command: Command) -> Result<Command> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::iter::once(self.bin()).chain(std::env::split_paths(&path));
+        let path = std::iter::once(self.bin_dir()).chain(std::env::split_paths(&path));
         command
             .env("PATH", std::env::join_paths(path)?)
             .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -43,7 +43,7 @@ impl Venv {
         Ok(command)
     }
 
-    fn bin(&self) -> PathBuf {
+    fn bin_dir(&self) -> PathBuf {
         self.place.join("bin")
     }
 }
@@ -52,29 +52,29 @@ impl Venv {
 ///
 /// # Errors
 /// Without a Python that is new enough, or if the packages cannot be installed.
-pub(crate) fn ready() -> Result<Venv> {
-    let venv = Venv { place: workspace::target().join("venv") };
+pub(crate) fn ensure_venv() -> Result<Venv> {
+    let venv = Venv { place: workspace::target_dir().join("venv") };
     let stamp = venv.place.join("installed");
     let wanted = fs::read_to_string(workspace::root().join(REQUIREMENTS))
         .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;
     // Its scripts name their interpreter by its path, so that it cannot be moved.
     let place = venv.place.to_str().context("the workspace's path is not UTF-8")?;
     let wanted = format!("# {place}\n{wanted}");
-    let whole = || output(&mut venv.program("python", &["--version"])?);
+    let whole = || command_output(&mut venv.program_command("python", &["--version"])?);
     if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && whole().is_ok() {
         return Ok(venv);
     }
-    let version = output(&mut program("python3", &["--version"]))
+    let version = command_output(&mut program_command("python3", &["--version"]))
         .context("python3 is needed for the template checks and cargo-lambda")?;
     if !is_new_enough(&version) {
         bail!("{version} is too old: {}.{} or later is needed", OLDEST.0, OLDEST.1);
     }
-    say(&format!("    installing {REQUIREMENTS} into target/venv (about a minute)"));
-    run(&mut program("python3", &["-m", "venv", "--clear", place]))?;
+    print_line(&format!("    installing {REQUIREMENTS} into target/venv (about a minute)"));
+    run(&mut program_command("python3", &["-m", "venv", "--clear", place]))?;
     // The list is whole; pip would ask for hashes of the extras that packages name.
     let pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "-r"];
-    run(venv.program("python", &pip)?.arg(REQUIREMENTS))?;
-    run(&mut venv.program("python", &["-m", "pip", "--quiet", "check"])?)?;
+    run(venv.program_command("python", &pip)?.arg(REQUIREMENTS))?;
+    run(&mut venv.program_command("python", &["-m", "pip", "--quiet", "check"])?)?;
     fs::write(&stamp, wanted).context("target/venv cannot be written")?;
     Ok(venv)
 }

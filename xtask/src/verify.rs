@@ -4,86 +4,86 @@
 //! and find it there the next time.
 
 mod bootstrap;
-mod built;
+mod built_programs;
 mod deny;
 mod rust;
 pub(crate) mod rustdoc;
 
 use anyhow::Result;
 
-use crate::steps::{Command, Step};
+use crate::steps::{CheckStep, StepCommand};
 use crate::template;
 pub(crate) use rust::{kills_tests, lambdasim_tests};
 
 /// The command.
-const VERIFY: Command = Command { name: "verify", steps: STEPS, done: "verified" };
+const VERIFY: StepCommand = StepCommand { name: "verify", steps: STEPS, success_word: "verified" };
 
 /// Quick ones first; `template` before `tests`, which read the file it writes.
-const STEPS: &[Step] = &[
-    Step {
+const STEPS: &[CheckStep] = &[
+    CheckStep {
         name: "fmt",
-        what: "the code is formatted",
-        run: rust::fmt,
+        description: "the code is formatted",
+        run: rust::check_format,
         remedy: "run cargo fmt --all",
     },
-    Step {
+    CheckStep {
         name: "deny",
-        what: "dependencies: bans, licenses, sources",
+        description: "dependencies: bans, licenses, sources",
         run: deny::run_checks,
         remedy: "take the dependency out, or say in deny.toml why it may stay",
     },
-    Step {
+    CheckStep {
         name: "template",
-        what: "template.yaml, what SAM makes of it, and that the checks can fail",
+        description: "template.yaml, what SAM makes of it, and that the checks can fail",
         run: template::run,
         remedy: "change template.yaml; a rule itself is in infra/check/rules.py",
     },
-    Step {
+    CheckStep {
         name: "build",
-        what: "everything compiles, tests included, without a warning of clippy's",
-        run: rust::build,
+        description: "everything compiles, tests included, without a warning of clippy's",
+        run: rust::build_all,
         remedy: "change the code, or allow the lint where it is wrong, with a reason",
     },
-    Step {
+    CheckStep {
         name: "docs",
-        what: "the documentation builds without warnings",
-        run: rust::docs,
+        description: "the documentation builds without warnings",
+        run: rust::build_docs,
         remedy: "change the documentation that it names",
     },
-    Step {
+    CheckStep {
         name: "tests",
-        what: "all tests",
-        run: rust::tests,
+        description: "all tests",
+        run: rust::run_tests,
         remedy: "run the failed test alone: cargo test -p CRATE NAME",
     },
-    Step {
+    CheckStep {
         name: "bootstrap",
-        what: "the built functions under AWS's runtime interface emulator",
+        description: "the built functions under AWS's runtime interface emulator",
         run: bootstrap::run_tests,
         remedy: "start one by hand, as tests/rie/emulator.rs does",
     },
-    Step {
+    CheckStep {
         name: "hand-over",
-        what: "the stories over HTTP again, handed over after every record",
-        run: rust::hand_over,
+        description: "the stories over HTTP again, handed over after every record",
+        run: rust::run_hand_over,
         remedy: "run the failed one alone: DJINN_ALWAYS_HAND_OVER=1 cargo test -p djinn-tests NAME",
     },
-    Step {
+    CheckStep {
         name: "lambdasim",
-        what: "the functions in a simulated Lambda: deadlines, crashes, freezes, hand-overs",
-        run: rust::lambdasim,
+        description: "the functions in a simulated Lambda: deadlines, crashes, freezes, hand-overs",
+        run: rust::run_lambdasim,
         remedy: "read what the functions logged: target/tmp/lambdasim-*.log",
     },
-    Step {
+    CheckStep {
         name: "kills",
-        what: "300 runs and `cargo dev ask` killed, 30 runs frozen: nothing is lost, nothing done twice",
-        run: rust::kills,
+        description: "300 runs and `cargo dev ask` killed, 30 runs frozen: nothing is lost, nothing done twice",
+        run: rust::run_kills,
         remedy: "run the seed that it names, with DJINN_SEED; read target/tmp/lambdasim-kills-*.log",
     },
-    Step {
+    CheckStep {
         name: "watch",
-        what: "questions to the functions under cargo lambda watch",
-        run: rust::watch,
+        description: "questions to the functions under cargo lambda watch",
+        run: rust::run_watch,
         remedy: "try it by hand: cargo dev watch",
     },
 ];

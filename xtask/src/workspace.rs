@@ -9,13 +9,13 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// Where cargo puts what it builds in a profile.
-pub(crate) fn built(profile: &str) -> PathBuf {
+pub(crate) fn profile_dir(profile: &str) -> PathBuf {
     #[allow(clippy::disallowed_methods, reason = "it is how cargo is told, and so are we")]
     let elsewhere = std::env::var_os("CARGO_TARGET_DIR");
-    elsewhere.map_or_else(target, |dir| root().join(dir)).join(profile)
+    elsewhere.map_or_else(target_dir, |dir| root().join(dir)).join(profile)
 }
 
 /// Where everything else that is made lies.
-pub(crate) fn target() -> PathBuf {
+pub(crate) fn target_dir() -> PathBuf {
     root().join("target")
 }

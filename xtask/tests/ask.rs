@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use djinn_local::{System, SystemOptions};
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 /// How many processes are killed, at moments spread over the time that one takes.
@@ -44,7 +44,7 @@ fn a_killed_ask_goes_on_with_its_run_and_ends_the_same() {
 #[test]
 fn a_question_of_the_models_is_answered_at_the_keyboard() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let model = runtime.block_on(Scripted::start()).unwrap();
+    let model = runtime.block_on(ScriptedModel::start()).unwrap();
     let rule = model.on("What of the metal?");
     let rule = rule.call("ask_user", json!({"questions": ["Which metal?"]})).then();
     rule.reply("Copper is red.").always();
@@ -72,7 +72,7 @@ fn a_question_of_the_models_is_answered_at_the_keyboard() {
     assert!(output.status.success(), "{shown}\n{errors}");
     assert!(shown.contains("? the model asks you:\n    Which metal?\n"), "{shown}");
     assert!(shown.contains("Copper is red."), "{shown}");
-    let sees = runtime.block_on(model.request(2)).text().to_owned();
+    let sees = runtime.block_on(model.wait_for_request(2)).text().to_owned();
     assert!(sees.contains("The user answers:\nCopper"), "{sees}");
 }
 
@@ -185,7 +185,7 @@ impl Left {
         let count =
             |kind: &str| self.entries.values().filter(|entry| entry["type"] == kind).count();
         assert!(count("plan.changed") >= 2, "{self:#?}");
-        assert_eq!(count("task.ended"), 5);
+        assert_eq!(count("child.ended"), 5);
         assert_eq!(self.files.len(), 4);
         assert!(text(&self.entries["end"]["answer"]).starts_with("East grew fastest, by 55.9 %"));
     }
@@ -230,7 +230,7 @@ fn entries(stream: &str) -> BTreeMap<String, Value> {
     let mut entries = BTreeMap::new();
     for entry in told {
         let kind = text(&entry["type"]);
-        if !["run.resumed", "item.reset", "file.added"].contains(&kind.as_str()) {
+        if !["run.resumed", "message.reset", "file.added"].contains(&kind.as_str()) {
             let before = entries.insert(text(&entry["id"]), entry);
             assert_eq!(before, None, "it came twice");
         }

@@ -9,11 +9,11 @@ use crate::local::LocalOrigins;
 
 /// Echoes the origins whose pages may use the system, and allows them credentials: the original UI
 /// sends them. Others are told nothing.
-pub(crate) fn answered(router: Router, origins: LocalOrigins) -> Router {
+pub(crate) fn add_cors(router: Router, origins: LocalOrigins) -> Router {
     let exposed = ["djinn-run-id", "djinn-request-id", "content-disposition"];
     router.layer(
         CorsLayer::new()
-            .allow_origin(AllowOrigin::predicate(move |origin, _| origins.allow(origin)))
+            .allow_origin(AllowOrigin::predicate(move |origin, _| origins.accepts_origin(origin)))
             .allow_headers(AllowHeaders::mirror_request())
             .allow_methods(AllowMethods::mirror_request())
             .allow_credentials(true)

@@ -13,15 +13,15 @@ use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
 use serde_json::{Value, json};
 
-use crate::Shared;
-use crate::refusal::Refusal;
+use crate::SharedAgent;
+use crate::api_error::ApiError;
 use crate::route::{ASK_DATA, QUERY_AGENT};
 
 /// Who reads what a path answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     /// Our own clients: a code, a sentence, a field.
-    Ours,
+    Native,
     /// The chat of JoyAgent's UI, which reads its events alone.
     Chat,
     /// Its data questions, which have events of their own.
@@ -44,32 +44,34 @@ impl Dialect {
         } else if is_below("/api/feedback/") {
             Self::Feedback
         } else {
-            Self::Ours
+            Self::Native
         }
     }
 
     /// A refusal's body, where it is another than ours, and what kind of body that is.
-    fn body(
+    fn error_body(
         self,
-        refusal: &Refusal,
+        refusal: &ApiError,
         language: Language,
         at_ms: i64,
     ) -> Option<(&'static str, String)> {
         let failure = &refusal.failure;
         let with = |name: &str, value: Value| {
-            let mut body = refusal.body(language);
+            let mut body = refusal.to_json(language);
             if let Some(members) = body.as_object_mut() {
                 members.insert(name.to_owned(), value);
             }
             Some(("application/json", body.to_string()))
         };
         match self {
-            Self::Ours => None,
+            Self::Native => None,
             Self::Chat => {
-                let event = joyagent_ui::refusal("", failure, language, at_ms);
+                let event = joyagent_ui::refusal_frame("", failure, language, at_ms);
                 Some(("text/event-stream", event))
             }
-            Self::Data => Some(("text/event-stream", joyagent_data::refusal(failure, language))),
+            Self::Data => {
+                Some(("text/event-stream", joyagent_data::refusal_stream(failure, language)))
+            }
             Self::Page => with("msg", failure.sentence(language).into()),
             Self::Feedback => with("success", json!(false)),
         }
@@ -77,16 +79,16 @@ impl Dialect {
 }
 
 /// Puts a refusal into the form that the path's client reads. Its status and headers stay.
-pub(crate) async fn speak<P: Ports>(
-    State(agent): State<Shared<P>>,
+pub(crate) async fn translate_error<P: Ports>(
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
     next: Next,
 ) -> Response {
     let dialect = Dialect::of(request.uri().path());
     let response = next.run(request).await;
-    let Some(refusal) = response.extensions().get::<Refusal>() else { return response };
+    let Some(refusal) = response.extensions().get::<ApiError>() else { return response };
     let (language, now_ms) = (agent.settings.run.language, agent.ports.clock().now_ms());
-    let Some((kind, body)) = dialect.body(refusal, language, now_ms) else { return response };
+    let Some((kind, body)) = dialect.error_body(refusal, language, now_ms) else { return response };
     let mut parts = response.into_parts().0;
     parts.headers.remove(CONTENT_LENGTH);
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));

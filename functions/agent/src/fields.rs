@@ -3,29 +3,31 @@
 use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::BadId;
 use http_body_util::LengthLimitError;
 use serde_json::{Map, Value};
 
-use crate::refusal::Refusal;
+use crate::api_error::ApiError;
 use crate::{MAX_BODY, json};
 
 /// The members of a JSON object.
-pub(crate) struct Fields(Map<String, Value>);
+pub(crate) struct BodyFields(Map<String, Value>);
 
-impl Fields {
+impl BodyFields {
     /// Reads a body of at most [`MAX_BODY`] bytes, whose headers call it JSON and nothing else. A page of
     /// another site needs leave to send such a one.
-    pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Self, Refusal> {
+    pub(crate) async fn read_body(headers: &HeaderMap, body: Body) -> Result<Self, ApiError> {
         let says_json = |kind: &HeaderValue| kind.to_str().is_ok_and(is_json);
         let mut kinds = headers.get_all(CONTENT_TYPE).iter().map(says_json).peekable();
         if kinds.peek().is_none() || kinds.any(|is_json| !is_json) {
-            return Err(unsupported("send JSON in UTF-8, with `Content-Type: application/json`"));
+            return Err(unsupported_body(
+                "send JSON in UTF-8, with `Content-Type: application/json`",
+            ));
         }
-        let bytes = bytes(headers, body).await?;
+        let bytes = read_bytes(headers, body).await?;
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let value = json::read(text)
+        let value = json::parse_strict(text)
             .map_err(|error| Failure::new(ErrorCode::InvalidJson, error.to_string()))?;
         let Value::Object(members) = value else {
             return Err(Failure::new(ErrorCode::InvalidJson, "it must be an object").into());
@@ -39,45 +41,45 @@ impl Fields {
     }
 
     /// A text; absent, null and empty are the same.
-    pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>, Refusal> {
+    pub(crate) fn text(&self, name: &'static str) -> Result<Option<&str>, ApiError> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
-            Some(_) => Err(wrong(name, "a string")),
+            Some(_) => Err(type_error(name, "a string")),
         }
     }
 
     /// A text that must be there.
-    pub(crate) fn needed(&self, name: &'static str) -> Result<&str, Refusal> {
-        self.text(name)?.ok_or_else(|| wrong(name, "a non-empty string"))
+    pub(crate) fn required_text(&self, name: &'static str) -> Result<&str, ApiError> {
+        self.text(name)?.ok_or_else(|| type_error(name, "a non-empty string"))
     }
 
     /// A yes or no.
-    pub(crate) fn flag(&self, name: &'static str) -> Result<Option<bool>, Refusal> {
+    pub(crate) fn flag(&self, name: &'static str) -> Result<Option<bool>, ApiError> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(*flag)),
-            Some(_) => Err(wrong(name, "true or false")),
+            Some(_) => Err(type_error(name, "true or false")),
         }
     }
 
     /// A whole number, also one written as a string.
-    pub(crate) fn number(&self, name: &'static str) -> Result<Option<i64>, Refusal> {
+    pub(crate) fn number(&self, name: &'static str) -> Result<Option<i64>, ApiError> {
         let number = match self.0.get(name) {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::Number(number)) => number.as_i64(),
             Some(Value::String(text)) => text.trim().parse().ok(),
             Some(_) => None,
         };
-        number.map(Some).ok_or_else(|| wrong(name, "a whole number"))
+        number.map(Some).ok_or_else(|| type_error(name, "a whole number"))
     }
 
     /// A list.
-    pub(crate) fn list(&self, name: &'static str) -> Result<Option<Vec<Value>>, Refusal> {
+    pub(crate) fn list(&self, name: &'static str) -> Result<Option<Vec<Value>>, ApiError> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Array(items)) => Ok(Some(items.clone())),
-            Some(_) => Err(wrong(name, "a list")),
+            Some(_) => Err(type_error(name, "a list")),
         }
     }
 
@@ -87,29 +89,32 @@ impl Fields {
     }
 
     /// A JSON object.
-    pub(crate) fn object(&self, name: &'static str) -> Result<Option<Map<String, Value>>, Refusal> {
+    pub(crate) fn object(
+        &self,
+        name: &'static str,
+    ) -> Result<Option<Map<String, Value>>, ApiError> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Object(members)) => Ok(Some(members.clone())),
-            Some(_) => Err(wrong(name, "an object")),
+            Some(_) => Err(type_error(name, "an object")),
         }
     }
 
     /// An id or a name, checked by its type.
-    pub(crate) fn id<T>(&self, name: &'static str) -> Result<Option<T>, Refusal>
+    pub(crate) fn id<T>(&self, name: &'static str) -> Result<Option<T>, ApiError>
     where
         T: TryFrom<String, Error = BadId>,
     {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        id_of(name, text).map(Some)
+        parse_id(name, text).map(Some)
     }
 
     /// An id or a name that must be there.
-    pub(crate) fn needed_id<T>(&self, name: &'static str) -> Result<T, Refusal>
+    pub(crate) fn required_id<T>(&self, name: &'static str) -> Result<T, ApiError>
     where
         T: TryFrom<String, Error = BadId>,
     {
-        id_of(name, self.needed(name)?)
+        parse_id(name, self.required_text(name)?)
     }
 }
 
@@ -125,19 +130,22 @@ fn is_json(media_type: &str) -> bool {
 }
 
 /// The bytes of a body of at most [`MAX_BODY`], which must have come as they are.
-pub(crate) async fn bytes(headers: &HeaderMap, body: Body) -> Result<axum::body::Bytes, Refusal> {
-    bytes_up_to(headers, body, MAX_BODY).await
+pub(crate) async fn read_bytes(
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<axum::body::Bytes, ApiError> {
+    read_bytes_up_to(headers, body, MAX_BODY).await
 }
 
 /// The same with a bound of its own.
-pub(crate) async fn bytes_up_to(
+pub(crate) async fn read_bytes_up_to(
     headers: &HeaderMap,
     body: Body,
     most: usize,
-) -> Result<axum::body::Bytes, Refusal> {
+) -> Result<axum::body::Bytes, ApiError> {
     let as_it_is = |coding: &[u8]| coding.eq_ignore_ascii_case(b"identity");
     if !headers.get_all(CONTENT_ENCODING).iter().all(|coding| as_it_is(coding.as_bytes())) {
-        return Err(unsupported("send the body as it is, without a `Content-Encoding`"));
+        return Err(unsupported_body("send the body as it is, without a `Content-Encoding`"));
     }
     to_bytes(body, most).await.map_err(|error| {
         let error = error.into_inner();
@@ -150,25 +158,25 @@ pub(crate) async fn bytes_up_to(
 }
 
 /// A body that the route does not read.
-pub(crate) fn unsupported(sentence: &str) -> Refusal {
+pub(crate) fn unsupported_body(sentence: &str) -> ApiError {
     Failure::new(ErrorCode::UnsupportedBody, sentence).into()
 }
 
 /// An id from a path or a member.
-pub(crate) fn id_of<T>(name: &'static str, text: &str) -> Result<T, Refusal>
+pub(crate) fn parse_id<T>(name: &'static str, text: &str) -> Result<T, ApiError>
 where
     T: TryFrom<String, Error = BadId>,
 {
     T::try_from(text.to_owned()).map_err(|error| {
         let is_file_name = error.what == "file name";
         let code = if is_file_name { ErrorCode::BadFileName } else { ErrorCode::BadId };
-        Refusal::from(Failure::new(code, format!("`{name}`: a {error}"))).about(name)
+        ApiError::from(Failure::new(code, format!("`{name}`: a {error}"))).with_field(name)
     })
 }
 
-fn wrong(name: &'static str, wanted: &str) -> Refusal {
+fn type_error(name: &'static str, wanted: &str) -> ApiError {
     let sentence = format!("`{name}` must be {wanted}");
-    Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about(name)
+    ApiError::from(Failure::new(ErrorCode::InvalidField, sentence)).with_field(name)
 }
 
 #[cfg(test)]
@@ -180,8 +188,8 @@ mod tests {
     #[tokio::test]
     async fn only_a_body_that_is_too_large_is_called_so() {
         let refused = |body| async move {
-            let refusal = bytes(&HeaderMap::new(), body).await.unwrap_err();
-            refusal.json(Default::default()).status().as_u16()
+            let refusal = read_bytes(&HeaderMap::new(), body).await.unwrap_err();
+            refusal.to_json_response(Default::default()).status().as_u16()
         };
         assert_eq!(refused(Body::from(vec![0; MAX_BODY + 1])).await, 413);
         let broken = [Ok("{\"query\":"), Err(Error::from(ErrorKind::ConnectionReset))];

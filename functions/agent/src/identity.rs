@@ -1,6 +1,6 @@
 //! Who asks. Tenant and user come from the verified caller and never from a request.
 //!
-//! [`admitted`] stands before every route but the health check and what links lead to: it finds out
+//! [`require_caller`] stands before every route but the health check and what links lead to: it finds out
 //! who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else. A
 //! signed link to a file passes without one.
 
@@ -17,7 +17,7 @@ use axum::extract::State;
 use axum::http::{Extensions, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
 use djinn_model::Http;
 use djinn_runtime::port::Ports;
@@ -25,15 +25,15 @@ use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::secret::{Secret, Secrets};
 
-use crate::Shared;
-use crate::link::{Links, opens_file};
-use crate::refusal::Refusal;
+use crate::SharedAgent;
+use crate::api_error::ApiError;
+use crate::link::{SignedLinks, is_file_link};
 
 pub use auth::{Auth, IamUser, KeyList};
 use credentials::Credentials;
-use keys::Keys;
+use keys::ApiKeys;
 pub use token::TokenSettings;
-use token::{HttpEndpoint, Tokens};
+use token::{HttpEndpoint, TokenVerifier};
 
 /// A verified caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,60 +44,60 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// The caller as stores know users.
-    pub(crate) fn key(&self) -> UserKey {
+    pub(crate) fn user_key(&self) -> UserKey {
         UserKey { tenant: self.tenant.clone(), user: self.user.clone() }
     }
 
-    /// The caller that [`admitted`] let in.
+    /// The caller that [`require_caller`] let in.
     pub(crate) fn of(extensions: &Extensions) -> Result<Self, Failure> {
         extensions.get::<Self>().cloned().ok_or_else(|| ErrorCode::NoIdentity.into())
     }
 }
 
 /// How callers are told apart, with what that needs.
-pub(crate) enum Gate<S> {
+pub(crate) enum Authenticator<S> {
     Signed(IamUser),
-    Keys(Keys<S>),
-    Tokens(Tokens<HttpEndpoint>),
+    Keys(ApiKeys<S>),
+    Tokens(TokenVerifier<HttpEndpoint>),
     /// On a laptop: everybody is the same user, but for whom an event names as its signer, as those of
     /// `infra/events` do.
     Open,
 }
 
-impl<S: Secrets> Gate<S> {
+impl<S: Secrets> Authenticator<S> {
     pub(crate) fn new(auth: &Auth, secrets: S, http: Http) -> Self {
         match auth {
             Auth::Iam(user) => Self::Signed(*user),
-            Auth::Key(list) => Self::Keys(Keys::new(list, secrets)),
+            Auth::Key(list) => Self::Keys(ApiKeys::new(list, secrets)),
             Auth::Jwt(settings) => {
                 let endpoint = HttpEndpoint::new(settings.keys_url.clone(), http);
-                Self::Tokens(Tokens::new(settings.clone(), endpoint))
+                Self::Tokens(TokenVerifier::new(settings.clone(), endpoint))
             }
             Auth::None => Self::Open,
         }
     }
 
-    async fn caller(
+    async fn authenticate(
         &self,
         credentials: Credentials,
         extensions: &Extensions,
         now_ms: i64,
-    ) -> Result<Caller, Refusal> {
+    ) -> Result<Caller, ApiError> {
         match self {
             Self::Signed(user) => {
-                Ok(signed::caller(extensions, *user).ok_or(ErrorCode::NoIdentity)?)
+                Ok(signed::signed_caller(extensions, *user).ok_or(ErrorCode::NoIdentity)?)
             }
             Self::Keys(keys) => {
                 let key = credentials.key()?;
-                Ok(keys.caller(key.as_ref().map(Secret::reveal), now_ms).await?)
+                Ok(keys.authenticate(key.as_ref().map(Secret::reveal), now_ms).await?)
             }
             Self::Tokens(tokens) => {
                 let token = credentials.token()?;
-                Ok(tokens.caller(token.as_ref().map(Secret::reveal), now_ms).await?)
+                Ok(tokens.authenticate(token.as_ref().map(Secret::reveal), now_ms).await?)
             }
             Self::Open => {
-                let signed = signed::caller(extensions, IamUser::default());
-                signed.map_or_else(|| Ok(you()?), Ok)
+                let signed = signed::signed_caller(extensions, IamUser::default());
+                signed.map_or_else(|| Ok(local_caller()?), Ok)
             }
         }
     }
@@ -105,33 +105,33 @@ impl<S: Secrets> Gate<S> {
 
 /// Whether a request is an event whose caller AWS has verified.
 pub(crate) fn is_signed(extensions: &Extensions) -> bool {
-    signed::caller(extensions, IamUser::default()).is_some()
+    signed::signed_caller(extensions, IamUser::default()).is_some()
 }
 
 /// The one user of a laptop.
-fn you() -> Result<Caller, Failure> {
+fn local_caller() -> Result<Caller, Failure> {
     let known = TenantId::new("local").and_then(|tenant| Ok((tenant, UserId::new("you")?)));
     let (tenant, user) = known.map_err(|_| ErrorCode::Internal)?;
     Ok(Caller { tenant, user })
 }
 
 /// Lets a request through with its [`Caller`] and without its key or token, or answers it.
-pub(crate) async fn admitted<P: Ports, S: Secrets + 'static>(
-    State((agent, gate)): State<(Shared<P>, Arc<Gate<S>>)>,
+pub(crate) async fn require_caller<P: Ports, S: Secrets + 'static>(
+    State((agent, gate)): State<(SharedAgent<P>, Arc<Authenticator<S>>)>,
     request: Request<Body>,
     next: Next,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    let credentials = Credentials::taken_from(&mut parts.headers);
-    if Links::of(&parts).is_some() && opens_file(parts.uri.path()) {
+    let credentials = Credentials::take_from(&mut parts.headers);
+    if SignedLinks::of(&parts).is_some() && is_file_link(parts.uri.path()) {
         return next.run(Request::from_parts(parts, body)).await;
     }
     let now_ms = agent.ports.clock().now_ms();
-    match gate.caller(credentials, &parts.extensions, now_ms).await {
+    match gate.authenticate(credentials, &parts.extensions, now_ms).await {
         Ok(caller) => {
             parts.extensions.insert(caller);
             next.run(Request::from_parts(parts, body)).await
         }
-        Err(refusal) => refusal.json(agent.settings.run.language),
+        Err(refusal) => refusal.to_json_response(agent.settings.run.language),
     }
 }

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Number, Value};
 
 /// Reads a text. It may be nested as deep as `serde_json` allows, 128 levels.
-pub(crate) fn read(text: &[u8]) -> Result<Value, serde_json::Error> {
+pub(crate) fn parse_strict(text: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(text).map(|Strict(value)| value)
 }
 
@@ -83,16 +83,16 @@ mod tests {
     fn json_reads_as_usual_and_a_second_value_for_a_key_is_an_error() {
         let text = r#"{"a": [1, -1, 1.5, "x\u00e4", true, null, {"a": {}}], "b": 1e3}"#;
         let usual: Value = serde_json::from_str(text).unwrap();
-        assert_eq!(read(text.as_bytes()).unwrap(), usual);
+        assert_eq!(parse_strict(text.as_bytes()).unwrap(), usual);
         for twice in
             [r#"{"a": 1, "a": 1}"#, r#"{"a": 1, "\u0061": 2}"#, r#"[{"b": {"a": 1, "a": 2}}]"#]
         {
-            let error = read(twice.as_bytes()).unwrap_err().to_string();
+            let error = parse_strict(twice.as_bytes()).unwrap_err().to_string();
             assert!(error.starts_with("an object has the same key twice at line 1"), "{error}");
         }
         for wrong in ["", "{", "[1,]", "NaN", "1e400", "{}{}", r#""\ud800""#, "{\"a\": 1,}"] {
-            assert!(read(wrong.as_bytes()).is_err(), "{wrong}");
+            assert!(parse_strict(wrong.as_bytes()).is_err(), "{wrong}");
         }
-        assert!(read("[".repeat(10_000).as_bytes()).is_err());
+        assert!(parse_strict("[".repeat(10_000).as_bytes()).is_err());
     }
 }

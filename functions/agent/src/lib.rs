@@ -5,8 +5,9 @@
 //! plain HTTP server.
 
 mod access;
-mod answer;
-mod answer_words;
+mod answer_parser;
+mod api_error;
+mod cached_secret;
 mod cors;
 mod dialect;
 mod fields;
@@ -16,11 +17,10 @@ mod link;
 mod local;
 mod origin;
 mod query;
-mod refusal;
 mod route;
+mod run_stream;
 mod settings;
 mod slots;
-mod stored;
 mod user_stream;
 
 use std::sync::Arc;
@@ -34,12 +34,14 @@ use djinn_model::Http;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::secret::Secrets;
 
-use identity::{Gate, admitted};
-use link::Links;
-use slots::Slots;
+use identity::{Authenticator, require_caller};
+use link::SignedLinks;
+use slots::StreamSlots;
 
 pub use identity::{Auth, IamUser, KeyList, TokenSettings};
-pub use link::{BadLink, FileGrant, Grant, LinkGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY};
+pub use link::{
+    AnswerGrant, BadLink, FileGrant, LinkGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY,
+};
 pub use local::LocalOrigins;
 pub use settings::Settings;
 pub use slots::StreamLimits;
@@ -57,26 +59,26 @@ pub struct Agent<P> {
 }
 
 /// An agent as the routes share it.
-pub type Shared<P> = Arc<Agent<P>>;
+pub type SharedAgent<P> = Arc<Agent<P>>;
 
 /// Every route of the function. `secrets` is asked for the list of API keys and for the keys of links,
 /// if these are in it, and the keys of an issuer of tokens are read over `http`.
-pub fn router<P, S>(agent: Agent<P>, secrets: S, http: Http) -> Router
+pub fn build_router<P, S>(agent: Agent<P>, secrets: S, http: Http) -> Router
 where
     P: Ports<Store = AwsStore>,
     S: Secrets + Clone + 'static,
 {
     let origins = agent.settings.local.then(|| agent.settings.origins.clone());
     let links = agent.settings.links.as_ref();
-    let links = links.map(|settings| Arc::new(Links::new(settings, secrets.clone())));
-    let gate = Arc::new(Gate::new(&agent.settings.auth, secrets, http));
-    let slots = Arc::new(Slots::new(agent.settings.streams));
+    let links = links.map(|settings| Arc::new(SignedLinks::new(settings, secrets.clone())));
+    let gate = Arc::new(Authenticator::new(&agent.settings.auth, secrets, http));
+    let slots = Arc::new(StreamSlots::new(agent.settings.streams));
     let agent = Arc::new(agent);
-    let router = closed()
+    let router = authenticated_routes()
         .layer(Extension(slots))
-        .layer(from_fn_with_state(Arc::clone(&agent), route::readable::<P>))
-        .layer(from_fn_with_state((Arc::clone(&agent), gate), admitted::<P, S>))
-        .merge(open(links.is_some()))
+        .layer(from_fn_with_state(Arc::clone(&agent), route::require_utf8_path::<P>))
+        .layer(from_fn_with_state((Arc::clone(&agent), gate), require_caller::<P, S>))
+        .merge(public_routes(links.is_some()))
         // Bodies are read with a limit of their own, so that one too large gets our answer.
         .layer(DefaultBodyLimit::disable());
     let router = match &origins {
@@ -84,15 +86,15 @@ where
         None => router,
     };
     let router = router
-        .layer(from_fn_with_state(Arc::clone(&agent), dialect::speak::<P>))
-        .layer(map_response(refusal::named))
+        .layer(from_fn_with_state(Arc::clone(&agent), dialect::translate_error::<P>))
+        .layer(map_response(api_error::add_request_id))
         .with_state(agent);
     let router = match links {
         Some(links) => router.layer(Extension(links)),
         None => router,
     };
     match origins {
-        Some(origins) => cors::answered(router, origins),
+        Some(origins) => cors::add_cors(router, origins),
         None => router,
     }
 }
@@ -107,19 +109,20 @@ pub fn is_own_path(path: &str) -> bool {
 }
 
 /// The routes for everybody: the health check, and what links lead to, if there are links.
-fn open<P: Ports<Store = AwsStore>>(links: bool) -> Router<Shared<P>> {
+fn public_routes<P: Ports<Store = AwsStore>>(links: bool) -> Router<SharedAgent<P>> {
     let router = Router::new().route("/web/health", get(route::health));
     let router = match links {
-        true => {
-            router.route("/answer/{token}", get(route::show_ask::<P>).post(route::answer_ask::<P>))
-        }
+        true => router.route(
+            "/answer/{token}",
+            get(route::show_request::<P>).post(route::answer_request::<P>),
+        ),
         false => router,
     };
     router.method_not_allowed_fallback(route::method_not_allowed::<P>)
 }
 
 /// The routes for callers who are known: all others. Whoever has a signed link to a file may open it.
-fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
+fn authenticated_routes<P: Ports<Store = AwsStore>>() -> Router<SharedAgent<P>> {
     Router::new()
         .route("/AutoAgent", post(route::auto_agent::<P>))
         .route(route::QUERY_AGENT, post(route::query_agent::<P>))
@@ -128,10 +131,10 @@ fn closed<P: Ports<Store = AwsStore>>() -> Router<Shared<P>> {
         .route("/runs", post(route::start_run::<P>).get(route::list_runs::<P>))
         .route("/runs/{run}", get(route::show_run::<P>))
         .route("/runs/{run}/events", get(route::follow_run::<P>))
-        .route("/runs/{run}/messages", post(route::tell_run::<P>))
-        .route("/runs/{run}/plan", patch(route::edit_plan::<P>))
+        .route("/runs/{run}/messages", post(route::post_message::<P>))
+        .route("/runs/{run}/plan", patch(route::patch_plan::<P>))
         .route("/runs/{run}/audit", get(route::audit_run::<P>))
-        .route("/runs/{run}/stop", post(route::stop_run::<P>))
+        .route("/runs/{run}/stop", post(route::post_stop::<P>))
         .route("/api/feedback/{request}", post(route::give_feedback::<P>))
         .route("/api/feedback/pending/{request}", get(route::pending_feedback::<P>))
         .route("/api/feedback/{request}/{feedback}", delete(route::cancel_feedback::<P>))

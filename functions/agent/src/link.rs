@@ -7,24 +7,24 @@
 pub(crate) mod form;
 pub(crate) mod page;
 mod sign;
+mod texts;
 mod token;
-mod words;
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::secret::Secrets;
-use djinn_runtime::settings::{BadSetting, milliseconds, number};
+use djinn_runtime::settings::{InvalidSetting, parse_number, to_millis};
 use percent_encoding::percent_decode_str;
 
-use crate::stored::Stored;
+use crate::cached_secret::CachedSecret;
 
-pub(crate) use sign::{Asking, Moment, links_to_session, unsigned_links};
-use token::has_form;
-pub use token::{BadLink, FileGrant, Grant, LinkGrant, LinkKeys, MIN_KEY};
+pub(crate) use sign::{AnswerableRun, ConnectTime, session_links, unsigned_links};
+use token::is_well_formed;
+pub use token::{AnswerGrant, BadLink, FileGrant, LinkGrant, LinkKeys, MIN_KEY};
 
 const KEY: &str = "DJINN_LINK_KEY";
 const TTL: &str = "DJINN_LINK_TTL_S";
@@ -57,7 +57,7 @@ pub struct LinkSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkKey {
     /// In the setting itself.
-    Given(LinkKeys),
+    Inline(LinkKeys),
     /// In the secret of this name.
     Secret(String),
 }
@@ -67,35 +67,39 @@ impl LinkSettings {
     /// `DJINN_LINK_URL`. Without a key there are no links.
     ///
     /// # Errors
-    /// [`BadSetting`] names the variable, and never repeats a key.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, BadSetting> {
-        let ttl = Duration::from_secs(number(var, TTL, 60..=YEAR_S)?.unwrap_or(WEEK_S));
+    /// [`InvalidSetting`] names the variable, and never repeats a key.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, InvalidSetting> {
+        let ttl = Duration::from_secs(parse_number(var, TTL, 60..=YEAR_S)?.unwrap_or(WEEK_S));
         let url = var(URL).filter(|url| !url.trim().is_empty());
         let url = url.map(|url| url.trim().trim_end_matches('/').to_owned());
         if let Some(url) = url.as_ref().filter(|url| !url.starts_with("http")) {
-            return Err(BadSetting::new(URL, "a URL that starts with https:// or http://", url));
+            return Err(InvalidSetting::new(
+                URL,
+                "a URL that starts with https:// or http://",
+                url,
+            ));
         }
         let Some(text) = var(KEY).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
         let key = match text.trim().strip_prefix("secret:").map(str::trim) {
             Some("") => Err("secret:".to_owned()),
             Some(name) => Ok(LinkKey::Secret(name.to_owned())),
-            None => LinkKeys::read(&text).map(LinkKey::Given),
+            None => LinkKeys::parse(&text).map(LinkKey::Inline),
         };
         let wanted = "keys of at least 32 bytes with commas between them, or secret:NAME of a secret that holds them";
-        let key = key.map_err(|found| BadSetting::new(KEY, wanted, found))?;
+        let key = key.map_err(|found| InvalidSetting::new(KEY, wanted, found))?;
         Ok(Some(Self { key, ttl, url }))
     }
 }
 
 /// What makes and verifies a deployment's links.
-pub(crate) struct Links {
-    source: Source,
+pub(crate) struct SignedLinks {
+    source: LinkKeySource,
     ttl_ms: i64,
     url: Option<String>,
 }
 
-enum Source {
-    Given(Arc<LinkKeys>),
+enum LinkKeySource {
+    Inline(Arc<LinkKeys>),
     Stored(Box<dyn StoredKeys>),
 }
 
@@ -106,21 +110,21 @@ trait StoredKeys: Send + Sync {
 
 type KeysFuture<'a> = Pin<Box<dyn Future<Output = Option<Arc<LinkKeys>>> + Send + 'a>>;
 
-impl<S: Secrets> StoredKeys for Stored<S, LinkKeys> {
+impl<S: Secrets> StoredKeys for CachedSecret<S, LinkKeys> {
     fn keys(&self, now_ms: i64) -> KeysFuture<'_> {
-        Box::pin(self.get(now_ms))
+        Box::pin(self.get_value(now_ms))
     }
 }
 
-impl Links {
+impl SignedLinks {
     pub(crate) fn new<S: Secrets + 'static>(settings: &LinkSettings, secrets: S) -> Self {
         let source = match &settings.key {
-            LinkKey::Given(keys) => Source::Given(Arc::new(keys.clone())),
+            LinkKey::Inline(keys) => LinkKeySource::Inline(Arc::new(keys.clone())),
             LinkKey::Secret(name) => {
-                Source::Stored(Box::new(Stored::new(name, secrets, LinkKeys::read)))
+                LinkKeySource::Stored(Box::new(CachedSecret::new(name, secrets, LinkKeys::parse)))
             }
         };
-        Self { source, ttl_ms: milliseconds(settings.ttl), url: settings.url.clone() }
+        Self { source, ttl_ms: to_millis(settings.ttl), url: settings.url.clone() }
     }
 
     /// The links of the deployment that a request came to, if it has any.
@@ -129,10 +133,10 @@ impl Links {
     }
 
     /// The keys; `None` while they cannot be read.
-    pub(crate) async fn keys(&self, now_ms: i64) -> Option<Arc<LinkKeys>> {
+    pub(crate) async fn load_keys(&self, now_ms: i64) -> Option<Arc<LinkKeys>> {
         match &self.source {
-            Source::Given(keys) => Some(Arc::clone(keys)),
-            Source::Stored(stored) => stored.keys(now_ms).await,
+            LinkKeySource::Inline(keys) => Some(Arc::clone(keys)),
+            LinkKeySource::Stored(stored) => stored.keys(now_ms).await,
         }
     }
 
@@ -141,15 +145,15 @@ impl Links {
     /// # Errors
     /// `link_not_found` for one that is none of ours or for something else, `link_expired`, and
     /// `identity_unavailable` while the keys cannot be read, which are not asked for without need.
-    pub(crate) async fn granted<G: LinkGrant>(
+    pub(crate) async fn verify_grant<G: LinkGrant>(
         &self,
         token: &str,
         now_ms: i64,
     ) -> Result<G, Failure> {
-        if !has_form(token) {
+        if !is_well_formed(token) {
             return Err(ErrorCode::LinkNotFound.into());
         }
-        let keys = self.keys(now_ms).await.ok_or_else(|| {
+        let keys = self.load_keys(now_ms).await.ok_or_else(|| {
             Failure::new(ErrorCode::IdentityUnavailable, "the keys of links cannot be read")
         })?;
         keys.verify(token, now_ms).map_err(|bad| match bad {
@@ -161,7 +165,7 @@ impl Links {
 
 /// Whether the path of a URL is that of a signed link to a file, as far as its form says: what stands there
 /// is too long to be a label.
-pub(crate) fn opens_file(path: &str) -> bool {
+pub(crate) fn is_file_link(path: &str) -> bool {
     let Some(rest) = path.strip_prefix(FILES) else { return false };
     let mut parts = rest.split('/');
     let (verb, key, name) = (parts.next(), parts.next(), parts.next());
@@ -230,7 +234,7 @@ mod tests {
             (format!("/v1/file_tool/get_file/{token}/a.md"), false),
             (format!("/runs/{token}/a.md"), false),
         ] {
-            assert_eq!(opens_file(&path), opens, "{path}");
+            assert_eq!(is_file_link(&path), opens, "{path}");
         }
     }
 
@@ -238,7 +242,7 @@ mod tests {
     struct Store(bool);
 
     impl Secrets for Store {
-        async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
+        async fn read_secret(&self, name: &str) -> Result<Secret, SecretError> {
             assert_eq!(name, "djinn/links");
             match self.0 {
                 true => Ok(Secret::new(&format!("{}, {}", "n".repeat(MIN_KEY), "o".repeat(40)))),
@@ -250,8 +254,8 @@ mod tests {
     #[tokio::test]
     async fn keys_may_be_in_a_secret() {
         let settings = read(&[(KEY, "secret:djinn/links")]).unwrap().unwrap();
-        let keys = Links::new(&settings, Store(true)).keys(1).await.unwrap();
-        assert_eq!(*keys, LinkKeys::read(&["n".repeat(32), "o".repeat(40)].join(",")).unwrap());
-        assert_eq!(Links::new(&settings, Store(false)).keys(1).await, None);
+        let keys = SignedLinks::new(&settings, Store(true)).load_keys(1).await.unwrap();
+        assert_eq!(*keys, LinkKeys::parse(&["n".repeat(32), "o".repeat(40)].join(",")).unwrap());
+        assert_eq!(SignedLinks::new(&settings, Store(false)).load_keys(1).await, None);
     }
 }

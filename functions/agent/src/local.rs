@@ -13,12 +13,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::Ports;
 
-use crate::Shared;
+use crate::SharedAgent;
+use crate::api_error::ApiError;
 use crate::identity::is_signed;
-use crate::refusal::Refusal;
 
 pub use origins::LocalOrigins;
 
@@ -27,11 +27,11 @@ const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// Characters of a host or an origin that are said again.
-const MAX_SAID: usize = 100;
+const MAX_EXCERPT: usize = 100;
 
 /// Answers requests that another site's page made, or that came here under another's name.
 pub(crate) async fn refuse_others<P: Ports>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
     next: Next,
 ) -> Response {
@@ -39,29 +39,29 @@ pub(crate) async fn refuse_others<P: Ports>(
     // Who signed an event came through no browser, under the name of the service that took it.
     let checked = match is_signed(&parts.extensions) {
         true => Ok(()),
-        false => check(&parts, &agent.settings.origins),
+        false => check_origin(&parts, &agent.settings.origins),
     };
     match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(failure) => Refusal::from(failure).json(agent.settings.run.language),
+        Err(failure) => ApiError::from(failure).to_json_response(agent.settings.run.language),
     }
 }
 
-fn check(parts: &Parts, origins: &LocalOrigins) -> Result<(), Failure> {
+fn check_origin(parts: &Parts, origins: &LocalOrigins) -> Result<(), Failure> {
     let headers = &parts.headers;
     // A name of somebody else's that leads to this machine makes his pages ours (DNS rebinding).
-    if let Some(host) = headers.get_all(HOST).iter().find(|host| !origins.allow_host(host)) {
-        return Err(Failure::new(ErrorCode::HostRefused, said(host)));
+    if let Some(host) = headers.get_all(HOST).iter().find(|host| !origins.accepts_host(host)) {
+        return Err(Failure::new(ErrorCode::HostRefused, header_excerpt(host)));
     }
-    if ["same-origin", "none"].iter().any(|site| says(headers, &SITE, site)) {
+    if ["same-origin", "none"].iter().any(|site| has_header(headers, &SITE, site)) {
         return Ok(());
     }
-    let stranger = headers.get_all(ORIGIN).iter().find(|origin| !origins.allow(origin));
+    let stranger = headers.get_all(ORIGIN).iter().find(|origin| !origins.accepts_origin(origin));
     if let Some(origin) = stranger {
-        return Err(Failure::new(ErrorCode::OriginRefused, said(origin)));
+        return Err(Failure::new(ErrorCode::OriginRefused, header_excerpt(origin)));
     }
-    let is_ours = || headers.contains_key(ORIGIN) || comes_from(headers, origins);
-    if says(headers, &SITE, "cross-site") && !is_link_followed(parts) && !is_ours() {
+    let is_ours = || headers.contains_key(ORIGIN) || is_from_own_page(headers, origins);
+    if has_header(headers, &SITE, "cross-site") && !is_link_followed(parts) && !is_ours() {
         return Err(Failure::new(ErrorCode::OriginRefused, "another site"));
     }
     Ok(())
@@ -70,21 +70,21 @@ fn check(parts: &Parts, origins: &LocalOrigins) -> Result<(), Failure> {
 /// Whether a person followed a link, in a tab of its own.
 fn is_link_followed(parts: &Parts) -> bool {
     [Method::GET, Method::HEAD].contains(&parts.method)
-        && says(&parts.headers, &MODE, "navigate")
-        && says(&parts.headers, &DESTINATION, "document")
+        && has_header(&parts.headers, &MODE, "navigate")
+        && has_header(&parts.headers, &DESTINATION, "document")
 }
 
 /// Whether a page that may use the system asks: what it shows in a frame names no origin.
-fn comes_from(headers: &HeaderMap, origins: &LocalOrigins) -> bool {
-    headers.get(REFERER).is_some_and(|page| origins.allow_page(page))
+fn is_from_own_page(headers: &HeaderMap, origins: &LocalOrigins) -> bool {
+    headers.get(REFERER).is_some_and(|page| origins.accepts_page(page))
 }
 
-fn says(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+fn has_header(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     headers.get(name).is_some_and(|value| value == word)
 }
 
-fn said(value: &HeaderValue) -> String {
-    String::from_utf8_lossy(value.as_bytes()).chars().take(MAX_SAID).collect()
+fn header_excerpt(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).chars().take(MAX_EXCERPT).collect()
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let parts = request.body(()).unwrap().into_parts().0;
-        check(&parts, &origins)
+        check_origin(&parts, &origins)
             .map_err(|failure| format!("{} {}", failure.code.as_str(), failure.detail))
     }
 

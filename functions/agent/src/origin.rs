@@ -8,7 +8,7 @@ use crate::Settings;
 
 /// The origin of a request. On Lambda it is the domain that AWS names in the event, which a client
 /// cannot forge; on a laptop it is the `Host` header.
-pub(crate) fn of(parts: &Parts, settings: &Settings) -> String {
+pub(crate) fn request_origin(parts: &Parts, settings: &Settings) -> String {
     if let Some(url) = &settings.public_url {
         return url.clone();
     }

@@ -15,8 +15,10 @@ pub(crate) use feedback::{cancel_feedback, give_feedback, pending_feedback};
 pub(crate) use file::{
     download_file, get_file, get_file_list, preview_file, upload_file, upload_file_data, upload_url,
 };
-pub(crate) use link::{answer_ask, show_ask};
-pub(crate) use run::{audit_run, edit_plan, follow_run, list_runs, show_run, stop_run, tell_run};
+pub(crate) use link::{answer_request, show_request};
+pub(crate) use run::{
+    audit_run, follow_run, list_runs, patch_plan, post_message, post_stop, show_run,
+};
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 pub(crate) use share::{end_share, share_session};
 
@@ -25,19 +27,19 @@ use axum::extract::State;
 use axum::http::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::Ports;
 use percent_encoding::percent_decode_str;
 
-use crate::Shared;
-use crate::refusal::Refusal;
+use crate::SharedAgent;
+use crate::api_error::ApiError;
 
 /// Where JoyAgent's UI asks; it reads nothing but events.
 pub(crate) const QUERY_AGENT: &str = "/web/api/v1/gpt/queryAgentStreamIncr";
 
 /// Lets a request through whose path is text once it is decoded, or answers it.
-pub(crate) async fn readable<P: Ports>(
-    State(agent): State<Shared<P>>,
+pub(crate) async fn require_utf8_path<P: Ports>(
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
     next: Next,
 ) -> Response {
@@ -45,7 +47,7 @@ pub(crate) async fn readable<P: Ports>(
         return next.run(request).await;
     }
     let failure = Failure::new(ErrorCode::InvalidField, "the path of the URL is no text in UTF-8");
-    Refusal::from(failure).json(agent.settings.run.language)
+    ApiError::from(failure).to_json_response(agent.settings.run.language)
 }
 
 /// `GET /web/health`.
@@ -54,11 +56,11 @@ pub(crate) async fn health() -> &'static str {
 }
 
 /// Every other path.
-pub(crate) async fn not_found<P: Ports>(State(agent): State<Shared<P>>) -> Response {
-    Refusal::from(ErrorCode::RouteNotFound).json(agent.settings.run.language)
+pub(crate) async fn not_found<P: Ports>(State(agent): State<SharedAgent<P>>) -> Response {
+    ApiError::from(ErrorCode::RouteNotFound).to_json_response(agent.settings.run.language)
 }
 
 /// A known path with another method; axum adds `Allow`.
-pub(crate) async fn method_not_allowed<P: Ports>(State(agent): State<Shared<P>>) -> Response {
-    Refusal::from(ErrorCode::MethodNotAllowed).json(agent.settings.run.language)
+pub(crate) async fn method_not_allowed<P: Ports>(State(agent): State<SharedAgent<P>>) -> Response {
+    ApiError::from(ErrorCode::MethodNotAllowed).to_json_response(agent.settings.run.language)
 }

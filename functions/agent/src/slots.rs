@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::settings::{BadSetting, number};
+use djinn_runtime::settings::{InvalidSetting, parse_number};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Longest that a request waits for a slot.
-const WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// What bounds the streams of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +35,11 @@ impl StreamLimits {
     /// Reads `DJINN_STREAM_SLOTS` and `DJINN_STREAM_QUEUE`.
     ///
     /// # Errors
-    /// [`BadSetting`] names the variable.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
-        let small = |name, range, default| -> Result<u32, BadSetting> {
-            let given = number(var, name, range)?.and_then(|number| u32::try_from(number).ok());
+    /// [`InvalidSetting`] names the variable.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
+        let small = |name, range, default| -> Result<u32, InvalidSetting> {
+            let given =
+                parse_number(var, name, range)?.and_then(|number| u32::try_from(number).ok());
             Ok(given.unwrap_or(default))
         };
         let Self { slots, queue } = Self::default();
@@ -51,7 +52,7 @@ impl StreamLimits {
 
 /// The slots of a process.
 #[derive(Debug)]
-pub(crate) struct Slots {
+pub(crate) struct StreamSlots {
     limits: StreamLimits,
     free: Arc<Semaphore>,
     waiting: AtomicUsize,
@@ -59,11 +60,11 @@ pub(crate) struct Slots {
 
 /// A slot; whoever drops it frees it.
 #[derive(Debug)]
-pub(crate) struct Slot(
+pub(crate) struct StreamSlot(
     #[allow(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit,
 );
 
-impl Slots {
+impl StreamSlots {
     pub(crate) fn new(limits: StreamLimits) -> Self {
         let free = Arc::new(Semaphore::new(limits.slots as usize));
         Self { limits, free, waiting: AtomicUsize::new(0) }
@@ -74,14 +75,14 @@ impl Slots {
     ///
     /// # Errors
     /// `too_many_streams` after five seconds, or at once if too many wait already.
-    pub(crate) async fn take(&self, clock: &impl Clock) -> Result<Slot, Failure> {
+    pub(crate) async fn acquire(&self, clock: &impl Clock) -> Result<StreamSlot, Failure> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
-            return Ok(Slot(permit));
+            return Ok(StreamSlot(permit));
         }
-        let Some(_place) = self.queue() else { return Err(self.full()) };
+        let Some(_place) = self.join_queue() else { return Err(self.too_many_streams()) };
         let wait = async {
             match Arc::clone(&self.free).acquire_owned().await {
-                Ok(permit) => Slot(permit),
+                Ok(permit) => StreamSlot(permit),
                 // Nobody closes it.
                 Err(_) => pending().await,
             }
@@ -89,26 +90,26 @@ impl Slots {
         tokio::select! {
             biased;
             slot = wait => Ok(slot),
-            () = clock.sleep(WAIT) => Err(self.full()),
+            () = clock.sleep(MAX_WAIT) => Err(self.too_many_streams()),
         }
     }
 
-    fn queue(&self) -> Option<Place<'_>> {
+    fn join_queue(&self) -> Option<QueuePlace<'_>> {
         let most = self.limits.queue as usize;
         let one_more = |waiting| (waiting < most).then_some(waiting + 1);
         let joined = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        joined.is_ok().then(|| Place(&self.waiting))
+        joined.is_ok().then(|| QueuePlace(&self.waiting))
     }
 
-    fn full(&self) -> Failure {
+    fn too_many_streams(&self) -> Failure {
         Failure::new(ErrorCode::TooManyStreams, self.limits.slots.to_string())
     }
 }
 
 /// A place among those who wait.
-struct Place<'a>(&'a AtomicUsize);
+struct QueuePlace<'a>(&'a AtomicUsize);
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -120,16 +121,16 @@ mod tests {
     use djinn_testkit::clock::ManualClock;
     use futures::FutureExt as _;
 
-    fn slots(slots: u32, queue: u32) -> Slots {
-        Slots::new(StreamLimits { slots, queue })
+    fn slots(slots: u32, queue: u32) -> StreamSlots {
+        StreamSlots::new(StreamLimits { slots, queue })
     }
 
     #[tokio::test]
     async fn whoever_waits_gets_the_slot_that_becomes_free_in_turn() {
         let (slots, clock) = (slots(1, 2), ManualClock::new());
-        let first = slots.take(&clock).await.unwrap();
-        let mut second = Box::pin(slots.take(&clock));
-        let mut third = Box::pin(slots.take(&clock));
+        let first = slots.acquire(&clock).await.unwrap();
+        let mut second = Box::pin(slots.acquire(&clock));
+        let mut third = Box::pin(slots.acquire(&clock));
         assert!((&mut second).now_or_never().is_none() && (&mut third).now_or_never().is_none());
         drop(first);
         assert!((&mut third).now_or_never().is_none(), "it jumped the queue");
@@ -141,30 +142,30 @@ mod tests {
     #[tokio::test]
     async fn five_seconds_are_waited_and_no_more_than_the_queue_wait() {
         let (slots, clock) = (slots(2, 1), ManualClock::new());
-        let taken = [slots.take(&clock).await.unwrap(), slots.take(&clock).await.unwrap()];
-        let mut waiting = Box::pin(slots.take(&clock));
+        let taken = [slots.acquire(&clock).await.unwrap(), slots.acquire(&clock).await.unwrap()];
+        let mut waiting = Box::pin(slots.acquire(&clock));
         assert!((&mut waiting).now_or_never().is_none());
-        let refused = slots.take(&clock).now_or_never().unwrap().unwrap_err();
+        let refused = slots.acquire(&clock).now_or_never().unwrap().unwrap_err();
         assert_eq!(refused, Failure::new(ErrorCode::TooManyStreams, "2"));
         assert_eq!(refused.retry_after_s(), Some(5));
-        clock.advance(WAIT - Duration::from_millis(1));
+        clock.advance(MAX_WAIT - Duration::from_millis(1));
         assert!((&mut waiting).now_or_never().is_none());
         clock.advance(Duration::from_millis(1));
         assert_eq!(waiting.now_or_never().unwrap().unwrap_err(), refused);
         // Its place among those who wait is free, and so is a slot whose response has ended.
-        assert!(slots.take(&clock).now_or_never().is_none());
+        assert!(slots.acquire(&clock).now_or_never().is_none());
         drop(taken);
-        assert!(slots.take(&clock).now_or_never().unwrap().is_ok());
+        assert!(slots.acquire(&clock).now_or_never().unwrap().is_ok());
     }
 
     #[tokio::test]
     async fn whoever_goes_away_leaves_the_queue_to_others() {
         let (slots, clock) = (slots(1, 1), ManualClock::new());
-        let taken = slots.take(&clock).await.unwrap();
-        let mut gone = Box::pin(slots.take(&clock));
+        let taken = slots.acquire(&clock).await.unwrap();
+        let mut gone = Box::pin(slots.acquire(&clock));
         assert!((&mut gone).now_or_never().is_none());
         drop(gone);
-        let mut waiting = Box::pin(slots.take(&clock));
+        let mut waiting = Box::pin(slots.acquire(&clock));
         assert!((&mut waiting).now_or_never().is_none());
         drop(taken);
         assert!(waiting.now_or_never().unwrap().is_ok());

@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::http::request::Parts;
-use djinn_aws::{AwsStore, StreamPlace};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_aws::{AwsStore, StreamPermit};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::RunId;
-use djinn_runtime::client::Recall;
+use djinn_runtime::client::HandOverSignal;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::unavailable;
+use djinn_runtime::serve::store_failure;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::Shared;
+use crate::SharedAgent;
 use crate::identity::Caller;
 
 /// How long a place is kept of a process without a deadline that does not give it back.
@@ -26,8 +26,8 @@ const LONGEST_MS: i64 = 60 * 60 * 1_000;
 /// be frozen as soon as it has; what is lost then is free again after the function's deadline, or when a
 /// new stream of the same run needs it.
 pub(crate) struct UserStream {
-    place: StreamPlace,
-    give_back: Option<BoxFuture<'static, ()>>,
+    permit: StreamPermit,
+    release: Option<BoxFuture<'static, ()>>,
     ended: watch::Sender<()>,
 }
 
@@ -36,36 +36,40 @@ impl UserStream {
     ///
     /// # Errors
     /// `too_many_user_streams`, or `store_unavailable`.
-    pub(crate) async fn take<P: Ports<Store = AwsStore>>(
-        agent: &Shared<P>,
+    pub(crate) async fn acquire<P: Ports<Store = AwsStore>>(
+        agent: &SharedAgent<P>,
         parts: &Parts,
         run: RunId,
     ) -> Result<Option<Self>, Failure> {
         let Some(most) = agent.ports.settings().user.streams else { return Ok(None) };
         let Caller { tenant, user } = Caller::of(&parts.extensions)?;
         let (user, word) = (UserKey { tenant, user }, format!("{:016x}", fastrand::u64(..)));
-        let until_ms = until_ms(parts, agent.ports.clock().now_ms());
-        let taken = agent.ports.store().take_stream(&user, &run, &word, most, until_ms).await;
+        let until_ms = expiry_ms(parts, agent.ports.clock().now_ms());
+        let taken = agent.ports.store().acquire_stream(&user, &run, &word, most, until_ms).await;
         let place = taken
-            .map_err(|error| unavailable(&error))?
+            .map_err(|error| store_failure(&error))?
             .ok_or_else(|| Failure::new(ErrorCode::TooManyUserStreams, most.to_string()))?;
         let (agent, given_back) = (Arc::clone(agent), place.clone());
         let give_back = async move {
-            if let Err(error) = agent.ports.store().give_stream_back(&given_back).await {
+            if let Err(error) = agent.ports.store().release_stream(&given_back).await {
                 tracing::warn!(%error, "the place of a stream was not given back");
             }
         };
         let give_back: BoxFuture<'static, ()> = Box::pin(give_back);
-        Ok(Some(Self { place, give_back: Some(give_back), ended: watch::Sender::new(()) }))
+        Ok(Some(Self { permit: place, release: Some(give_back), ended: watch::Sender::new(()) }))
     }
 
     /// Looks now and then whether this stream still has its place, as long as it lasts: if a newer one has
     /// it, its client is told how to go on.
-    pub(crate) fn keep<P: Ports<Store = AwsStore>>(&self, agent: &Shared<P>, recall: Recall) {
+    pub(crate) fn watch_permit<P: Ports<Store = AwsStore>>(
+        &self,
+        agent: &SharedAgent<P>,
+        recall: HandOverSignal,
+    ) {
         let (agent, place, mut ended) =
-            (Arc::clone(agent), self.place.clone(), self.ended.subscribe());
+            (Arc::clone(agent), self.permit.clone(), self.ended.subscribe());
         drop(tokio::spawn(async move {
-            let every = agent.ports.settings().place_every;
+            let every = agent.ports.settings().stream_slot_every;
             loop {
                 tokio::select! {
                     // Its sender is gone with the stream.
@@ -74,7 +78,7 @@ impl UserStream {
                 }
                 match agent.ports.store().has_stream(&place).await {
                     Ok(true) => {}
-                    Ok(false) => return recall.tell(),
+                    Ok(false) => return recall.request_hand_over(),
                     Err(error) => tracing::debug!(%error, "the place of a stream is not known"),
                 }
             }
@@ -82,10 +86,10 @@ impl UserStream {
     }
 
     /// Gives the place back; done at once when it has been.
-    pub(crate) fn poll_give_back(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(give_back) = &mut self.give_back {
+    pub(crate) fn poll_release(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(give_back) = &mut self.release {
             ready!(give_back.as_mut().poll(cx));
-            self.give_back = None;
+            self.release = None;
         }
         Poll::Ready(())
     }
@@ -94,14 +98,14 @@ impl UserStream {
 impl Drop for UserStream {
     fn drop(&mut self) {
         // The client went away.
-        if let (Some(give_back), Ok(runtime)) = (self.give_back.take(), Handle::try_current()) {
+        if let (Some(give_back), Ok(runtime)) = (self.release.take(), Handle::try_current()) {
             drop(runtime.spawn(give_back));
         }
     }
 }
 
 /// When a response is over at the latest, Unix milliseconds: with its invocation.
-fn until_ms(parts: &Parts, now_ms: i64) -> i64 {
+fn expiry_ms(parts: &Parts, now_ms: i64) -> i64 {
     let context = parts.extensions.get::<lambda_http::Context>();
     let deadline_ms = context.and_then(|context| i64::try_from(context.deadline).ok());
     // A deadline in the past is none: `cargo lambda watch` announces such.

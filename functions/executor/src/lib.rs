@@ -3,12 +3,12 @@
 //!
 //! Invocations are asynchronous: they may come twice, late or not at all, and each is harmless.
 
-use djinn_aws::Continue;
+use djinn_aws::RunInvocation;
 use djinn_core::run::MAX_HOPS;
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{Ports, StoreError};
-use djinn_runtime::serve::{Serving, continue_run};
+use djinn_runtime::serve::{ServeContext, continue_run};
 use serde_json::Value;
 
 /// What the function works with.
@@ -26,7 +26,7 @@ impl<P: Ports> Executor<P> {
     /// # Errors
     /// [`StoreError`] when the store cannot be reached: the run's alarm tries again.
     pub async fn handle(&self, payload: Value, deadline_ms: Option<i64>) -> Result<(), StoreError> {
-        let invocation: Continue = match serde_json::from_value(payload) {
+        let invocation: RunInvocation = match serde_json::from_value(payload) {
             Ok(invocation) => invocation,
             Err(error) => {
                 tracing::error!("invoked with a payload that is none of ours");
@@ -35,8 +35,8 @@ impl<P: Ports> Executor<P> {
                 return Ok(());
             }
         };
-        let Continue { v, hops, .. } = invocation;
-        if v > Continue::FORMAT || hops > MAX_HOPS {
+        let RunInvocation { v, hops, .. } = invocation;
+        if v > RunInvocation::FORMAT || hops > MAX_HOPS {
             // The first is of a newer executor; nobody sends the second, since runs end before.
             let run_id = invocation.run;
             tracing::error!(%run_id, v, hops, "invoked with a format or a hop that is none of ours");
@@ -45,11 +45,12 @@ impl<P: Ports> Executor<P> {
         let clock = self.ports.clock();
         let now_ms = clock.now_ms();
         let margin = self.ports.settings().hand_over_margin;
-        let serving = Serving {
+        let serving = ServeContext {
             key: invocation.key(),
             holder: format!("executor.{now_ms:x}.{:x}", fastrand::u64(..)),
-            deadline: deadline_ms
-                .map_or_else(Deadline::none, |at_ms| Deadline::announced(at_ms, now_ms, margin)),
+            deadline: deadline_ms.map_or_else(Deadline::none, |at_ms| {
+                Deadline::from_invocation(at_ms, now_ms, margin)
+            }),
             hops: invocation.hops,
         };
         continue_run(&self.ports, serving).await

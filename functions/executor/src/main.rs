@@ -9,7 +9,7 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     #[allow(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     let var = |name: &str| std::env::var(name).ok();
     djinn_runtime::telemetry::init(var("AWS_LAMBDA_LOG_LEVEL").as_deref(), std::io::stdout);
-    let executor = Executor { ports: djinn_wiring::on_lambda(&var)? };
+    let executor = Executor { ports: djinn_wiring::build_lambda_world(&var)? };
     let executor = &executor;
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {
         let deadline_ms = i64::try_from(event.context.deadline).ok();

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use djinn_aws::{Endpoints, Settings};
 use djinn_local::{BUCKET, Stores, StoresOptions, TABLE};
 use djinn_runtime::port::secret::Secret;
-use djinn_scripted::{Bench, Gate, Script, Scripted};
+use djinn_scripted::{Bench, ChunkGate, Script, ScriptedModel};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -28,12 +28,12 @@ pub(crate) const FREE_PROCESS: &str = "free-stores";
 /// A running backend. It keeps everything in memory, but for the objects of its bucket.
 pub(crate) struct Backend {
     stores: Stores,
-    model: Scripted,
+    model: ScriptedModel,
 }
 
 /// Where a backend is.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct BackendAddress {
     pub(crate) store: Settings,
     /// The model's base URL.
     pub(crate) model: String,
@@ -44,32 +44,32 @@ impl Backend {
     pub(crate) async fn start(script: Script) -> Result<Self> {
         let stores = Stores::start(StoresOptions::default())?;
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-        Ok(Self { stores, model: Scripted::serve(listener, script)? })
+        Ok(Self { stores, model: ScriptedModel::serve(listener, script)? })
     }
 
     /// Where it is.
-    pub(crate) fn place(&self) -> Place {
-        Place { store: self.stores.settings().clone(), model: self.model.base_url() }
+    pub(crate) fn address(&self) -> BackendAddress {
+        BackendAddress { store: self.stores.settings().clone(), model: self.model.base_url() }
     }
 
     /// The newest requests to the model, so many or all.
-    pub(crate) fn asked(&self, newest: usize) -> Vec<Value> {
+    pub(crate) fn model_requests(&self, newest: usize) -> Vec<Value> {
         let requests = self.model.requests();
         let newest = requests.len().saturating_sub(newest)..;
         requests.get(newest).unwrap_or_default().iter().map(|asked| asked.json().clone()).collect()
     }
 
     /// Whether the model was asked for what it does not expect.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check_expected(&self) -> Result<()> {
         let unexpected = self.model.take_unexpected();
         anyhow::ensure!(unexpected.is_empty(), "the model: {}", unexpected.join("\n"));
         Ok(())
     }
 }
 
-impl Place {
+impl BackendAddress {
     /// The stores and the model behind these URLs, and the key of the stores.
-    pub(crate) fn at([dynamodb, s3, model, key]: [String; 4]) -> Self {
+    pub(crate) fn from_parts([dynamodb, s3, model, key]: [String; 4]) -> Self {
         let endpoints = Endpoints {
             dynamodb: Some(dynamodb),
             s3: Some(s3),
@@ -79,15 +79,15 @@ impl Place {
         Self { store: Settings { endpoints, ..Settings::new(TABLE, BUCKET) }, model }
     }
 
-    /// What [`Self::at`] takes.
-    fn said(&self) -> Result<[String; 4]> {
+    /// What [`Self::from_parts`] takes.
+    fn to_parts(&self) -> Result<[String; 4]> {
         let Endpoints { dynamodb, s3, key, .. } = self.store.endpoints.clone();
         let key = key.context("no key")?.reveal().to_owned();
         Ok([dynamodb.context("no table")?, s3.context("no bucket")?, self.model.clone(), key])
     }
 
     /// What makes an agent use this model: no conversation is too long for it.
-    pub(crate) fn models(&self) -> String {
+    pub(crate) fn models_json(&self) -> String {
         let model = json!({
             "provider": "openai", "model": "scripted", "base_url": self.model,
             "max_input_tokens": 10_000_000,
@@ -98,18 +98,18 @@ impl Place {
 
 /// What a measured run does: 5 model calls, 5 tool calls, 200 deltas. Its tool touches no store, so
 /// that what is measured is the run itself.
-pub(crate) fn bench() -> Bench {
-    Bench { tool: note::NAME.to_owned(), arguments: note::arguments, ..Bench::default() }
+pub(crate) fn standard_bench() -> Bench {
+    Bench { tool: note::NAME.to_owned(), arguments: note::nth_arguments, ..Bench::default() }
 }
 
 /// A backend in a process of its own: prints where it is, holds every answer in the middle until it
 /// reads a line, and lives until its input ends.
-pub(crate) async fn be_a_process() -> Result<()> {
-    let gate = Gate::default();
+pub(crate) async fn run_gated_backend() -> Result<()> {
+    let gate = ChunkGate::default();
     let gated = Some((HELD_AT, gate.clone()));
-    let script = Script::bench(Bench { gate: gated, at_once: false, ..bench() });
+    let script = Script::bench(Bench { gate: gated, at_once: false, ..standard_bench() });
     let backend = Backend::start(script).await?;
-    terminal::say(&backend.place().said()?.join(" "));
+    terminal::print_line(&backend.address().to_parts()?.join(" "));
     let waits = tokio::task::spawn_blocking(move || {
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
@@ -117,32 +117,32 @@ pub(crate) async fn be_a_process() -> Result<()> {
         io::stdin().read_line(&mut line)
     });
     waits.await??;
-    backend.check()
+    backend.check_expected()
 }
 
 /// A backend in a process of its own: prints where it is, and lives until its input ends.
-async fn be_a_free_process(script: Script) -> Result<()> {
+async fn run_backend(script: Script) -> Result<()> {
     let backend = Backend::start(script).await?;
-    terminal::say(&backend.place().said()?.join(" "));
+    terminal::print_line(&backend.address().to_parts()?.join(" "));
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;
-    backend.check()
+    backend.check_expected()
 }
 
 /// One for runs of so many deltas, whose replies are written at once or not.
-pub(crate) async fn be_a_run_process(deltas: usize, at_once: bool) -> Result<()> {
-    be_a_free_process(Script::bench(Bench { deltas, at_once, ..bench() })).await
+pub(crate) async fn run_bench_backend(deltas: usize, at_once: bool) -> Result<()> {
+    run_backend(Script::bench(Bench { deltas, at_once, ..standard_bench() })).await
 }
 
 /// One for plans of so many steps of 50 ms.
-pub(crate) async fn be_a_plan_process(steps: usize) -> Result<()> {
-    be_a_free_process(plan::script(steps, 0, plan::WORK)).await
+pub(crate) async fn run_plan_backend(steps: usize) -> Result<()> {
+    run_backend(plan::plan_script(steps, 0, plan::WORK)).await
 }
 
 /// One whose model writes slowly and says when.
-pub(crate) async fn be_a_slow_process() -> Result<()> {
-    be_a_free_process(streams::script()).await
+pub(crate) async fn run_slow_backend() -> Result<()> {
+    run_backend(streams::stream_script()).await
 }
 
-/// The chunk of an answer that [`be_a_process`] holds back.
+/// The chunk of an answer that [`run_gated_backend`] holds back.
 pub(crate) const HELD_AT: usize = 17;

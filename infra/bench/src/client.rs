@@ -17,11 +17,11 @@ const SILENCE: Duration = Duration::from_secs(30);
 const DELTA: &str = "word ";
 
 /// Numbers the requests of this process: each is a run and a session of its own.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
+static NEXT_REQUEST: AtomicUsize = AtomicUsize::new(0);
 
 /// A client of one agent.
 #[derive(Debug, Clone)]
-pub(crate) struct Client {
+pub(crate) struct BenchClient {
     http: reqwest::Client,
     url: String,
     mode: &'static str,
@@ -29,7 +29,7 @@ pub(crate) struct Client {
 
 /// How long a run took from the client's side.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Took {
+pub(crate) struct RunTimes {
     pub(crate) first_byte: Duration,
     pub(crate) whole: Duration,
     /// Entries it was told.
@@ -37,22 +37,22 @@ pub(crate) struct Took {
 }
 
 /// A run's stream.
-pub(crate) struct Stream {
+pub(crate) struct RunStream {
     response: Response,
-    asked: Instant,
+    asked_at: Instant,
     first_byte: Option<Duration>,
     unread: String,
     previews: usize,
     entries: usize,
     /// When each task was first heard of, and first heard from.
-    tasks: BTreeMap<String, (Instant, Option<Instant>)>,
+    children: BTreeMap<String, (Instant, Option<Instant>)>,
     /// The final entry.
     end: Option<Value>,
     /// When pieces came that say when they were written, and how long ago that was.
     lags: Vec<(Instant, Duration)>,
 }
 
-impl Client {
+impl BenchClient {
     pub(crate) fn new(url: String) -> Result<Self> {
         let http = reqwest::Client::builder()
             .connect_timeout(SILENCE)
@@ -63,29 +63,34 @@ impl Client {
     }
 
     /// The same client, whose questions are planned.
-    pub(crate) fn planning(self) -> Self {
+    pub(crate) fn with_plan_mode(self) -> Self {
         Self { mode: "plan_solve", ..self }
     }
 
     /// Asks, and reads the stream to its end.
-    pub(crate) async fn ask(&self) -> Result<Took> {
-        self.open().await?.finish().await
+    pub(crate) async fn run_question(&self) -> Result<RunTimes> {
+        self.open_stream().await?.finish().await
     }
 
     /// Asks.
-    pub(crate) async fn open(&self) -> Result<Stream> {
-        let request = format!("bench-{}", ASKED.fetch_add(1, Ordering::Relaxed));
+    pub(crate) async fn open_stream(&self) -> Result<RunStream> {
+        let request = format!("bench-{}", NEXT_REQUEST.fetch_add(1, Ordering::Relaxed));
         let question = json!({
             "question": "Write the report.", "request_id": request, "mode": self.mode,
         });
         let asked = Instant::now();
         let asking = self.http.post(format!("{}/runs", self.url));
         let asking = asking.header(ACCEPT, "text/event-stream").json(&question);
-        Stream::of(asking.send().await?, asked).await
+        RunStream::of(asking.send().await?, asked).await
     }
 
     /// Answers what a run asks.
-    pub(crate) async fn answer(&self, run: &str, feedback: &str, words: &str) -> Result<()> {
+    pub(crate) async fn answer_request(
+        &self,
+        run: &str,
+        feedback: &str,
+        words: &str,
+    ) -> Result<()> {
         let answer = json!({"feedbackId": feedback, "feedback": words});
         let url = format!("{}/api/feedback/{run}", self.url);
         let response = self.http.post(url).json(&answer).send().await?;
@@ -94,31 +99,31 @@ impl Client {
     }
 
     /// Joins a run as a new viewer.
-    pub(crate) async fn join(&self, run: &str) -> Result<Stream> {
+    pub(crate) async fn join_run(&self, run: &str) -> Result<RunStream> {
         let asked = Instant::now();
         let asking = self.http.get(format!("{}/runs/{run}/events", self.url));
-        Stream::of(asking.send().await?, asked).await
+        RunStream::of(asking.send().await?, asked).await
     }
 }
 
-impl Stream {
+impl RunStream {
     async fn of(response: Response, asked: Instant) -> Result<Self> {
         ensure!(response.status().is_success(), "refused: {}", response.text().await?);
         Ok(Self {
             response,
-            asked,
+            asked_at: asked,
             first_byte: None,
             unread: String::new(),
             previews: 0,
             entries: 0,
-            tasks: BTreeMap::new(),
+            children: BTreeMap::new(),
             end: None,
             lags: Vec::new(),
         })
     }
 
     /// The run's id.
-    pub(crate) fn run(&self) -> Result<&str> {
+    pub(crate) fn run_id(&self) -> Result<&str> {
         let run = self.response.headers().get("djinn-run-id").context("no run is named")?;
         Ok(run.to_str()?)
     }
@@ -126,7 +131,7 @@ impl Stream {
     /// Reads until so many deltas have been shown, however many of them a preview holds.
     pub(crate) async fn read_previews(&mut self, previews: usize) -> Result<()> {
         while self.previews < previews {
-            ensure!(self.read().await?, "the stream ended after {} previews", self.previews);
+            ensure!(self.read_piece().await?, "the stream ended after {} previews", self.previews);
         }
         Ok(())
     }
@@ -135,24 +140,24 @@ impl Stream {
     ///
     /// # Errors
     /// If the run did not finish with an answer.
-    pub(crate) async fn finish(mut self) -> Result<Took> {
-        self.read_to_the_end().await
+    pub(crate) async fn finish(mut self) -> Result<RunTimes> {
+        self.read_to_end().await
     }
 
     /// The same, and leaves what was seen.
-    pub(crate) async fn read_to_the_end(&mut self) -> Result<Took> {
-        while self.read().await? {}
-        let whole = self.asked.elapsed();
+    pub(crate) async fn read_to_end(&mut self) -> Result<RunTimes> {
+        while self.read_piece().await? {}
+        let whole = self.asked_at.elapsed();
         let Some(end) = &self.end else { bail!("the stream has no end: {}", self.unread) };
         let status = end.get("status").and_then(Value::as_str);
         ensure!(status == Some("finished"), "the run ended as {end}");
         let first_byte = self.first_byte.context("nothing was sent")?;
-        Ok(Took { first_byte, whole, entries: self.entries })
+        Ok(RunTimes { first_byte, whole, entries: self.entries })
     }
 
     /// Reads until the agent closes the stream, whether or not the run has ended.
-    pub(crate) async fn read_out(&mut self) -> Result<()> {
-        while self.read().await? {}
+    pub(crate) async fn read_until_closed(&mut self) -> Result<()> {
+        while self.read_piece().await? {}
         Ok(())
     }
 
@@ -162,48 +167,48 @@ impl Stream {
     }
 
     /// The final entry.
-    pub(crate) fn end(&self) -> Option<&Value> {
+    pub(crate) fn final_entry(&self) -> Option<&Value> {
         self.end.as_ref()
     }
 
     /// From the first task's beginning to the moment when every task had been heard from.
-    pub(crate) fn dispatched_within(&self) -> Option<Duration> {
-        let began = self.tasks.values().map(|(began, _)| *began).min()?;
-        let heard: Option<Vec<Instant>> = self.tasks.values().map(|(_, heard)| *heard).collect();
+    pub(crate) fn dispatch_time(&self) -> Option<Duration> {
+        let began = self.children.values().map(|(began, _)| *began).min()?;
+        let heard: Option<Vec<Instant>> = self.children.values().map(|(_, heard)| *heard).collect();
         Some(heard?.into_iter().max()?.duration_since(began))
     }
 
     /// The tasks that were heard of.
-    pub(crate) fn tasks(&self) -> usize {
-        self.tasks.len()
+    pub(crate) fn child_count(&self) -> usize {
+        self.children.len()
     }
 
-    fn hear_of_tasks(&mut self, frame: &str) {
+    fn track_children(&mut self, frame: &str) {
         let now = Instant::now();
         let text = |name: &str| {
             let (_, rest) = frame.split_once(&format!("\"{name}\":\""))?;
             rest.split_once('"').map(|(text, _)| text.to_owned())
         };
-        if frame.contains("event: task.started\n") {
-            self.tasks.entry(text("task").unwrap_or_default()).or_insert((now, None));
-        } else if let Some(task) = text("within")
-            && let Some((_, heard)) = self.tasks.get_mut(&task)
+        if frame.contains("event: child.started\n") {
+            self.children.entry(text("task").unwrap_or_default()).or_insert((now, None));
+        } else if let Some(task) = text("child")
+            && let Some((_, heard)) = self.children.get_mut(&task)
         {
             heard.get_or_insert(now);
         }
     }
 
     /// Reads a piece. False at the end.
-    async fn read(&mut self) -> Result<bool> {
+    async fn read_piece(&mut self) -> Result<bool> {
         let Some(piece) = self.response.chunk().await? else { return Ok(false) };
-        self.first_byte.get_or_insert_with(|| self.asked.elapsed());
+        self.first_byte.get_or_insert_with(|| self.asked_at.elapsed());
         self.unread.push_str(std::str::from_utf8(&piece).context("cut in a character")?);
         while let Some((frame, rest)) = self.unread.split_once("\n\n") {
             let (frame, rest) = (frame.to_owned(), rest.to_owned());
-            self.hear_of_tasks(&frame);
+            self.track_children(&frame);
             if frame.contains("event: preview\n") {
                 self.previews += frame.matches(DELTA).count().max(1);
-                self.lags.extend(lags(&frame));
+                self.lags.extend(piece_lags(&frame));
             } else if frame.contains("event: ") {
                 self.entries += 1;
             }
@@ -219,7 +224,7 @@ impl Stream {
 
 /// How long ago the pieces of a preview were written that say when.
 #[expect(clippy::disallowed_methods, reason = "the model, another process, says when it wrote")]
-fn lags(frame: &str) -> impl Iterator<Item = (Instant, Duration)> {
+fn piece_lags(frame: &str) -> impl Iterator<Item = (Instant, Duration)> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let written = frame.split('@').skip(1).filter_map(|text| {
         let micros = text.get(..STAMP.len() - 1)?.parse().ok()?;

@@ -4,11 +4,11 @@
 use anyhow::{Context as _, Result};
 use futures::future::try_join_all;
 
-use crate::backend::{self, bench};
-use crate::child::Child;
-use crate::client::Client;
-use crate::figure::{Figure, Reach};
-use crate::front;
+use crate::agent_server;
+use crate::backend::{self, standard_bench};
+use crate::child_process::ChildProcess;
+use crate::client::BenchClient;
+use crate::figure::{Figure, FigureLimit};
 
 /// Runs that are not counted.
 const WARM_UP: usize = 30;
@@ -25,19 +25,20 @@ const EACH: usize = 25;
 const DELTAS: usize = 4_000;
 const LONG: usize = 50;
 
-pub(crate) async fn figures() -> Result<Vec<Figure>> {
-    let agent = Agent::start(bench().deltas, true).await?;
-    agent.runs(WARM_UP).await?;
-    let alone_ms = agent.cost_ms(ALONE, agent.runs(ALONE)).await?;
-    let at_once = try_join_all((0..CLIENTS).map(|_| agent.runs(EACH)));
+pub(crate) async fn measure_cpu() -> Result<Vec<Figure>> {
+    let agent = AgentProcess::start(standard_bench().deltas, true).await?;
+    agent.finish_runs(WARM_UP).await?;
+    let alone_ms = agent.cost_ms(ALONE, agent.finish_runs(ALONE)).await?;
+    let at_once = try_join_all((0..CLIENTS).map(|_| agent.finish_runs(EACH)));
     let at_once = async { at_once.await.map(drop) };
     let at_once_ms = agent.cost_ms(CLIENTS * EACH, at_once).await?;
     agent.end().await?;
-    let delta_us = (cost_of(DELTAS).await? - cost_of(bench().deltas).await?) * 1_000.0
-        / (DELTAS - bench().deltas) as f64;
+    let delta_us =
+        (cost_of_deltas(DELTAS).await? - cost_of_deltas(standard_bench().deltas).await?) * 1_000.0
+            / (DELTAS - standard_bench().deltas) as f64;
     let figure = |name, most, unit, measured, about: String| {
-        let reach = Reach::AtMost(most);
-        Figure { name, reach, unit, measured, about }
+        let reach = FigureLimit::AtMost(most);
+        Figure { name, limit: reach, unit, measured, about }
     };
     let how = "the agent in a process of its own, user and system".to_owned();
     Ok(vec![
@@ -51,42 +52,42 @@ pub(crate) async fn figures() -> Result<Vec<Figure>> {
             format!(
                 "the difference between runs of {DELTAS} deltas and of {}, each delta written alone \
                  by the model, as fast as it can",
-                bench().deltas
+                standard_bench().deltas
             ),
         ),
     ])
 }
 
 /// Milliseconds that a run of so many deltas takes, each of which leaves alone.
-async fn cost_of(deltas: usize) -> Result<f64> {
-    let agent = Agent::start(deltas, false).await?;
-    agent.runs(WARM_UP / 2).await?;
-    let cost = agent.cost_ms(LONG, agent.runs(LONG)).await?;
+async fn cost_of_deltas(deltas: usize) -> Result<f64> {
+    let agent = AgentProcess::start(deltas, false).await?;
+    agent.finish_runs(WARM_UP / 2).await?;
+    let cost = agent.cost_ms(LONG, agent.finish_runs(LONG)).await?;
     agent.end().await?;
     Ok(cost)
 }
 
 /// An agent in a process of its own, and what it talks to in another.
-struct Agent {
-    backend: Child,
-    process: Child,
-    client: Client,
+struct AgentProcess {
+    backend: ChildProcess,
+    process: ChildProcess,
+    client: BenchClient,
 }
 
-impl Agent {
+impl AgentProcess {
     async fn start(deltas: usize, at_once: bool) -> Result<Self> {
         let (deltas, at_once) = (deltas.to_string(), at_once.to_string());
-        let backend = Child::start(&[backend::FREE_PROCESS, &deltas, &at_once]).await?;
-        let urls: Vec<&str> = backend.said().split(' ').collect();
-        let words: Vec<&str> = std::iter::once(front::PROCESS).chain(urls).collect();
-        let process = Child::start(&words).await?;
-        let client = Client::new(process.said().to_owned())?;
+        let backend = ChildProcess::start(&[backend::FREE_PROCESS, &deltas, &at_once]).await?;
+        let urls: Vec<&str> = backend.first_line().split(' ').collect();
+        let words: Vec<&str> = std::iter::once(agent_server::PROCESS).chain(urls).collect();
+        let process = ChildProcess::start(&words).await?;
+        let client = BenchClient::new(process.first_line().to_owned())?;
         Ok(Self { backend, process, client })
     }
 
-    async fn runs(&self, runs: usize) -> Result<()> {
+    async fn finish_runs(&self, runs: usize) -> Result<()> {
         for _ in 0..runs {
-            self.client.ask().await.context("a run did not end")?;
+            self.client.run_question().await.context("a run did not end")?;
         }
         Ok(())
     }
@@ -99,7 +100,7 @@ impl Agent {
     }
 
     async fn end(self) -> Result<()> {
-        self.process.end().await?;
-        self.backend.end().await
+        self.process.wait_for_end().await?;
+        self.backend.wait_for_end().await
     }
 }

@@ -8,7 +8,7 @@ pub(crate) struct Figure {
     /// What it is, in the words of the README.
     pub(crate) name: &'static str,
     /// What it has to be.
-    pub(crate) reach: Reach,
+    pub(crate) limit: FigureLimit,
     /// `ms`, `MB`, `1/s`; empty for a number of things.
     pub(crate) unit: &'static str,
     /// What it is.
@@ -19,45 +19,46 @@ pub(crate) struct Figure {
 
 /// A bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Reach {
+pub(crate) enum FigureLimit {
     /// So much or less.
     AtMost(f64),
     /// Whatever it is: it says more of the machine than of us.
-    Known,
+    Unbounded,
 }
 
 impl Figure {
     /// Whether the bound is kept, as precisely as it is written.
-    pub(crate) fn is_reached(&self) -> bool {
+    pub(crate) fn is_met(&self) -> bool {
         // Two measured requests in ten seconds and a bit are 0.2 a second.
         let measured = (self.measured * 100.0).round() / 100.0;
-        match self.reach {
-            Reach::AtMost(most) => measured <= most,
-            Reach::Known => true,
+        match self.limit {
+            FigureLimit::AtMost(most) => measured <= most,
+            FigureLimit::Unbounded => true,
         }
     }
 
-    fn row(&self) -> [String; 4] {
+    fn table_row(&self) -> [String; 4] {
         let unit = match self.unit {
             "" => String::new(),
             unit => format!(" {unit}"),
         };
-        let measured = format!("{}{unit}", number(self.measured));
-        let (reach, verdict) = match (self.reach, self.is_reached()) {
-            (Reach::Known, _) => (String::new(), ""),
+        let measured = format!("{}{unit}", format_number(self.measured));
+        let (reach, verdict) = match (self.limit, self.is_met()) {
+            (FigureLimit::Unbounded, _) => (String::new(), ""),
             (reach, true) => (reach.to_string() + &unit, "ok"),
             (reach, false) => (reach.to_string() + &unit, "MISSED"),
         };
         [self.name.to_owned(), reach, measured, verdict.to_owned()]
     }
 
-    fn json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let mut figure = json!({
             "figure": self.name, "unit": self.unit,
             "measured": (self.measured * 1_000.0).round() / 1_000.0,
-            "ok": self.is_reached(), "about": self.about,
+            "ok": self.is_met(), "about": self.about,
         });
-        if let (Some(members), Some((bound, reach))) = (figure.as_object_mut(), self.reach.bound())
+        if let (Some(members), Some((bound, reach))) =
+            (figure.as_object_mut(), self.limit.named_value())
         {
             members.insert(bound.to_owned(), json!(reach));
         }
@@ -65,27 +66,27 @@ impl Figure {
     }
 }
 
-impl Reach {
+impl FigureLimit {
     /// Its name for programs, and its number.
-    fn bound(self) -> Option<(&'static str, f64)> {
+    fn named_value(self) -> Option<(&'static str, f64)> {
         match self {
             Self::AtMost(most) => Some(("at_most", most)),
-            Self::Known => None,
+            Self::Unbounded => None,
         }
     }
 }
 
-impl std::fmt::Display for Reach {
+impl std::fmt::Display for FigureLimit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::AtMost(most) => write!(f, "≤ {most}"),
-            Self::Known => Ok(()),
+            Self::Unbounded => Ok(()),
         }
     }
 }
 
 /// Three digits or so; no decimals where none are needed.
-fn number(number: f64) -> String {
+fn format_number(number: f64) -> String {
     if (number - number.round()).abs() < 0.005 || number >= 100.0 {
         format!("{number:.0}")
     } else if number >= 10.0 {
@@ -110,15 +111,15 @@ impl Report {
         Self { figures, cores, parts }
     }
 
-    fn missed(&self) -> Vec<&'static str> {
-        let missed = self.figures.iter().filter(|figure| !figure.is_reached());
+    fn missed_figures(&self) -> Vec<&'static str> {
+        let missed = self.figures.iter().filter(|figure| !figure.is_met());
         missed.map(|figure| figure.name).collect()
     }
 
     /// For people.
-    pub(crate) fn table(&self) -> String {
+    pub(crate) fn to_table(&self) -> String {
         let title = ["figure", "reach", "measured", ""].map(str::to_owned);
-        let rows: Vec<_> = self.figures.iter().map(Figure::row).collect();
+        let rows: Vec<_> = self.figures.iter().map(Figure::table_row).collect();
         let all = || std::iter::once(&title).chain(&rows);
         let widths = [0, 1, 2, 3].map(|column| {
             let cell = |row: &[String; 4]| row.get(column).map_or(0, |cell| cell.chars().count());
@@ -128,13 +129,13 @@ impl Report {
             let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
-        let mut lines = vec![format!("{} cores, {}; {}\n", self.cores, system(), self.parts)];
+        let mut lines = vec![format!("{} cores, {}; {}\n", self.cores, system_name(), self.parts)];
         lines.push(line(&title));
         for (row, figure) in rows.iter().zip(&self.figures) {
             lines.push(line(row));
             lines.push(format!("    {}", figure.about));
         }
-        let missed = self.missed();
+        let missed = self.missed_figures();
         lines.push(match missed.as_slice() {
             [] => "\nevery figure is reached".to_owned(),
             missed => format!("\nMISSED, {}: {}", missed.len(), missed.join("; ")),
@@ -143,16 +144,16 @@ impl Report {
     }
 
     /// For programs.
-    pub(crate) fn json(&self) -> Value {
-        let figures: Vec<_> = self.figures.iter().map(Figure::json).collect();
+    pub(crate) fn to_json(&self) -> Value {
+        let figures: Vec<_> = self.figures.iter().map(Figure::to_json).collect();
         json!({
-            "cores": self.cores, "system": system(), "parts": self.parts, "figures": figures,
-            "missed": self.missed(),
+            "cores": self.cores, "system": system_name(), "parts": self.parts, "figures": figures,
+            "missed": self.missed_figures(),
         })
     }
 }
 
-fn system() -> String {
+fn system_name() -> String {
     format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
 }
 
@@ -160,27 +161,27 @@ fn system() -> String {
 mod tests {
     use super::*;
 
-    fn figure(reach: Reach, measured: f64) -> Figure {
-        Figure { name: "a run", reach, unit: "ms", measured, about: "p95 14 ms".to_owned() }
+    fn figure(reach: FigureLimit, measured: f64) -> Figure {
+        Figure { name: "a run", limit: reach, unit: "ms", measured, about: "p95 14 ms".to_owned() }
     }
 
     #[test]
     fn a_missed_figure_is_said_so_in_both_forms() {
         let report = Report {
             figures: vec![
-                figure(Reach::AtMost(12.0), 12.004),
-                figure(Reach::AtMost(12.0), 12.02),
-                figure(Reach::Known, 7.0),
+                figure(FigureLimit::AtMost(12.0), 12.004),
+                figure(FigureLimit::AtMost(12.0), 12.02),
+                figure(FigureLimit::Unbounded, 7.0),
             ],
             cores: 2,
             parts: String::new(),
         };
-        let table = report.table();
+        let table = report.to_table();
         assert!(table.contains("a run   ≤ 12 ms  12 ms     ok\n    p95 14 ms\n"), "{table}");
         assert!(table.contains("a run   ≤ 12 ms  12.0 ms   MISSED\n"), "{table}");
         assert!(table.contains("a run            7 ms\n    p95 14 ms\n"), "{table}");
         assert!(table.ends_with("MISSED, 1: a run"), "{table}");
-        let json = report.json();
+        let json = report.to_json();
         assert_eq!(json["missed"], json!(["a run"]));
         assert_eq!(json["figures"][0]["at_most"], json!(12.0));
         assert_eq!(json["figures"][1]["ok"], json!(false));

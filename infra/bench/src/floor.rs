@@ -23,9 +23,9 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
+use crate::agent_server::AgentServer;
 use crate::backend::Backend;
-use crate::client::Took;
-use crate::front::Front;
+use crate::client::RunTimes;
 
 /// When what is put expires, Unix seconds: not while this runs.
 const EXPIRES: i64 = 4_102_444_800;
@@ -34,16 +34,16 @@ const EXPIRES: i64 = 4_102_444_800;
 pub(crate) struct Floor {
     http: reqwest::Client,
     url: String,
-    work: Arc<Work>,
+    work: Arc<FloorWork>,
     server: JoinHandle<()>,
 }
 
 /// What is done for each request.
-struct Work {
+struct FloorWork {
     http: reqwest::Client,
     model: String,
     /// The model calls.
-    asked: Vec<Value>,
+    model_requests: Vec<Value>,
     world: LocalWorld,
     /// What is put.
     records: Vec<Record>,
@@ -57,18 +57,25 @@ impl Floor {
         run: &RunKey,
         (calls, writes): (usize, usize),
         backend: &Backend,
-        front: &Front,
+        front: &AgentServer,
     ) -> Result<Self> {
-        let records = front.ports().store.read(run, 0).await?;
+        let records = front.ports().store.read_from(run, 0).await?;
         let records = records.into_iter().cycle().take(writes).zip(0..);
-        let records = records.map(|(record, n)| Record { n, ..record }).collect();
+        let records = records.map(|(record, n)| Record { number: n, ..record }).collect();
         let http = reqwest::Client::builder().tcp_nodelay(true).build()?;
-        let model = format!("{}chat/completions", backend.place().model);
-        let (asked, world) = (backend.asked(calls), front.ports().clone());
+        let model = format!("{}chat/completions", backend.address().model);
+        let (asked, world) = (backend.model_requests(calls), front.ports().clone());
         ensure!(asked.len() == calls, "the model was asked {} times only", asked.len());
         let journals = AtomicU64::default();
-        let work = Arc::new(Work { http: http.clone(), model, asked, world, records, journals });
-        let app = Router::new().route("/", post(answer)).with_state(Arc::clone(&work));
+        let work = Arc::new(FloorWork {
+            http: http.clone(),
+            model,
+            model_requests: asked,
+            world,
+            records,
+            journals,
+        });
+        let app = Router::new().route("/", post(answer_request)).with_state(Arc::clone(&work));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}/", listener.local_addr()?);
         let listener = listener.tap_io(|socket| {
@@ -83,7 +90,7 @@ impl Floor {
     }
 
     /// Does once what the run did.
-    pub(crate) async fn ask(&self) -> Result<Took> {
+    pub(crate) async fn run_once(&self) -> Result<RunTimes> {
         let asked = Instant::now();
         let mut response = self.http.post(&self.url).send().await?;
         let (mut first_byte, mut end) = (None, Bytes::new());
@@ -93,12 +100,12 @@ impl Floor {
         }
         let whole = asked.elapsed();
         ensure!(end.ends_with(DONE), "the floor broke: {}", String::from_utf8_lossy(&end));
-        Ok(Took { first_byte: first_byte.unwrap_or(whole), whole, entries: 0 })
+        Ok(RunTimes { first_byte: first_byte.unwrap_or(whole), whole, entries: 0 })
     }
 
     /// What it does, in words.
-    pub(crate) fn in_words(&self) -> String {
-        let Work { asked, records, .. } = &*self.work;
+    pub(crate) fn describe_work(&self) -> String {
+        let FloorWork { model_requests: asked, records, .. } = &*self.work;
         format!(
             "a bare server that streams the same {} replies of the model to its client and puts {} \
              records of the same sizes, as many as the run writes",
@@ -117,10 +124,10 @@ impl Drop for Floor {
 /// The last bytes of a stream that is whole.
 const DONE: &[u8] = b"all done\n";
 
-async fn answer(State(work): State<Arc<Work>>) -> Body {
+async fn answer_request(State(work): State<Arc<FloorWork>>) -> Body {
     let (sender, mut receiver) = unbounded_channel();
     tokio::spawn(async move {
-        let last = match work.perform(&sender).await {
+        let last = match work.replay_run(&sender).await {
             Ok(()) => Bytes::from_static(DONE),
             Err(error) => Bytes::from(format!("{error:#}")),
         };
@@ -131,27 +138,27 @@ async fn answer(State(work): State<Arc<Work>>) -> Body {
     Body::from_stream(futures::StreamExt::map(pieces, Ok::<Bytes, Infallible>))
 }
 
-impl Work {
-    async fn perform(&self, client: &UnboundedSender<Bytes>) -> Result<()> {
+impl FloorWork {
+    async fn replay_run(&self, client: &UnboundedSender<Bytes>) -> Result<()> {
         let journal = self.journals.fetch_add(1, Ordering::Relaxed);
         let key = RunKey::new(TenantId::new("floor")?, RunId::new(format!("run_{journal:032x}"))?);
         // One before anything is streamed, as a run is there before it is answered.
         let (first, rest) = self.records.split_at(self.records.len().min(1));
-        self.put(&key, first).await?;
-        let calls = self.asked.len().max(1);
-        for (nth, asked) in self.asked.iter().enumerate() {
+        self.append_records(&key, first).await?;
+        let calls = self.model_requests.len().max(1);
+        for (nth, asked) in self.model_requests.iter().enumerate() {
             let mut reply = self.http.post(&self.model).json(asked).send().await?;
             ensure!(reply.status().is_success(), "the model: {}", reply.status());
             while let Some(piece) = reply.chunk().await? {
                 let _ = client.send(piece);
             }
             let share = rest.len() * nth / calls..rest.len() * (nth + 1) / calls;
-            self.put(&key, rest.get(share).unwrap_or_default()).await?;
+            self.append_records(&key, rest.get(share).unwrap_or_default()).await?;
         }
         Ok(())
     }
 
-    async fn put(&self, key: &RunKey, records: &[Record]) -> Result<()> {
+    async fn append_records(&self, key: &RunKey, records: &[Record]) -> Result<()> {
         for record in records {
             self.world.store.append(key, record, EXPIRES).await?;
         }

@@ -3,10 +3,10 @@
 use anyhow::{Result, ensure};
 use djinn_scripted::{Bench, Script};
 
-use crate::backend::{Backend, bench};
-use crate::client::Client;
-use crate::figure::{Figure, Reach};
-use crate::front::{Changes, Front};
+use crate::agent_server::{AgentOptions, AgentServer};
+use crate::backend::{Backend, standard_bench};
+use crate::client::BenchClient;
+use crate::figure::{Figure, FigureLimit};
 use crate::sample::Sample;
 
 /// Turns of the run: three entries each, and three around them.
@@ -21,25 +21,26 @@ const ENTRIES: usize = 1_000;
 /// Viewers, one after another.
 const VIEWERS: usize = 30;
 
-pub(crate) async fn figure() -> Result<Figure> {
-    let long = Bench { model_calls: TURNS + 1, tool_calls: CALLS, deltas: 4 * TURNS, ..bench() };
+pub(crate) async fn measure_join() -> Result<Figure> {
+    let long =
+        Bench { model_calls: TURNS + 1, tool_calls: CALLS, deltas: 4 * TURNS, ..standard_bench() };
     let backend = Backend::start(Script::bench(long)).await?;
-    let front = Front::start(&backend.place(), Changes::default()).await?;
-    let client = Client::new(front.url())?;
-    let stream = client.open().await?;
-    let run = stream.run()?.to_owned();
+    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(front.url())?;
+    let stream = client.open_stream().await?;
+    let run = stream.run_id()?.to_owned();
     stream.finish().await?;
-    backend.check()?;
+    backend.check_expected()?;
     let (mut whole, mut first_byte) = (Sample::default(), Sample::default());
     for _ in 0..VIEWERS {
-        let took = client.join(&run).await?.finish().await?;
+        let took = client.join_run(&run).await?.finish().await?;
         ensure!(took.entries == ENTRIES, "the run has {} entries", took.entries);
         whole.add(took.whole);
         first_byte.add(took.first_byte);
     }
     Ok(Figure {
         name: "joining a finished run of 1 000 entries, all frames, median",
-        reach: Reach::AtMost(150.0),
+        limit: FigureLimit::AtMost(150.0),
         unit: "ms",
         measured: whole.median(),
         about: format!(

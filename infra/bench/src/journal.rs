@@ -13,11 +13,11 @@ use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::settings::{Settings, UserLimits};
 use djinn_scripted::{Bench, Script};
 
+use crate::agent_server::{AgentOptions, AgentServer};
 use crate::backend::Backend;
-use crate::client::Client;
-use crate::figure::{Figure, Reach};
-use crate::front::{Changes, Front};
-use crate::note::{self, Note};
+use crate::client::BenchClient;
+use crate::figure::{Figure, FigureLimit};
+use crate::note::{self, NoteTool};
 use crate::sample::Sample;
 
 /// Turns of the run that is loaded: two records each, and four around them.
@@ -42,7 +42,7 @@ const BOUNDED: UserLimits = UserLimits {
 };
 
 /// The requests of a turn, and how long a run of 1 000 records takes to load.
-pub(crate) async fn figures() -> Result<(Vec<Figure>, Figure)> {
+pub(crate) async fn measure_journal() -> Result<(Vec<Figure>, Figure)> {
     let free = UserLimits::default();
     let few = Costs::of(FEW, EffectClass::Idempotent, free).await?;
     let long = Costs::of(TURNS, EffectClass::Idempotent, free).await?;
@@ -51,8 +51,8 @@ pub(crate) async fn figures() -> Result<(Vec<Figure>, Figure)> {
     let bounded = Costs::of(TURNS, EffectClass::Idempotent, BOUNDED).await?;
     let few_bounded = Costs::of(FEW, EffectClass::Idempotent, BOUNDED).await?;
     let turn = |name, most, measured, about| {
-        let reach = Reach::AtMost(most);
-        Figure { name, reach, unit: "", measured, about }
+        let reach = FigureLimit::AtMost(most);
+        Figure { name, limit: reach, unit: "", measured, about }
     };
     let how = format!("writes of any kind, counted as HTTP requests over {} turns", TURNS - FEW);
     let turns = vec![
@@ -76,7 +76,7 @@ pub(crate) async fn figures() -> Result<(Vec<Figure>, Figure)> {
             "an update before each model call; starts and ends carry the rest".to_owned(),
         ),
     ];
-    Ok((turns, long.loading()?))
+    Ok((turns, long.loading_figure()?))
 }
 
 /// What a run of so many turns took.
@@ -94,11 +94,11 @@ impl Costs {
             tool_calls: turns,
             deltas: 4 * (turns + 1),
             tool: note::NAME.to_owned(),
-            arguments: note::arguments,
+            arguments: note::nth_arguments,
             ..Bench::default()
         };
         let backend = Backend::start(Script::bench(bench)).await?;
-        let tools = Toolbox::default().with(Note(class));
+        let tools = Toolbox::default().with_tool(NoteTool(class));
         let settings = Settings {
             lease: 2 * NEVER,
             renew_every: NEVER,
@@ -106,25 +106,25 @@ impl Costs {
             user,
             ..Settings::default()
         };
-        let changes = Changes { tools, settings: Some(settings), ..Changes::default() };
-        let front = Front::start(&backend.place(), changes).await?;
-        let stream = Client::new(front.url())?.open().await?;
-        let run = RunId::new(stream.run()?)?;
+        let changes = AgentOptions { tools, settings: Some(settings), ..AgentOptions::default() };
+        let front = AgentServer::start(&backend.address(), changes).await?;
+        let stream = BenchClient::new(front.url())?.open_stream().await?;
+        let run = RunId::new(stream.run_id()?)?;
         stream.finish().await?;
-        backend.check()?;
-        let requests = front.aws().requests().take();
+        backend.check_expected()?;
+        let requests = front.aws().request_counter().take_counts();
         let key = RunKey::new(TenantId::new("local")?, run);
-        let (records, loads) = load(&front, &key).await?;
+        let (records, loads) = load_journal(&front, &key).await?;
         Ok(Self { turns, requests, records, loads })
     }
 
     fn writes_a_turn(&self, fewer: &Self) -> f64 {
         let writes = ["DeleteItem", "PutItem", "TransactWriteItems", "UpdateItem"];
-        self.a_turn(fewer, &writes)
+        self.requests_a_turn(fewer, &writes)
     }
 
     fn reads_a_turn(&self, fewer: &Self) -> f64 {
-        self.a_turn(fewer, &["BatchGetItem", "GetItem", "Query", "Scan"])
+        self.requests_a_turn(fewer, &["BatchGetItem", "GetItem", "Query", "Scan"])
     }
 
     fn operations_a_turn(&self, fewer: &Self) -> f64 {
@@ -132,19 +132,19 @@ impl Costs {
     }
 
     /// The requests that a run of more turns makes beyond those of fewer, by turn.
-    fn a_turn(&self, fewer: &Self, operations: &[&str]) -> f64 {
+    fn requests_a_turn(&self, fewer: &Self, operations: &[&str]) -> f64 {
         let count = |costs: &Self| -> u64 {
             operations.iter().filter_map(|operation| costs.requests.get(*operation)).sum()
         };
         (count(self) as f64 - count(fewer) as f64) / (self.turns - fewer.turns) as f64
     }
 
-    fn loading(&self) -> Result<Figure> {
+    fn loading_figure(&self) -> Result<Figure> {
         let records = self.records;
         ensure!(records >= 1_000, "the long run has {records} records only");
         Ok(Figure {
             name: "loading a run of 1 000 records",
-            reach: Reach::AtMost(50.0),
+            limit: FigureLimit::AtMost(50.0),
             unit: "ms",
             measured: self.loads.median(),
             about: format!(
@@ -156,11 +156,11 @@ impl Costs {
 }
 
 /// Loads a run as a driver does that takes it over.
-async fn load(front: &Front, key: &RunKey) -> Result<(usize, Sample)> {
+async fn load_journal(front: &AgentServer, key: &RunKey) -> Result<(usize, Sample)> {
     let (mut records, mut loads) = (0, Sample::default());
     for _ in 0..LOADS {
         let began = Instant::now();
-        let read = front.ports().store.read(key, 0).await?;
+        let read = front.ports().store.read_from(key, 0).await?;
         let journal = Journal::fold(&read)?;
         loads.add(began.elapsed());
         ensure!(journal.run().status().has_ended(), "the long run has not ended");

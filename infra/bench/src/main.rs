@@ -5,17 +5,17 @@
 //! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
 //! processes that [`memory`] measures apart.
 
+mod agent_server;
 mod backend;
-mod beside;
-mod child;
+mod child_process;
 mod client;
 mod cpu;
+mod driver_load;
 mod figure;
 mod floor;
-mod front;
 mod join;
 mod journal;
-mod many;
+mod many_children;
 mod memory;
 mod note;
 mod parts;
@@ -32,7 +32,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use figure::Report;
+use figure::{Figure, Report};
 
 const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --join | --turns | --plans | --people | --streams";
 
@@ -41,94 +41,103 @@ async fn main() -> ExitCode {
     djinn_local::log_to_stderr("warn");
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match command(&words).await {
+    match run_command(&words).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal::note(&format!("the benchmark broke: {error:#}"));
+            terminal::print_note(&format!("the benchmark broke: {error:#}"));
             ExitCode::FAILURE
         }
     }
 }
 
-async fn command(words: &[&str]) -> Result<()> {
+async fn run_command(words: &[&str]) -> Result<()> {
     match words {
-        ["--agent", agent] => terminal::say(&measure(Path::new(agent)).await?.table()),
+        ["--agent", agent] => {
+            terminal::print_line(&measure_all(Path::new(agent)).await?.to_table());
+        }
         ["--agent", agent, "--json"] => {
-            terminal::say(&measure(Path::new(agent)).await?.json().to_string());
+            terminal::print_line(&measure_all(Path::new(agent)).await?.to_json().to_string());
         }
         ["--plans"] => {
-            let mut figures = plan::figures().await?;
-            figures.extend(many::figures().await?);
-            terminal::say(&Report::new(figures, String::new()).table());
+            let mut figures = plan::measure_plans().await?;
+            figures.extend(many_children::measure_many_children().await?);
+            print_figures(figures);
         }
-        [backend::PLAN_PROCESS, steps] => backend::be_a_plan_process(steps.parse()?).await?,
-        [backend::SLOW_PROCESS] => backend::be_a_slow_process().await?,
+        [backend::PLAN_PROCESS, steps] => backend::run_plan_backend(steps.parse()?).await?,
+        [backend::SLOW_PROCESS] => backend::run_slow_backend().await?,
         [backend::FREE_PROCESS, deltas, at_once] => {
-            backend::be_a_run_process(deltas.parse()?, at_once.parse()?).await?;
+            backend::run_bench_backend(deltas.parse()?, at_once.parse()?).await?;
         }
-        [backend::PROCESS] => backend::be_a_process().await?,
-        [front::PROCESS, place @ ..] => {
+        [backend::PROCESS] => backend::run_gated_backend().await?,
+        [agent_server::PROCESS, place @ ..] => {
             let place: Vec<_> = place.iter().map(|word| (*word).to_owned()).collect();
             let place = place.try_into().ok().context("a front takes three URLs and a key")?;
-            front::be_a_process(place).await?;
+            agent_server::run_agent_process(place).await?;
         }
         ["--speed"] => {
-            terminal::say(&Report::new(speed::figures().await?, parts::in_words().await?).table());
+            let report = Report::new(speed::measure_speed().await?, parts::describe_parts().await?);
+            terminal::print_line(&report.to_table());
         }
-        ["--cpu"] => terminal::say(&Report::new(cpu::figures().await?, String::new()).table()),
+        ["--cpu"] => {
+            print_figures(cpu::measure_cpu().await?);
+        }
         ["--memory"] => {
-            terminal::say(&Report::new(vec![memory::figure().await?], String::new()).table());
+            print_figures(vec![memory::measure_memory().await?]);
         }
         ["--turns"] => {
-            terminal::say(&Report::new(journal::figures().await?.0, String::new()).table());
+            print_figures(journal::measure_journal().await?.0);
         }
         ["--people"] => {
-            terminal::say(&Report::new(people::figures().await?, String::new()).table());
+            print_figures(people::measure_people().await?);
         }
         ["--streams"] => {
-            let figure = streams::figure(streams::STREAMS).await?;
-            terminal::say(&Report::new(vec![figure], String::new()).table());
+            let figure = streams::measure_streams(streams::STREAMS).await?;
+            print_figures(vec![figure]);
         }
         ["--streams", number] => {
-            let figure = streams::figure(number.parse()?).await?;
-            terminal::say(&Report::new(vec![figure], String::new()).table());
+            let figure = streams::measure_streams(number.parse()?).await?;
+            print_figures(vec![figure]);
         }
         ["--join"] => {
-            terminal::say(&Report::new(vec![join::figure().await?], String::new()).table());
+            print_figures(vec![join::measure_join().await?]);
         }
         _ => bail!("{USAGE}"),
     }
     Ok(())
 }
 
+fn print_figures(figures: Vec<Figure>) {
+    terminal::print_line(&Report::new(figures, String::new()).to_table());
+}
+
 /// Every figure. Quiet ones first, so that none is taken while another one still tidies up.
-async fn measure(agent: &Path) -> Result<Report> {
+async fn measure_all(agent: &Path) -> Result<Report> {
     let mut figures = Vec::new();
-    terminal::note("1/11 one run at a time, then 16 at once");
-    figures.extend(speed::figures().await.context("speed")?);
-    let parts = parts::in_words().await.context("parts")?;
-    terminal::note("2/11 processor time of runs");
-    figures.extend(cpu::figures().await.context("processor time")?);
-    terminal::note("3/11 500 open streams");
-    figures.push(memory::figure().await.context("memory")?);
-    terminal::note("4/11 starts of the agent function");
-    figures.push(start::figure(agent).context("start")?);
-    terminal::note("5/11 the agent function's archive");
-    figures.push(size::figure(agent).context("size")?);
-    terminal::note("6/11 a run of 1 000 records");
-    let (turns, loading) = journal::figures().await.context("journal")?;
+    terminal::print_note("1/11 one run at a time, then 16 at once");
+    figures.extend(speed::measure_speed().await.context("speed")?);
+    let parts = parts::describe_parts().await.context("parts")?;
+    terminal::print_note("2/11 processor time of runs");
+    figures.extend(cpu::measure_cpu().await.context("processor time")?);
+    terminal::print_note("3/11 500 open streams");
+    figures.push(memory::measure_memory().await.context("memory")?);
+    terminal::print_note("4/11 starts of the agent function");
+    figures.push(start::measure_starts(agent).context("start")?);
+    terminal::print_note("5/11 the agent function's archive");
+    figures.push(size::measure_size(agent).context("size")?);
+    terminal::print_note("6/11 a run of 1 000 records");
+    let (turns, loading) = journal::measure_journal().await.context("journal")?;
     figures.extend(turns);
-    terminal::note("7/11 viewers of a run that has ended");
-    let joining = join::figure().await.context("join")?;
-    terminal::note("8/11 what a driver does while a model writes (20 s)");
-    figures.extend(beside::figures().await.context("beside")?);
+    terminal::print_note("7/11 viewers of a run that has ended");
+    let joining = join::measure_join().await.context("join")?;
+    terminal::print_note("8/11 what a driver does while a model writes (20 s)");
+    figures.extend(driver_load::measure_driver_load().await.context("beside")?);
     figures.extend([loading, joining]);
-    terminal::note("9/11 plans");
-    figures.extend(plan::figures().await.context("plans")?);
-    figures.extend(many::figures().await.context("a thousand tasks")?);
-    terminal::note("10/11 people who answer, and runs that wait for them (30 s)");
-    figures.extend(people::figures().await.context("people")?);
-    terminal::note("11/11 1 000 open streams (40 s)");
-    figures.push(streams::figure(streams::STREAMS).await.context("streams")?);
+    terminal::print_note("9/11 plans");
+    figures.extend(plan::measure_plans().await.context("plans")?);
+    figures.extend(many_children::measure_many_children().await.context("a thousand tasks")?);
+    terminal::print_note("10/11 people who answer, and runs that wait for them (30 s)");
+    figures.extend(people::measure_people().await.context("people")?);
+    terminal::print_note("11/11 1 000 open streams (40 s)");
+    figures.push(streams::measure_streams(streams::STREAMS).await.context("streams")?);
     Ok(Report::new(figures, parts))
 }

@@ -1,29 +1,29 @@
 //! A tool that touches no store, so that all requests are the journal's.
 
 use djinn_core::settings::Language;
-use djinn_core::tool::{Declared, EffectClass, Observation, Shown, ToolSpec};
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
+use djinn_core::tool::{EffectClass, ResultView, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
 /// Takes a note.
-pub(crate) struct Note(pub(crate) EffectClass);
+pub(crate) struct NoteTool(pub(crate) EffectClass);
 
 /// Its name.
 pub(crate) const NAME: &str = "note";
 
 /// The arguments of its nth call.
-pub(crate) fn arguments(nth: usize) -> Value {
+pub(crate) fn nth_arguments(nth: usize) -> Value {
     json!({"text": format!("Note {nth}: {}", "what was found, and where. ".repeat(8))})
 }
 
-impl Tool for Note {
+impl Tool for NoteTool {
     fn spec(&self, _: Language) -> ToolSpec {
         ToolSpec {
             name: NAME.to_owned(),
             description: "Takes a note".to_owned(),
             schema: json!({"type": "object", "properties": {"text": {"type": "string"}}}),
             effect: self.0,
-            declared: Declared::default(),
+            policy: ToolPolicy::default(),
             timeout_ms: 10_000,
             visible: false,
         }
@@ -33,18 +33,18 @@ impl Tool for Note {
         &'a self,
         _: &'a ToolContext,
         _: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async {
-            Ok(Observation {
+            Ok(ToolOutput {
                 text: "It is noted. ".repeat(16),
-                whole: None,
-                shown: Shown::Text,
+                full_output: None,
+                view: ResultView::Text,
                 files: Vec::new(),
             })
         })
     }
 
-    fn check(&self, _: &Map<String, Value>) -> Result<(), String> {
+    fn check_arguments(&self, _: &Map<String, Value>) -> Result<(), String> {
         Ok(())
     }
 }

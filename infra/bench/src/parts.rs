@@ -14,8 +14,8 @@ use djinn_runtime::port::model::{Message, Model as _, ModelRequest};
 use djinn_scripted::{Bench, Script};
 use futures::future::try_join_all;
 
-use crate::backend::{Backend, bench};
-use crate::front::{Changes, Front};
+use crate::agent_server::{AgentOptions, AgentServer};
+use crate::backend::{Backend, standard_bench};
 use crate::sample::Sample;
 
 /// How often each part is done, alone and by all at once.
@@ -23,13 +23,13 @@ const TIMES: usize = 400;
 const AT_ONCE: usize = 16;
 
 /// Says what a put and a stream of 200 deltas take here.
-pub(crate) async fn in_words() -> Result<String> {
-    let all = Bench { model_calls: 1, deltas: bench().deltas, ..bench() };
+pub(crate) async fn describe_parts() -> Result<String> {
+    let all = Bench { model_calls: 1, deltas: standard_bench().deltas, ..standard_bench() };
     let backend = Backend::start(Script::bench(all)).await?;
-    let front = Front::start(&backend.place(), Changes::default()).await?;
-    let (put_ms, puts) = Part::Put.measure(front.ports()).await?;
-    let (stream_ms, streams) = Part::Stream.measure(front.ports()).await?;
-    backend.check()?;
+    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let (put_ms, puts) = RunPart::Put.measure_part(front.ports()).await?;
+    let (stream_ms, streams) = RunPart::Stream.measure_part(front.ports()).await?;
+    backend.check_expected()?;
     Ok(format!(
         "a put {put_ms:.2} ms ({puts:.0}/s at {AT_ONCE}), a model's stream of 200 deltas \
          {stream_ms:.1} ms ({streams:.0}/s at {AT_ONCE})"
@@ -37,35 +37,35 @@ pub(crate) async fn in_words() -> Result<String> {
 }
 
 #[derive(Clone, Copy)]
-enum Part {
+enum RunPart {
     Put,
     Stream,
 }
 
-impl Part {
+impl RunPart {
     /// Milliseconds alone, and how many a second at once.
-    async fn measure(self, world: &LocalWorld) -> Result<(f64, f64)> {
+    async fn measure_part(self, world: &LocalWorld) -> Result<(f64, f64)> {
         let mut sample = Sample::default();
-        for took in self.repeat(world.clone()).await? {
+        for took in self.repeat_part(world.clone()).await? {
             sample.add(took);
         }
         let began = Instant::now();
         let all = (0..AT_ONCE).map(|_| {
             let world = world.clone();
-            async move { tokio::spawn(self.repeat(world)).await? }
+            async move { tokio::spawn(self.repeat_part(world)).await? }
         });
         try_join_all(all).await?;
         let rate = (TIMES * AT_ONCE) as f64 / began.elapsed().as_secs_f64();
         Ok((sample.median(), rate))
     }
 
-    async fn repeat(self, world: LocalWorld) -> Result<Vec<Duration>> {
+    async fn repeat_part(self, world: LocalWorld) -> Result<Vec<Duration>> {
         let mut took = Vec::new();
         for _ in 0..TIMES {
             let began = Instant::now();
             match self {
-                Self::Put => put(&world).await?,
-                Self::Stream => stream(&world).await?,
+                Self::Put => put_mail(&world).await?,
+                Self::Stream => stream_reply(&world).await?,
             }
             took.push(began.elapsed());
         }
@@ -73,12 +73,12 @@ impl Part {
     }
 }
 
-async fn put(world: &LocalWorld) -> Result<()> {
+async fn put_mail(world: &LocalWorld) -> Result<()> {
     let key = RunKey::new(TenantId::new("local")?, RunId::new(format!("run_{:032x}", 0))?);
     Ok(world.store.put_mail(&key, &Mail::Stop { by: UserId::new("you")? }, 4_102_444_800).await?)
 }
 
-async fn stream(world: &LocalWorld) -> Result<()> {
+async fn stream_reply(world: &LocalWorld) -> Result<()> {
     let request = ModelRequest {
         role: Role::Summary,
         choice: ModelChoice::Primary,

@@ -4,17 +4,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use djinn_core::settings::Language;
-use djinn_core::tool::{EffectClass, Observation, ToolSpec};
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure, Toolbox};
+use djinn_core::tool::{EffectClass, ToolOutput, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError, Toolbox};
 use djinn_scripted::{Bench, Script};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::backend::{Backend, bench};
-use crate::client::Client;
-use crate::figure::{Figure, Reach};
-use crate::front::{Changes, Front};
-use crate::note::Note;
+use crate::agent_server::{AgentOptions, AgentServer};
+use crate::backend::{Backend, standard_bench};
+use crate::client::BenchClient;
+use crate::figure::{Figure, FigureLimit};
+use crate::note::NoteTool;
 use crate::sample::Sample;
 
 /// Runs that are answered, one after another.
@@ -30,37 +30,38 @@ const SETTLING: Duration = Duration::from_secs(2);
 /// Asks about every call, for ever.
 const FEEDBACK: &str = r#"{"enabled": true, "timeout": 0, "require_confirmation_tools": ["note"]}"#;
 
-pub(crate) async fn figures() -> Result<Vec<Figure>> {
-    let bench = Bench { model_calls: 2, tool_calls: 1, deltas: 20, ..bench() };
+pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
+    let bench = Bench { model_calls: 2, tool_calls: 1, deltas: 20, ..standard_bench() };
     let backend = Backend::start(Script::bench(bench)).await?;
     let (started, mut starts) = unbounded_channel();
-    let tools = Toolbox::default().with(Timed { note: Note(EffectClass::Once), started });
-    let changes = Changes { tools, feedback: Some(FEEDBACK), ..Changes::default() };
-    let front = Front::start(&backend.place(), changes).await?;
-    let client = Client::new(front.url())?;
+    let tools = Toolbox::default()
+        .with_tool(TimedNote { note: NoteTool(EffectClass::Once), starts: started });
+    let changes = AgentOptions { tools, feedback: Some(FEEDBACK), ..AgentOptions::default() };
+    let front = AgentServer::start(&backend.address(), changes).await?;
+    let client = BenchClient::new(front.url())?;
     let mut starting = Sample::default();
     for _ in 0..ANSWERED {
-        let run = waiting(&client).await?;
+        let run = start_waiting_run(&client).await?;
         let answered = Instant::now();
         let (posted, started) =
-            tokio::join!(client.answer(&run, "t1.c1", "confirm"), starts.recv());
+            tokio::join!(client.answer_request(&run, "t1.c1", "confirm"), starts.recv());
         posted?;
         starting.add(started.context("the call did not start")? - answered);
-        while client.join(&run).await?.finish().await.is_err() {}
+        while client.join_run(&run).await?.finish().await.is_err() {}
     }
     for _ in 0..WAITING {
-        waiting(&client).await?;
+        start_waiting_run(&client).await?;
     }
     tokio::time::sleep(SETTLING).await;
-    let settling = front.aws().requests().take().values().sum::<u64>();
+    let settling = front.aws().request_counter().take_counts().values().sum::<u64>();
     tokio::time::sleep(WATCHED).await;
-    let requests = front.aws().requests().take().values().sum::<u64>();
-    backend.check()?;
+    let requests = front.aws().request_counter().take_counts().values().sum::<u64>();
+    backend.check_expected()?;
     let days = WAITING as f64 * WATCHED.as_secs_f64() / (24.0 * 60.0 * 60.0);
     Ok(vec![
         Figure {
             name: "answer posted to the paused call starting, median",
-            reach: Reach::AtMost(50.0),
+            limit: FigureLimit::AtMost(50.0),
             unit: "ms",
             measured: starting.median(),
             about: format!(
@@ -70,7 +71,7 @@ pub(crate) async fn figures() -> Result<Vec<Figure>> {
         },
         Figure {
             name: "requests of a paused run in a day",
-            reach: Reach::AtMost(0.0),
+            limit: FigureLimit::AtMost(0.0),
             unit: "",
             measured: requests as f64 / days,
             about: format!(
@@ -83,20 +84,20 @@ pub(crate) async fn figures() -> Result<Vec<Figure>> {
 }
 
 /// A run that waits for an answer.
-async fn waiting(client: &Client) -> Result<String> {
-    let mut stream = client.open().await?;
-    let run = stream.run()?.to_owned();
-    stream.read_out().await?;
+async fn start_waiting_run(client: &BenchClient) -> Result<String> {
+    let mut stream = client.open_stream().await?;
+    let run = stream.run_id()?.to_owned();
+    stream.read_until_closed().await?;
     Ok(run)
 }
 
 /// A note that tells when it is taken.
-struct Timed {
-    note: Note,
-    started: UnboundedSender<Instant>,
+struct TimedNote {
+    note: NoteTool,
+    starts: UnboundedSender<Instant>,
 }
 
-impl Tool for Timed {
+impl Tool for TimedNote {
     fn spec(&self, language: Language) -> ToolSpec {
         self.note.spec(language)
     }
@@ -105,13 +106,13 @@ impl Tool for Timed {
         &'a self,
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         // Nobody listens any more when the benchmark is over.
-        let _ = self.started.send(Instant::now());
+        let _ = self.starts.send(Instant::now());
         self.note.run(context, arguments)
     }
 
-    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
-        self.note.check(arguments)
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        self.note.check_arguments(arguments)
     }
 }

@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result, ensure};
 use djinn_scripted::{PlanBench, Script};
 use serde_json::Value;
 
+use crate::agent_server::{AgentOptions, AgentServer};
 use crate::backend::Backend;
-use crate::client::Client;
-use crate::figure::{Figure, Reach};
-use crate::front::{Changes, Front};
+use crate::client::BenchClient;
+use crate::figure::{Figure, FigureLimit};
 use crate::note;
 use crate::sample::Sample;
 
@@ -24,34 +24,34 @@ pub(crate) const WORK: Duration = Duration::from_millis(50);
 pub(crate) const AT_ONCE: usize = 10;
 
 /// Plans of so many steps, whose tasks call the tool so often and take so long for each reply.
-pub(crate) fn script(steps: usize, calls: usize, work: Duration) -> Script {
+pub(crate) fn plan_script(steps: usize, calls: usize, work: Duration) -> Script {
     let tool = note::NAME.to_owned();
-    Script::plan_bench(PlanBench { steps, calls, work, tool, arguments: note::arguments })
+    Script::plan_bench(PlanBench { steps, calls, work, tool, arguments: note::nth_arguments })
 }
 
-pub(crate) async fn figures() -> Result<Vec<Figure>> {
-    let mut figures = vec![dispatch().await?, wall().await?];
-    figures.extend(costs().await?);
+pub(crate) async fn measure_plans() -> Result<Vec<Figure>> {
+    let mut figures = vec![measure_dispatch().await?, measure_wall_time().await?];
+    figures.extend(measure_costs().await?);
     Ok(figures)
 }
 
-async fn dispatch() -> Result<Figure> {
-    let backend = Backend::start(script(3, 1, Duration::ZERO)).await?;
-    let front = Front::start(&backend.place(), Changes::default()).await?;
-    let client = Client::new(front.url())?.planning();
+async fn measure_dispatch() -> Result<Figure> {
+    let backend = Backend::start(plan_script(3, 1, Duration::ZERO)).await?;
+    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(front.url())?.with_plan_mode();
     let mut sample = Sample::default();
     for nth in 0..WARM_UP + DISPATCHES {
-        let mut stream = client.open().await?;
-        stream.read_to_the_end().await?;
-        let took = stream.dispatched_within().context("a task was never heard from")?;
+        let mut stream = client.open_stream().await?;
+        stream.read_to_end().await?;
+        let took = stream.dispatch_time().context("a task was never heard from")?;
         if nth >= WARM_UP {
             sample.add(took);
         }
     }
-    backend.check()?;
+    backend.check_expected()?;
     Ok(Figure {
         name: "3 steps dispatched, to their first entry, median",
-        reach: Reach::AtMost(60.0),
+        limit: FigureLimit::AtMost(60.0),
         unit: "ms",
         measured: sample.median(),
         about: format!(
@@ -62,20 +62,20 @@ async fn dispatch() -> Result<Figure> {
     })
 }
 
-async fn wall() -> Result<Figure> {
-    let backend = Backend::start(script(TASKS, 0, WORK)).await?;
-    let front = Front::start(&backend.place(), Changes::default()).await?;
-    let client = Client::new(front.url())?.planning();
-    let mut stream = client.open().await?;
+async fn measure_wall_time() -> Result<Figure> {
+    let backend = Backend::start(plan_script(TASKS, 0, WORK)).await?;
+    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(front.url())?.with_plan_mode();
+    let mut stream = client.open_stream().await?;
     let began = Instant::now();
-    stream.read_to_the_end().await?;
+    stream.read_to_end().await?;
     let took = began.elapsed();
-    backend.check()?;
-    ensure!(stream.tasks() == TASKS, "{} tasks instead of {TASKS}", stream.tasks());
-    let ideal = ideal(TASKS);
+    backend.check_expected()?;
+    ensure!(stream.child_count() == TASKS, "{} tasks instead of {TASKS}", stream.child_count());
+    let ideal = ideal_time(TASKS);
     Ok(Figure {
         name: "100 executors × 50 ms, wall against ideal",
-        reach: Reach::AtMost(1.5),
+        limit: FigureLimit::AtMost(1.5),
         unit: "×",
         measured: took.as_secs_f64() / ideal.as_secs_f64(),
         about: format!(
@@ -88,7 +88,7 @@ async fn wall() -> Result<Figure> {
 }
 
 /// How long the work of so many tasks takes if nothing else does.
-pub(crate) fn ideal(tasks: usize) -> Duration {
+pub(crate) fn ideal_time(tasks: usize) -> Duration {
     WORK.saturating_mul(u32::try_from(tasks.div_ceil(AT_ONCE)).unwrap_or(u32::MAX))
 }
 
@@ -105,19 +105,19 @@ const GET_OBJECT: f64 = 0.4;
 const INVOCATION: f64 = 0.2;
 
 /// The requests of a run of 3 parallel steps of 2 turns each.
-async fn costs() -> Result<Vec<Figure>> {
-    let backend = Backend::start(script(3, 1, Duration::ZERO)).await?;
-    let front = Front::start(&backend.place(), Changes::default()).await?;
-    let client = Client::new(front.url())?.planning();
+async fn measure_costs() -> Result<Vec<Figure>> {
+    let backend = Backend::start(plan_script(3, 1, Duration::ZERO)).await?;
+    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(front.url())?.with_plan_mode();
     // Connections are made and the bucket is looked for once.
-    client.ask().await?;
-    drop(front.aws().requests().take());
-    let mut stream = client.open().await?;
-    stream.read_to_the_end().await?;
+    client.run_question().await?;
+    drop(front.aws().request_counter().take_counts());
+    let mut stream = client.open_stream().await?;
+    stream.read_to_end().await?;
     // What is still delivered after the end is seen by the client.
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let requests = front.aws().requests().take();
-    backend.check()?;
+    let requests = front.aws().request_counter().take_counts();
+    backend.check_expected()?;
     let count = |kinds: &[&str]| -> f64 {
         kinds.iter().filter_map(|kind| requests.get(*kind)).map(|n| *n as f64).sum()
     };
@@ -131,14 +131,14 @@ async fn costs() -> Result<Vec<Figure>> {
         + 4.0 * INVOCATION;
     let about = format!(
         "{}; {:.4} US cents at list prices besides Lambda's seconds and the model",
-        listed(&requests),
+        list_requests(&requests),
         dollars / 1_000_000.0 * 100.0
     );
-    let spent = stream.end().and_then(|end| end.pointer("/spent/model_calls"));
+    let spent = stream.final_entry().and_then(|end| end.pointer("/spent/model_calls"));
     let model_calls = spent.and_then(Value::as_f64).context("a run without model calls")?;
     let figure = |name, most, measured, about| {
-        let reach = Reach::AtMost(most);
-        Figure { name, reach, unit: "", measured, about }
+        let reach = FigureLimit::AtMost(most);
+        Figure { name, limit: reach, unit: "", measured, about }
     };
     let run = "3 steps at once, 2 turns each".to_owned();
     Ok(vec![
@@ -153,7 +153,7 @@ async fn costs() -> Result<Vec<Figure>> {
     ])
 }
 
-fn listed(requests: &BTreeMap<String, u64>) -> String {
+fn list_requests(requests: &BTreeMap<String, u64>) -> String {
     let each = requests.iter().map(|(kind, count)| format!("{count} {kind}"));
     each.collect::<Vec<_>>().join(", ")
 }

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::figure::{Figure, Reach};
+use crate::figure::{Figure, FigureLimit};
 
-pub(crate) fn figure(agent: &Path) -> Result<Figure> {
+pub(crate) fn measure_size(agent: &Path) -> Result<Figure> {
     let place = tempfile::tempdir()?;
     let archive = place.path().join("agent.zip");
     // What SAM makes its archives with, and as it does.
@@ -19,7 +19,7 @@ pub(crate) fn figure(agent: &Path) -> Result<Figure> {
         |path: &Path| -> Result<f64> { Ok(std::fs::metadata(path)?.len() as f64 / 1_000_000.0) };
     Ok(Figure {
         name: "agent function, stripped and zipped",
-        reach: Reach::AtMost(9.0),
+        limit: FigureLimit::AtMost(9.0),
         unit: "MB",
         measured: megabytes(&archive)?,
         about: format!(

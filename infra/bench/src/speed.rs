@@ -10,11 +10,11 @@ use djinn_runtime::port::RunKey;
 use djinn_scripted::Script;
 use futures::future::try_join_all;
 
-use crate::backend::{Backend, bench};
-use crate::client::{Client, Took};
-use crate::figure::{Figure, Reach};
+use crate::agent_server::{AgentOptions, AgentServer};
+use crate::backend::{Backend, standard_bench};
+use crate::client::{BenchClient, RunTimes};
+use crate::figure::{Figure, FigureLimit};
 use crate::floor::Floor;
-use crate::front::{Changes, Front};
 use crate::plan::WRITES;
 use crate::sample::Sample;
 
@@ -34,23 +34,23 @@ const SETTLING: Duration = Duration::from_millis(200);
 
 /// Something that is asked and answered: our agent, or its floor.
 #[derive(Clone)]
-enum Asked {
-    Agent(Client),
+enum Target {
+    Agent(BenchClient),
     Floor(Arc<Floor>),
 }
 
-impl Asked {
-    async fn ask(&self) -> Result<Took> {
+impl Target {
+    async fn run_once(&self) -> Result<RunTimes> {
         match self {
-            Self::Agent(client) => client.ask().await,
-            Self::Floor(floor) => floor.ask().await,
+            Self::Agent(client) => client.run_question().await,
+            Self::Floor(floor) => floor.run_once().await,
         }
     }
 
-    async fn in_a_row(self) -> Result<()> {
+    async fn run_in_a_row(self) -> Result<()> {
         let row = async move {
             for _ in 0..EACH {
-                self.ask().await?;
+                self.run_once().await?;
             }
             Ok(())
         };
@@ -60,97 +60,98 @@ impl Asked {
 
 /// What was seen of one of the two.
 #[derive(Default)]
-struct Seen {
+struct Measurements {
     whole: Sample,
     first_byte: Sample,
     at_once: Duration,
 }
 
-impl Seen {
-    async fn alone(&mut self, asked: &Asked) -> Result<()> {
-        let took = asked.ask().await?;
+impl Measurements {
+    async fn measure_alone(&mut self, asked: &Target) -> Result<()> {
+        let took = asked.run_once().await?;
         self.whole.add(took.whole);
         self.first_byte.add(took.first_byte);
         Ok(())
     }
 
-    async fn at_once(&mut self, asked: &Asked) -> Result<()> {
+    async fn measure_at_once(&mut self, asked: &Target) -> Result<()> {
         let began = Instant::now();
-        try_join_all((0..CLIENTS).map(|_| asked.clone().in_a_row())).await?;
+        try_join_all((0..CLIENTS).map(|_| asked.clone().run_in_a_row())).await?;
         self.at_once += began.elapsed();
         Ok(())
     }
 
-    fn rate(&self) -> f64 {
+    fn runs_per_second(&self) -> f64 {
         (CLIENTS * EACH * ROUNDS) as f64 / self.at_once.as_secs_f64()
     }
 }
 
-pub(crate) async fn figures() -> Result<Vec<Figure>> {
-    let backend = Backend::start(Script::bench(bench())).await?;
-    let front = Front::start(&backend.place(), Changes::default()).await?;
-    let client = Client::new(front.url())?;
-    let floor = Arc::new(floor_of_a_run(&client, &backend, &front).await?);
-    let in_words = floor.in_words();
-    let both = [Asked::Agent(client), Asked::Floor(floor)];
-    let mut seen = [Seen::default(), Seen::default()];
+pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
+    let backend = Backend::start(Script::bench(standard_bench())).await?;
+    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(front.url())?;
+    let floor = Arc::new(make_floor(&client, &backend, &front).await?);
+    let in_words = floor.describe_work();
+    let both = [Target::Agent(client), Target::Floor(floor)];
+    let mut seen = [Measurements::default(), Measurements::default()];
     for _ in 0..WARM_UP {
         for asked in &both {
-            asked.ask().await?;
+            asked.run_once().await?;
         }
     }
     for _ in 0..ALONE {
         for (asked, seen) in both.iter().zip(&mut seen) {
-            seen.alone(asked).await?;
+            seen.measure_alone(asked).await?;
         }
     }
     for _ in 0..ROUNDS {
         for (asked, seen) in both.iter().zip(&mut seen) {
-            seen.at_once(asked).await?;
+            seen.measure_at_once(asked).await?;
         }
     }
-    backend.check()?;
-    Ok(said(&seen, &in_words))
+    backend.check_expected()?;
+    Ok(list_figures(&seen, &in_words))
 }
 
 /// The floor of a run that is made for it.
-async fn floor_of_a_run(client: &Client, backend: &Backend, front: &Front) -> Result<Floor> {
+async fn make_floor(client: &BenchClient, backend: &Backend, front: &AgentServer) -> Result<Floor> {
     // Connections are made and the bucket is looked for once.
-    client.ask().await?;
+    client.run_question().await?;
     tokio::time::sleep(SETTLING).await;
-    drop(front.aws().requests().take());
-    let stream = client.open().await?;
-    let run = RunKey::new(TenantId::new("local")?, RunId::new(stream.run()?)?);
+    drop(front.aws().request_counter().take_counts());
+    let stream = client.open_stream().await?;
+    let run = RunKey::new(TenantId::new("local")?, RunId::new(stream.run_id()?)?);
     stream.finish().await?;
     tokio::time::sleep(SETTLING).await;
-    let requests = front.aws().requests().take();
+    let requests = front.aws().request_counter().take_counts();
     let writes: u64 = WRITES.iter().filter_map(|kind| requests.get(*kind)).sum();
-    let did = (bench().model_calls, usize::try_from(writes)?);
+    let did = (standard_bench().model_calls, usize::try_from(writes)?);
     Floor::of(&run, did, backend, front).await
 }
 
-fn said([run, floor]: &[Seen; 2], floor_in_words: &str) -> Vec<Figure> {
-    let figure = |name, reach, unit, measured, about| Figure { name, reach, unit, measured, about };
+fn list_figures([run, floor]: &[Measurements; 2], floor_in_words: &str) -> Vec<Figure> {
+    let figure =
+        |name, reach, unit, measured, about| Figure { name, limit: reach, unit, measured, about };
     let (alone, bare) = (run.whole.median(), floor.whole.median());
-    let (rate, bare_rate) = (run.rate(), floor.rate());
+    let (rate, bare_rate) = (run.runs_per_second(), floor.runs_per_second());
     vec![
         figure(
             "a run against its floor, one at a time, medians",
-            Reach::AtMost(1.6),
+            FigureLimit::AtMost(1.6),
             "×",
             alone / bare,
             format!("{alone:.1} ms against {bare:.1} ms; the floor is {floor_in_words}"),
         ),
         figure(
             "runs against their floor, 16 at once",
-            Reach::AtMost(1.8),
+            FigureLimit::AtMost(1.8),
             "×",
             bare_rate / rate,
             format!("{rate:.0}/s against {bare_rate:.0}/s"),
         ),
         figure(
             "a run, one at a time, median",
-            Reach::Known,
+            FigureLimit::Unbounded,
             "ms",
             alone,
             format!(
@@ -162,14 +163,14 @@ fn said([run, floor]: &[Seen; 2], floor_in_words: &str) -> Vec<Figure> {
         ),
         figure(
             "runs per second, 16 concurrent",
-            Reach::Known,
+            FigureLimit::Unbounded,
             "/s",
             rate,
             format!("{} runs in that process", CLIENTS * EACH * ROUNDS),
         ),
         figure(
             "first SSE byte, median",
-            Reach::AtMost(4.0),
+            FigureLimit::AtMost(4.0),
             "ms",
             run.first_byte.median(),
             format!(

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::figure::{Figure, Reach};
+use crate::figure::{Figure, FigureLimit};
 use crate::sample::Sample;
 
 /// Starts that are counted, and those before, which bring the file into memory.
@@ -49,19 +49,19 @@ const VARIABLES: [(&str, &str); 20] = [
     ("_HANDLER", "bootstrap"),
 ];
 
-pub(crate) fn figure(agent: &Path) -> Result<Figure> {
+pub(crate) fn measure_starts(agent: &Path) -> Result<Figure> {
     let api = TcpListener::bind(("127.0.0.1", 0))?;
     api.set_nonblocking(true)?;
     let mut starts = Sample::default();
     for n in 0..WARM_UP + STARTS {
-        let took = start(agent, &api)?;
+        let took = time_start(agent, &api)?;
         if n >= WARM_UP {
             starts.add(took);
         }
     }
     Ok(Figure {
         name: "agent function, start to first poll",
-        reach: Reach::AtMost(25.0),
+        limit: FigureLimit::AtMost(25.0),
         unit: "ms",
         measured: starts.median(),
         about: format!(
@@ -71,7 +71,7 @@ pub(crate) fn figure(agent: &Path) -> Result<Figure> {
     })
 }
 
-fn start(agent: &Path, api: &TcpListener) -> Result<Duration> {
+fn time_start(agent: &Path, api: &TcpListener) -> Result<Duration> {
     let mut command = Command::new(agent);
     command
         .env_clear()
@@ -80,8 +80,9 @@ fn start(agent: &Path, api: &TcpListener) -> Result<Duration> {
         .stdin(Stdio::null())
         .stdout(Stdio::null());
     let began = Instant::now();
-    let mut function =
-        Running(command.spawn().with_context(|| format!("{} cannot be started", agent.display()))?);
+    let mut function = RunningFunction(
+        command.spawn().with_context(|| format!("{} cannot be started", agent.display()))?,
+    );
     loop {
         match api.accept() {
             Ok((connection, _)) => {
@@ -110,9 +111,9 @@ fn first_line(connection: &TcpStream) -> Result<String> {
 }
 
 /// A function that is ended when this is dropped.
-struct Running(Child);
+struct RunningFunction(Child);
 
-impl Drop for Running {
+impl Drop for RunningFunction {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.0.kill();

@@ -4,14 +4,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use djinn_scripted::{Response, STAMP, Script};
+use djinn_scripted::{STAMP, Script, ScriptedResponse};
 use futures::future::try_join_all;
 
+use crate::agent_server;
 use crate::backend;
-use crate::child::Child;
-use crate::client::{Client, Stream};
-use crate::figure::{Figure, Reach};
-use crate::front;
+use crate::child_process::ChildProcess;
+use crate::client::{BenchClient, RunStream};
+use crate::figure::{Figure, FigureLimit};
 use crate::sample::Sample;
 
 /// Open streams.
@@ -30,27 +30,32 @@ const PIECES: usize = 600;
 const WATCHED: Duration = Duration::from_secs(10);
 
 /// A model whose every reply is an answer in so many pieces, each saying when it left.
-pub(crate) fn script() -> Script {
+pub(crate) fn stream_script() -> Script {
     let script = Script::default();
     let pieces = || (0..PIECES).map(|_| format!("{STAMP} "));
-    let reply =
-        move || Response::default().deltas(pieces()).delta_chars(usize::MAX).delay(EVERY).stamped();
+    let reply = move || {
+        ScriptedResponse::default()
+            .deltas(pieces())
+            .delta_chars(usize::MAX)
+            .delay(EVERY)
+            .with_stamps()
+    };
     script.on_request(|_| true).respond_with(move |_| reply()).always();
     script
 }
 
-pub(crate) async fn figure(streams: usize) -> Result<Figure> {
-    let backend = Child::start(&[backend::SLOW_PROCESS]).await?;
-    let urls: Vec<&str> = backend.said().split(' ').collect();
-    let words: Vec<&str> = std::iter::once(front::PROCESS).chain(urls).collect();
-    let agent = Child::start(&words).await?;
-    let client = Client::new(agent.said().to_owned())?;
+pub(crate) async fn measure_streams(streams: usize) -> Result<Figure> {
+    let backend = ChildProcess::start(&[backend::SLOW_PROCESS]).await?;
+    let urls: Vec<&str> = backend.first_line().split(' ').collect();
+    let words: Vec<&str> = std::iter::once(agent_server::PROCESS).chain(urls).collect();
+    let agent = ChildProcess::start(&words).await?;
+    let client = BenchClient::new(agent.first_line().to_owned())?;
     let asked = Instant::now();
     let mut reading = Vec::new();
     while reading.len() < streams {
-        let some = (0..AT_ONCE.min(streams - reading.len())).map(|_| opened(client.clone()));
+        let some = (0..AT_ONCE.min(streams - reading.len())).map(|_| open_stream(client.clone()));
         for stream in try_join_all(some).await.context("a stream did not open")? {
-            reading.push(tokio::spawn(read(stream)));
+            reading.push(tokio::spawn(read_stream(stream)));
         }
     }
     let opened = Instant::now();
@@ -68,12 +73,12 @@ pub(crate) async fn figure(streams: usize) -> Result<Figure> {
             pieces += 1;
         }
     }
-    agent.end().await?;
-    backend.end().await?;
+    agent.wait_for_end().await?;
+    backend.wait_for_end().await?;
     let rate = f64::from(pieces) / WATCHED.as_secs_f64() / streams as f64;
     Ok(Figure {
         name: "1 000 open streams, 20 deltas/s each, lag p99",
-        reach: Reach::AtMost(50.0),
+        limit: FigureLimit::AtMost(50.0),
         unit: "ms",
         measured: lags.p99(),
         about: format!(
@@ -91,13 +96,13 @@ pub(crate) async fn figure(streams: usize) -> Result<Figure> {
 }
 
 /// A stream that has begun to say something.
-async fn opened(client: Client) -> Result<Stream> {
-    let mut stream = client.open().await?;
+async fn open_stream(client: BenchClient) -> Result<RunStream> {
+    let mut stream = client.open_stream().await?;
     stream.read_previews(1).await?;
     Ok(stream)
 }
 
-async fn read(mut stream: Stream) -> Result<Stream> {
-    stream.read_to_the_end().await?;
+async fn read_stream(mut stream: RunStream) -> Result<RunStream> {
+    stream.read_to_end().await?;
     Ok(stream)
 }

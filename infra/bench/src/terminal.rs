@@ -2,12 +2,12 @@
 
 /// Prints a result.
 #[allow(clippy::print_stdout, reason = "a command line tool speaks to its terminal, here alone")]
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_line(line: &str) {
     println!("{line}");
 }
 
 /// Says what goes on, beside the results.
 #[allow(clippy::print_stderr, reason = "a command line tool speaks to its terminal, here alone")]
-pub(crate) fn note(line: &str) {
+pub(crate) fn print_note(line: &str) {
     eprintln!("{line}");
 }

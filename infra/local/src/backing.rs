@@ -9,7 +9,7 @@ use djinn_aws::{Aws, AwsStore};
 use djinn_runtime::port::alarm::Invoker;
 use djinn_runtime::port::secret::Secret;
 use djinn_runtime::port::{RunKey, StoreError};
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use tokio::task::JoinHandle;
 
 use crate::resume::{take_over_dead_runs, unfinished_runs};
@@ -44,7 +44,7 @@ impl BackingOptions {
 pub struct Backing {
     aws: Aws,
     host: String,
-    scripted: Option<Scripted>,
+    demo_model: Option<ScriptedModel>,
     alarms: JoinHandle<()>,
     _stores: Stores,
 }
@@ -58,7 +58,7 @@ impl Backing {
         let origins = LocalOrigins::from_vars(&options.var)?;
         let stores =
             Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
-        let scripted = demo::if_needed(&options.var).await?;
+        let scripted = demo::start_if_needed(&options.var).await?;
         let mut settings = stores.settings().clone();
         settings.executor = Some(EXECUTOR.to_owned());
         settings.endpoints.lambda = Some(options.host.clone());
@@ -66,8 +66,8 @@ impl Backing {
         if let Err(error) = take_over_dead_runs(&aws.store()).await {
             tracing::error!(%error, "unfinished runs were not looked for");
         }
-        let alarms = tokio::spawn(ring(aws.store(), aws.invoker(), options.alarm_every));
-        Ok(Self { aws, host: options.host, scripted, alarms, _stores: stores })
+        let alarms = tokio::spawn(ring_alarms(aws.store(), aws.invoker(), options.alarm_every));
+        Ok(Self { aws, host: options.host, demo_model: scripted, alarms, _stores: stores })
     }
 
     /// The variables that lead functions here.
@@ -89,8 +89,8 @@ impl Backing {
             // As in template.yaml: a REST API puts its stage before the path.
             ("AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH", "true".to_owned()),
         ];
-        if let Some(scripted) = &self.scripted {
-            variables.extend(demo::variables(&scripted.base_url()));
+        if let Some(scripted) = &self.demo_model {
+            variables.extend(demo::model_variables(&scripted.base_url()));
         }
         variables
     }
@@ -103,8 +103,8 @@ impl Backing {
 
     /// The scripted demo model, if no model is configured.
     #[must_use]
-    pub fn scripted(&self) -> Option<&Scripted> {
-        self.scripted.as_ref()
+    pub fn demo_model(&self) -> Option<&ScriptedModel> {
+        self.demo_model.as_ref()
     }
 
     /// Brings every run that has not ended to the executor, as its alarm would. A run that is being
@@ -127,7 +127,7 @@ impl Drop for Backing {
 
 /// One timer stands in for the alarm of every run: there are few, and functions in other processes
 /// cannot set it.
-async fn ring(store: AwsStore, invoker: impl Invoker, every: Duration) {
+async fn ring_alarms(store: AwsStore, invoker: impl Invoker, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         let rung = match unfinished_runs(&store).await {
@@ -144,7 +144,7 @@ async fn ring(store: AwsStore, invoker: impl Invoker, every: Duration) {
 async fn kick_all(keys: &[RunKey], invoker: &impl Invoker) -> Result<(), StoreError> {
     let mut outcome = Ok(());
     for key in keys {
-        if let Err(error) = invoker.kick(key, 0).await {
+        if let Err(error) = invoker.kick_run(key, 0).await {
             tracing::warn!(%error, run_id = %key.run, "run not kicked");
             outcome = Err(error);
         }
@@ -164,7 +164,7 @@ mod tests {
     struct Host(Mutex<Vec<RunKey>>);
 
     impl Invoker for Host {
-        async fn kick(&self, key: &RunKey, _hops: u32) -> Result<(), StoreError> {
+        async fn kick_run(&self, key: &RunKey, _hops: u32) -> Result<(), StoreError> {
             let mut kicked = self.0.lock().unwrap();
             kicked.push(key.clone());
             let refused = || StoreError::Unavailable("the first one".to_owned());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use djinn_scripted::{Script, Scripted};
+use djinn_scripted::{Script, ScriptedModel};
 
 use crate::system::SystemError;
 
@@ -13,18 +13,18 @@ const PACE: Duration = Duration::from_millis(30);
 const MODELS: [&str; 3] = ["DJINN_MODELS", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
 
 /// Starts it, unless a model is configured.
-pub(crate) async fn if_needed(
+pub(crate) async fn start_if_needed(
     var: &(dyn Fn(&str) -> Option<String> + Send + Sync),
-) -> Result<Option<Scripted>, SystemError> {
+) -> Result<Option<ScriptedModel>, SystemError> {
     if MODELS.iter().any(|name| var(name).is_some_and(|value| !value.trim().is_empty())) {
         return Ok(None);
     }
-    let scripted = Scripted::start_with(Script::demo().paced(PACE)).await;
+    let scripted = ScriptedModel::start_with(Script::demo().with_delay(PACE)).await;
     scripted.map(Some).map_err(SystemError::Demo)
 }
 
 /// The variables that lead to it.
-pub(crate) fn variables(base_url: &str) -> [(&'static str, String); 3] {
+pub(crate) fn model_variables(base_url: &str) -> [(&'static str, String); 3] {
     [
         // Not a word that it says: keys are blotted out of what providers say.
         ("OPENAI_API_KEY", "scripted-demo-key".to_owned()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use djinn_aws::Continue;
+use djinn_aws::RunInvocation;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::{Clock, SystemClock};
 use djinn_runtime::port::{RunKey, StoreError};
@@ -17,11 +17,11 @@ pub const ALARM_EVERY: Duration = Duration::from_secs(120);
 
 /// The sending end of the executor's queue.
 #[derive(Debug, Clone)]
-pub struct Dispatch {
-    queue: mpsc::UnboundedSender<Continue>,
+pub struct LocalDispatch {
+    queue: mpsc::UnboundedSender<RunInvocation>,
     alarms: Arc<Mutex<BTreeMap<RunKey, Alarm>>>,
     timers: Arc<Mutex<BTreeMap<RunKey, Alarm>>>,
-    every: Duration,
+    alarm_every: Duration,
 }
 
 /// A recurring alarm; it stops when it is dropped.
@@ -34,41 +34,44 @@ impl Drop for Alarm {
     }
 }
 
-impl Dispatch {
+impl LocalDispatch {
     /// A queue whose other end whoever runs the executor reads. Alarms fire every `every`.
     #[must_use]
-    pub fn new(every: Duration) -> (Self, mpsc::UnboundedReceiver<Continue>) {
+    pub fn new(every: Duration) -> (Self, mpsc::UnboundedReceiver<RunInvocation>) {
         let (queue, invocations) = mpsc::unbounded_channel();
-        (Self { queue, alarms: Arc::default(), timers: Arc::default(), every }, invocations)
+        (
+            Self { queue, alarms: Arc::default(), timers: Arc::default(), alarm_every: every },
+            invocations,
+        )
     }
 
     /// Rings after some time, and from then on as alarms do.
-    fn ringing(&self, key: &RunKey, after: Duration) -> impl Future<Output = ()> + use<> {
-        let (queue, every, run) = (self.queue.clone(), self.every, key.clone());
+    fn ring_repeatedly(&self, key: &RunKey, after: Duration) -> impl Future<Output = ()> + use<> {
+        let (queue, every, run) = (self.queue.clone(), self.alarm_every, key.clone());
         async move {
             tokio::time::sleep(after).await;
-            while queue.send(Continue::new(&run, 0)).is_ok() {
+            while queue.send(RunInvocation::new(&run, 0)).is_ok() {
                 tokio::time::sleep(every).await;
             }
         }
     }
 
-    fn send(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
+    fn send_invocation(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
         self.queue
-            .send(Continue::new(key, hops))
+            .send(RunInvocation::new(key, hops))
             .map_err(|_| StoreError::Unavailable("the local executor has stopped".to_owned()))
     }
 }
 
-impl Invoker for Dispatch {
-    async fn kick(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
-        self.send(key, hops)
+impl Invoker for LocalDispatch {
+    async fn kick_run(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
+        self.send_invocation(key, hops)
     }
 }
 
-impl Alarms for Dispatch {
+impl Alarms for LocalDispatch {
     async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
-        let alarm = self.ringing(key, self.every);
+        let alarm = self.ring_repeatedly(key, self.alarm_every);
         let mut alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
         alarms.entry(key.clone()).or_insert_with(|| Alarm(tokio::spawn(alarm)));
         Ok(())
@@ -77,7 +80,7 @@ impl Alarms for Dispatch {
     async fn set_timer(&self, key: &RunKey, from_ms: i64) -> Result<(), StoreError> {
         let after_ms = from_ms.saturating_sub(SystemClock.now_ms()).max(0);
         let after = Duration::from_millis(u64::try_from(after_ms).unwrap_or_default());
-        let alarm = Alarm(tokio::spawn(self.ringing(key, after)));
+        let alarm = Alarm(tokio::spawn(self.ring_repeatedly(key, after)));
         self.timers.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), alarm);
         Ok(())
     }

@@ -10,8 +10,8 @@ mod system;
 mod ui;
 
 pub use backing::{Backing, BackingOptions};
-pub use dispatch::{ALARM_EVERY, Dispatch};
-pub use serve::Patience;
+pub use dispatch::{ALARM_EVERY, LocalDispatch};
+pub use serve::ServeTimeouts;
 pub use store::{BUCKET, Stores, StoresError, StoresOptions, TABLE};
 pub use system::{LocalWorld, System, SystemError, SystemOptions, Var, run_executor};
 

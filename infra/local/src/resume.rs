@@ -30,10 +30,10 @@ pub(crate) async fn unfinished_runs(store: &AwsStore) -> Result<Vec<RunKey>, Sto
 pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>, StoreError> {
     let mut keys = Vec::new();
     for key in unfinished_runs(store).await? {
-        if store.meta(&key).await?.is_none_or(|meta| meta.status.has_ended()) {
+        if store.find_meta(&key).await?.is_none_or(|meta| meta.status.has_ended()) {
             continue;
         }
-        for task in tasks_at_work(store, &key).await? {
+        for task in running_children(store, &key).await? {
             end_lease(store, &task).await?;
         }
         end_lease(store, &key).await?;
@@ -42,15 +42,15 @@ pub(crate) async fn take_over_dead_runs(store: &AwsStore) -> Result<Vec<RunKey>,
     Ok(keys)
 }
 
-async fn tasks_at_work(store: &AwsStore, key: &RunKey) -> Result<Vec<RunKey>, StoreError> {
+async fn running_children(store: &AwsStore, key: &RunKey) -> Result<Vec<RunKey>, StoreError> {
     // A journal that cannot be folded is left to the driver, which says so.
-    let journal = Journal::fold(&store.read(key, 0).await?).ok();
+    let journal = Journal::fold(&store.read_from(key, 0).await?).ok();
     let tasks = journal.map(|journal| journal.run().running_tasks()).unwrap_or_default();
     Ok(tasks.into_iter().map(|task| key.with_task(task)).collect())
 }
 
 async fn end_lease(store: &AwsStore, key: &RunKey) -> Result<(), StoreError> {
-    let lease = store.meta(key).await?.and_then(|meta| meta.lease);
+    let lease = store.find_meta(key).await?.and_then(|meta| meta.lease);
     if let Some(lease) = lease {
         store.renew_lease(key, &lease, 0).await?;
     }

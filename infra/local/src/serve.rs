@@ -14,7 +14,7 @@ use tower_http::timeout::{RequestBodyTimeout, RequestBodyTimeoutLayer};
 
 /// How long a server waits for those who speak to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct ServeTimeouts {
     /// Until a connection has sent a request's headers, the first one or the next. Longer than the 90 s
     /// that most clients keep a connection they do not use, or one could close under a request.
     pub headers: Duration,
@@ -22,7 +22,7 @@ pub struct Patience {
     pub body: Duration,
 }
 
-impl Default for Patience {
+impl Default for ServeTimeouts {
     fn default() -> Self {
         Self { headers: Duration::from_secs(100), body: Duration::from_secs(30) }
     }
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Answers every connection until it is dropped; connections that are open then go on. Bodies are
 /// waited for by the service; see [`timed`].
-pub(crate) async fn serve<S, B>(listener: TcpListener, service: S, patience: Patience)
+pub(crate) async fn serve<S, B>(listener: TcpListener, service: S, patience: ServeTimeouts)
 where
     S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
     S::Future: Send,
@@ -54,7 +54,7 @@ where
         let service = TowerToHyperService::new(service.clone());
         let mut server = http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(patience.headers);
-        let served = server.serve_connection(TokioIo::new(at_once(stream)), service);
+        let served = server.serve_connection(TokioIo::new(without_delay(stream)), service);
         tokio::spawn(async move {
             if let Err(error) = served.await {
                 tracing::debug!(%error, "a connection broke off");
@@ -64,13 +64,16 @@ where
 }
 
 /// Routes that wait for no body for ever.
-pub(crate) fn timed(routes: Router, patience: Patience) -> RequestBodyTimeout<Router> {
+pub(crate) fn with_body_timeout(
+    routes: Router,
+    patience: ServeTimeouts,
+) -> RequestBodyTimeout<Router> {
     RequestBodyTimeoutLayer::new(patience.body).layer(routes)
 }
 
 /// A stream that sends what it has: with Nagle's algorithm each small frame of an answer waits for the
 /// last one's receipt.
-fn at_once(stream: TcpStream) -> TcpStream {
+fn without_delay(stream: TcpStream) -> TcpStream {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY not set");
     }

@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use agent::LocalOrigins;
 use djinn_aws::{Endpoints, Settings};
-use djinn_core::id::hex;
+use djinn_core::id::encode_hex;
 use djinn_runtime::port::secret::Secret;
 use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::serve::{Patience, serve, timed};
+use crate::serve::{ServeTimeouts, serve, with_body_timeout};
 
 /// The table's name.
 pub const TABLE: &str = "djinn";
@@ -103,7 +103,7 @@ pub enum StoresError {
 pub struct Stores {
     settings: Settings,
     runtime: Option<Runtime>,
-    _home: Home,
+    _home: StoresHome,
 }
 
 impl Stores {
@@ -112,21 +112,21 @@ impl Stores {
     /// # Errors
     /// [`StoresError`], whose text says what to do.
     pub fn start(options: StoresOptions) -> Result<Self, StoresError> {
-        let home = Home::open(options.dir, options.wait)?;
-        let key = made_key()?;
-        let database = table::open(home.dir())?;
-        let bucket = bucket::open(&home.objects(), &key, options.origins)?;
+        let home = StoresHome::open(options.dir, options.wait)?;
+        let key = make_key()?;
+        let database = table::open_table(home.dir())?;
+        let bucket = bucket::open_bucket(&home.objects_dir(), &key, options.origins)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("djinn-stores")
             .enable_all()
             .build()?;
         let entered = runtime.enter();
-        let (table_listener, table_url) = listen()?;
-        let (bucket_listener, bucket_url) = listen()?;
-        runtime.spawn(table::sweep(database.clone(), SWEEP_EVERY));
-        let patience = Patience::default();
-        let table = timed(api::over(database, key.clone()), patience);
+        let (table_listener, table_url) = listen_locally()?;
+        let (bucket_listener, bucket_url) = listen_locally()?;
+        runtime.spawn(table::sweep_expired(database.clone(), SWEEP_EVERY));
+        let patience = ServeTimeouts::default();
+        let table = with_body_timeout(api::table_routes(database, key.clone()), patience);
         runtime.spawn(serve(table_listener, table, patience));
         runtime.spawn(serve(bucket_listener, bucket, patience));
         drop(entered);
@@ -157,52 +157,53 @@ impl Drop for Stores {
 
 /// The directory that holds everything.
 #[derive(Debug)]
-enum Home {
+enum StoresHome {
     /// Kept, and locked against other processes.
-    Kept { dir: PathBuf, _lock: File },
+    Permanent { dir: PathBuf, _lock: File },
     /// Deleted at the end. The table is in memory.
     Temporary(TempDir),
 }
 
-impl Home {
+impl StoresHome {
     fn open(dir: Option<PathBuf>, wait: Duration) -> Result<Self, StoresError> {
         let Some(dir) = dir else {
-            let dir = tempfile::tempdir().map_err(|error| failed(&std::env::temp_dir(), &error))?;
+            let dir =
+                tempfile::tempdir().map_err(|error| dir_error(&std::env::temp_dir(), &error))?;
             return Ok(Self::Temporary(dir));
         };
-        std::fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
-        let lock = locked(&dir, wait, std::thread::sleep)?;
-        layout::check(&dir)?;
-        Ok(Self::Kept { dir, _lock: lock })
+        std::fs::create_dir_all(&dir).map_err(|error| dir_error(&dir, &error))?;
+        let lock = lock_dir(&dir, wait, std::thread::sleep)?;
+        layout::check_layout(&dir)?;
+        Ok(Self::Permanent { dir, _lock: lock })
     }
 
     /// The directory, if it is kept.
     fn dir(&self) -> Option<&Path> {
         match self {
-            Self::Kept { dir, .. } => Some(dir),
+            Self::Permanent { dir, .. } => Some(dir),
             Self::Temporary(_) => None,
         }
     }
 
-    fn objects(&self) -> PathBuf {
+    fn objects_dir(&self) -> PathBuf {
         match self {
-            Self::Kept { dir, .. } => dir.join("objects"),
+            Self::Permanent { dir, .. } => dir.join("objects"),
             Self::Temporary(dir) => dir.path().join("objects"),
         }
     }
 }
 
-fn failed(path: &Path, error: &dyn std::fmt::Display) -> StoresError {
+fn dir_error(path: &Path, error: &dyn std::fmt::Display) -> StoresError {
     StoresError::Dir { path: path.to_owned(), problem: error.to_string() }
 }
 
 /// The lock of a directory, once no other process has it, and at the latest after `wait`.
-fn locked(
+fn lock_dir(
     dir: &Path,
     wait: Duration,
     mut pause: impl FnMut(Duration),
 ) -> Result<File, StoresError> {
-    let lock = File::create(dir.join("lock")).map_err(|error| failed(dir, &error))?;
+    let lock = File::create(dir.join("lock")).map_err(|error| dir_error(dir, &error))?;
     let mut waited = Duration::ZERO;
     loop {
         match lock.try_lock() {
@@ -214,20 +215,20 @@ fn locked(
             Err(std::fs::TryLockError::WouldBlock) => {
                 return Err(StoresError::InUse(dir.to_owned()));
             }
-            Err(std::fs::TryLockError::Error(error)) => return Err(failed(dir, &error)),
+            Err(std::fs::TryLockError::Error(error)) => return Err(dir_error(dir, &error)),
         }
     }
 }
 
 /// A secret key that nobody had before.
-fn made_key() -> Result<Secret, getrandom::Error> {
+fn make_key() -> Result<Secret, getrandom::Error> {
     let mut chance = [0; 32];
     getrandom::fill(&mut chance)?;
-    Ok(Secret::new(&hex(&chance)))
+    Ok(Secret::new(&encode_hex(&chance)))
 }
 
 /// A listener on a free port, and its URL.
-fn listen() -> Result<(tokio::net::TcpListener, String), StoresError> {
+fn listen_locally() -> Result<(tokio::net::TcpListener, String), StoresError> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     // On Linux accepted connections inherit it; without it each answer waits 40 ms for an
     // acknowledgement.
@@ -248,13 +249,13 @@ mod tests {
     fn a_directory_is_waited_for_and_not_for_ever() {
         let dir = tempfile::tempdir().unwrap();
         let wait = LOOK_EVERY * 3;
-        let mut others = Some(locked(dir.path(), Duration::ZERO, drop).unwrap());
+        let mut others = Some(lock_dir(dir.path(), Duration::ZERO, drop).unwrap());
         let mut looks = 0;
-        let refused = locked(dir.path(), wait, |_| looks += 1).unwrap_err();
+        let refused = lock_dir(dir.path(), wait, |_| looks += 1).unwrap_err();
         assert!(matches!(refused, StoresError::InUse(path) if path == dir.path()));
         assert_eq!(looks, 3);
         // A process that was killed, and goes while it is waited for.
-        assert!(locked(dir.path(), wait, |_| drop(others.take())).is_ok());
+        assert!(lock_dir(dir.path(), wait, |_| drop(others.take())).is_ok());
         assert!(others.is_none());
     }
 }

@@ -6,25 +6,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Agent, LocalOrigins, router};
-use djinn_aws::{Aws, Continue};
+use agent::{Agent, LocalOrigins, build_router};
+use djinn_aws::{Aws, RunInvocation};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
-use djinn_runtime::settings::{BadSetting, Settings};
-use djinn_scripted::Scripted;
-use djinn_wiring::{Wired, WiringError, world};
+use djinn_runtime::settings::{InvalidSetting, Settings};
+use djinn_scripted::ScriptedModel;
+use djinn_wiring::{AwsWorld, WiringError, build_world};
 use executor::Executor;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::dispatch::{ALARM_EVERY, Dispatch};
+use crate::dispatch::{ALARM_EVERY, LocalDispatch};
 use crate::resume::take_over_dead_runs;
-use crate::serve::{Patience, serve, timed};
+use crate::serve::{ServeTimeouts, serve, with_body_timeout};
 use crate::store::{Stores, StoresError, StoresOptions};
 use crate::{demo, ui};
 
 /// The world of the local system.
-pub type LocalWorld = Wired<Dispatch, Dispatch>;
+pub type LocalWorld = AwsWorld<LocalDispatch, LocalDispatch>;
 
 /// Looks an environment variable up.
 pub type Var = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -42,7 +42,7 @@ pub struct SystemOptions {
     /// How long things may take, where tests want it otherwise.
     pub settings: Option<Settings>,
     /// How long it waits for those who speak to it.
-    pub patience: Patience,
+    pub patience: ServeTimeouts,
     /// How often a run's alarm fires.
     pub alarm_every: Duration,
     /// Whether unfinished runs of an earlier process are continued at once, rather than when they
@@ -58,7 +58,7 @@ impl Default for SystemOptions {
             ui: None,
             var: Box::new(|_| None),
             settings: None,
-            patience: Patience::default(),
+            patience: ServeTimeouts::default(),
             alarm_every: ALARM_EVERY,
             continue_runs: true,
         }
@@ -76,7 +76,7 @@ pub enum SystemError {
     Wiring(#[from] WiringError),
     /// A variable of the agent's.
     #[error(transparent)]
-    Setting(#[from] BadSetting),
+    Setting(#[from] InvalidSetting),
     /// The demo model.
     #[error("the scripted demo model cannot start: {0}")]
     Demo(std::io::Error),
@@ -95,7 +95,7 @@ pub struct System {
     address: SocketAddr,
     ports: LocalWorld,
     aws: Aws,
-    scripted: Option<Scripted>,
+    demo_model: Option<ScriptedModel>,
     tasks: Vec<JoinHandle<()>>,
     _stores: Stores,
 }
@@ -109,30 +109,34 @@ impl System {
         let origins = LocalOrigins::from_vars(&options.var)?;
         let stores =
             Stores::start(StoresOptions { dir: options.dir, origins, ..StoresOptions::default() })?;
-        let scripted = demo::if_needed(&options.var).await?;
-        let ours = ours(scripted.as_ref());
+        let scripted = demo::start_if_needed(&options.var).await?;
+        let ours = local_variables(scripted.as_ref());
         let var = |name: &str| ours.get(name).cloned().or_else(|| (options.var)(name));
         let aws = Aws::new(stores.settings().clone());
-        let (dispatch, invocations) = Dispatch::new(options.alarm_every);
-        let mut ports = world(&var, &aws, dispatch.clone(), dispatch)?;
+        let (dispatch, invocations) = LocalDispatch::new(options.alarm_every);
+        let mut ports = build_world(&var, &aws, dispatch.clone(), dispatch)?;
         if let Some(settings) = options.settings {
             ports.settings = Arc::new(settings);
         }
         let settings = agent::Settings::from_vars(&var)?;
-        let settings = settings.with_models(ports.model.settings().names());
+        let settings = settings.with_models(ports.model.settings().model_names());
         let http = ports.model.http();
-        let app = router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
+        let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         let app = match options.ui {
-            Some(dir) => ui::beside(app, &dir),
+            Some(dir) => ui::mount_ui(app, &dir),
             None => app,
         };
-        let (listener, address) = listen(options.listen).await?;
+        let (listener, address) = bind_listener(options.listen).await?;
         let tasks = vec![
             tokio::spawn(run_executor(ports.clone(), invocations)),
-            tokio::spawn(serve(listener, timed(app, options.patience), options.patience)),
+            tokio::spawn(serve(
+                listener,
+                with_body_timeout(app, options.patience),
+                options.patience,
+            )),
         ];
-        let system = Self { address, ports, aws, scripted, tasks, _stores: stores };
-        system.take_over(options.continue_runs).await;
+        let system = Self { address, ports, aws, demo_model: scripted, tasks, _stores: stores };
+        system.resume_runs(options.continue_runs).await;
         Ok(system)
     }
 
@@ -144,8 +148,8 @@ impl System {
 
     /// The scripted demo model, if no model is configured.
     #[must_use]
-    pub fn scripted(&self) -> Option<&Scripted> {
-        self.scripted.as_ref()
+    pub fn demo_model(&self) -> Option<&ScriptedModel> {
+        self.demo_model.as_ref()
     }
 
     /// The world its runs are driven in.
@@ -160,7 +164,7 @@ impl System {
         &self.aws
     }
 
-    async fn take_over(&self, continue_runs: bool) {
+    async fn resume_runs(&self, continue_runs: bool) {
         let runs = take_over_dead_runs(&self.ports.store).await.unwrap_or_else(|error| {
             tracing::error!(%error, "unfinished runs were not looked for");
             Vec::new()
@@ -168,7 +172,7 @@ impl System {
         for key in runs {
             let set = self.ports.alarms.set_alarm(&key).await;
             let kicked = match continue_runs {
-                true => self.ports.invoker.kick(&key, 0).await,
+                true => self.ports.invoker.kick_run(&key, 0).await,
                 false => Ok(()),
             };
             if let Err(error) = set.and(kicked) {
@@ -185,13 +189,13 @@ impl Drop for System {
 }
 
 /// What only a laptop says of itself.
-fn ours(scripted: Option<&Scripted>) -> BTreeMap<&'static str, String> {
-    let demo = scripted.map(|scripted| demo::variables(&scripted.base_url()));
+fn local_variables(scripted: Option<&ScriptedModel>) -> BTreeMap<&'static str, String> {
+    let demo = scripted.map(|scripted| demo::model_variables(&scripted.base_url()));
     let demo = demo.into_iter().flatten();
     demo.chain([("DJINN_LOCAL", "1".to_owned())]).collect()
 }
 
-async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), SystemError> {
+async fn bind_listener(address: SocketAddr) -> Result<(TcpListener, SocketAddr), SystemError> {
     let listener =
         TcpListener::bind(address).await.map_err(|error| listen_error(address, error))?;
     let bound = listener.local_addr().map_err(|error| listen_error(address, error))?;
@@ -203,7 +207,10 @@ fn listen_error(address: SocketAddr, error: std::io::Error) -> SystemError {
 }
 
 /// Runs the executor for every invocation, each in a task of its own, until no more can come.
-pub async fn run_executor(ports: LocalWorld, mut invocations: mpsc::UnboundedReceiver<Continue>) {
+pub async fn run_executor(
+    ports: LocalWorld,
+    mut invocations: mpsc::UnboundedReceiver<RunInvocation>,
+) {
     let executor = Arc::new(Executor { ports });
     let mut running = JoinSet::new();
     loop {

@@ -22,17 +22,17 @@ struct Ui {
 
 /// Puts a built UI beside the routes: its files, and its index for every page that its own router leads
 /// to. What asks for no page, or at a path of the routes, is refused by them.
-pub(crate) fn beside(app: Router, dir: &Path) -> Router {
+pub(crate) fn mount_ui(app: Router, dir: &Path) -> Router {
     let ui = Ui {
         files: ServeDir::new(dir),
         index: ServeFile::new(dir.join("index.html")),
         app: app.clone(),
     };
-    app.fallback(move |request: Request| ui.answer(request))
+    app.fallback(move |request: Request| ui.answer_request(request))
 }
 
 impl Ui {
-    async fn answer(self, request: Request) -> Response {
+    async fn answer_request(self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let is_got = [Method::GET, Method::HEAD].contains(&parts.method);
         if is_got && !is_own_path(parts.uri.path()) {

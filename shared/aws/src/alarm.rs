@@ -9,13 +9,13 @@ use aws_sdk_scheduler::primitives::DateTime;
 use aws_sdk_scheduler::types::{
     ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, RetryPolicy, Target,
 };
-use djinn_core::id::sha256;
+use djinn_core::id::sha256_hex;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::clients::Clients;
-use crate::error::{Request, failed};
-use crate::invoke::Continue;
+use crate::error::{AwsRequest, store_error};
+use crate::invoke::RunInvocation;
 use crate::settings::ScheduleSettings;
 
 /// How often an alarm goes off.
@@ -32,12 +32,12 @@ impl SchedulerAlarms {
         Self { clients }
     }
 
-    async fn create(
+    async fn create_schedule(
         &self,
         key: &RunKey,
         settings: &ScheduleSettings,
         timer: Option<DateTime>,
-    ) -> Result<Made, StoreError> {
+    ) -> Result<ScheduleCreation, StoreError> {
         let request = self
             .clients
             .scheduler()
@@ -47,23 +47,23 @@ impl SchedulerAlarms {
             .group_name(&settings.group)
             .schedule_expression(RATE)
             .set_start_date(timer)
-            .flexible_time_window(window()?)
-            .target(target(key, settings)?)
+            .flexible_time_window(exact_time_window()?)
+            .target(executor_target(key, settings)?)
             .action_after_completion(ActionAfterCompletion::None);
         let Err(error) = Box::pin(request.send()).await else {
-            return Ok(Made::New);
+            return Ok(ScheduleCreation::Created);
         };
         match error.as_service_error() {
-            Some(CreateScheduleError::ConflictException(_)) => Ok(Made::Existed),
+            Some(CreateScheduleError::ConflictException(_)) => Ok(ScheduleCreation::AlreadyExisted),
             _ => {
                 let on = &settings.group;
-                Err(failed(Request { operation: "CreateSchedule", on }, &error))
+                Err(store_error(AwsRequest { operation: "CreateSchedule", on }, &error))
             }
         }
     }
 
     /// Moves a timer that exists.
-    async fn update(
+    async fn update_schedule(
         &self,
         key: &RunKey,
         settings: &ScheduleSettings,
@@ -78,17 +78,21 @@ impl SchedulerAlarms {
             .group_name(&settings.group)
             .schedule_expression(RATE)
             .start_date(from)
-            .flexible_time_window(window()?)
-            .target(target(key, settings)?)
+            .flexible_time_window(exact_time_window()?)
+            .target(executor_target(key, settings)?)
             .action_after_completion(ActionAfterCompletion::None);
         let on = &settings.group;
         let request = Box::pin(request.send()).await;
         request
             .map(|_| ())
-            .map_err(|error| failed(Request { operation: "UpdateSchedule", on }, &error))
+            .map_err(|error| store_error(AwsRequest { operation: "UpdateSchedule", on }, &error))
     }
 
-    async fn delete(&self, name: String, settings: &ScheduleSettings) -> Result<(), StoreError> {
+    async fn delete_schedule(
+        &self,
+        name: String,
+        settings: &ScheduleSettings,
+    ) -> Result<(), StoreError> {
         let request =
             self.clients.scheduler().await.delete_schedule().name(name).group_name(&settings.group);
         let Err(error) = Box::pin(request.send()).await else {
@@ -98,7 +102,7 @@ impl SchedulerAlarms {
             Some(DeleteScheduleError::ResourceNotFoundException(_)) => Ok(()),
             _ => {
                 let on = &settings.group;
-                Err(failed(Request { operation: "DeleteSchedule", on }, &error))
+                Err(store_error(AwsRequest { operation: "DeleteSchedule", on }, &error))
             }
         }
     }
@@ -107,7 +111,7 @@ impl SchedulerAlarms {
 impl Alarms for SchedulerAlarms {
     async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
         match &self.clients.settings.schedules {
-            Some(settings) => self.create(key, settings, None).await.map(|_| ()),
+            Some(settings) => self.create_schedule(key, settings, None).await.map(|_| ()),
             None => Ok(()),
         }
     }
@@ -116,22 +120,22 @@ impl Alarms for SchedulerAlarms {
         let Some(settings) = &self.clients.settings.schedules else { return Ok(()) };
         // Schedules know seconds: one too late is one too late, one too early is for nothing.
         let from = DateTime::from_secs(from_ms.saturating_add(999).div_euclid(1_000));
-        match self.create(key, settings, Some(from)).await? {
-            Made::New => Ok(()),
-            Made::Existed => self.update(key, settings, from).await,
+        match self.create_schedule(key, settings, Some(from)).await? {
+            ScheduleCreation::Created => Ok(()),
+            ScheduleCreation::AlreadyExisted => self.update_schedule(key, settings, from).await,
         }
     }
 
     async fn remove_timer(&self, key: &RunKey) -> Result<(), StoreError> {
         match &self.clients.settings.schedules {
-            Some(settings) => self.delete(timer_name(key), settings).await,
+            Some(settings) => self.delete_schedule(timer_name(key), settings).await,
             None => Ok(()),
         }
     }
 
     async fn remove_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
         match &self.clients.settings.schedules {
-            Some(settings) => self.delete(schedule_name(key), settings).await,
+            Some(settings) => self.delete_schedule(schedule_name(key), settings).await,
             None => Ok(()),
         }
     }
@@ -139,21 +143,21 @@ impl Alarms for SchedulerAlarms {
 
 /// What came of making a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Made {
-    New,
-    Existed,
+enum ScheduleCreation {
+    Created,
+    AlreadyExisted,
 }
 
-fn window() -> Result<FlexibleTimeWindow, StoreError> {
+fn exact_time_window() -> Result<FlexibleTimeWindow, StoreError> {
     let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build();
     window.map_err(|error| StoreError::Unreadable(format!("schedule: {error}")))
 }
 
-fn target(key: &RunKey, settings: &ScheduleSettings) -> Result<Target, StoreError> {
+fn executor_target(key: &RunKey, settings: &ScheduleSettings) -> Result<Target, StoreError> {
     Target::builder()
         .arn(&settings.executor_arn)
         .role_arn(&settings.role_arn)
-        .input(Continue::new(key, 0).json()?)
+        .input(RunInvocation::new(key, 0).to_json()?)
         // The next one comes in two minutes.
         .retry_policy(RetryPolicy::builder().maximum_retry_attempts(0).build())
         .build()
@@ -167,28 +171,28 @@ fn timer_name(key: &RunKey) -> String {
 
 /// The name of a run's schedule: the same every time, at most 64 letters and digits.
 fn schedule_name(key: &RunKey) -> String {
-    let hash = sha256(key.to_string().as_bytes());
+    let hash = sha256_hex(key.to_string().as_bytes());
     format!("djinn-{}", hash.get(..40).unwrap_or(&hash))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::tests::{answering, made, over};
+    use crate::clients::tests::{clients_over, replay_of, sent_requests};
     use crate::item::sample;
     use crate::settings::Settings;
     use djinn_core::id::TenantId;
     use serde_json::{Value, json};
 
     fn alarms(answers: &[(u16, &str)]) -> (SchedulerAlarms, impl Fn() -> Vec<String>) {
-        let http = answering(answers);
+        let http = replay_of(answers);
         let mut settings = Settings::new("t", "b");
         settings.schedules = Some(ScheduleSettings {
             group: "group".into(),
             role_arn: "arn:aws:iam::1:role/r".into(),
             executor_arn: "arn:aws:lambda:eu-west-1:1:function:executor".into(),
         });
-        (SchedulerAlarms::new(over(settings, http.clone())), move || made(&http))
+        (SchedulerAlarms::new(clients_over(settings, http.clone())), move || sent_requests(&http))
     }
 
     #[test]
@@ -219,7 +223,7 @@ mod tests {
                 "Target": {
                     "Arn": "arn:aws:lambda:eu-west-1:1:function:executor",
                     "RoleArn": "arn:aws:iam::1:role/r",
-                    "Input": Continue::new(&sample::run(), 0).json().unwrap(),
+                    "Input": RunInvocation::new(&sample::run(), 0).to_json().unwrap(),
                     "RetryPolicy": {"MaximumRetryAttempts": 0},
                 },
             })
@@ -265,7 +269,7 @@ mod tests {
             let error = alarms.set_alarm(&sample::run()).await.unwrap_err().to_string();
             assert!(error.contains("CreateSchedule on group: "), "{error}");
         }
-        let none = SchedulerAlarms::new(over(Settings::new("t", "b"), answering(&[])));
+        let none = SchedulerAlarms::new(clients_over(Settings::new("t", "b"), replay_of(&[])));
         none.set_alarm(&sample::run()).await.unwrap();
         none.remove_alarm(&sample::run()).await.unwrap();
     }

@@ -8,7 +8,7 @@ pub(crate) const MAX_INLINE: usize = 100 * 1024;
 
 /// Bytes of JSON that each task of a round holds itself; more than that is stored once for all of them.
 /// Below it, the units that two tasks are written with cost less than an object and its readers.
-pub(crate) const MAX_EACH: usize = 4 * 1024;
+pub(crate) const MAX_INLINE_ROUND_START: usize = 4 * 1024;
 
 /// The JSON of something stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,12 +37,12 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     /// Any body.
-    pub(crate) fn bodies() -> impl Strategy<Value = Body> {
-        prop_oneof![".{0,60}".prop_map(Body::Inline), pointers().prop_map(Body::Spilled),]
+    pub(crate) fn any_body() -> impl Strategy<Value = Body> {
+        prop_oneof![".{0,60}".prop_map(Body::Inline), any_pointer().prop_map(Body::Spilled),]
     }
 
     /// Any pointer.
-    pub(crate) fn pointers() -> impl Strategy<Value = Pointer> {
+    pub(crate) fn any_pointer() -> impl Strategy<Value = Pointer> {
         ("[a-z/]{1,20}", "[0-9a-f]{64}", any::<u64>())
             .prop_map(|(object, sha256, length)| Pointer { object, sha256, length })
     }

@@ -2,24 +2,24 @@
 
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::budget::{
-    Amount, Bound, Budgets, DayChange, DayChanged, DayKey, Hold, MAX_HOLDS, OLD_HOLD_S,
+    Amount, Budgets, DayBound, DayChange, DayChangeResult, DayKey, Hold, MAX_HOLD_AGE_S, MAX_HOLDS,
 };
 
-use crate::change::{Change, number, text, values};
-use crate::item::day::{DayItem, written};
-use crate::store::{AwsStore, Changed};
-use crate::table::{Attributes, Key};
-use crate::throttle::Patience;
+use crate::change::{ItemChange, number, text, values};
+use crate::item::day::{DayItem, format_hold};
+use crate::store::{AwsStore, ChangeResult};
+use crate::table::{Attributes, ItemKey};
+use crate::throttle::RetrySchedule;
 
 /// How long a day is kept, in seconds: it can be looked at for a week after it.
-const KEPT_S: i64 = 9 * 24 * 60 * 60;
+const RETENTION_S: i64 = 9 * 24 * 60 * 60;
 
 /// Old holds that one update forgets at most; an expression has room for a few thousand characters.
-const FORGOTTEN_AT_ONCE: usize = 50;
+const MAX_HOLDS_FORGOTTEN: usize = 50;
 
 /// A change of a day, with expressions of its own.
 pub(crate) struct DayUpdate {
-    key: Key,
+    key: ItemKey,
     expression: String,
     condition: String,
     values: Attributes,
@@ -30,8 +30,8 @@ impl DayUpdate {
     pub(crate) fn of(day: &DayKey, change: &DayChange) -> Self {
         let name = DayItem::hold_name(&change.payer);
         let amount = |hold: &Option<Hold>| hold.as_ref().map(|h| h.amount).unwrap_or_default();
-        let (held, next) = (amount(&change.held), amount(&change.next));
-        let settled = change.settled;
+        let (held, next) = (amount(&change.hold), amount(&change.next_hold));
+        let settled = change.settled_amount;
         let sum = |part: fn(&Amount) -> u64| {
             i128::from(part(&settled)) - i128::from(part(&held)) + i128::from(part(&next))
         };
@@ -44,18 +44,18 @@ impl DayUpdate {
             (":tokens", number(&sum(|amount| amount.tokens))),
             (":micro_usd", number(&sum(|amount| amount.micro_usd))),
         ]);
-        if let Some(held) = &change.held {
+        if let Some(held) = &change.hold {
             condition = format!("#{name} = :held");
-            values.insert(":held".to_owned(), text(&written(held)));
+            values.insert(":held".to_owned(), text(&format_hold(held)));
         }
-        match &change.next {
+        match &change.next_hold {
             None => expression += &format!(" REMOVE #{name}"),
             Some(next) => {
                 expression +=
                     &format!(", #{name} = :next, #expires = if_not_exists(#expires, :expires)");
-                values.insert(":next".to_owned(), text(&written(next)));
-                values.insert(":expires".to_owned(), number(&(next.at_s + KEPT_S)));
-                let Bound { tokens, micro_usd } = change.bound;
+                values.insert(":next".to_owned(), text(&format_hold(next)));
+                values.insert(":expires".to_owned(), number(&(next.reserved_at_s + RETENTION_S)));
+                let DayBound { tokens, micro_usd } = change.bound;
                 for (sum, bound, more) in [
                     ("used_tokens", tokens, i128::from(held.tokens) - i128::from(settled.tokens)),
                     (
@@ -78,33 +78,37 @@ impl DayUpdate {
     }
 
     /// The update itself.
-    pub(crate) fn change(&self) -> Change<'_> {
+    pub(crate) fn to_change(&self) -> ItemChange<'_> {
         let (key, values) = (self.key.clone(), self.values.clone());
-        Change { key, expression: &self.expression, condition: &self.condition, values }
+        ItemChange { key, expression: &self.expression, condition: &self.condition, values }
     }
 }
 
 impl Budgets for AwsStore {
-    async fn change_day(&self, day: &DayKey, change: &DayChange) -> Result<DayChanged, StoreError> {
+    async fn change_day(
+        &self,
+        day: &DayKey,
+        change: &DayChange,
+    ) -> Result<DayChangeResult, StoreError> {
         let update = DayUpdate::of(day, change);
-        let (is_refused, item) = match self.change_within(Patience::RECORD, update.change()).await?
-        {
-            Changed::Done(item) => (false, DayItem::from_item(&item)?),
-            Changed::Refused(item) => (true, DayItem::from_item(&item)?),
-        };
-        let stored = item.held(&change.payer);
-        if is_refused && stored == change.held.as_ref() {
-            return Ok(DayChanged::UsedUp { used: item.used, held: item.held_by_all() });
+        let (is_refused, item) =
+            match self.update_with_retry(RetrySchedule::RECORD, update.to_change()).await? {
+                ChangeResult::Done(item) => (false, DayItem::from_item(&item)?),
+                ChangeResult::Refused(item) => (true, DayItem::from_item(&item)?),
+            };
+        let stored = item.hold_of(&change.payer);
+        if is_refused && stored == change.hold.as_ref() {
+            return Ok(DayChangeResult::Exhausted { used: item.used, held: item.total_held() });
         }
-        if is_refused && stored != change.next.as_ref() {
-            return Ok(DayChanged::Holds(stored.cloned()));
+        if is_refused && stored != change.next_hold.as_ref() {
+            return Ok(DayChangeResult::Conflict(stored.cloned()));
         }
         self.forget_old_holds(day, change, &item).await;
-        Ok(DayChanged::Done)
+        Ok(DayChangeResult::Applied)
     }
 
-    async fn day(&self, day: &DayKey) -> Result<Amount, StoreError> {
-        let item = self.get(DayItem::key(day)).await?.unwrap_or_default();
+    async fn read_day_total(&self, day: &DayKey) -> Result<Amount, StoreError> {
+        let item = self.get_item(DayItem::key(day)).await?.unwrap_or_default();
         Ok(DayItem::from_item(&item)?.used)
     }
 }
@@ -112,16 +116,19 @@ impl Budgets for AwsStore {
 impl AwsStore {
     /// Lets old holds count as spent when there are too many: the item must not grow without bound.
     async fn forget_old_holds(&self, day: &DayKey, change: &DayChange, item: &DayItem) {
-        let Some(next) = change.next.as_ref().filter(|_| item.holds.len() > MAX_HOLDS) else {
+        let Some(next) = change.next_hold.as_ref().filter(|_| item.holds.len() > MAX_HOLDS) else {
             return;
         };
-        let old = item.holds.iter().filter(|(_, hold)| hold.at_s <= next.at_s - OLD_HOLD_S);
+        let old = item
+            .holds
+            .iter()
+            .filter(|(_, hold)| hold.reserved_at_s <= next.reserved_at_s - MAX_HOLD_AGE_S);
         let (mut names, mut conditions, mut values) = (Vec::new(), Vec::new(), Attributes::new());
-        for (nth, (payer, hold)) in old.take(FORGOTTEN_AT_ONCE).enumerate() {
+        for (nth, (payer, hold)) in old.take(MAX_HOLDS_FORGOTTEN).enumerate() {
             let name = DayItem::hold_name(payer);
             conditions.push(format!("#{name} = :h{nth}"));
             names.push(format!("#{name}"));
-            values.insert(format!(":h{nth}"), text(&written(hold)));
+            values.insert(format!(":h{nth}"), text(&format_hold(hold)));
         }
         if names.is_empty() {
             return;
@@ -129,9 +136,9 @@ impl AwsStore {
         let expression = format!("REMOVE {}", names.join(", "));
         let condition = conditions.join(" AND ");
         let key = DayItem::key(day);
-        let change = Change { key, expression: &expression, condition: &condition, values };
+        let change = ItemChange { key, expression: &expression, condition: &condition, values };
         // One that is refused is tried by whoever comes next.
-        if let Err(error) = self.change(change).await {
+        if let Err(error) = self.update_item(change).await {
             tracing::warn!(%error, "old holds are not forgotten");
         }
     }

@@ -5,43 +5,43 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use djinn_core::feedback::CallSample;
+use djinn_core::human::CallSample;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 
-use crate::change::{Change, number, values};
+use crate::change::{ItemChange, number, values};
 use crate::item::calls::CallsItem;
-use crate::store::{AwsStore, Changed};
+use crate::store::{AwsStore, ChangeResult};
 
 /// How long what was seen is good enough. Estimates do not change within minutes.
-const FRESH: Duration = Duration::from_secs(5 * 60);
+const CACHE_TTL: Duration = Duration::from_secs(5 * 60);
 
 /// Tools that are remembered; with more, all are forgotten.
 const MAX_TOOLS: usize = 1_000;
 
 /// How long samples are kept after the last call, in seconds: what calls took longer ago says little.
-const KEPT_S: i64 = 90 * 24 * 60 * 60;
+const RETENTION_S: i64 = 90 * 24 * 60 * 60;
 
 /// What was seen of tools, and when.
-type Samples = BTreeMap<ToolKey, (Instant, Vec<CallSample>)>;
+type CachedSamples = BTreeMap<ToolKey, (Instant, Vec<CallSample>)>;
 
 /// What this process has seen.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SeenCalls(Arc<Mutex<Samples>>);
+pub(crate) struct SampleCache(Arc<Mutex<CachedSamples>>);
 
-impl SeenCalls {
-    fn lock(&self) -> MutexGuard<'_, Samples> {
+impl SampleCache {
+    fn lock_samples(&self) -> MutexGuard<'_, CachedSamples> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fresh(&self, tool: &ToolKey) -> Option<Vec<CallSample>> {
-        let seen = self.lock();
+    fn get_fresh(&self, tool: &ToolKey) -> Option<Vec<CallSample>> {
+        let seen = self.lock_samples();
         let (at, samples) = seen.get(tool)?;
-        (at.elapsed() < FRESH).then(|| samples.clone())
+        (at.elapsed() < CACHE_TTL).then(|| samples.clone())
     }
 
-    fn saw(&self, tool: &ToolKey, samples: &[CallSample]) {
-        let mut seen = self.lock();
+    fn insert_samples(&self, tool: &ToolKey, samples: &[CallSample]) {
+        let mut seen = self.lock_samples();
         if seen.len() >= MAX_TOOLS {
             seen.clear();
         }
@@ -51,12 +51,13 @@ impl SeenCalls {
 
 impl CallHistory for AwsStore {
     async fn call_samples(&self, tool: &ToolKey) -> Result<Vec<CallSample>, StoreError> {
-        if let Some(samples) = self.seen_calls.fresh(tool) {
+        if let Some(samples) = self.sample_cache.get_fresh(tool) {
             return Ok(samples);
         }
-        let item = self.get(CallsItem::key(tool)).await?.map(CallsItem::from_item).transpose()?;
+        let item =
+            self.get_item(CallsItem::key(tool)).await?.map(CallsItem::from_item).transpose()?;
         let samples = item.unwrap_or_default().samples;
-        self.seen_calls.saw(tool, &samples);
+        self.sample_cache.insert_samples(tool, &samples);
         Ok(samples)
     }
 
@@ -67,12 +68,12 @@ impl CallHistory for AwsStore {
     ) -> Result<(), StoreError> {
         let none = AttributeValue::L(Vec::new());
         let appended = "list_append(if_not_exists(#samples, :none), :samples)";
-        let added = [(":none", none), (":samples", list(samples))];
+        let added = [(":none", none), (":samples", sample_list(samples))];
         let kept = self.change_calls(tool, appended, added).await?;
         let old = kept.len().saturating_sub(KEPT_SAMPLES);
         if kept.len() > 2 * KEPT_SAMPLES - KEPT_SAMPLES / 2 {
             // What somebody else adds meanwhile is lost: samples are many.
-            let newest = list(kept.get(old..).unwrap_or_default());
+            let newest = sample_list(kept.get(old..).unwrap_or_default());
             self.change_calls(tool, ":samples", [(":samples", newest)]).await?;
         }
         Ok(())
@@ -88,21 +89,22 @@ impl AwsStore {
         changed: [(&str, AttributeValue); N],
     ) -> Result<Vec<CallSample>, StoreError> {
         let mut values = values(changed);
-        let expires = self.now_ms().div_euclid(1_000) + KEPT_S;
+        let expires = self.now_ms().div_euclid(1_000) + RETENTION_S;
         values.insert(":expires".to_owned(), number(&expires));
         values.insert(":update".to_owned(), number(&fastrand::u64(..)));
         let expression =
             &format!("SET #samples = {samples}, #expires = :expires, #update = :update");
         let condition = "attribute_not_exists(#update) OR #update <> :update";
-        let change = Change { key: CallsItem::key(tool), expression, condition, values };
-        let (Changed::Done(item) | Changed::Refused(item)) = self.change(change).await?;
+        let change = ItemChange { key: CallsItem::key(tool), expression, condition, values };
+        let (ChangeResult::Done(item) | ChangeResult::Refused(item)) =
+            self.update_item(change).await?;
         let samples = CallsItem::from_item(item)?.samples;
-        self.seen_calls.saw(tool, &samples);
+        self.sample_cache.insert_samples(tool, &samples);
         Ok(samples)
     }
 }
 
-fn list(samples: &[CallSample]) -> AttributeValue {
+fn sample_list(samples: &[CallSample]) -> AttributeValue {
     let sample = |CallSample { ms, tokens }: &CallSample| {
         AttributeValue::M(
             [("ms".to_owned(), number(ms)), ("tokens".to_owned(), number(tokens))].into(),

@@ -1,89 +1,93 @@
 //! Lists of a user's own: runs, sessions and what was said in one.
 
-mod forget;
+mod deletion;
 mod turns;
 
 use djinn_core::id::SessionId;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{
-    Catalog, Forgotten, Page, RunPlace, RunSummary, SessionPlace, SessionSummary, Turn, UserKey,
+    Catalog, ListPage, RunPosition, RunSummary, SessionDeletion, SessionPosition, SessionSummary,
+    SessionTurn, UserKey,
 };
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use crate::change::{Change, text, values};
+use crate::change::{ItemChange, text, values};
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
-use crate::query::{Query, after_family};
-use crate::store::{AwsStore, Changed};
-use crate::table::{Attributes, RUN, SESSION, SORT, run_place, run_sort, user_partition};
+use crate::query::{Query, after_prefix};
+use crate::store::{AwsStore, ChangeResult};
+use crate::table::{Attributes, RUN, SESSION, SORT, parse_run_sort, run_sort, user_partition};
 
 /// How many of a user's runs one page looks through.
-const LOOKED_THROUGH: usize = 1_000;
+const MAX_RUNS_SCANNED: usize = 1_000;
 
 /// How many of a user's sessions a list is made from.
-const LISTED: usize = 10_000;
+const MAX_SESSIONS_READ: usize = 10_000;
 
 /// Items that are asked for at once: about one page of a list.
-const ASKED_FOR: usize = 101;
+const QUERY_LIMIT: usize = 101;
 
 /// Runs whose present status is read at once.
-const AT_ONCE: usize = 10;
+const READS_AT_ONCE: usize = 10;
 
 impl Catalog for AwsStore {
     async fn list_runs(
         &self,
         user: &UserKey,
         statuses: &[RunStatus],
-        after: Option<&RunPlace>,
+        after: Option<&RunPosition>,
         limit: usize,
-    ) -> Result<Page<RunSummary, RunPlace>, StoreError> {
+    ) -> Result<ListPage<RunSummary, RunPosition>, StoreError> {
         let (mut items, mut next) = (Vec::new(), after.cloned());
-        for _ in 0..LOOKED_THROUGH.div_ceil(ASKED_FOR) {
+        for _ in 0..MAX_RUNS_SCANNED.div_ceil(QUERY_LIMIT) {
             let partition = user_partition(&user.tenant, &user.user);
-            let query = older(partition, next.as_ref(), ASKED_FOR).eventually();
-            let mut found = self.query(query).await?;
-            let is_last = found.len() < ASKED_FOR;
-            found.retain(|item| is_behind(item, next.as_ref()));
+            let query =
+                older_runs_query(partition, next.as_ref(), QUERY_LIMIT).eventually_consistent();
+            let mut found = self.query_items(query).await?;
+            let is_last = found.len() < QUERY_LIMIT;
+            found.retain(|item| is_older(item, next.as_ref()));
             let runs = found.into_iter().map(|item| self.run_summary(user, item));
-            let mut runs = stream::iter(runs).buffered(AT_ONCE);
+            let mut runs = stream::iter(runs).buffered(READS_AT_ONCE);
             while let Some(run) = runs.try_next().await? {
                 if items.len() == limit {
-                    return Ok(Page { items, next });
+                    return Ok(ListPage { items, next });
                 }
-                next = Some(RunPlace { started_at_ms: run.started_at_ms, run: run.run.clone() });
+                next = Some(RunPosition { started_at_ms: run.started_at_ms, run: run.run.clone() });
                 if statuses.is_empty() || statuses.contains(&run.status) {
                     items.push(run);
                 }
             }
             if is_last {
-                return Ok(Page { items, next: None });
+                return Ok(ListPage { items, next: None });
             }
         }
-        Ok(Page { items, next })
+        Ok(ListPage { items, next })
     }
 
     async fn list_sessions(
         &self,
         user: &UserKey,
-        after: Option<&SessionPlace>,
+        after: Option<&SessionPosition>,
         limit: usize,
-    ) -> Result<Page<SessionSummary, SessionPlace>, StoreError> {
+    ) -> Result<ListPage<SessionSummary, SessionPosition>, StoreError> {
         let family = format!("{SESSION}#");
-        let query = Query::family(user_partition(&user.tenant, &user.user), &family);
+        let query = Query::with_prefix(user_partition(&user.tenant, &user.user), &family);
         let mut sessions = Vec::new();
-        for item in self.query(query.at_most(LISTED).eventually()).await? {
+        for item in
+            self.query_items(query.at_most(MAX_SESSIONS_READ).eventually_consistent()).await?
+        {
             let session = session_summary(item)?;
-            if after.is_none_or(|after| place(&session) < *after) {
+            if after.is_none_or(|after| session_position(&session) < *after) {
                 sessions.push(session);
             }
         }
-        sessions.sort_by_key(|session| std::cmp::Reverse(place(session)));
+        sessions.sort_by_key(|session| std::cmp::Reverse(session_position(session)));
         let more = sessions.len() > limit;
         sessions.truncate(limit);
-        let next = sessions.last().filter(|_| more).map(place);
-        Ok(Page { items: sessions, next })
+        let next = sessions.last().filter(|_| more).map(session_position);
+        Ok(ListPage { items: sessions, next })
     }
 
     async fn find_session(
@@ -91,40 +95,40 @@ impl Catalog for AwsStore {
         user: &UserKey,
         session: &SessionId,
     ) -> Result<Option<SessionSummary>, StoreError> {
-        let item = self.get(UserSessionItem::key(&user.tenant, &user.user, session)).await?;
+        let item = self.get_item(UserSessionItem::key(&user.tenant, &user.user, session)).await?;
         item.map(session_summary).transpose()
     }
 
-    async fn name_session(
+    async fn rename_session(
         &self,
         user: &UserKey,
         session: &SessionId,
         title: &str,
     ) -> Result<bool, StoreError> {
-        let change = Change {
+        let change = ItemChange {
             key: UserSessionItem::key(&user.tenant, &user.user, session),
             expression: "SET #title = :title",
             condition: "attribute_exists(#session)",
             values: values([(":title", text(title))]),
         };
-        Ok(matches!(self.change(change).await?, Changed::Done(_)))
+        Ok(matches!(self.update_item(change).await?, ChangeResult::Done(_)))
     }
 
     async fn list_turns(
         &self,
         session: &SessionKey,
-        after: Option<&RunPlace>,
+        after: Option<&RunPosition>,
         limit: usize,
-    ) -> Result<Page<Turn, RunPlace>, StoreError> {
-        self.turns(session, after, limit).await
+    ) -> Result<ListPage<SessionTurn, RunPosition>, StoreError> {
+        self.read_turns(session, after, limit).await
     }
 
-    async fn forget_session(
+    async fn delete_session(
         &self,
         user: &UserKey,
         session: &SessionId,
-    ) -> Result<Forgotten, StoreError> {
-        self.forget(user, session).await
+    ) -> Result<SessionDeletion, StoreError> {
+        self.delete_session_items(user, session).await
     }
 }
 
@@ -140,7 +144,7 @@ impl AwsStore {
         let UserRunItem { run, session, request, title, started_at_ms, .. } = item;
         let (mut status, mut ended_at_ms) = (item.status, item.ended_at_ms);
         if !status.has_ended() {
-            let meta = self.meta(&RunKey::new(user.tenant.clone(), run.clone())).await?;
+            let meta = self.find_meta(&RunKey::new(user.tenant.clone(), run.clone())).await?;
             if let Some(meta) = meta {
                 (status, ended_at_ms) = (meta.status, meta.ended_at_ms);
             }
@@ -150,17 +154,18 @@ impl AwsStore {
 }
 
 /// Items of runs that are as old as this place or older, newest first.
-fn older(partition: String, after: Option<&RunPlace>, limit: usize) -> Query {
+fn older_runs_query(partition: String, after: Option<&RunPosition>, limit: usize) -> Query {
     let to = match after {
         Some(place) => run_sort(place.started_at_ms, &place.run),
-        None => after_family(RUN),
+        None => after_prefix(RUN),
     };
-    Query::range(partition, RUN, to).newest(limit)
+    Query::range(partition, RUN, to).newest_first(limit)
 }
 
 /// Whether an item's run is older than this place.
-fn is_behind(item: &Attributes, after: Option<&RunPlace>) -> bool {
-    let place = item.get(SORT).and_then(|sort| sort.as_s().ok()).and_then(|sort| run_place(sort));
+fn is_older(item: &Attributes, after: Option<&RunPosition>) -> bool {
+    let place =
+        item.get(SORT).and_then(|sort| sort.as_s().ok()).and_then(|sort| parse_run_sort(sort));
     after.is_none() || place.as_ref() != after
 }
 
@@ -170,6 +175,6 @@ fn session_summary(item: Attributes) -> Result<SessionSummary, StoreError> {
     Ok(SessionSummary { session, title, started_at_ms, newest_at_ms })
 }
 
-fn place(session: &SessionSummary) -> SessionPlace {
-    SessionPlace { newest_at_ms: session.newest_at_ms, session: session.session.clone() }
+fn session_position(session: &SessionSummary) -> SessionPosition {
+    SessionPosition { newest_at_ms: session.newest_at_ms, session: session.session.clone() }
 }

@@ -4,23 +4,23 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::table::{Attributes, Key};
+use crate::table::{Attributes, ItemKey};
 
 /// A change of one item. In its expressions `#name` stands for the attribute `name` (some of our
 /// names are DynamoDB's reserved words), and `:name` for one of the values.
 #[derive(Debug, Clone)]
-pub(crate) struct Change<'a> {
-    pub(crate) key: Key,
+pub(crate) struct ItemChange<'a> {
+    pub(crate) key: ItemKey,
     pub(crate) expression: &'a str,
     /// Empty: none.
     pub(crate) condition: &'a str,
     pub(crate) values: Attributes,
 }
 
-impl Change<'_> {
+impl ItemChange<'_> {
     /// The names that the expressions use.
-    pub(crate) fn names(&self) -> Option<HashMap<String, String>> {
-        names(&[self.expression, self.condition])
+    pub(crate) fn attribute_names(&self) -> Option<HashMap<String, String>> {
+        attribute_names(&[self.expression, self.condition])
     }
 
     /// The condition, if there is one.
@@ -35,7 +35,7 @@ impl Change<'_> {
 }
 
 /// The attribute behind every `#name` in these expressions.
-pub(crate) fn names(expressions: &[&str]) -> Option<HashMap<String, String>> {
+pub(crate) fn attribute_names(expressions: &[&str]) -> Option<HashMap<String, String>> {
     let mut names = HashMap::new();
     for part in expressions.iter().flat_map(|expression| expression.split('#').skip(1)) {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -65,11 +65,12 @@ mod tests {
     #[test]
     fn every_name_of_an_expression_is_found_once() {
         let found =
-            names(&["SET #holder = :holder, #a_b=#a_b+:one", "#file.#object = :o"]).unwrap();
+            attribute_names(&["SET #holder = :holder, #a_b=#a_b+:one", "#file.#object = :o"])
+                .unwrap();
         let mut found: Vec<_> = found.into_iter().collect();
         found.sort();
         let expected = ["a_b", "file", "holder", "object"];
         assert_eq!(found, expected.map(|name| (format!("#{name}"), name.to_owned())));
-        assert_eq!(names(&["attribute_exists(pk)", ""]), None);
+        assert_eq!(attribute_names(&["attribute_exists(pk)", ""]), None);
     }
 }

@@ -14,8 +14,8 @@ use tokio::sync::OnceCell;
 use crate::alarm::SchedulerAlarms;
 use crate::counter::RequestCounter;
 use crate::invoke::LambdaInvoker;
-use crate::once::WrittenOnce;
-use crate::secret::Secrets;
+use crate::once::WriteOnceObjects;
+use crate::secret::AwsSecrets;
 use crate::settings::{LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, Settings};
 use crate::store::AwsStore;
 
@@ -58,20 +58,20 @@ impl Aws {
 
     /// Secrets by name.
     #[must_use]
-    pub fn secrets(&self) -> Secrets {
-        Secrets::new(Arc::clone(&self.clients))
+    pub fn secrets(&self) -> AwsSecrets {
+        AwsSecrets::new(Arc::clone(&self.clients))
     }
 
     /// Counts every request that is made through this object or its clones.
     #[must_use]
-    pub fn requests(&self) -> &RequestCounter {
+    pub fn request_counter(&self) -> &RequestCounter {
         &self.clients.counter
     }
 }
 
 /// Unused connections that are kept to a local service: there many runs share a process, and what
 /// a burst of them opened would stay for 90 s, at 30 KB each.
-const IDLE: usize = 32;
+const MAX_IDLE: usize = 32;
 
 /// The clients of one process. Each is made in a box: whoever may be the first to use one would hold room
 /// for making it in every future on the way.
@@ -79,8 +79,8 @@ const IDLE: usize = 32;
 pub(crate) struct Clients {
     pub(crate) settings: Settings,
     pub(crate) counter: RequestCounter,
-    pub(crate) round_starts: WrittenOnce,
-    shared: OnceCell<SdkConfig>,
+    pub(crate) round_starts: WriteOnceObjects,
+    sdk_config: OnceCell<SdkConfig>,
     dynamodb: OnceCell<aws_sdk_dynamodb::Client>,
     s3: OnceCell<aws_sdk_s3::Client>,
     lambda: OnceCell<aws_sdk_lambda::Client>,
@@ -93,8 +93,8 @@ impl Clients {
         Self {
             settings,
             counter: RequestCounter::default(),
-            round_starts: WrittenOnce::default(),
-            shared: OnceCell::new(),
+            round_starts: WriteOnceObjects::default(),
+            sdk_config: OnceCell::new(),
             dynamodb: OnceCell::new(),
             s3: OnceCell::new(),
             lambda: OnceCell::new(),
@@ -105,10 +105,10 @@ impl Clients {
 
     pub(crate) async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
         let make = || async {
-            let config = self.config(self.settings.endpoints.dynamodb.as_deref()).await;
+            let config = self.service_config(self.settings.endpoints.dynamodb.as_deref()).await;
             let config = aws_sdk_dynamodb::config::Builder::from(&config)
-                .timeout_config(self.timeouts())
-                .retry_partition(quota())
+                .timeout_config(self.timeout_config())
+                .retry_partition(unlimited_retries())
                 .interceptor(self.counter.clone())
                 .build();
             aws_sdk_dynamodb::Client::from_conf(config)
@@ -119,7 +119,7 @@ impl Clients {
     pub(crate) async fn s3(&self) -> &aws_sdk_s3::Client {
         let make = || async {
             let endpoint = self.settings.endpoints.s3.as_deref();
-            let config = self.config(endpoint).await;
+            let config = self.service_config(endpoint).await;
             let timeouts = &self.settings.timeouts;
             let timeouts = TimeoutConfig::builder()
                 .connect_timeout(timeouts.connect)
@@ -128,7 +128,7 @@ impl Clients {
             let config = aws_sdk_s3::config::Builder::from(&config)
                 .timeout_config(timeouts)
                 .force_path_style(endpoint.is_some())
-                .retry_partition(quota())
+                .retry_partition(unlimited_retries())
                 .interceptor(self.counter.clone())
                 .build();
             aws_sdk_s3::Client::from_conf(config)
@@ -139,11 +139,11 @@ impl Clients {
     pub(crate) async fn lambda(&self) -> &aws_sdk_lambda::Client {
         let make = || async {
             let endpoint = self.settings.endpoints.lambda.as_deref();
-            let config = self.config(endpoint).await;
+            let config = self.service_config(endpoint).await;
             let builder =
                 aws_sdk_lambda::config::Builder::from(&config).interceptor(self.counter.clone());
             let config = match endpoint {
-                None => builder.timeout_config(self.timeouts()),
+                None => builder.timeout_config(self.timeout_config()),
                 // The local host answers when the function is done: neither cut it off nor ask
                 // again, which would run it twice.
                 Some(_) => builder
@@ -157,8 +157,8 @@ impl Clients {
 
     pub(crate) async fn scheduler(&self) -> &aws_sdk_scheduler::Client {
         let make = || async {
-            let config = aws_sdk_scheduler::config::Builder::from(self.shared().await)
-                .timeout_config(self.timeouts())
+            let config = aws_sdk_scheduler::config::Builder::from(self.sdk_config().await)
+                .timeout_config(self.timeout_config())
                 .interceptor(self.counter.clone())
                 .build();
             aws_sdk_scheduler::Client::from_conf(config)
@@ -168,8 +168,8 @@ impl Clients {
 
     pub(crate) async fn secrets(&self) -> &aws_sdk_secretsmanager::Client {
         let make = || async {
-            let config = aws_sdk_secretsmanager::config::Builder::from(self.shared().await)
-                .timeout_config(self.timeouts())
+            let config = aws_sdk_secretsmanager::config::Builder::from(self.sdk_config().await)
+                .timeout_config(self.timeout_config())
                 .interceptor(self.counter.clone())
                 .build();
             aws_sdk_secretsmanager::Client::from_conf(config)
@@ -178,9 +178,9 @@ impl Clients {
     }
 
     /// The configuration of a service that may be a local one.
-    async fn config(&self, endpoint: Option<&str>) -> SdkConfig {
+    async fn service_config(&self, endpoint: Option<&str>) -> SdkConfig {
         let Some(url) = endpoint else {
-            return self.shared().await.clone();
+            return self.sdk_config().await.clone();
         };
         let key = self.settings.endpoints.key.as_ref().map_or(LOCAL_SECRET_KEY, Secret::reveal);
         let credentials = Credentials::new(LOCAL_ACCESS_KEY, key, None, None, "djinn-local");
@@ -188,26 +188,26 @@ impl Clients {
             .behavior_version(BEHAVIOR())
             .region(Region::new(LOCAL_REGION))
             .credentials_provider(SharedCredentialsProvider::new(credentials))
-            .retry_config(self.retries())
+            .retry_config(self.retry_config())
             .http_client(local_http_client(url))
             .endpoint_url(url)
             .build()
     }
 
     /// The configuration of the environment: on Lambda its variables, on a laptop the profile.
-    async fn shared(&self) -> &SdkConfig {
-        let load = || aws_config::defaults(BEHAVIOR()).retry_config(self.retries()).load();
-        self.shared.get_or_init(|| Box::pin(load())).await
+    async fn sdk_config(&self) -> &SdkConfig {
+        let load = || aws_config::defaults(BEHAVIOR()).retry_config(self.retry_config()).load();
+        self.sdk_config.get_or_init(|| Box::pin(load())).await
     }
 
-    fn retries(&self) -> RetryConfig {
+    fn retry_config(&self) -> RetryConfig {
         let timeouts = &self.settings.timeouts;
         RetryConfig::standard()
             .with_max_attempts(timeouts.attempts)
             .with_initial_backoff(timeouts.backoff)
     }
 
-    fn timeouts(&self) -> TimeoutConfig {
+    fn timeout_config(&self) -> TimeoutConfig {
         let timeouts = &self.settings.timeouts;
         TimeoutConfig::builder()
             .connect_timeout(timeouts.connect)
@@ -219,7 +219,7 @@ impl Clients {
 /// No quota of retries beside the bound of each request. The SDK's is shared by all clients of a
 /// process and holds 35 failures; a process of ours makes few requests at once, and a run that is
 /// denied its retries costs more than they do.
-fn quota() -> RetryPartition {
+fn unlimited_retries() -> RetryPartition {
     RetryPartition::custom("djinn").token_bucket(TokenBucket::unlimited()).build()
 }
 
@@ -228,7 +228,7 @@ const BEHAVIOR: fn() -> BehaviorVersion = BehaviorVersion::v2026_01_12;
 
 /// What speaks to a local service. Without TLS no root certificates are read.
 fn local_http_client(url: &str) -> SharedHttpClient {
-    let client = aws_smithy_http_client::Builder::new().pool_max_idle_per_host(IDLE);
+    let client = aws_smithy_http_client::Builder::new().pool_max_idle_per_host(MAX_IDLE);
     if url.starts_with("http://") {
         return client.build_http();
     }
@@ -243,7 +243,10 @@ pub(crate) mod tests {
     use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 
     /// Clients of AWS's own services whose requests all go to `http`.
-    pub(crate) fn over(settings: Settings, http: impl HttpClient + 'static) -> Arc<Clients> {
+    pub(crate) fn clients_over(
+        settings: Settings,
+        http: impl HttpClient + 'static,
+    ) -> Arc<Clients> {
         let credentials = Credentials::new(LOCAL_ACCESS_KEY, "key", None, None, "test");
         let config = SdkConfig::builder()
             .behavior_version(BEHAVIOR())
@@ -253,12 +256,12 @@ pub(crate) mod tests {
             .http_client(http)
             .build();
         let shared = OnceCell::new_with(Some(config));
-        Arc::new(Clients { shared, ..Clients::new(settings) })
+        Arc::new(Clients { sdk_config: shared, ..Clients::new(settings) })
     }
 
     /// An HTTP client that gives these answers, in their order: a status and an error's code, or a
     /// status and a body.
-    pub(crate) fn answering(answers: &[(u16, &str)]) -> Replay {
+    pub(crate) fn replay_of(answers: &[(u16, &str)]) -> Replay {
         let answer = |&(status, text): &(u16, &str)| {
             let is_error = status >= 400;
             let body = if is_error { "{\"message\":\"no\"}" } else { text };
@@ -272,7 +275,7 @@ pub(crate) mod tests {
     }
 
     /// The requests that were made, as text: method, path and body.
-    pub(crate) fn made(http: &Replay) -> Vec<String> {
+    pub(crate) fn sent_requests(http: &Replay) -> Vec<String> {
         let requests = http.take_requests();
         let text = |request: &HttpRequest| {
             let path = request.uri().split_once(".com").map_or("", |(_, path)| path);

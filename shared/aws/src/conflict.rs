@@ -12,7 +12,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(60);
 
 /// Sends a request until no transaction is in its way. DynamoDB refuses a write of an item that a
 /// transaction is about to write; the SDK does not try it again.
-pub(crate) async fn past_conflicts<T, E, R, F>(
+pub(crate) async fn retry_conflicts<T, E, R, F>(
     mut send: impl FnMut() -> F,
 ) -> Result<T, SdkError<E, R>>
 where

@@ -25,7 +25,7 @@ impl RequestCounter {
 
     /// The requests made since the last call, by operation; counting starts over.
     #[must_use]
-    pub fn take(&self) -> BTreeMap<String, u64> {
+    pub fn take_counts(&self) -> BTreeMap<String, u64> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -9,15 +9,15 @@ use djinn_runtime::port::StoreError;
 /// `Unavailable`: throttling, 5xx, time-outs and lost connections after the SDK's bounded retries, and
 /// refusals that no retry mends. The latter are a mistake of the deployment, so they are logged here
 /// with what they are about.
-pub(crate) fn failed<E, R>(request: Request<'_>, error: &SdkError<E, R>) -> StoreError
+pub(crate) fn store_error<E, R>(request: AwsRequest<'_>, error: &SdkError<E, R>) -> StoreError
 where
     E: ProvideErrorMetadata + std::error::Error + 'static,
     R: std::fmt::Debug,
 {
-    let Request { operation, on } = request;
+    let AwsRequest { operation, on } = request;
     let code = error.code().unwrap_or_default();
     if is_too_large(code, error.message().unwrap_or_default()) {
-        return too_large(request, code);
+        return too_large_error(request, code);
     }
     if is_misconfigured(code) {
         tracing::error!(operation, on, code, "refused: check the name and the function's policy");
@@ -27,8 +27,8 @@ where
 }
 
 /// What was to be written is larger than AWS takes.
-pub(crate) fn too_large(request: Request<'_>, code: &str) -> StoreError {
-    let Request { operation, on } = request;
+pub(crate) fn too_large_error(request: AwsRequest<'_>, code: &str) -> StoreError {
+    let AwsRequest { operation, on } = request;
     StoreError::TooLarge(format!("{operation} on {on}: {code}"))
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn is_too_large(code: &str, message: &str) -> bool {
 
 /// A request, for error texts and logs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct AwsRequest<'a> {
     /// Its operation: `PutItem`.
     pub(crate) operation: &'static str,
     /// The table, bucket, function or group it is about.
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_operation_and_the_table() {
-        let request = Request { operation: "PutItem", on: "djinn-table" };
+        let request = AwsRequest { operation: "PutItem", on: "djinn-table" };
         for cause in [
             PutItemError::ResourceNotFoundException(ResourceNotFoundException::builder().build()),
             PutItemError::ProvisionedThroughputExceededException(
@@ -115,7 +115,7 @@ mod tests {
             ),
         ] {
             let error: SdkError<PutItemError, ()> = SdkError::service_error(cause, ());
-            let StoreError::Unavailable(text) = failed(request, &error) else {
+            let StoreError::Unavailable(text) = store_error(request, &error) else {
                 panic!("{error:?}");
             };
             assert!(text.starts_with("PutItem on djinn-table: "), "{text}");
@@ -129,7 +129,7 @@ mod tests {
             let meta = ErrorMetadata::builder().code(code).message(message).build();
             let cause = PutItemError::generic(meta);
             let error: SdkError<PutItemError, ()> = SdkError::service_error(cause, ());
-            failed(Request { operation: "PutItem", on: "djinn-table" }, &error)
+            store_error(AwsRequest { operation: "PutItem", on: "djinn-table" }, &error)
         };
         for (code, message) in [
             ("ValidationException", "Item size has exceeded the maximum allowed size"),
@@ -148,7 +148,7 @@ mod tests {
         ] {
             let error = refused(code, message);
             assert!(matches!(error, StoreError::TooLarge(_)), "{message}: {error:?}");
-            assert!(!error.may_pass());
+            assert!(!error.is_retryable());
         }
         for (code, message) in [
             ("ValidationException", "The provided key element does not match the schema"),

@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use djinn_core::file::{ProductFile, has_rows};
-use djinn_core::id::{FileName, sha256};
+use djinn_core::id::{FileName, sha256_hex};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::settings::milliseconds;
+use djinn_runtime::settings::to_millis;
 
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
 use crate::query::Query;
-use crate::query::after_family;
+use crate::query::after_prefix;
 use crate::store::AwsStore;
 use crate::table::{EXPECTED, FILE, session_partition};
 
@@ -39,12 +39,12 @@ impl Files for AwsStore {
         file: &NewFile,
         bytes: &[u8],
     ) -> Result<ProductFile, StoreError> {
-        let object = format!("{WRITTEN}{}", sha256(bytes));
+        let object = format!("{WRITTEN}{}", sha256_hex(bytes));
         let key = Folder::from(session).object_key(&object)?;
         let has_rows = has_rows(&file.media_type, bytes);
         let item = FileItem { has_rows, ..self.file_item(file, object, bytes.len() as u64) };
         self.put_object(&key, Bytes::copy_from_slice(bytes), &file.media_type).await?;
-        self.put(item.to_item(session)?).await?;
+        self.put_item(item.to_item(session)?).await?;
         Ok(item.into_file())
     }
 
@@ -53,20 +53,20 @@ impl Files for AwsStore {
         session: &SessionKey,
         name: &FileName,
     ) -> Result<Option<ProductFile>, StoreError> {
-        let file = self.get(FileItem::key(session, name));
-        let expected = self.get(ExpectedFileItem::key(session, name));
+        let file = self.get_item(FileItem::key(session, name));
+        let expected = self.get_item(ExpectedFileItem::key(session, name));
         let (file, expected) = tokio::try_join!(file, expected)?;
         let items = file.into_iter().chain(expected).collect();
-        Ok(self.settled_files(session, items).await?.pop())
+        Ok(self.resolve_files(session, items).await?.pop())
     }
 
-    async fn arrived(
+    async fn find_arrived(
         &self,
         session: &SessionKey,
         announced: &[ProductFile],
     ) -> Result<Vec<ProductFile>, StoreError> {
         let objects: Vec<&str> = announced.iter().map(|file| file.object.as_str()).collect();
-        if self.uploaded(session, &objects).await?.is_empty() {
+        if self.find_uploaded(session, &objects).await?.is_empty() {
             return Ok(Vec::new());
         }
         let files = self.list_files(session).await?;
@@ -75,8 +75,8 @@ impl Files for AwsStore {
     }
 
     async fn list_files(&self, session: &SessionKey) -> Result<Vec<ProductFile>, StoreError> {
-        let query = Query::range(session_partition(session), EXPECTED, after_family(FILE));
-        self.settled_files(session, self.query(query).await?).await
+        let query = Query::range(session_partition(session), EXPECTED, after_prefix(FILE));
+        self.resolve_files(session, self.query_items(query).await?).await
     }
 
     async fn read_file(
@@ -88,7 +88,7 @@ impl Files for AwsStore {
         let key = Folder::from(session).object_key(&file.object)?;
         let bytes = self.get_object(&key, Some(limit.min(file.size))).await?;
         let expected = file.object.strip_prefix(WRITTEN).filter(|_| limit >= file.size);
-        if expected.is_some_and(|hash| sha256(&bytes) != hash) {
+        if expected.is_some_and(|hash| sha256_hex(&bytes) != hash) {
             return Err(StoreError::Unreadable(format!("object {key} is not what was written")));
         }
         Ok(bytes)
@@ -116,7 +116,7 @@ impl AwsStore {
     /// URL to it may still be used.
     fn file_expiry(&self, written_at_ms: i64) -> i64 {
         let life = self.clients.settings.object_life.saturating_sub(MAX_URL_LIFE * 2);
-        written_at_ms.saturating_add(milliseconds(life)).div_euclid(1000)
+        written_at_ms.saturating_add(to_millis(life)).div_euclid(1000)
     }
 }
 

@@ -11,12 +11,12 @@ use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::clients::Clients;
-use crate::error::{Request, failed};
+use crate::error::{AwsRequest, store_error};
 
 /// What the executor is invoked with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Continue {
-    /// The payload's format: [`Continue::FORMAT`]. A receiver that knows only older ones leaves it.
+pub struct RunInvocation {
+    /// The payload's format: [`RunInvocation::FORMAT`]. A receiver that knows only older ones leaves it.
     pub v: u16,
     /// Whose run it is.
     pub tenant: TenantId,
@@ -29,7 +29,7 @@ pub struct Continue {
     pub hops: u32,
 }
 
-impl Continue {
+impl RunInvocation {
     /// The format that this code writes.
     pub const FORMAT: u16 = 1;
 
@@ -47,7 +47,7 @@ impl Continue {
         RunKey { tenant, run, task }
     }
 
-    pub(crate) fn json(&self) -> Result<String, StoreError> {
+    pub(crate) fn to_json(&self) -> Result<String, StoreError> {
         serde_json::to_string(self)
             .map_err(|error| StoreError::Unreadable(format!("payload: {error}")))
     }
@@ -76,7 +76,7 @@ impl LambdaInvoker {
         Self { wait_at_most, ..self }
     }
 
-    async fn invoke(clients: Arc<Clients>, payload: String) -> Result<(), StoreError> {
+    async fn invoke_executor(clients: Arc<Clients>, payload: String) -> Result<(), StoreError> {
         let Some(executor) = &clients.settings.executor else {
             return Err(StoreError::Unavailable("DJINN_EXECUTOR is not set".to_owned()));
         };
@@ -89,15 +89,17 @@ impl LambdaInvoker {
             .payload(Blob::new(payload));
         match Box::pin(request.send()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(failed(Request { operation: "Invoke", on: executor }, &error)),
+            Err(error) => {
+                Err(store_error(AwsRequest { operation: "Invoke", on: executor }, &error))
+            }
         }
     }
 }
 
 impl Invoker for LambdaInvoker {
-    async fn kick(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
-        let payload = Continue::new(key, hops).json()?;
-        let invocation = Self::invoke(Arc::clone(&self.clients), payload);
+    async fn kick_run(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
+        let payload = RunInvocation::new(key, hops).to_json()?;
+        let invocation = Self::invoke_executor(Arc::clone(&self.clients), payload);
         let Some(wait_at_most) = self.wait_at_most else {
             return invocation.await;
         };
@@ -113,7 +115,7 @@ impl Invoker for LambdaInvoker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::tests::{answering, over};
+    use crate::clients::tests::{clients_over, replay_of};
     use crate::item::sample;
     use crate::replay::Replay;
     use crate::settings::Settings;
@@ -124,48 +126,48 @@ mod tests {
 
     #[test]
     fn the_payload_is_what_the_executor_reads() {
-        let payload = Continue::new(&sample::run(), 3);
-        let json = payload.json().unwrap();
+        let payload = RunInvocation::new(&sample::run(), 3);
+        let json = payload.to_json().unwrap();
         let run = sample::run().run;
         assert_eq!(json, format!(r#"{{"v":1,"tenant":"t","run":"{run}","hops":3}}"#));
-        assert_eq!(serde_json::from_str::<Continue>(&json).unwrap().key(), sample::run());
+        assert_eq!(serde_json::from_str::<RunInvocation>(&json).unwrap().key(), sample::run());
         let task = sample::run().with_task(TaskId::of(2, 1));
-        let json = Continue::new(&task, 0).json().unwrap();
+        let json = RunInvocation::new(&task, 0).to_json().unwrap();
         assert!(json.ends_with(r#","task":"s2.1","hops":0}"#), "{json}");
-        assert_eq!(serde_json::from_str::<Continue>(&json).unwrap().key(), task);
+        assert_eq!(serde_json::from_str::<RunInvocation>(&json).unwrap().key(), task);
         let bad = r#"{"v":1,"tenant":"t","run":"x","hops":0}"#;
-        assert!(serde_json::from_str::<Continue>(bad).is_err());
+        assert!(serde_json::from_str::<RunInvocation>(bad).is_err());
     }
 
     #[tokio::test]
     async fn a_kick_is_an_asynchronous_invocation() {
-        let http = answering(&[(202, ""), (429, "TooManyRequestsException")]);
-        let invoker = LambdaInvoker::new(over(settings(), http.clone()));
-        invoker.kick(&sample::run(), 3).await.unwrap();
-        let error = invoker.kick(&sample::run(), 4).await.unwrap_err().to_string();
+        let http = replay_of(&[(202, ""), (429, "TooManyRequestsException")]);
+        let invoker = LambdaInvoker::new(clients_over(settings(), http.clone()));
+        invoker.kick_run(&sample::run(), 3).await.unwrap();
+        let error = invoker.kick_run(&sample::run(), 4).await.unwrap_err().to_string();
         assert!(error.contains("Invoke on executor: "), "{error}");
 
         let request = http.take_requests().remove(0);
         assert!(request.uri().ends_with("/functions/executor/invocations"), "{}", request.uri());
         assert_eq!(request.headers().get("x-amz-invocation-type"), Some("Event"));
-        let payload = Continue::new(&sample::run(), 3).json().unwrap();
+        let payload = RunInvocation::new(&sample::run(), 3).to_json().unwrap();
         assert_eq!(request.body().bytes(), Some(payload.as_bytes()));
     }
 
     #[tokio::test]
     async fn a_host_that_answers_late_is_not_waited_for_and_not_asked_twice() {
-        let silent = Replay::silent();
-        let invoker = LambdaInvoker::new(over(settings(), silent.clone()))
+        let silent = Replay::without_answers();
+        let invoker = LambdaInvoker::new(clients_over(settings(), silent.clone()))
             .wait_at_most(Some(Duration::from_millis(20)));
-        invoker.kick(&sample::run(), 1).await.unwrap();
+        invoker.kick_run(&sample::run(), 1).await.unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(silent.take_requests().len(), 1);
     }
 
     #[tokio::test]
     async fn without_an_executor_nobody_is_invoked() {
-        let invoker = LambdaInvoker::new(over(Settings::new("t", "b"), answering(&[])));
-        let error = invoker.kick(&sample::run(), 1).await.unwrap_err().to_string();
+        let invoker = LambdaInvoker::new(clients_over(Settings::new("t", "b"), replay_of(&[])));
+        let error = invoker.kick_run(&sample::run(), 1).await.unwrap_err().to_string();
         assert!(error.contains("DJINN_EXECUTOR is not set"), "{error}");
     }
 }

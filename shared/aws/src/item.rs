@@ -9,7 +9,7 @@ pub(crate) mod file;
 pub(crate) mod live;
 pub(crate) mod mail;
 pub(crate) mod minute;
-pub(crate) mod places;
+pub(crate) mod permits;
 pub(crate) mod record;
 pub(crate) mod request;
 pub(crate) mod run;
@@ -25,19 +25,19 @@ use djinn_runtime::port::StoreError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::table::{Attributes, Key, PARTITION, SORT};
+use crate::table::{Attributes, ItemKey, PARTITION, SORT};
 
 /// The attributes of an item under its key.
-fn write<T: Serialize>(key: Key, item: &T) -> Result<Attributes, StoreError> {
+fn write_item<T: Serialize>(key: ItemKey, item: &T) -> Result<Attributes, StoreError> {
     let place = format!("{} / {}", key.pk, key.sk);
     let mut attributes: Attributes = serde_dynamo::to_item(item)
         .map_err(|error| StoreError::Unreadable(format!("{place} cannot be written: {error}")))?;
-    attributes.extend(key.attributes());
+    attributes.extend(key.into_attributes());
     Ok(attributes)
 }
 
 /// Reads an item back. Attributes that it does not know are ignored: newer code may have added them.
-fn read<T: DeserializeOwned>(attributes: Attributes) -> Result<T, StoreError> {
+fn read_item<T: DeserializeOwned>(attributes: Attributes) -> Result<T, StoreError> {
     let text = |name: &str| attributes.get(name).and_then(|v| v.as_s().ok()).cloned();
     let place =
         format!("{} / {}", text(PARTITION).unwrap_or_default(), text(SORT).unwrap_or_default());

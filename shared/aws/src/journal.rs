@@ -5,14 +5,14 @@ mod end;
 mod record;
 mod session;
 
-pub(crate) use create::asked;
+pub(crate) use create::run_spec;
 
 use djinn_core::id::{RequestId, RunId, SessionId};
 use djinn_core::journal::Record;
 use djinn_core::session::SessionName;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{
-    Appended, Created, Journals, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
+    AppendResult, CreateResult, Journals, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
 };
 use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
@@ -31,7 +31,7 @@ fn meta_expiry(journal_expires_at_s: i64) -> i64 {
 }
 
 impl Journals for AwsStore {
-    async fn create(&self, key: &RunKey, run: &NewRun) -> Result<Created, StoreError> {
+    async fn create(&self, key: &RunKey, run: &NewRun) -> Result<CreateResult, StoreError> {
         self.create_run(key, run).await
     }
 
@@ -40,29 +40,29 @@ impl Journals for AwsStore {
         key: &RunKey,
         record: &Record,
         expires_at_s: i64,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         self.append_record(key, record, expires_at_s).await
     }
 
-    async fn end(
+    async fn append_end(
         &self,
         key: &RunKey,
         record: &Record,
         end: &RunEnd,
         expires_at_s: i64,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         self.end_run(key, record, end, expires_at_s).await
     }
 
-    async fn give_up(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
-        self.give_up_run(key, at_ms).await
+    async fn abandon_run(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
+        self.end_abandoned_run(key, at_ms).await
     }
 
-    async fn note_end_shown(&self, key: &RunKey) -> Result<(), StoreError> {
-        self.note_end_of(key).await
+    async fn mark_end_shown(&self, key: &RunKey) -> Result<(), StoreError> {
+        self.mark_run_end_shown(key).await
     }
 
-    async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
+    async fn read_from(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         self.read_records(key, from).await
     }
 
@@ -71,24 +71,24 @@ impl Journals for AwsStore {
     }
 
     async fn read_newest(&self, key: &RunKey, records: usize) -> Result<Vec<Record>, StoreError> {
-        self.newest_records(key, records).await
+        self.read_newest_records(key, records).await
     }
 
-    async fn meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {
-        let item = self.get(RunItem::key(key)).await?;
+    async fn find_meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {
+        let item = self.get_item(RunItem::key(key)).await?;
         item.map(|item| RunItem::from_item(item).map(RunItem::into_meta)).transpose()
     }
 
-    async fn session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
+    async fn load_session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
         self.session_view(key).await
     }
 
-    async fn active(&self, key: &SessionKey) -> Result<Option<RunId>, StoreError> {
-        let item = self.get(SessionItem::key(key)).await?;
+    async fn find_active_run(&self, key: &SessionKey) -> Result<Option<RunId>, StoreError> {
+        let item = self.get_item(SessionItem::key(key)).await?;
         Ok(item.map(SessionItem::from_item).transpose()?.and_then(|item| item.active))
     }
 
-    async fn session_of(
+    async fn find_session_name(
         &self,
         user: &UserKey,
         label: &str,
@@ -96,9 +96,9 @@ impl Journals for AwsStore {
         let (Ok(session), Ok(request)) = (SessionId::new(label), RequestId::new(label)) else {
             return Ok(None);
         };
-        let key = user.session(&session);
-        let itself = self.get(SessionItem::key(&key));
-        let of_request = self.get(RequestItem::key(user, &request));
+        let key = user.session_key(&session);
+        let itself = self.get_item(SessionItem::key(&key));
+        let of_request = self.get_item(RequestItem::key(user, &request));
         match tokio::try_join!(itself, of_request)? {
             (Some(_), _) => Ok(Some(session.into())),
             (None, Some(item)) => RequestItem::from_item(item).map(|item| Some(item.session)),

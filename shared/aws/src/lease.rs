@@ -2,12 +2,12 @@
 
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::Lease;
-use djinn_runtime::port::lease::{Leases, Renewed, Taken};
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
 use djinn_runtime::port::{RunKey, StoreError};
 
-use crate::change::{Change, number, text, values};
+use crate::change::{ItemChange, number, text, values};
 use crate::item::run::RunItem;
-use crate::store::{AwsStore, Changed};
+use crate::store::{AwsStore, ChangeResult};
 use crate::table::Attributes;
 
 impl Leases for AwsStore {
@@ -17,11 +17,11 @@ impl Leases for AwsStore {
         holder: &str,
         now_ms: i64,
         until_ms: i64,
-    ) -> Result<Taken, StoreError> {
-        let change = Change {
+    ) -> Result<LeaseAcquisition, StoreError> {
+        let change = ItemChange {
             key: RunItem::key(key),
             expression: "SET #holder = :holder, #until_ms = :until, #epoch = #epoch + :one, \
-                #taken_from = if_not_exists(#holder, :nobody), #status = :running",
+                #previous_holder = if_not_exists(#holder, :nobody), #status = :running",
             condition: "#status IN (:queued, :running, :paused) \
                 AND (attribute_not_exists(#holder) OR #until_ms <= :now)",
             values: values([
@@ -35,14 +35,14 @@ impl Leases for AwsStore {
                 (":paused", text("paused")),
             ]),
         };
-        match self.change(change).await? {
-            Changed::Done(item) => taken(item),
-            Changed::Refused(item) if item.is_empty() => Ok(Taken::Held),
-            Changed::Refused(item) => {
+        match self.update_item(change).await? {
+            ChangeResult::Done(item) => lease_result(item),
+            ChangeResult::Refused(item) if item.is_empty() => Ok(LeaseAcquisition::Unavailable),
+            ChangeResult::Refused(item) => {
                 let run = RunItem::from_item(item.clone())?;
                 // Our own, taken by a request whose reply was lost.
                 let is_ours = run.holder.as_deref() == Some(holder);
-                if is_ours { taken(item) } else { Ok(Taken::Held) }
+                if is_ours { lease_result(item) } else { Ok(LeaseAcquisition::Unavailable) }
             }
         }
     }
@@ -52,8 +52,8 @@ impl Leases for AwsStore {
         key: &RunKey,
         lease: &Lease,
         until_ms: i64,
-    ) -> Result<Renewed, StoreError> {
-        let change = Change {
+    ) -> Result<LeaseRenewal, StoreError> {
+        let change = ItemChange {
             key: RunItem::key(key),
             expression: "SET #until_ms = :until",
             condition: STILL_OURS,
@@ -63,12 +63,12 @@ impl Leases for AwsStore {
                 (":epoch", number(&lease.epoch)),
             ]),
         };
-        match self.change(change).await? {
-            Changed::Done(item) => {
+        match self.update_item(change).await? {
+            ChangeResult::Done(item) => {
                 let watched_until_ms = RunItem::from_item(item)?.watched_until_ms;
-                Ok(Renewed::Ours { watched_until_ms })
+                Ok(LeaseRenewal::Renewed { watched_until_ms })
             }
-            Changed::Refused(_) => Ok(Renewed::Lost),
+            ChangeResult::Refused(_) => Ok(LeaseRenewal::Lost),
         }
     }
 
@@ -78,7 +78,7 @@ impl Leases for AwsStore {
         lease: &Lease,
         status: RunStatus,
     ) -> Result<(), StoreError> {
-        let change = Change {
+        let change = ItemChange {
             key: RunItem::key(key),
             expression: "SET #status = :status REMOVE #holder, #until_ms",
             condition: STILL_OURS,
@@ -88,18 +88,18 @@ impl Leases for AwsStore {
                 (":status", text(status.as_str())),
             ]),
         };
-        match self.change(change).await? {
-            Changed::Done(_) | Changed::Refused(_) => Ok(()),
+        match self.update_item(change).await? {
+            ChangeResult::Done(_) | ChangeResult::Refused(_) => Ok(()),
         }
     }
 }
 
 const STILL_OURS: &str = "#holder = :holder AND #epoch = :epoch";
 
-fn taken(item: Attributes) -> Result<Taken, StoreError> {
+fn lease_result(item: Attributes) -> Result<LeaseAcquisition, StoreError> {
     let run = RunItem::from_item(item)?;
     Ok(match run.lease() {
-        Some(lease) => Taken::Ours { lapsed: run.lapsed(), lease },
-        None => Taken::Held,
+        Some(lease) => LeaseAcquisition::Acquired { lapsed: run.is_lapsed(), lease },
+        None => LeaseAcquisition::Unavailable,
     })
 }

@@ -23,7 +23,7 @@ mod live;
 mod mailbox;
 mod object;
 mod once;
-mod places;
+mod permits;
 mod query;
 #[cfg(test)]
 mod replay;
@@ -41,12 +41,12 @@ pub use alarm::SchedulerAlarms;
 pub use clients::Aws;
 pub use counter::RequestCounter;
 pub use file::{Disposition, Folder, MAX_ANNOUNCED, NameHash, PresignedPut};
-pub use invoke::{Continue, LambdaInvoker};
-pub use secret::Secrets;
+pub use invoke::{LambdaInvoker, RunInvocation};
+pub use secret::AwsSecrets;
 pub use settings::{
     Endpoints, LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, ScheduleSettings, Settings,
     SettingsError, Timeouts,
 };
-pub use signature::{Signed, is_signed};
+pub use signature::{SignedRequest, is_signed};
 pub use store::AwsStore;
-pub use streams::StreamPlace;
+pub use streams::StreamPermit;

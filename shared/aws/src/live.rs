@@ -5,11 +5,11 @@ use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::future::try_join_all;
 
-use crate::change::{Change, number, values};
+use crate::change::{ItemChange, number, values};
 use crate::item::live::LiveItem;
 use crate::item::run::RunItem;
 use crate::query::Query;
-use crate::store::{AwsStore, Changed};
+use crate::store::{AwsStore, ChangeResult};
 use crate::table::{Attributes, LIVE_SHARDS, SORT, live_moment, live_partition};
 
 /// Sorts behind every position.
@@ -27,7 +27,7 @@ impl LiveLog for AwsStore {
             return Ok(());
         }
         let place = LiveItem::key(key, writer, at_ms, pieces);
-        self.put(LiveItem::new(pieces, at_ms)?.to_item(place)?).await
+        self.put_item(LiveItem::new(pieces, at_ms)?.to_item(place)?).await
     }
 
     async fn read_live(
@@ -41,33 +41,36 @@ impl LiveLog for AwsStore {
             LiveFrom::Position(position) => format!("{position} "),
         };
         let shards = (0..LIVE_SHARDS).map(|shard| {
-            self.query(Query::range(live_partition(key, shard), first.as_str(), LAST).eventually())
+            self.query_items(
+                Query::range(live_partition(key, shard), first.as_str(), LAST)
+                    .eventually_consistent(),
+            )
         });
         let mut items: Vec<_> = try_join_all(shards).await?.into_iter().flatten().collect();
-        items.sort_by(|a, b| position(a).cmp(position(b)));
-        let last = items.last().map(|item| LiveFrom::Position(position(item).to_owned()));
+        items.sort_by(|a, b| live_position(a).cmp(live_position(b)));
+        let last = items.last().map(|item| LiveFrom::Position(live_position(item).to_owned()));
         let next = last.unwrap_or_else(|| from.clone());
         let mut pieces = Vec::new();
         for item in items {
-            pieces.extend(LiveItem::from_item(item)?.pieces()?);
+            pieces.extend(LiveItem::from_item(item)?.read_pieces()?);
         }
         Ok((pieces, next))
     }
 
-    async fn watch(&self, key: &RunKey, until_ms: i64) -> Result<(), StoreError> {
-        let change = Change {
+    async fn mark_watched(&self, key: &RunKey, until_ms: i64) -> Result<(), StoreError> {
+        let change = ItemChange {
             key: RunItem::key(key),
             expression: "SET #watched_until_ms = :until",
             condition: "#watched_until_ms < :until",
             values: values([(":until", number(&until_ms))]),
         };
-        match self.change(change).await? {
+        match self.update_item(change).await? {
             // Refused: there is no such run, or somebody else watches it for longer.
-            Changed::Done(_) | Changed::Refused(_) => Ok(()),
+            ChangeResult::Done(_) | ChangeResult::Refused(_) => Ok(()),
         }
     }
 }
 
-fn position(item: &Attributes) -> &str {
+fn live_position(item: &Attributes) -> &str {
     item.get(SORT).and_then(|sort| sort.as_s().ok()).map_or("", String::as_str)
 }

@@ -4,13 +4,13 @@ use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use crate::error::failed;
-use crate::item::mail::{MailItem, json_of, mail_of};
+use crate::error::store_error;
+use crate::item::mail::{MailItem, mail_from_json, mail_to_json};
 use crate::object::FETCHED_AT_ONCE;
 use crate::query::Query;
 use crate::store::AwsStore;
 use crate::table::{Attributes, MAIL, run_partition};
-use crate::throttle::{Patience, patiently};
+use crate::throttle::{RetrySchedule, retry_throttled};
 
 /// Messages that are deleted at once.
 const DELETED_AT_ONCE: usize = 8;
@@ -22,14 +22,14 @@ impl Mailbox for AwsStore {
         mail: &Mail,
         expires_at_s: i64,
     ) -> Result<(), StoreError> {
-        let body = self.body(key, json_of(mail)?).await?;
+        let body = self.store_body(key, mail_to_json(mail)?).await?;
         let item = MailItem::new(body, expires_at_s).to_item(key, &mail.id())?;
-        self.put_within(Patience::MAIL, item).await
+        self.put_with_retry(RetrySchedule::MAIL, item).await
     }
 
-    async fn mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
-        let items = self.query(Query::family(run_partition(key), MAIL)).await?;
-        let messages = items.into_iter().map(|item| self.message(key, item));
+    async fn list_mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
+        let items = self.query_items(Query::with_prefix(run_partition(key), MAIL)).await?;
+        let messages = items.into_iter().map(|item| self.read_message(key, item));
         let read = stream::iter(messages).buffered(FETCHED_AT_ONCE);
         read.try_filter_map(|mail| async move { Ok(mail) }).try_collect().await
     }
@@ -44,14 +44,18 @@ impl Mailbox for AwsStore {
 
 impl AwsStore {
     /// A message, unless it is left out.
-    async fn message(&self, key: &RunKey, item: Attributes) -> Result<Option<Mail>, StoreError> {
+    async fn read_message(
+        &self,
+        key: &RunKey,
+        item: Attributes,
+    ) -> Result<Option<Mail>, StoreError> {
         let read = async {
             let Some(body) = MailItem::from_item(item)?.into_body() else {
                 // It waits for newer code, and is met again every second until then.
                 tracing::debug!(run_id = %key.run, "mail is newer than this code");
                 return Ok(None);
             };
-            mail_of(&self.json(body).await?).map(Some)
+            mail_from_json(&self.read_body(body).await?).map(Some)
         };
         match read.await {
             Err(StoreError::Unreadable(problem)) => {
@@ -68,10 +72,10 @@ impl AwsStore {
             .await
             .delete_item()
             .table_name(self.table())
-            .set_key(Some(MailItem::key(key, id).attributes()));
-        match patiently(Patience::MAIL, || request.clone().send()).await {
+            .set_key(Some(MailItem::key(key, id).into_attributes()));
+        match retry_throttled(RetrySchedule::MAIL, || request.clone().send()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(failed(self.request("DeleteItem"), &error)),
+            Err(error) => Err(store_error(self.table_request("DeleteItem"), &error)),
         }
     }
 }

@@ -4,11 +4,11 @@ use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::primitives::{ByteStream, DateTime};
 use aws_sdk_s3::types::ChecksumAlgorithm;
 use bytes::Bytes;
-use djinn_core::id::sha256;
+use djinn_core::id::sha256_hex;
 use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::body::{Body, MAX_INLINE, Pointer};
-use crate::error::{Request, failed};
+use crate::error::{AwsRequest, store_error};
 use crate::store::AwsStore;
 
 /// Bodies that are fetched from the bucket at once.
@@ -16,44 +16,44 @@ pub(crate) const FETCHED_AT_ONCE: usize = 16;
 
 impl AwsStore {
     /// A body that may be stored: long ones are in the bucket when this returns.
-    pub(crate) async fn body(&self, run: &RunKey, json: String) -> Result<Body, StoreError> {
+    pub(crate) async fn store_body(&self, run: &RunKey, json: String) -> Result<Body, StoreError> {
         if json.len() <= MAX_INLINE {
             return Ok(Body::Inline(json));
         }
-        let pointer = pointer(run, &json);
+        let pointer = pointer_to(run, &json);
         self.put_object(&pointer.object, json.into(), JSON).await?;
         Ok(Body::Spilled(pointer))
     }
 
     /// The object that holds the start of a round, which the tasks of the round share: written once by
     /// whoever creates them.
-    pub(crate) async fn round_start(
+    pub(crate) async fn store_round_start(
         &self,
         run: &RunKey,
         json: String,
     ) -> Result<Pointer, StoreError> {
-        let pointer = pointer(run, &json);
+        let pointer = pointer_to(run, &json);
         let write = self.put_object(&pointer.object, json.into(), JSON);
-        self.clients.round_starts.write(&pointer.object, write).await?;
+        self.clients.round_starts.write_once(&pointer.object, write).await?;
         Ok(pointer)
     }
 
     /// The JSON of a body, wherever it is.
-    pub(crate) async fn json(&self, body: Body) -> Result<String, StoreError> {
+    pub(crate) async fn read_body(&self, body: Body) -> Result<String, StoreError> {
         let pointer = match body {
             Body::Inline(json) => return Ok(json),
             Body::Spilled(pointer) => pointer,
         };
-        self.pointed_at(&pointer).await
+        self.read_object_json(&pointer).await
     }
 
     /// The JSON in an object.
-    pub(crate) async fn pointed_at(&self, pointer: &Pointer) -> Result<String, StoreError> {
+    pub(crate) async fn read_object_json(&self, pointer: &Pointer) -> Result<String, StoreError> {
         let bytes = self.get_object(&pointer.object, None).await?;
-        if bytes.len() as u64 != pointer.length || sha256(&bytes) != pointer.sha256 {
-            return Err(unreadable(&pointer.object, "is not what was written"));
+        if bytes.len() as u64 != pointer.length || sha256_hex(&bytes) != pointer.sha256 {
+            return Err(unreadable_object(&pointer.object, "is not what was written"));
         }
-        String::from_utf8(bytes).map_err(|_| unreadable(&pointer.object, "is not UTF-8"))
+        String::from_utf8(bytes).map_err(|_| unreadable_object(&pointer.object, "is not UTF-8"))
     }
 
     /// Writes an object under a key that names its content. One that is there already is written
@@ -68,7 +68,7 @@ impl AwsStore {
         let put = put.content_type(media_type).checksum_algorithm(ChecksumAlgorithm::Sha256);
         match Box::pin(put.body(ByteStream::from(bytes)).send()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(failed(self.on_bucket("PutObject"), &error)),
+            Err(error) => Err(store_error(self.bucket_request("PutObject"), &error)),
         }
     }
 
@@ -95,21 +95,21 @@ impl AwsStore {
                 }
             },
             Err(error) => match error.code() {
-                Some("NoSuchKey") => Err(unreadable(key, "is gone")),
+                Some("NoSuchKey") => Err(unreadable_object(key, "is gone")),
                 // Nothing is in the range of an empty object.
                 Some("InvalidRange") => Ok(Vec::new()),
-                _ => Err(failed(self.on_bucket("GetObject"), &error)),
+                _ => Err(store_error(self.bucket_request("GetObject"), &error)),
             },
         }
     }
 
     /// An object's size and when it was written, Unix milliseconds; `None` if it is not there.
-    pub(crate) async fn head_object(&self, key: &str) -> Result<Option<Head>, StoreError> {
+    pub(crate) async fn head_object(&self, key: &str) -> Result<Option<ObjectHead>, StoreError> {
         let client = self.clients.s3().await;
         match Box::pin(client.head_object().bucket(self.bucket()).key(key).send()).await {
-            Ok(head) => Ok(Some(Head::of(head.content_length(), head.last_modified()))),
+            Ok(head) => Ok(Some(ObjectHead::of(head.content_length(), head.last_modified()))),
             Err(SdkError::ServiceError(error)) if error.raw().status().as_u16() == 404 => Ok(None),
-            Err(error) => Err(failed(self.on_bucket("HeadObject"), &error)),
+            Err(error) => Err(store_error(self.bucket_request("HeadObject"), &error)),
         }
     }
 
@@ -119,7 +119,7 @@ impl AwsStore {
         &self,
         prefix: &str,
         behind: Option<&str>,
-    ) -> Result<Vec<(String, Head)>, StoreError> {
+    ) -> Result<Vec<(String, ObjectHead)>, StoreError> {
         let client = self.clients.s3().await;
         let (mut objects, mut start) = (Vec::new(), None);
         loop {
@@ -127,10 +127,12 @@ impl AwsStore {
             let request = request.set_start_after(behind.map(str::to_owned));
             let page = match Box::pin(request.set_continuation_token(start.take()).send()).await {
                 Ok(page) => page,
-                Err(error) => return Err(failed(self.on_bucket("ListObjectsV2"), &error)),
+                Err(error) => {
+                    return Err(store_error(self.bucket_request("ListObjectsV2"), &error));
+                }
             };
             objects.extend(page.contents.unwrap_or_default().into_iter().filter_map(|object| {
-                let head = Head::of(object.size, object.last_modified.as_ref());
+                let head = ObjectHead::of(object.size, object.last_modified.as_ref());
                 object.key.map(|key| (key, head))
             }));
             start = page.next_continuation_token;
@@ -146,7 +148,7 @@ impl AwsStore {
         match Box::pin(client.delete_object().bucket(self.bucket()).key(key).send()).await {
             Ok(_) => Ok(()),
             Err(error) if error.code() == Some("NoSuchKey") => Ok(()),
-            Err(error) => Err(failed(self.on_bucket("DeleteObject"), &error)),
+            Err(error) => Err(store_error(self.bucket_request("DeleteObject"), &error)),
         }
     }
 
@@ -155,16 +157,16 @@ impl AwsStore {
     }
 
     /// A request to the bucket, for error texts and logs.
-    pub(crate) fn on_bucket(&self, operation: &'static str) -> Request<'_> {
-        Request { operation, on: self.bucket() }
+    pub(crate) fn bucket_request(&self, operation: &'static str) -> AwsRequest<'_> {
+        AwsRequest { operation, on: self.bucket() }
     }
 }
 
 const JSON: &str = "application/json";
 
 /// The object that holds a JSON of a run.
-fn pointer(run: &RunKey, json: &str) -> Pointer {
-    let sha256 = sha256(json.as_bytes());
+fn pointer_to(run: &RunKey, json: &str) -> Pointer {
+    let sha256 = sha256_hex(json.as_bytes());
     let object = format!("{}{sha256}", run_prefix(run));
     Pointer { object, sha256, length: json.len() as u64 }
 }
@@ -177,12 +179,12 @@ pub(crate) fn run_prefix(run: &RunKey) -> String {
 
 /// What is known of an object without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct ObjectHead {
     pub(crate) size: u64,
     pub(crate) written_at_ms: i64,
 }
 
-impl Head {
+impl ObjectHead {
     fn of(bytes: Option<i64>, written: Option<&DateTime>) -> Self {
         let size = bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default();
         let written_at_ms = written.and_then(|time| time.to_millis().ok()).unwrap_or_default();
@@ -190,6 +192,6 @@ impl Head {
     }
 }
 
-fn unreadable(object: &str, problem: &str) -> StoreError {
+fn unreadable_object(object: &str, problem: &str) -> StoreError {
     StoreError::Unreadable(format!("object {object} {problem}"))
 }

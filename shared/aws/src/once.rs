@@ -6,32 +6,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
 
 /// How many of them are remembered.
-const REMEMBERED: usize = 64;
+const MAX_CELLS: usize = 64;
 
 /// The newest objects that this process wrote for several items to point to. Whoever comes with one
 /// of them while it is being written waits for it.
 #[derive(Debug, Default)]
-pub(crate) struct WrittenOnce(Mutex<VecDeque<Entry>>);
+pub(crate) struct WriteOnceObjects(Mutex<VecDeque<WriteCell>>);
 
-type Entry = (String, Arc<OnceCell<()>>);
+type WriteCell = (String, Arc<OnceCell<()>>);
 
-impl WrittenOnce {
+impl WriteOnceObjects {
     /// Writes an object unless that was done; a failed write is left to the next one.
-    pub(crate) async fn write<E>(
+    pub(crate) async fn write_once<E>(
         &self,
         object: &str,
         write: impl Future<Output = Result<(), E>>,
     ) -> Result<(), E> {
-        let written = self.entry(object);
+        let written = self.cell_of(object);
         written.get_or_try_init(|| write).await.copied()
     }
 
-    fn entry(&self, object: &str) -> Arc<OnceCell<()>> {
+    fn cell_of(&self, object: &str) -> Arc<OnceCell<()>> {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, written)) = entries.iter().find(|(known, _)| known == object) {
             return Arc::clone(written);
         }
-        if entries.len() == REMEMBERED {
+        if entries.len() == MAX_CELLS {
             entries.pop_front();
         }
         let written = Arc::new(OnceCell::new());
@@ -48,28 +48,28 @@ mod tests {
 
     #[tokio::test]
     async fn what_many_write_at_once_is_written_once_and_again_after_a_failure() {
-        let (once, writes) = (WrittenOnce::default(), Cell::new(0));
+        let (once, writes) = (WriteOnceObjects::default(), Cell::new(0));
         let write = async |result| {
             writes.set(writes.get() + 1);
             tokio::task::yield_now().await;
             result
         };
-        assert_eq!(once.write("a", write(Err("unavailable"))).await, Err("unavailable"));
-        let many = (0..10).map(|_| once.write("a", write(Ok(()))));
+        assert_eq!(once.write_once("a", write(Err("unavailable"))).await, Err("unavailable"));
+        let many = (0..10).map(|_| once.write_once("a", write(Ok(()))));
         assert!(futures::future::join_all(many).await.iter().all(Result::is_ok));
         assert_eq!(writes.get(), 2);
-        once.write("b", write(Ok(()))).await.unwrap();
+        once.write_once("b", write(Ok(()))).await.unwrap();
         assert_eq!(writes.get(), 3);
     }
 
     #[tokio::test]
     async fn it_remembers_the_newest() {
-        let once = WrittenOnce::default();
-        for object in 0..=REMEMBERED {
-            once.write(&object.to_string(), ready(Ok::<(), ()>(()))).await.unwrap();
+        let once = WriteOnceObjects::default();
+        for object in 0..=MAX_CELLS {
+            once.write_once(&object.to_string(), ready(Ok::<(), ()>(()))).await.unwrap();
         }
-        assert_eq!(once.0.lock().unwrap().len(), REMEMBERED);
-        assert_eq!(once.write("1", ready(Err("forgotten"))).await, Ok(()));
-        assert_eq!(once.write("0", ready(Err("forgotten"))).await, Err("forgotten"));
+        assert_eq!(once.0.lock().unwrap().len(), MAX_CELLS);
+        assert_eq!(once.write_once("1", ready(Err("forgotten"))).await, Ok(()));
+        assert_eq!(once.write_once("0", ready(Err("forgotten"))).await, Err("forgotten"));
     }
 }

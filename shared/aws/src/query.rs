@@ -3,7 +3,7 @@
 use djinn_runtime::port::StoreError;
 
 use crate::change::{text, values};
-use crate::error::failed;
+use crate::error::store_error;
 use crate::store::AwsStore;
 use crate::table::Attributes;
 
@@ -14,7 +14,7 @@ pub(crate) struct Query {
     from: String,
     to: String,
     newest_first: bool,
-    eventually: bool,
+    eventually_consistent: bool,
     limit: Option<usize>,
 }
 
@@ -22,16 +22,16 @@ impl Query {
     /// Sort keys from `from` to `to`, both included.
     pub(crate) fn range(partition: String, from: impl Into<String>, to: impl Into<String>) -> Self {
         let (from, to) = (from.into(), to.into());
-        Self { partition, from, to, newest_first: false, eventually: false, limit: None }
+        Self { partition, from, to, newest_first: false, eventually_consistent: false, limit: None }
     }
 
     /// Sort keys that begin with a prefix; it ends in `#`.
-    pub(crate) fn family(partition: String, prefix: &str) -> Self {
-        Self::range(partition, prefix, after_family(prefix))
+    pub(crate) fn with_prefix(partition: String, prefix: &str) -> Self {
+        Self::range(partition, prefix, after_prefix(prefix))
     }
 
     /// The last ones first, and no more of them than this.
-    pub(crate) fn newest(self, limit: usize) -> Self {
+    pub(crate) fn newest_first(self, limit: usize) -> Self {
         Self { newest_first: true, limit: Some(limit), ..self }
     }
 
@@ -41,19 +41,19 @@ impl Query {
     }
 
     /// What was written within the last second may be missing; half the price.
-    pub(crate) fn eventually(self) -> Self {
-        Self { eventually: true, ..self }
+    pub(crate) fn eventually_consistent(self) -> Self {
+        Self { eventually_consistent: true, ..self }
     }
 }
 
 /// Sorts behind everything that begins with this prefix, whose last character is `#`.
-pub(crate) fn after_family(prefix: &str) -> String {
+pub(crate) fn after_prefix(prefix: &str) -> String {
     format!("{}$", prefix.trim_end_matches('#'))
 }
 
 impl AwsStore {
     /// All items of a query, page by page.
-    pub(crate) async fn query(&self, query: Query) -> Result<Vec<Attributes>, StoreError> {
+    pub(crate) async fn query_items(&self, query: Query) -> Result<Vec<Attributes>, StoreError> {
         let mut items = Vec::new();
         let mut start = None;
         loop {
@@ -86,13 +86,13 @@ impl AwsStore {
                 (":from", text(&query.from)),
                 (":to", text(&query.to)),
             ])))
-            .consistent_read(!query.eventually)
+            .consistent_read(!query.eventually_consistent)
             .scan_index_forward(!query.newest_first)
             .set_limit(limit.and_then(|limit| i32::try_from(limit).ok()))
             .set_exclusive_start_key(start);
         match Box::pin(request.send()).await {
             Ok(page) => Ok((page.items.unwrap_or_default(), page.last_evaluated_key)),
-            Err(error) => Err(failed(self.request("Query"), &error)),
+            Err(error) => Err(store_error(self.table_request("Query"), &error)),
         }
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         for (prefix, inside, outside) in
             [(RUN, "RUN#0001#run_1", "RUNS"), (FILE, "FILE#\u{10ffff}", "FILE_")]
         {
-            let to = after_family(prefix);
+            let to = after_prefix(prefix);
             assert!(prefix <= inside && inside <= to.as_str() && to.as_str() < outside);
         }
     }

@@ -26,7 +26,7 @@ impl Replay {
         Self { answers, requests: Arc::default() }
     }
 
-    pub(crate) fn silent() -> Self {
+    pub(crate) fn without_answers() -> Self {
         Self { answers: None, requests: Arc::default() }
     }
 

@@ -7,36 +7,36 @@ use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
 use djinn_runtime::port::secret::{self, Secret, SecretError};
 
 use crate::clients::Clients;
-use crate::error::{Request, failed};
+use crate::error::{AwsRequest, store_error};
 
 /// Secrets of Secrets Manager, by name or ARN. Each question is a request: whoever asks keeps the
 /// answer, and knows when it is of no use any more.
 #[derive(Debug, Clone)]
-pub struct Secrets {
+pub struct AwsSecrets {
     clients: Arc<Clients>,
 }
 
-impl Secrets {
+impl AwsSecrets {
     pub(crate) fn new(clients: Arc<Clients>) -> Self {
         Self { clients }
     }
 }
 
-impl secret::Secrets for Secrets {
-    async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
+impl secret::Secrets for AwsSecrets {
+    async fn read_secret(&self, name: &str) -> Result<Secret, SecretError> {
         let request = self.clients.secrets().await.get_secret_value().secret_id(name);
         match Box::pin(request.send()).await {
             Ok(secret) => match secret.secret_string() {
                 Some(text) => Ok(Secret::new(text)),
                 None => Err(SecretError::Missing(format!("the secret `{name}` is not a text"))),
             },
-            Err(error) => Err(classified(name, &error)),
+            Err(error) => Err(secret_error(name, &error)),
         }
     }
 }
 
-fn classified(name: &str, error: &SdkError<GetSecretValueError>) -> SecretError {
-    let text = failed(Request { operation: "GetSecretValue", on: name }, error).to_string();
+fn secret_error(name: &str, error: &SdkError<GetSecretValueError>) -> SecretError {
+    let text = store_error(AwsRequest { operation: "GetSecretValue", on: name }, error).to_string();
     match error.code() {
         Some("AccessDeniedException" | "DecryptionFailure") => {
             SecretError::Missing(format!("the secret `{name}` may not be read"))
@@ -51,12 +51,12 @@ fn classified(name: &str, error: &SdkError<GetSecretValueError>) -> SecretError 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::tests::{answering, over};
+    use crate::clients::tests::{clients_over, replay_of};
     use crate::settings::Settings;
     use djinn_runtime::port::secret::Secrets as _;
 
-    fn secrets(answers: &[(u16, &str)]) -> Secrets {
-        Secrets::new(over(Settings::new("t", "b"), answering(answers)))
+    fn secrets(answers: &[(u16, &str)]) -> AwsSecrets {
+        AwsSecrets::new(clients_over(Settings::new("t", "b"), replay_of(answers)))
     }
 
     #[tokio::test]
@@ -64,7 +64,7 @@ mod tests {
         let answer = |key| format!(r#"{{"Name":"djinn/key","SecretString":"{key}\n"}}"#);
         let secrets = secrets(&[(200, &answer("sk-1")), (200, &answer("sk-2"))]);
         for key in ["sk-1", "sk-2"] {
-            assert_eq!(secrets.secret("djinn/key").await, Ok(Secret::new(key)));
+            assert_eq!(secrets.read_secret("djinn/key").await, Ok(Secret::new(key)));
         }
     }
 
@@ -76,7 +76,7 @@ mod tests {
             (200, r#"{"Name":"key","SecretBinary":"AAAA"}"#, "the secret `key` is not a text"),
         ] {
             let missing = Err(SecretError::Missing(text.to_owned()));
-            assert_eq!(secrets(&[(status, answer)]).secret("key").await, missing);
+            assert_eq!(secrets(&[(status, answer)]).read_secret("key").await, missing);
         }
         let secrets = secrets(&[
             (400, "ThrottlingException"),
@@ -84,9 +84,9 @@ mod tests {
             (200, r#"{"Name":"key","SecretString":"sk-2"}"#),
         ]);
         for _ in 0..2 {
-            let answer = secrets.secret("key").await;
+            let answer = secrets.read_secret("key").await;
             assert!(matches!(answer, Err(SecretError::Unavailable(_))), "{answer:?}");
         }
-        assert_eq!(secrets.secret("key").await, Ok(Secret::new("sk-2")));
+        assert_eq!(secrets.read_secret("key").await, Ok(Secret::new("sk-2")));
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use djinn_runtime::port::secret::Secret;
-use djinn_runtime::settings::number;
+use djinn_runtime::settings::parse_number;
 
 /// The access key and region of services on a laptop, and the secret key of those that check none.
 pub const LOCAL_ACCESS_KEY: &str = "djinn";
@@ -149,18 +149,20 @@ impl Settings {
             _ => Some(ScheduleSettings {
                 group: need("DJINN_SCHEDULE_GROUP")?,
                 role_arn: need("DJINN_SCHEDULE_ROLE_ARN")?,
-                executor_arn: arn(&executor)?,
+                executor_arn: parse_executor_arn(&executor)?,
             }),
         };
         let defaults = Self::new(need("DJINN_TABLE")?, need("DJINN_BUCKET")?);
-        let object_life = object_life(&find)?.unwrap_or(defaults.object_life);
+        let object_life = parse_object_life(&find)?.unwrap_or(defaults.object_life);
         Ok(Self { executor: Some(executor), schedules, object_life, endpoints, ..defaults })
     }
 }
 
 /// The bucket's lifecycle, if it is told.
-fn object_life(var: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>, SettingsError> {
-    let days = number(var, "DJINN_OBJECT_DAYS", 750..=36_500).map_err(|bad| {
+fn parse_object_life(
+    var: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Duration>, SettingsError> {
+    let days = parse_number(var, "DJINN_OBJECT_DAYS", 750..=36_500).map_err(|bad| {
         let problem = format!("must be {}, got `{}`", bad.wanted, bad.got);
         SettingsError { variable: bad.name, problem }
     })?;
@@ -168,7 +170,7 @@ fn object_life(var: &dyn Fn(&str) -> Option<String>) -> Result<Option<Duration>,
 }
 
 /// The executor as a schedule's target.
-fn arn(executor: &str) -> Result<String, SettingsError> {
+fn parse_executor_arn(executor: &str) -> Result<String, SettingsError> {
     if executor.starts_with("arn:") {
         return Ok(executor.to_owned());
     }

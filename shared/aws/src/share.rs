@@ -3,34 +3,37 @@
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::port::share::{MAX_SHARES, Share, ShareResult, Shares};
+use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
 
-use crate::change::{Change, number, values};
+use crate::change::{ItemChange, number, values};
 use crate::item::share::ShareItem;
 use crate::item::user_session::UserSessionItem;
 use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{Attributes, Key, SHARE, session_partition};
-use crate::transaction::Transacted;
+use crate::table::{Attributes, ItemKey, SHARE, session_partition};
+use crate::transaction::TransactionResult;
 
 impl Shares for AwsStore {
-    async fn add_share(&self, share: &Share) -> Result<ShareResult, StoreError> {
+    async fn add_share(&self, share: &SessionShare) -> Result<ShareResult, StoreError> {
         let SessionKey { tenant, owner, session } = &share.session;
         let listed = UserSessionItem::key(tenant, owner, session);
-        let item = self.get(listed.clone()).await?.map(UserSessionItem::from_item).transpose()?;
+        let item =
+            self.get_item(listed.clone()).await?.map(UserSessionItem::from_item).transpose()?;
         let begun = share.session_started_at_ms;
         let Some(item) = item.filter(|item| item.started_at_ms == begun) else {
             return Ok(ShareResult::UnknownSession);
         };
-        if self.shares_of(&share.session).await?.len() >= MAX_SHARES {
+        if self.list_current_shares(&share.session).await?.len() >= MAX_SHARES {
             return Ok(ShareResult::TooMany);
         }
         let stored = ShareItem::of(share, item.expires);
         let items = vec![
-            self.put_any(stored.to_item(ShareItem::key(tenant, &share.handle))?)?,
-            self.put_any(stored.to_item(ShareItem::key_in(&share.session, &share.handle))?)?,
+            self.transact_put(stored.to_item(ShareItem::key(tenant, &share.handle))?)?,
+            self.transact_put(
+                stored.to_item(ShareItem::key_in_session(&share.session, &share.handle))?,
+            )?,
             // Whoever deletes the session meanwhile would miss it.
-            self.update(Change {
+            self.transact_update(ItemChange {
                 key: listed,
                 expression: "SET #shared_at_ms = :now",
                 condition: "#started_at_ms = :begun",
@@ -40,9 +43,9 @@ impl Shares for AwsStore {
                 ]),
             })?,
         ];
-        match self.transact(items).await? {
-            Transacted::Done => Ok(ShareResult::Added),
-            Transacted::Refused(_) => Ok(ShareResult::UnknownSession),
+        match self.write_transaction(items).await? {
+            TransactionResult::Done => Ok(ShareResult::Added),
+            TransactionResult::Refused(_) => Ok(ShareResult::UnknownSession),
         }
     }
 
@@ -50,14 +53,14 @@ impl Shares for AwsStore {
         &self,
         tenant: &TenantId,
         handle: &ShareHandle,
-    ) -> Result<Option<Share>, StoreError> {
-        let item = self.get(ShareItem::key(tenant, handle)).await?;
+    ) -> Result<Option<SessionShare>, StoreError> {
+        let item = self.get_item(ShareItem::key(tenant, handle)).await?;
         let item = item.map(ShareItem::from_item).transpose()?;
-        Ok(item.filter(|item| self.counts(item)).map(|item| item.into_share(tenant)))
+        Ok(item.filter(|item| self.is_current(item)).map(|item| item.into_share(tenant)))
     }
 
-    async fn list_shares(&self, session: &SessionKey) -> Result<Vec<Share>, StoreError> {
-        let items = self.shares_of(session).await?.into_iter();
+    async fn list_shares(&self, session: &SessionKey) -> Result<Vec<SessionShare>, StoreError> {
+        let items = self.list_current_shares(session).await?.into_iter();
         Ok(items.map(|item| item.into_share(&session.tenant)).collect())
     }
 
@@ -66,41 +69,44 @@ impl Shares for AwsStore {
         session: &SessionKey,
         handle: &ShareHandle,
     ) -> Result<bool, StoreError> {
-        let listed = ShareItem::key_in(session, handle);
-        if self.get(listed.clone()).await?.is_none() {
+        let listed = ShareItem::key_in_session(session, handle);
+        if self.get_item(listed.clone()).await?.is_none() {
             return Ok(false);
         }
         // What the list leads to goes first: who is interrupted finds it there again.
-        self.remove(everything(ShareItem::key(&session.tenant, handle))).await?;
-        self.remove(everything(listed)).await?;
+        self.delete_item(deletion_of(ShareItem::key(&session.tenant, handle))).await?;
+        self.delete_item(deletion_of(listed)).await?;
         Ok(true)
     }
 }
 
 impl AwsStore {
     /// Ends all shares of a session.
-    pub(crate) async fn forget_shares(&self, session: &SessionKey) -> Result<(), StoreError> {
-        let query = Query::family(session_partition(session), &format!("{SHARE}#"));
-        for item in self.query(query).await? {
+    pub(crate) async fn delete_shares(&self, session: &SessionKey) -> Result<(), StoreError> {
+        let query = Query::with_prefix(session_partition(session), &format!("{SHARE}#"));
+        for item in self.query_items(query).await? {
             self.end_share(session, &ShareItem::from_item(item)?.handle).await?;
         }
         Ok(())
     }
 
-    async fn shares_of(&self, session: &SessionKey) -> Result<Vec<ShareItem>, StoreError> {
-        let query = Query::family(session_partition(session), &format!("{SHARE}#"));
-        let items = self.query(query).await?.into_iter().map(ShareItem::from_item);
+    async fn list_current_shares(
+        &self,
+        session: &SessionKey,
+    ) -> Result<Vec<ShareItem>, StoreError> {
+        let query = Query::with_prefix(session_partition(session), &format!("{SHARE}#"));
+        let items = self.query_items(query).await?.into_iter().map(ShareItem::from_item);
         let mut items: Vec<_> = items.collect::<Result<_, _>>()?;
-        items.retain(|item| self.counts(item));
+        items.retain(|item| self.is_current(item));
         Ok(items)
     }
 
     /// Whether it has not expired: what has may stay for some days.
-    fn counts(&self, item: &ShareItem) -> bool {
+    fn is_current(&self, item: &ShareItem) -> bool {
         item.expires > self.now_ms().div_euclid(1_000)
     }
 }
 
-fn everything(key: Key) -> Change<'static> {
-    Change { key, expression: "", condition: "", values: Attributes::new() }
+fn deletion_of(key: ItemKey) -> ItemChange<'static> {
+    ItemChange { key, expression: "", condition: "", values: Attributes::new() }
 }

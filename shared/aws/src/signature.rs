@@ -12,7 +12,7 @@ use crate::settings::LOCAL_ACCESS_KEY;
 
 /// A request that says that it is signed.
 #[derive(Debug, Clone, Copy)]
-pub struct Signed<'a> {
+pub struct SignedRequest<'a> {
     /// In capitals.
     pub method: &'a str,
     /// With the query behind it.
@@ -26,12 +26,12 @@ pub struct Signed<'a> {
 /// Whether a request is signed in its headers with this secret key and [`LOCAL_ACCESS_KEY`] (Signature
 /// Version 4). How old the signature is does not matter.
 #[must_use]
-pub fn is_signed(request: Signed<'_>, key: &Secret) -> bool {
-    signatures(request, key).is_some_and(|(given, right)| are_equal(&given, &right))
+pub fn is_signed(request: SignedRequest<'_>, key: &Secret) -> bool {
+    signature_pair(request, key).is_some_and(|(given, right)| are_equal(&given, &right))
 }
 
 /// The signature that a request bears, and the one that it should.
-fn signatures(request: Signed<'_>, key: &Secret) -> Option<(String, String)> {
+fn signature_pair(request: SignedRequest<'_>, key: &Secret) -> Option<(String, String)> {
     let header = |wanted: &str| {
         let found = request.headers.iter().find(|(name, _)| *name == wanted);
         found.map(|(_, value)| *value)
@@ -56,10 +56,10 @@ fn signatures(request: Signed<'_>, key: &Secret) -> Option<(String, String)> {
         .identity(&identity)
         .region(region)
         .name(service)
-        .time(time(header("x-amz-date")?)?)
+        .time(parse_amz_date(header("x-amz-date")?)?)
         .settings(SigningSettings::default());
     let params = params.build().ok()?.into();
-    let Signed { method, path, body, .. } = request;
+    let SignedRequest { method, path, body, .. } = request;
     let body = SignableBody::Bytes(body);
     let request = SignableRequest::new(method, path, headers.into_iter(), body).ok()?;
     let right = sign(request, &params).ok()?.signature().to_owned();
@@ -67,7 +67,7 @@ fn signatures(request: Signed<'_>, key: &Secret) -> Option<(String, String)> {
 }
 
 /// `20261122T143802Z`.
-fn time(text: &str) -> Option<SystemTime> {
+fn parse_amz_date(text: &str) -> Option<SystemTime> {
     let part = |from: usize, to: usize| text.get(from..to);
     let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
     let (hour, minute, second) = (part(9, 11)?, part(11, 13)?, part(13, 15)?);
@@ -85,7 +85,7 @@ fn are_equal(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::tests::over;
+    use crate::clients::tests::clients_over;
     use crate::replay::{Replay, response};
     use crate::settings::{Endpoints, Settings};
 
@@ -95,7 +95,7 @@ mod tests {
         change: impl FnOnce(&mut Vec<(String, String)>, &mut Vec<u8>),
     ) -> bool {
         let http = Replay::new([response(200, "{}")]);
-        let clients = over(
+        let clients = clients_over(
             Settings { endpoints: Endpoints::default(), ..Settings::new("t", "b") },
             http.clone(),
         );
@@ -114,7 +114,7 @@ mod tests {
         change(&mut headers, &mut body);
         let headers: Vec<_> =
             headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let request = Signed { method: "POST", path: "/", headers: &headers, body: &body };
+        let request = SignedRequest { method: "POST", path: "/", headers: &headers, body: &body };
         is_signed(request, &Secret::new(key))
     }
 

@@ -9,13 +9,13 @@ use aws_smithy_async::time::SharedTimeSource;
 use djinn_runtime::port::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::call_history::SeenCalls;
-use crate::change::Change;
+use crate::call_history::SampleCache;
+use crate::change::ItemChange;
 use crate::clients::Clients;
-use crate::conflict::past_conflicts;
-use crate::error::failed;
-use crate::table::{Attributes, Key};
-use crate::throttle::{Patience, patiently};
+use crate::conflict::retry_conflicts;
+use crate::error::store_error;
+use crate::table::{Attributes, ItemKey};
+use crate::throttle::{RetrySchedule, retry_throttled};
 
 /// Journals, leases, mailboxes, live logs and files in one table and one bucket. Implements the
 /// runtime's `Store`; cloning shares its clients.
@@ -26,8 +26,8 @@ use crate::throttle::{Patience, patiently};
 pub struct AwsStore {
     pub(crate) clients: Arc<Clients>,
     time: SharedTimeSource,
-    pub(crate) seen_calls: SeenCalls,
-    pages: Arc<Semaphore>,
+    pub(crate) sample_cache: SampleCache,
+    page_permits: Arc<Semaphore>,
 }
 
 /// Pages of journals that are read at once: while it is, one takes up several times its size.
@@ -35,7 +35,7 @@ const PAGES_AT_ONCE: usize = 16;
 
 /// What came of changing one item under a condition.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Changed {
+pub(crate) enum ChangeResult {
     /// The item as it is now.
     Done(Attributes),
     /// The condition failed: the item as it is, empty if there is none.
@@ -44,14 +44,19 @@ pub(crate) enum Changed {
 
 impl AwsStore {
     pub(crate) fn new(clients: Arc<Clients>) -> Self {
-        let (time, seen_calls) = (SharedTimeSource::default(), SeenCalls::default());
-        Self { clients, time, seen_calls, pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)) }
+        let (time, seen_calls) = (SharedTimeSource::default(), SampleCache::default());
+        Self {
+            clients,
+            time,
+            sample_cache: seen_calls,
+            page_permits: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
+        }
     }
 
     /// Leave to read a page of a journal, while this is kept.
-    pub(crate) async fn page_turn(&self) -> Option<SemaphorePermit<'_>> {
+    pub(crate) async fn acquire_page_permit(&self) -> Option<SemaphorePermit<'_>> {
         // It is never closed.
-        self.pages.acquire().await.ok()
+        self.page_permits.acquire().await.ok()
     }
 
     pub(crate) async fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
@@ -69,69 +74,72 @@ impl AwsStore {
     }
 
     /// The item of this key, if there is one. Strongly consistent.
-    pub(crate) async fn get(&self, key: Key) -> Result<Option<Attributes>, StoreError> {
+    pub(crate) async fn get_item(&self, key: ItemKey) -> Result<Option<Attributes>, StoreError> {
         let request = self
             .dynamodb()
             .await
             .get_item()
             .table_name(self.table())
-            .set_key(Some(key.attributes()))
+            .set_key(Some(key.into_attributes()))
             .consistent_read(true);
         match Box::pin(request.send()).await {
             Ok(got) => Ok(got.item),
-            Err(error) => Err(failed(self.request("GetItem"), &error)),
+            Err(error) => Err(store_error(self.table_request("GetItem"), &error)),
         }
     }
 
     /// Puts an item, replacing one of its key.
-    pub(crate) async fn put(&self, item: Attributes) -> Result<(), StoreError> {
-        self.put_within(Patience::NONE, item).await
+    pub(crate) async fn put_item(&self, item: Attributes) -> Result<(), StoreError> {
+        self.put_with_retry(RetrySchedule::NONE, item).await
     }
 
     /// Puts an item, replacing one of its key, when there is room for it.
-    pub(crate) async fn put_within(
+    pub(crate) async fn put_with_retry(
         &self,
-        patience: Patience,
+        patience: RetrySchedule,
         item: Attributes,
     ) -> Result<(), StoreError> {
         let request =
             self.dynamodb().await.put_item().table_name(self.table()).set_item(Some(item));
-        match patiently(patience, || request.clone().send()).await {
+        match retry_throttled(patience, || request.clone().send()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(failed(self.request("PutItem"), &error)),
+            Err(error) => Err(store_error(self.table_request("PutItem"), &error)),
         }
     }
 
     /// Deletes an item, unless its condition fails; the change's expression is not used. One that is
     /// gone already is no error.
-    pub(crate) async fn remove(&self, change: Change<'_>) -> Result<(), StoreError> {
+    pub(crate) async fn delete_item(&self, change: ItemChange<'_>) -> Result<(), StoreError> {
         let request = self
             .dynamodb()
             .await
             .delete_item()
             .table_name(self.table())
             .set_condition_expression(change.condition())
-            .set_expression_attribute_names(change.names())
+            .set_expression_attribute_names(change.attribute_names())
             .set_expression_attribute_values(change.values())
-            .set_key(Some(change.key.attributes()));
-        let Err(error) = past_conflicts(|| request.clone().send()).await else { return Ok(()) };
+            .set_key(Some(change.key.into_attributes()));
+        let Err(error) = retry_conflicts(|| request.clone().send()).await else { return Ok(()) };
         match error.as_service_error() {
             Some(DeleteItemError::ConditionalCheckFailedException(_)) => Ok(()),
-            _ => Err(failed(self.request("DeleteItem"), &error)),
+            _ => Err(store_error(self.table_request("DeleteItem"), &error)),
         }
     }
 
     /// Changes one item.
-    pub(crate) async fn change(&self, change: Change<'_>) -> Result<Changed, StoreError> {
-        self.change_within(Patience::NONE, change).await
+    pub(crate) async fn update_item(
+        &self,
+        change: ItemChange<'_>,
+    ) -> Result<ChangeResult, StoreError> {
+        self.update_with_retry(RetrySchedule::NONE, change).await
     }
 
     /// Changes one item when there is room for that.
-    pub(crate) async fn change_within(
+    pub(crate) async fn update_with_retry(
         &self,
-        patience: Patience,
-        change: Change<'_>,
-    ) -> Result<Changed, StoreError> {
+        patience: RetrySchedule,
+        change: ItemChange<'_>,
+    ) -> Result<ChangeResult, StoreError> {
         let request = self
             .dynamodb()
             .await
@@ -139,20 +147,20 @@ impl AwsStore {
             .table_name(self.table())
             .update_expression(change.expression)
             .set_condition_expression(change.condition())
-            .set_expression_attribute_names(change.names())
+            .set_expression_attribute_names(change.attribute_names())
             .set_expression_attribute_values(change.values())
-            .set_key(Some(change.key.attributes()))
+            .set_key(Some(change.key.into_attributes()))
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let error = match patiently(patience, || request.clone().send()).await {
-            Ok(changed) => return Ok(Changed::Done(changed.attributes.unwrap_or_default())),
+        let error = match retry_throttled(patience, || request.clone().send()).await {
+            Ok(changed) => return Ok(ChangeResult::Done(changed.attributes.unwrap_or_default())),
             Err(error) => error,
         };
         match error.as_service_error() {
             Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                Ok(Changed::Refused(failed.item().cloned().unwrap_or_default()))
+                Ok(ChangeResult::Refused(failed.item().cloned().unwrap_or_default()))
             }
-            _ => Err(failed(self.request("UpdateItem"), &error)),
+            _ => Err(store_error(self.table_request("UpdateItem"), &error)),
         }
     }
 }

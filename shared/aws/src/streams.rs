@@ -4,15 +4,15 @@ use djinn_core::id::RunId;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 
-use crate::item::places::{PlacesItem, place, streams_of};
+use crate::item::permits::{PermitsItem, permit_name, streams_key};
 use crate::store::AwsStore;
 
 /// Seconds that the places are kept after the last of them is over.
-const KEPT_S: i64 = 60 * 60;
+const RETENTION_S: i64 = 60 * 60;
 
 /// A place among a user's streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StreamPlace {
+pub struct StreamPermit {
     user: UserKey,
     name: String,
 }
@@ -25,51 +25,51 @@ impl AwsStore {
     ///
     /// # Errors
     /// `Unavailable`, or `Unreadable`.
-    pub async fn take_stream(
+    pub async fn acquire_stream(
         &self,
         user: &UserKey,
         run: &RunId,
         word: &str,
         most: u32,
         until_ms: i64,
-    ) -> Result<Option<StreamPlace>, StoreError> {
+    ) -> Result<Option<StreamPermit>, StoreError> {
         let until_s = until_ms.max(0).div_euclid(1_000);
-        let name = place(until_s, &format!("{run}.{word}"));
-        let (streams, expires_s) = (streams_of(user), until_s.saturating_add(KEPT_S));
-        let mut taken = self.take_place(&streams, &name, most, expires_s).await?;
-        if !taken && let Some(oldest) = oldest_of(run, &self.streams(user).await?) {
-            self.free_places(&streams, vec![oldest]).await?;
-            taken = self.take_place(&streams, &name, most, expires_s).await?;
+        let name = permit_name(until_s, &format!("{run}.{word}"));
+        let (streams, expires_s) = (streams_key(user), until_s.saturating_add(RETENTION_S));
+        let mut taken = self.acquire_permit(&streams, &name, most, expires_s).await?;
+        if !taken && let Some(oldest) = oldest_permit(run, &self.read_streams(user).await?) {
+            self.release_permits(&streams, vec![oldest]).await?;
+            taken = self.acquire_permit(&streams, &name, most, expires_s).await?;
         }
-        Ok(taken.then(|| StreamPlace { user: user.clone(), name }))
+        Ok(taken.then(|| StreamPermit { user: user.clone(), name }))
     }
 
     /// Whether a stream still has its place: a newer one of the same run may have taken it.
     ///
     /// # Errors
     /// `Unavailable`, or `Unreadable`.
-    pub async fn has_stream(&self, place: &StreamPlace) -> Result<bool, StoreError> {
-        Ok(self.streams(&place.user).await?.places.contains(&place.name))
+    pub async fn has_stream(&self, place: &StreamPermit) -> Result<bool, StoreError> {
+        Ok(self.read_streams(&place.user).await?.permits.contains(&place.name))
     }
 
-    async fn streams(&self, user: &UserKey) -> Result<PlacesItem, StoreError> {
-        let item = self.get(streams_of(user)).await?;
-        Ok(item.as_ref().map(PlacesItem::from_item).transpose()?.unwrap_or_default())
+    async fn read_streams(&self, user: &UserKey) -> Result<PermitsItem, StoreError> {
+        let item = self.get_item(streams_key(user)).await?;
+        Ok(item.as_ref().map(PermitsItem::from_item).transpose()?.unwrap_or_default())
     }
 
     /// Gives a place back; one that is free already is no error.
     ///
     /// # Errors
     /// `Unavailable`: it is free when its time is over.
-    pub async fn give_stream_back(&self, place: &StreamPlace) -> Result<(), StoreError> {
-        self.free_places(&streams_of(&place.user), vec![place.name.clone()]).await
+    pub async fn release_stream(&self, place: &StreamPermit) -> Result<(), StoreError> {
+        self.release_permits(&streams_key(&place.user), vec![place.name.clone()]).await
     }
 }
 
 /// Of the places where this run is shown, the one that is over first.
-fn oldest_of(run: &RunId, taken: &PlacesItem) -> Option<String> {
+fn oldest_permit(run: &RunId, taken: &PermitsItem) -> Option<String> {
     let shows_it = |place: &&String| place.split('.').nth(1) == Some(run.as_str());
-    taken.places.iter().find(shows_it).cloned()
+    taken.permits.iter().find(shows_it).cloned()
 }
 
 #[cfg(test)]
@@ -81,11 +81,11 @@ mod tests {
     fn a_place_is_found_by_the_run_that_is_shown_there() {
         let (ours, other) = (sample::run_id(), format!("run_{}", "1".repeat(32)));
         let other = RunId::new(other).unwrap();
-        let named = |until_s, run: &RunId| place(until_s, &format!("{run}.w"));
+        let named = |until_s, run: &RunId| permit_name(until_s, &format!("{run}.w"));
         let places = [named(101, &ours), named(100, &ours), named(99, &other)].into();
-        let taken = PlacesItem { places };
-        assert_eq!(oldest_of(&ours, &taken), Some(named(100, &ours)));
-        assert_eq!(oldest_of(&ours, &PlacesItem::default()), None);
-        assert_eq!(taken.over(100).len(), 2);
+        let taken = PermitsItem { permits: places };
+        assert_eq!(oldest_permit(&ours, &taken), Some(named(100, &ours)));
+        assert_eq!(oldest_permit(&ours, &PermitsItem::default()), None);
+        assert_eq!(taken.expired_permits(100).len(), 2);
     }
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::id::{
-    FileName, RequestId, RunId, SessionId, ShareHandle, TenantId, UserId, sha256,
+    FileName, RequestId, RunId, SessionId, ShareHandle, TenantId, UserId, sha256_hex,
 };
 use djinn_runtime::port::call_history::ToolKey;
-use djinn_runtime::port::catalog::{RunPlace, UserKey};
+use djinn_runtime::port::catalog::{RunPosition, UserKey};
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{RunKey, StoreError};
 
@@ -20,7 +20,7 @@ use crate::item::file::FileItem;
 use crate::item::live::LiveItem;
 use crate::item::mail::MailItem;
 use crate::item::minute::MinuteItem;
-use crate::item::places::PlacesItem;
+use crate::item::permits::PermitsItem;
 use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
@@ -32,7 +32,7 @@ use crate::item::user_session::UserSessionItem;
 /// Everything in the table: partition key, sort key, whose it is, and whether it changes. Every
 /// partition key starts with `<tenant>#`, left out here. Stored names are never reused.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Item {
+pub(crate) enum TableItem {
     /// `RUN#<run>` / `META`
     /// where the run stands, its session, its lease. Changed by lease, status and watchers, each
     /// under a condition of its own.
@@ -62,7 +62,7 @@ pub(crate) enum Item {
     /// `SESSION#<hash of owner>#<session>` / `UPLOADS`
     /// the upload URLs that were given out and may still be used. Changed by each one, under a condition,
     /// and by the arrival of its file.
-    Uploads(PlacesItem),
+    Uploads(PermitsItem),
     /// `SHARE#<handle>` / `META`, and `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`
     /// a share: the handle leads to the session, and the session to its handles. Written once, both
     /// together; expires with the session as it stood then.
@@ -91,7 +91,7 @@ pub(crate) enum Item {
     /// `USER#<user>` / `STREAMS`
     /// the responses that are streamed to the user. Changed by each one's beginning, under a condition, and
     /// end; there is none where their number has no bound.
-    Streams(PlacesItem),
+    Streams(PermitsItem),
     /// `TOOL#<hash of user>#<tool>` / `CALLS`
     /// what the newest calls of a tool came to. Changed by each invocation that made some, of runs that
     /// ask people; expires after three months without any.
@@ -125,7 +125,7 @@ pub struct TableDefinition {
 
 /// The table's definition. It has no index and no stream.
 #[must_use]
-pub fn definition() -> TableDefinition {
+pub fn table_definition() -> TableDefinition {
     TableDefinition {
         partition_key: PARTITION,
         sort_key: SORT,
@@ -136,17 +136,17 @@ pub fn definition() -> TableDefinition {
 
 /// Where an item lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct ItemKey {
     pub(crate) pk: String,
     pub(crate) sk: String,
 }
 
-impl Key {
+impl ItemKey {
     pub(crate) fn new(pk: String, sk: impl Into<String>) -> Self {
         Self { pk, sk: sk.into() }
     }
 
-    pub(crate) fn attributes(self) -> Attributes {
+    pub(crate) fn into_attributes(self) -> Attributes {
         HashMap::from([
             (PARTITION.to_owned(), AttributeValue::S(self.pk)),
             (SORT.to_owned(), AttributeValue::S(self.sk)),
@@ -158,7 +158,7 @@ impl Key {
 pub(crate) fn run_partition(run: &RunKey) -> String {
     match &run.task {
         None => format!("{}#RUN#{}", run.tenant, run.run),
-        Some(task) => format!("{}#TASK#{}#{task}", run.tenant, run.run),
+        Some(task) => format!("{}#CHILD#{}#{task}", run.tenant, run.run),
     }
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn user_hash(user: &UserId) -> String {
 
 /// The first 32 digits of a text's SHA-256.
 pub(crate) fn short_hash(text: &str) -> String {
-    let mut hash = sha256(text.as_bytes());
+    let mut hash = sha256_hex(text.as_bytes());
     hash.truncate(32);
     hash
 }
@@ -237,9 +237,9 @@ pub(crate) fn run_sort(started_at_ms: i64, run: &RunId) -> String {
 }
 
 /// The run that a sort key of [`run_sort`] names.
-pub(crate) fn run_place(sort: &str) -> Option<RunPlace> {
+pub(crate) fn parse_run_sort(sort: &str) -> Option<RunPosition> {
     let (started, run) = sort.strip_prefix(RUN)?.split_once('#')?;
-    Some(RunPlace { started_at_ms: started.parse().ok()?, run: RunId::new(run).ok()? })
+    Some(RunPosition { started_at_ms: started.parse().ok()?, run: RunId::new(run).ok()? })
 }
 
 pub(crate) fn file_sort(name: &FileName) -> String {
@@ -262,7 +262,7 @@ pub(crate) fn user_session_sort(session: &SessionId) -> String {
     format!("{SESSION}#{session}")
 }
 
-impl Item {
+impl TableItem {
     /// Reads any item by its key; `None` for one of a kind that newer code may have added.
     ///
     /// # Errors
@@ -281,13 +281,13 @@ impl Item {
             ("SESSION", "RUN") => Self::Exchange(ExchangeItem::from_item(item)?),
             ("SESSION", "FILE") => Self::File(FileItem::from_item(item)?),
             ("SESSION", "EXPECTED") => Self::ExpectedFile(ExpectedFileItem::from_item(item)?),
-            ("SESSION", UPLOADS) => Self::Uploads(PlacesItem::from_item(&item)?),
+            ("SESSION", UPLOADS) => Self::Uploads(PermitsItem::from_item(&item)?),
             ("SESSION", SHARE) | ("SHARE", META) => Self::Share(ShareItem::from_item(item)?),
             ("USER", REQUEST) => Self::Request(RequestItem::from_item(item)?),
             ("USER", SESSION) => Self::UserSession(UserSessionItem::from_item(item)?),
             ("USER", DAY) => Self::Day(DayItem::from_item(&item)?),
             ("USER", MINUTE) => Self::Minute(MinuteItem::from_item(item)?),
-            ("USER", STREAMS) => Self::Streams(PlacesItem::from_item(&item)?),
+            ("USER", STREAMS) => Self::Streams(PermitsItem::from_item(&item)?),
             ("USER", ACTIVE) => Self::Active(ActiveItem::from_item(&item)?),
             ("TOOL", CALLS) => Self::Calls(CallsItem::from_item(item)?),
             ("USER", "RUN") => Self::UserRun(UserRunItem::from_item(item)?),
@@ -306,12 +306,12 @@ mod tests {
     fn a_kind_of_newer_code_is_passed_over() {
         let session = session_partition(&sample::session());
         for key in [
-            Key::new(session, "FORK#1"),
-            Key::new(run_partition(&sample::run()), "K#1"),
-            Key::new("t#TEAM#x".to_owned(), META),
-            Key::new("t".to_owned(), ""),
+            ItemKey::new(session, "FORK#1"),
+            ItemKey::new(run_partition(&sample::run()), "K#1"),
+            ItemKey::new("t#TEAM#x".to_owned(), META),
+            ItemKey::new("t".to_owned(), ""),
         ] {
-            assert_eq!(Item::from_item(key.attributes()), Ok(None));
+            assert_eq!(TableItem::from_item(key.into_attributes()), Ok(None));
         }
     }
 }

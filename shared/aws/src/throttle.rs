@@ -8,45 +8,49 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-use crate::conflict::past_conflicts;
+use crate::conflict::retry_conflicts;
 use crate::error::is_throttled;
 
 /// How long a write waits for room, beyond the attempts of the SDK.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct RetrySchedule {
     /// Rounds of attempts.
     rounds: u32,
     /// The most that is waited before the second; doubled for each one after.
-    first: Duration,
+    first_wait: Duration,
     /// The most that is ever waited.
-    cap: Duration,
+    max_wait: Duration,
 }
 
-impl Patience {
+impl RetrySchedule {
     /// None: the SDK's attempts are enough.
-    pub(crate) const NONE: Self = Self { rounds: 1, first: Duration::ZERO, cap: Duration::ZERO };
+    pub(crate) const NONE: Self =
+        Self { rounds: 1, first_wait: Duration::ZERO, max_wait: Duration::ZERO };
 
     /// A record, alone or in a transaction. Whoever writes it has nothing else to do: about eight seconds
     /// in all.
-    pub(crate) const RECORD: Self =
-        Self { rounds: 20, first: Duration::from_millis(50), cap: Duration::from_secs(1) };
+    pub(crate) const RECORD: Self = Self {
+        rounds: 20,
+        first_wait: Duration::from_millis(50),
+        max_wait: Duration::from_secs(1),
+    };
 
     /// A message, or its removal. There may be a thousand of them, so they spread: over about twelve
     /// seconds in all.
     pub(crate) const MAIL: Self =
-        Self { rounds: 6, first: Duration::from_secs(1), cap: Duration::from_secs(8) };
+        Self { rounds: 6, first_wait: Duration::from_secs(1), max_wait: Duration::from_secs(8) };
 
     /// How long to wait after so many rounds, from 1, before the next one. Full jitter: `jitter` in
     /// `0.0..1.0` chooses a point between nothing and the most. `None` when there is none left.
     pub(crate) fn wait_after(self, round: u32, jitter: f64) -> Option<Duration> {
-        let doubled = self.first.saturating_mul(1 << (round - 1).min(16));
-        (round < self.rounds).then(|| doubled.min(self.cap).mul_f64(jitter))
+        let doubled = self.first_wait.saturating_mul(1 << (round - 1).min(16));
+        (round < self.rounds).then(|| doubled.min(self.max_wait).mul_f64(jitter))
     }
 }
 
 /// Sends a request until its partition has room for it and no transaction is in its way.
-pub(crate) async fn patiently<T, E, R, F>(
-    patience: Patience,
+pub(crate) async fn retry_throttled<T, E, R, F>(
+    patience: RetrySchedule,
     mut send: impl FnMut() -> F,
 ) -> Result<T, SdkError<E, R>>
 where
@@ -55,7 +59,7 @@ where
 {
     let mut rounds = 1;
     loop {
-        let answered = past_conflicts(&mut send).await;
+        let answered = retry_conflicts(&mut send).await;
         let throttled =
             answered.as_ref().err().and_then(|error| error.code()).is_some_and(is_throttled);
         match patience.wait_after(rounds, fastrand::f64()).filter(|_| throttled) {
@@ -72,14 +76,14 @@ mod tests {
 
     #[test]
     fn waits_double_up_to_the_cap_and_end() {
-        let most = |patience: Patience| -> Vec<u128> {
+        let most = |patience: RetrySchedule| -> Vec<u128> {
             let waits = (1..).map_while(|round| patience.wait_after(round, 1.0));
             waits.map(|wait| wait.as_millis()).collect()
         };
-        assert_eq!(most(Patience::MAIL), [1_000, 2_000, 4_000, 8_000, 8_000]);
-        let records = most(Patience::RECORD);
+        assert_eq!(most(RetrySchedule::MAIL), [1_000, 2_000, 4_000, 8_000, 8_000]);
+        let records = most(RetrySchedule::RECORD);
         assert_eq!(records[..6], [50, 100, 200, 400, 800, 1_000]);
         assert_eq!(records.iter().sum::<u128>(), 15_550);
-        assert_eq!(Patience::MAIL.wait_after(3, 0.25), Some(Duration::from_secs(1)));
+        assert_eq!(RetrySchedule::MAIL.wait_after(3, 0.25), Some(Duration::from_secs(1)));
     }
 }

@@ -7,29 +7,30 @@ use aws_sdk_dynamodb::types::{
 };
 use djinn_runtime::port::StoreError;
 
-use crate::change::{Change, names};
+use crate::change::{ItemChange, attribute_names};
 use crate::error::{
-    CONDITION_FAILED, Request, failed, is_retryable_cancellation, is_too_large, too_large,
+    AwsRequest, CONDITION_FAILED, is_retryable_cancellation, is_too_large, store_error,
+    too_large_error,
 };
 use crate::store::AwsStore;
 use crate::table::Attributes;
-use crate::throttle::Patience;
+use crate::throttle::RetrySchedule;
 
 /// What came of a transaction.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Transacted {
+pub(crate) enum TransactionResult {
     /// All of it is written.
     Done,
     /// Nothing is written: the conditions of some items failed.
-    Refused(Refusals),
+    Refused(RefusedItems),
 }
 
 /// Which items of a transaction were refused, in their order, and what is stored in their places:
 /// nothing but an empty map where there is no item.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Refusals(Vec<Option<Attributes>>);
+pub(crate) struct RefusedItems(Vec<Option<Attributes>>);
 
-impl Refusals {
+impl RefusedItems {
     /// What is stored in the place of an item, if it was refused.
     pub(crate) fn of(&self, index: usize) -> Option<&Attributes> {
         self.0.get(index).and_then(Option::as_ref)
@@ -39,45 +40,48 @@ impl Refusals {
 impl AwsStore {
     /// Writes all of these or none. After conflicts with other transactions and throttling it is as
     /// patient as a record that is written alone; a failed condition is never tried again.
-    pub(crate) async fn transact(
+    pub(crate) async fn write_transaction(
         &self,
         items: Vec<TransactWriteItem>,
-    ) -> Result<Transacted, StoreError> {
+    ) -> Result<TransactionResult, StoreError> {
         let client = self.dynamodb().await;
         let mut rounds = 0;
         loop {
             let request = client.transact_write_items().set_transact_items(Some(items.clone()));
             let Err(error) = Box::pin(request.send()).await else {
-                return Ok(Transacted::Done);
+                return Ok(TransactionResult::Done);
             };
             let cause = error.as_service_error();
-            if let Some(refusals) = cause.and_then(refusals) {
-                return Ok(Transacted::Refused(refusals));
+            if let Some(refusals) = cause.and_then(refused_items) {
+                return Ok(TransactionResult::Refused(refusals));
             }
             // What meets something in its way besides is too large nevertheless.
-            if cause.is_some_and(holds_too_large) {
-                return Err(too_large(self.request("TransactWriteItems"), "item size"));
+            if cause.is_some_and(is_item_too_large) {
+                return Err(too_large_error(self.table_request("TransactWriteItems"), "item size"));
             }
             rounds += 1;
-            let wait = Patience::RECORD.wait_after(rounds, fastrand::f64());
+            let wait = RetrySchedule::RECORD.wait_after(rounds, fastrand::f64());
             let Some(wait) = wait.filter(|_| cause.is_some_and(is_retryable)) else {
-                return Err(failed(self.request("TransactWriteItems"), &error));
+                return Err(store_error(self.table_request("TransactWriteItems"), &error));
             };
             tokio::time::sleep(wait).await;
         }
     }
 
     /// Puts an item, refused if there is one of its key.
-    pub(crate) fn put_new(&self, item: Attributes) -> Result<TransactWriteItem, StoreError> {
-        self.put_under(item, Some("attribute_not_exists(#pk)"))
+    pub(crate) fn transact_create(
+        &self,
+        item: Attributes,
+    ) -> Result<TransactWriteItem, StoreError> {
+        self.transact_put_if(item, Some("attribute_not_exists(#pk)"))
     }
 
     /// Puts an item, replacing one of its key.
-    pub(crate) fn put_any(&self, item: Attributes) -> Result<TransactWriteItem, StoreError> {
-        self.put_under(item, None)
+    pub(crate) fn transact_put(&self, item: Attributes) -> Result<TransactWriteItem, StoreError> {
+        self.transact_put_if(item, None)
     }
 
-    fn put_under(
+    fn transact_put_if(
         &self,
         item: Attributes,
         condition: Option<&str>,
@@ -86,69 +90,77 @@ impl AwsStore {
             .table_name(self.table())
             .set_item(Some(item))
             .set_condition_expression(condition.map(str::to_owned))
-            .set_expression_attribute_names(condition.and_then(|condition| names(&[condition])))
-            .return_values_on_condition_check_failure(OLD)
+            .set_expression_attribute_names(
+                condition.and_then(|condition| attribute_names(&[condition])),
+            )
+            .return_values_on_condition_check_failure(RETURN_OLD)
             .build();
-        let put = put.map_err(|error| incomplete(&error))?;
+        let put = put.map_err(|error| incomplete_transaction(&error))?;
         Ok(TransactWriteItem::builder().put(put).build())
     }
 
     /// Changes an item, or makes it.
-    pub(crate) fn update(&self, change: Change<'_>) -> Result<TransactWriteItem, StoreError> {
+    pub(crate) fn transact_update(
+        &self,
+        change: ItemChange<'_>,
+    ) -> Result<TransactWriteItem, StoreError> {
         let update = Update::builder()
             .table_name(self.table())
             .update_expression(change.expression)
             .set_condition_expression(change.condition())
-            .set_expression_attribute_names(change.names())
+            .set_expression_attribute_names(change.attribute_names())
             .set_expression_attribute_values(change.values())
-            .set_key(Some(change.key.attributes()))
-            .return_values_on_condition_check_failure(OLD)
+            .set_key(Some(change.key.into_attributes()))
+            .return_values_on_condition_check_failure(RETURN_OLD)
             .build();
-        let update = update.map_err(|error| incomplete(&error))?;
+        let update = update.map_err(|error| incomplete_transaction(&error))?;
         Ok(TransactWriteItem::builder().update(update).build())
     }
 
     /// Deletes an item under a condition; the change's expression is not used.
-    pub(crate) fn delete(&self, change: Change<'_>) -> Result<TransactWriteItem, StoreError> {
+    pub(crate) fn transact_delete(
+        &self,
+        change: ItemChange<'_>,
+    ) -> Result<TransactWriteItem, StoreError> {
         let delete = Delete::builder()
             .table_name(self.table())
             .set_condition_expression(change.condition())
-            .set_expression_attribute_names(change.names())
+            .set_expression_attribute_names(change.attribute_names())
             .set_expression_attribute_values(change.values())
-            .set_key(Some(change.key.attributes()))
-            .return_values_on_condition_check_failure(OLD)
+            .set_key(Some(change.key.into_attributes()))
+            .return_values_on_condition_check_failure(RETURN_OLD)
             .build();
-        let delete = delete.map_err(|error| incomplete(&error))?;
+        let delete = delete.map_err(|error| incomplete_transaction(&error))?;
         Ok(TransactWriteItem::builder().delete(delete).build())
     }
 
     /// A request to the table, for error texts and logs.
-    pub(crate) fn request(&self, operation: &'static str) -> Request<'_> {
-        Request { operation, on: self.table() }
+    pub(crate) fn table_request(&self, operation: &'static str) -> AwsRequest<'_> {
+        AwsRequest { operation, on: self.table() }
     }
 }
 
-const OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
+const RETURN_OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
 
-fn incomplete(error: &dyn std::fmt::Display) -> StoreError {
+fn incomplete_transaction(error: &dyn std::fmt::Display) -> StoreError {
     StoreError::Unreadable(format!("incomplete transaction: {error}"))
 }
 
 /// The items whose conditions failed, if any did.
-fn refusals(error: &TransactWriteItemsError) -> Option<Refusals> {
+fn refused_items(error: &TransactWriteItemsError) -> Option<RefusedItems> {
     let TransactWriteItemsError::TransactionCanceledException(canceled) = error else {
         return None;
     };
-    let reasons: Vec<_> = canceled.cancellation_reasons().iter().map(refusal).collect();
-    reasons.iter().any(Option::is_some).then_some(Refusals(reasons))
+    let reasons: Vec<_> = canceled.cancellation_reasons().iter().map(refused_item).collect();
+    reasons.iter().any(Option::is_some).then_some(RefusedItems(reasons))
 }
 
-fn refusal(reason: &CancellationReason) -> Option<Attributes> {
+fn refused_item(reason: &CancellationReason) -> Option<Attributes> {
     (reason.code() == Some(CONDITION_FAILED)).then(|| reason.item().cloned().unwrap_or_default())
 }
 
 /// Whether an item of the transaction, or all of it, is larger than the table takes.
-fn holds_too_large(error: &TransactWriteItemsError) -> bool {
+fn is_item_too_large(error: &TransactWriteItemsError) -> bool {
     let says = |code: Option<&str>, message: Option<&str>| {
         is_too_large(code.unwrap_or_default(), message.unwrap_or_default())
     };
@@ -185,7 +197,7 @@ mod tests {
     #[test]
     fn a_failed_condition_decides_whatever_else_went_wrong() {
         let error = canceled(&["None", "ConditionalCheckFailed", "TransactionConflict"]);
-        let refusals = refusals(&error).unwrap();
+        let refusals = refused_items(&error).unwrap();
         assert_eq!(refusals.of(0), None);
         assert_eq!(refusals.of(1), Some(&Attributes::new()));
         assert_eq!((refusals.of(2), refusals.of(9)), (None, None));
@@ -204,16 +216,16 @@ mod tests {
             )
         };
         let too_large = "Item size to update has exceeded the maximum allowed size";
-        assert!(holds_too_large(&with("ValidationError", too_large)));
-        assert!(!holds_too_large(&with("ValidationError", "no such attribute")));
-        assert!(!holds_too_large(&with("ConditionalCheckFailed", too_large)));
+        assert!(is_item_too_large(&with("ValidationError", too_large)));
+        assert!(!is_item_too_large(&with("ValidationError", "no such attribute")));
+        assert!(!is_item_too_large(&with("ConditionalCheckFailed", too_large)));
     }
 
     #[test]
     fn conflicts_and_throttling_are_tried_again_and_nothing_else_is() {
         for code in ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"] {
             let error = canceled(&["None", code]);
-            assert!(refusals(&error).is_none() && is_retryable(&error), "{code}");
+            assert!(refused_items(&error).is_none() && is_retryable(&error), "{code}");
         }
         for code in ["ValidationError", "ItemCollectionSizeLimitExceeded", "None"] {
             assert!(!is_retryable(&canceled(&[code])), "{code}");

@@ -4,23 +4,23 @@
 //! being worked on; a complete turn moves into the conversation.
 
 mod attempts;
-mod held;
-mod open;
+mod held_calls;
+mod open_turn;
 mod repeats;
 
 pub use attempts::Attempts;
-use open::{OpenCall, OpenTurn, completed, requested};
-use repeats::{Repeats, Repetition};
+use open_turn::{OpenCall, OpenTurn, requested_event, result_event};
+use repeats::{RepeatDetector, Repetition};
 
-use crate::conversation::{Item, Note, Turn};
-use crate::crash::{MAX_CRASHES, Ran};
+use crate::conversation::{ConversationItem, Nudge, Turn};
+use crate::crash::{ActiveEffects, MAX_CRASHES};
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
-use crate::feedback::Ask;
+use crate::human::HumanRequest;
 use crate::id::{CallId, MessageId};
-use crate::input::{AskedCall, Finish, ModelReplied};
+use crate::input::{FinishReason, ModelReplied, RequestedCall};
 use crate::settings::{Role, RunSettings};
-use crate::tool::{ArgumentProblem, Arguments, Call, FailReason, OfferedTool, Outcome};
+use crate::tool::{ArgumentProblem, OfferedTool, ToolArguments, ToolCall, ToolFailure, ToolResult};
 
 /// How often in a row the model is asked to go on after a reply without calls that cannot be its
 /// last word.
@@ -34,99 +34,103 @@ const MAX_NUDGES_WHEN_EMPTY: u32 = 1;
 pub struct AgentLoop {
     role: Role,
     turn: u32,
-    stage: Stage,
-    repeats: Repeats,
+    stage: LoopStage,
+    repeats: RepeatDetector,
     nudges: u32,
     /// Whether it has been told text that anybody may have written.
     tainted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Stage {
+enum LoopStage {
     Thinking(Attempts),
     Acting(OpenTurn),
 }
 
 /// What an input did to the loop.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Observed {
+pub struct TurnUpdate {
     /// What viewers see of it: entry ids and events.
     pub events: Vec<(String, Event)>,
     /// What joins the conversation.
-    pub items: Vec<Item>,
+    pub items: Vec<ConversationItem>,
     /// Whether the model has nothing left to do.
     pub done: bool,
     /// What people are to be asked.
-    pub asks: Vec<Ask>,
+    pub requests: Vec<HumanRequest>,
     /// The tool whose call brings the same again and again, although the model was told so: the work ends.
-    pub repeated: Option<String>,
+    pub repeated_tool: Option<String>,
 }
 
 impl AgentLoop {
     /// A loop that has not begun.
     #[must_use]
     pub fn new(role: Role) -> Self {
-        let stage = Stage::Thinking(Attempts::default());
-        Self { role, turn: 1, stage, repeats: Repeats::default(), nudges: 0, tainted: false }
+        let stage = LoopStage::Thinking(Attempts::default());
+        Self { role, turn: 1, stage, repeats: RepeatDetector::default(), nudges: 0, tainted: false }
     }
 
     /// What the loop owes: the model's next reply, or the calls of the open turn.
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
         match &self.stage {
-            Stage::Thinking(attempts) => vec![Effect::CallModel(ModelCall {
-                message: MessageId::turn(self.turn),
+            LoopStage::Thinking(attempts) => vec![Effect::CallModel(ModelCall {
+                message: MessageId::for_turn(self.turn),
                 role: self.role,
-                attempt: attempts.next(),
-                failed: attempts.failed,
+                attempt: attempts.next_number(),
+                failures: attempts.failures,
                 crashes: attempts.crashes,
                 retries: attempts.retries(),
                 fallback: attempts.fallback().cloned(),
                 tool_choice: ToolChoice::Auto,
-                round: 0,
+                interrupts: 0,
                 waits: false,
             })],
-            Stage::Acting(turn) => turn.calls.iter().filter_map(OpenCall::due).collect(),
+            LoopStage::Acting(turn) => turn.calls.iter().filter_map(OpenCall::due_effect).collect(),
         }
     }
 
     /// The attempts at the reply being waited for, if it is this message.
     pub fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
         match &mut self.stage {
-            Stage::Thinking(attempts) if *message == MessageId::turn(self.turn) => Some(attempts),
-            Stage::Thinking(_) | Stage::Acting(_) => None,
+            LoopStage::Thinking(attempts) if *message == MessageId::for_turn(self.turn) => {
+                Some(attempts)
+            }
+            LoopStage::Thinking(_) | LoopStage::Acting(_) => None,
         }
     }
 
     /// The message being written, and the attempts at it before.
     #[must_use]
-    pub fn writing(&self) -> Option<(MessageId, Attempts)> {
+    pub fn open_message(&self) -> Option<(MessageId, Attempts)> {
         match &self.stage {
-            Stage::Thinking(attempts) => Some((MessageId::turn(self.turn), attempts.clone())),
-            Stage::Acting(_) => None,
+            LoopStage::Thinking(attempts) => {
+                Some((MessageId::for_turn(self.turn), attempts.clone()))
+            }
+            LoopStage::Acting(_) => None,
         }
     }
 
     /// Takes a reply; the caller has checked that it is the one being waited for. No more than its
     /// first `most` calls are made. `answer` has the outcome of a call that touches nothing but the run's
     /// own state; such a call is never owed.
-    pub fn replied(
+    pub fn on_model_replied(
         &mut self,
         replied: &ModelReplied,
         settings: &RunSettings,
         most: u32,
-        mut answer: impl FnMut(&Call) -> Option<Outcome>,
-    ) -> Observed {
+        mut answer: impl FnMut(&ToolCall) -> Option<ToolResult>,
+    ) -> TurnUpdate {
         let reply = &replied.reply;
         let message = replied.message.clone();
-        let mut observed = Observed::default();
+        let mut observed = TurnUpdate::default();
         observed.events.push((
             message.to_string(),
             Event::MessageCompleted {
                 message: message.clone(),
                 text: reply.text.clone(),
                 reasoning: reply.reasoning.as_ref().map(|reasoning| reasoning.text.clone()),
-                cut: reply.finish != Finish::Done,
+                truncated: reply.finish != FinishReason::Done,
                 finish: reply.finish,
                 answer: false,
                 usage: reply.usage,
@@ -134,34 +138,34 @@ impl AgentLoop {
         ));
         let mut calls = Vec::with_capacity(reply.calls.len());
         for (index, asked) in reply.calls.iter().enumerate() {
-            let call = Call {
-                id: CallId::nth(&message, index + 1),
+            let call = ToolCall {
+                id: CallId::nth_of(&message, index + 1),
                 tool: asked.tool.clone(),
                 arguments: asked.arguments.clone(),
-                changed: None,
+                edit_comment: None,
             };
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
-            let refused = refusal(index, asked, &replied.offered, most);
+            let refused = refuse_call(index, asked, &replied.offered, most);
             let outcome = refused.or_else(|| answer(&call));
-            observed.events.push((call.id.to_string(), requested(&call, tool)));
+            observed.events.push((call.id.to_string(), requested_event(&call, tool)));
             if let Some(outcome) = &outcome {
-                observed.events.push(completed(&call, outcome));
+                observed.events.push(result_event(&call, outcome));
             }
             calls.push(OpenCall::new(call, tool, outcome));
         }
-        self.stage = Stage::Acting(OpenTurn {
+        self.stage = LoopStage::Acting(OpenTurn {
             message,
             text: reply.text.clone(),
             reasoning: reply.reasoning.clone(),
             calls,
         });
-        observed.asks = self.hold(&replied.offered, settings);
-        self.close_if_answered(reply.finish, &mut observed);
+        observed.requests = self.hold_calls(&replied.offered, settings);
+        self.close_turn_if_complete(reply.finish, &mut observed);
         observed
     }
 
     /// Notes that a `once` call is about to run. Returns whether that was news.
-    pub fn started(&mut self, call: &CallId) -> bool {
+    pub fn mark_started(&mut self, call: &CallId) -> bool {
         match self.open_call(call) {
             Some(open) if !open.started && open.is_due() => {
                 open.started = true;
@@ -172,39 +176,39 @@ impl AgentLoop {
     }
 
     /// Takes the outcome of a call; `None` if nobody waits for it.
-    pub fn returned(&mut self, call: &CallId, outcome: &Outcome) -> Option<Observed> {
+    pub fn on_tool_returned(&mut self, call: &CallId, outcome: &ToolResult) -> Option<TurnUpdate> {
         let open = self.open_call(call).filter(|open| open.is_due())?;
-        open.outcome = Some(outcome.clone());
-        let mut observed = Observed::default();
-        observed.events.push(completed(&open.call, outcome));
+        open.result = Some(outcome.clone());
+        let mut observed = TurnUpdate::default();
+        observed.events.push(result_event(&open.call, outcome));
         self.tainted |= outcome.is_untrusted(open.untrusted);
-        self.close_if_answered(Finish::Done, &mut observed);
+        self.close_turn_if_complete(FinishReason::Done, &mut observed);
         Some(observed)
     }
 
     /// The driver died: started `once` calls are uncertain now, and what has taken down three drivers
     /// is given up. `None` if that is the model call.
-    pub(crate) fn resumed(&mut self, ran: &Ran) -> Option<Observed> {
-        let mut observed = Observed::default();
+    pub(crate) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
+        let mut observed = TurnUpdate::default();
         match &mut self.stage {
-            Stage::Thinking(attempts) => {
-                if ran.has_message(&MessageId::turn(self.turn)) && !attempts.crash() {
+            LoopStage::Thinking(attempts) => {
+                if ran.has_message(&MessageId::for_turn(self.turn)) && !attempts.record_crash() {
                     return None;
                 }
             }
-            Stage::Acting(turn) => {
+            LoopStage::Acting(turn) => {
                 for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
                     open.crashes += u32::from(ran.has_call(&open.call.id));
                     let reason = match (open.is_started_once(), open.crashes >= MAX_CRASHES) {
-                        (true, _) => FailReason::Uncertain,
-                        (false, true) => FailReason::Crashed,
+                        (true, _) => ToolFailure::Uncertain,
+                        (false, true) => ToolFailure::Crashed,
                         (false, false) => continue,
                     };
-                    let outcome = Outcome::Failed { reason, detail: String::new() };
-                    observed.events.push(completed(&open.call, &outcome));
-                    open.outcome = Some(outcome);
+                    let outcome = ToolResult::Failed { reason, detail: String::new() };
+                    observed.events.push(result_event(&open.call, &outcome));
+                    open.result = Some(outcome);
                 }
-                self.close_if_answered(Finish::Done, &mut observed);
+                self.close_turn_if_complete(FinishReason::Done, &mut observed);
             }
         }
         Some(observed)
@@ -212,20 +216,20 @@ impl AgentLoop {
 
     /// The run ends here: how each call that is still open ends with it.
     #[must_use]
-    pub fn abandon(&self) -> Vec<(String, Event)> {
-        let Stage::Acting(turn) = &self.stage else {
+    pub fn abandon_open_calls(&self) -> Vec<(String, Event)> {
+        let LoopStage::Acting(turn) = &self.stage else {
             return Vec::new();
         };
         turn.calls
             .iter()
-            .filter(|open| open.outcome.is_none())
+            .filter(|open| open.result.is_none())
             .map(|open| {
                 let reason = if open.is_started_once() {
-                    FailReason::Uncertain
+                    ToolFailure::Uncertain
                 } else {
-                    FailReason::Stopped
+                    ToolFailure::Stopped
                 };
-                completed(&open.call, &Outcome::Failed { reason, detail: String::new() })
+                result_event(&open.call, &ToolResult::Failed { reason, detail: String::new() })
             })
             .collect()
     }
@@ -237,67 +241,72 @@ impl AgentLoop {
 
     fn open_call(&mut self, call: &CallId) -> Option<&mut OpenCall> {
         match &mut self.stage {
-            Stage::Acting(turn) => {
-                turn.calls.iter_mut().find(|open| open.call.id == *call && open.outcome.is_none())
+            LoopStage::Acting(turn) => {
+                turn.calls.iter_mut().find(|open| open.call.id == *call && open.result.is_none())
             }
-            Stage::Thinking(_) => None,
+            LoopStage::Thinking(_) => None,
         }
     }
 
     /// Moves the open turn into the conversation once its last call is answered.
-    fn close_if_answered(&mut self, finish: Finish, observed: &mut Observed) {
-        let Stage::Acting(turn) = &self.stage else {
+    fn close_turn_if_complete(&mut self, finish: FinishReason, observed: &mut TurnUpdate) {
+        let LoopStage::Acting(turn) = &self.stage else {
             return;
         };
-        if turn.calls.iter().any(|open| open.outcome.is_none()) {
+        if turn.calls.iter().any(|open| open.result.is_none()) {
             return;
         }
         let turn = turn.clone();
         let is_empty = turn.text.trim().is_empty();
         let note = match (turn.calls.is_empty(), finish) {
-            (true, Finish::Length) => Some(Note::CutOff),
-            (true, Finish::Done) if is_empty => Some(Note::Empty),
-            (true, Finish::Done | Finish::Filtered) | (false, _) => None,
+            (true, FinishReason::Length) => Some(Nudge::CutOff),
+            (true, FinishReason::Done) if is_empty => Some(Nudge::Empty),
+            (true, FinishReason::Done | FinishReason::Filtered) | (false, _) => None,
         };
         let most = if is_empty { MAX_NUDGES_WHEN_EMPTY } else { MAX_NUDGES };
         let note = note.filter(|_| self.nudges < most);
         self.nudges = note.map_or(0, |_| self.nudges + 1);
         observed.done = turn.calls.is_empty() && note.is_none();
-        let calls = turn.calls.into_iter().filter_map(|open| Some((open.call, open.outcome?)));
-        let calls: Vec<(Call, Outcome)> = calls.collect();
-        let repetition = self.repeats.observe(&calls);
-        observed.items.push(Item::Turn(Turn {
+        let calls = turn.calls.into_iter().filter_map(|open| Some((open.call, open.result?)));
+        let calls: Vec<(ToolCall, ToolResult)> = calls.collect();
+        let repetition = self.repeats.observe_calls(&calls);
+        observed.items.push(ConversationItem::Turn(Turn {
             message: turn.message,
             text: turn.text,
             reasoning: turn.reasoning,
             calls,
         }));
-        observed.items.extend(note.map(Item::Note));
+        observed.items.extend(note.map(ConversationItem::Nudge));
         match repetition {
             Repetition::None => {}
-            Repetition::Hint => observed.items.push(Item::Note(Note::Repeated)),
-            Repetition::GoesOn(tool) => observed.repeated = Some(tool),
+            Repetition::Hint => observed.items.push(ConversationItem::Nudge(Nudge::Repeated)),
+            Repetition::Persists(tool) => observed.repeated_tool = Some(tool),
         }
         self.turn += 1;
-        self.stage = Stage::Thinking(Attempts::default());
+        self.stage = LoopStage::Thinking(Attempts::default());
     }
 }
 
 /// Why a call is answered without being run, if it is.
-fn refusal(index: usize, asked: &AskedCall, offered: &[OfferedTool], most: u32) -> Option<Outcome> {
-    let failed = |reason, detail| Some(Outcome::Failed { reason, detail });
+fn refuse_call(
+    index: usize,
+    asked: &RequestedCall,
+    offered: &[OfferedTool],
+    most: u32,
+) -> Option<ToolResult> {
+    let failed = |reason, detail| Some(ToolResult::Failed { reason, detail });
     if !offered.iter().any(|tool| tool.name == asked.tool) {
         let names: Vec<_> = offered.iter().map(|tool| tool.name.as_str()).collect();
-        return failed(FailReason::UnknownTool, names.join(", "));
+        return failed(ToolFailure::UnknownTool, names.join(", "));
     }
     if index >= most as usize {
-        return failed(FailReason::TooMany, most.to_string());
+        return failed(ToolFailure::TooMany, most.to_string());
     }
     match &asked.arguments {
-        Arguments::Parsed(_) => None,
-        Arguments::Malformed { raw, problem: ArgumentProblem::Refused } => {
-            failed(FailReason::BadArguments, raw.clone())
+        ToolArguments::Parsed(_) => None,
+        ToolArguments::Malformed { raw, problem: ArgumentProblem::Refused } => {
+            failed(ToolFailure::BadArguments, raw.clone())
         }
-        Arguments::Malformed { .. } => failed(FailReason::BadArguments, String::new()),
+        ToolArguments::Malformed { .. } => failed(ToolFailure::BadArguments, String::new()),
     }
 }

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::id::{TenantId, UserId, hex};
+use crate::id::{TenantId, UserId, encode_hex};
 
 /// What every key begins with, so that one that leaked can be told from other texts.
 const PREFIX: &str = "djinn_";
@@ -17,8 +17,8 @@ pub const KEY_BYTES: usize = 32;
 /// The text of the key that is made of these bytes, which must come from the operating system's
 /// source of chance.
 #[must_use]
-pub fn key_of(chance: &[u8; KEY_BYTES]) -> String {
-    format!("{PREFIX}{}", hex(chance))
+pub fn format_key(chance: &[u8; KEY_BYTES]) -> String {
+    format!("{PREFIX}{}", encode_hex(chance))
 }
 
 /// A key's SHA-256, as text 64 hexadecimal digits.
@@ -37,7 +37,7 @@ impl KeyHash {
     /// The hash of a key; `None` for a text that is none.
     #[must_use]
     pub fn of(key: &str) -> Option<Self> {
-        bytes(key.strip_prefix(PREFIX)?)?;
+        decode_hex(key.strip_prefix(PREFIX)?)?;
         Some(Self(Sha256::digest(key.as_bytes()).into()))
     }
 
@@ -52,19 +52,19 @@ impl KeyHash {
 impl TryFrom<String> for KeyHash {
     type Error = BadKeyHash;
     fn try_from(text: String) -> Result<Self, BadKeyHash> {
-        bytes(&text).map(Self).ok_or(BadKeyHash)
+        decode_hex(&text).map(Self).ok_or(BadKeyHash)
     }
 }
 
 impl From<KeyHash> for String {
     fn from(hash: KeyHash) -> Self {
-        hex(&hash.0)
+        encode_hex(&hash.0)
     }
 }
 
 impl fmt::Display for KeyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(&encode_hex(&self.0))
     }
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for KeyHash {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyHolder {
-    /// The key's hash.
+    /// SHA-256 of the key, which itself is kept nowhere.
     pub sha256: KeyHash,
     /// Whose data its holder works with.
     pub tenant: TenantId,
@@ -93,15 +93,15 @@ impl KeyHolder {
 }
 
 /// 32 bytes, each as two digits in lower case.
-fn bytes(hex: &str) -> Option<[u8; 32]> {
-    let digits = hex.bytes().map(digit).collect::<Option<Vec<u8>>>()?;
+fn decode_hex(hex: &str) -> Option<[u8; 32]> {
+    let digits = hex.bytes().map(hex_digit).collect::<Option<Vec<u8>>>()?;
     let pairs =
         digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |sum, digit| sum << 4 | digit));
     <[u8; 64]>::try_from(digits.as_slice()).ok()?;
     pairs.collect::<Vec<u8>>().try_into().ok()
 }
 
-fn digit(letter: u8) -> Option<u8> {
+fn hex_digit(letter: u8) -> Option<u8> {
     match letter {
         b'0'..=b'9' => Some(letter - b'0'),
         b'a'..=b'f' => Some(letter - b'a' + 10),
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn holder(chance: u8) -> (String, KeyHolder) {
-        let key = key_of(&[chance; KEY_BYTES]);
+        let key = format_key(&[chance; KEY_BYTES]);
         let (tenant, user) = (TenantId::new("acme").unwrap(), UserId::new("anna").unwrap());
         let sha256 = KeyHash::of(&key).unwrap();
         (key, KeyHolder { sha256, tenant, user })
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_the_hash_and_reads_back() {
+    fn a_key_holder_keeps_the_hash_and_reads_back() {
         let (key, holder) = holder(7);
         let kept = serde_json::to_string(&holder).unwrap();
         assert!(!kept.contains(&key[6..]), "{kept}");

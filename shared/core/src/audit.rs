@@ -4,23 +4,23 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::entry::Event;
-use crate::id::{RunId, sha256};
+use crate::id::{RunId, sha256_hex};
 use crate::input::Input;
 use crate::journal::Record;
-use crate::tool::canonical;
+use crate::tool::canonical_json;
 
 /// One line. Whoever changes, drops or inserts one has to change all that follow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditLine {
     /// Its number, from 1.
     pub line: u64,
-    /// The run.
+    /// The run whose journal the line is read from.
     pub run: RunId,
     /// The record of the journal that holds it.
     pub record: u64,
     /// When that was written, Unix milliseconds.
     pub at_ms: i64,
-    /// What happened: `asked`, `feedback.asked`, `feedback.answered`, `stop.asked`, `run.ended`.
+    /// What happened: `started`, `human.requested`, `human.resolved`, `stop.requested`, `run.ended`.
     pub what: &'static str,
     /// Who did it, what it says, and the like.
     pub detail: Value,
@@ -32,25 +32,25 @@ pub struct AuditLine {
 
 /// The lines of a journal, as its records are read. The same journal always gives the same lines.
 #[derive(Debug, Default)]
-pub struct Audit {
+pub struct AuditLog {
     lines: Vec<AuditLine>,
 }
 
-impl Audit {
+impl AuditLog {
     /// Takes the next record.
-    pub fn record(&mut self, run: &RunId, record: &Record) {
-        let told = record.inputs.iter().filter_map(of_input);
-        let seen = record.entries.iter().filter_map(|entry| of_event(&entry.event));
+    pub fn add_record(&mut self, run: &RunId, record: &Record) {
+        let told = record.inputs.iter().filter_map(line_of_input);
+        let seen = record.entries.iter().filter_map(|entry| line_of_event(&entry.event));
         for (what, detail) in told.chain(seen) {
             let last = self.lines.last();
             let previous = last.map_or_else(|| "0".repeat(64), |line| line.hash.clone());
             let (number, at_ms) = (self.lines.len() as u64 + 1, record.at_ms);
             let text = json!({
-                "line": number, "run": run, "record": record.n, "at_ms": at_ms, "what": what,
+                "line": number, "run": run, "record": record.number, "at_ms": at_ms, "what": what,
                 "detail": detail, "previous": previous,
             });
-            let hash = sha256(canonical(&text).as_bytes());
-            let (run, record) = (run.clone(), record.n);
+            let hash = sha256_hex(canonical_json(&text).as_bytes());
+            let (run, record) = (run.clone(), record.number);
             self.lines.push(AuditLine {
                 line: number,
                 run,
@@ -71,25 +71,27 @@ impl Audit {
     }
 }
 
-fn of_input(input: &Input) -> Option<(&'static str, Value)> {
+fn line_of_input(input: &Input) -> Option<(&'static str, Value)> {
     match input {
-        Input::Asked(asked) => {
-            let feedback = &asked.settings.feedback;
+        Input::Started(asked) => {
+            let feedback = &asked.settings.human;
             Some((
-                "asked",
+                "started",
                 json!({
                     "by": asked.user, "question": asked.question, "human_feedback": feedback,
                 }),
             ))
         }
-        Input::StopAsked { by, .. } => Some(("stop.asked", json!({"by": by}))),
-        Input::UserSaid(said) => Some(("user.said", json!({"by": said.by, "text": said.text}))),
+        Input::StopRequested { by, .. } => Some(("stop.requested", json!({"by": by}))),
+        Input::UserMessageAdded(said) => {
+            Some(("user_message.added", json!({"by": said.by, "text": said.text})))
+        }
         Input::PlanEdited(edited) => Some(("plan.edited", json!(edited))),
         // What came of these stands in entries.
-        Input::HumanAnswered(_)
-        | Input::FeedbackExpired { .. }
+        Input::HumanResponded(_)
+        | Input::HumanRequestExpired { .. }
         | Input::Interrupted { .. }
-        | Input::TaskAsks(_)
+        | Input::ChildRequested(_)
         | Input::Resumed { .. }
         | Input::AttemptFailed { .. }
         | Input::ModelReplied(_)
@@ -99,15 +101,15 @@ fn of_input(input: &Input) -> Option<(&'static str, Value)> {
         | Input::ToolReturned { .. }
         | Input::FileAdded { .. }
         | Input::LimitReached { .. }
-        | Input::TaskEnded(_)
-        | Input::PlanKept { .. }
+        | Input::ChildEnded(_)
+        | Input::PlanSaved { .. }
         | Input::Delivered { .. } => None,
     }
 }
 
-fn of_event(event: &Event) -> Option<(&'static str, Value)> {
+fn line_of_event(event: &Event) -> Option<(&'static str, Value)> {
     match event {
-        Event::FeedbackAsked { .. } | Event::FeedbackAnswered(_) => {
+        Event::HumanRequested { .. } | Event::HumanResolved(_) => {
             Some((event.name(), json!(event)))
         }
         Event::RunEnded(ending) => Some((
@@ -116,7 +118,7 @@ fn of_event(event: &Event) -> Option<(&'static str, Value)> {
         )),
         Event::RunStarted { .. }
         | Event::RunResumed { .. }
-        | Event::ItemReset { .. }
+        | Event::MessageReset { .. }
         | Event::ModelChanged(_)
         | Event::MessageCompleted { .. }
         | Event::CallRequested { .. }
@@ -126,8 +128,8 @@ fn of_event(event: &Event) -> Option<(&'static str, Value)> {
         | Event::EmployeesNamed { .. }
         | Event::PlanChanged { .. }
         | Event::StepChanged { .. }
-        | Event::UserSaid { .. }
-        | Event::TaskStarted { .. }
-        | Event::TaskEnded { .. } => None,
+        | Event::UserMessageAdded { .. }
+        | Event::ChildStarted { .. }
+        | Event::ChildEnded { .. } => None,
     }
 }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Turns of the run's own agent, 1-1 000, default 40. For a planned run and its tasks together
-    /// see [`crate::settings::PlanSettings::run_steps`].
+    /// see [`crate::settings::PlanSettings::max_run_turns`].
     pub steps: u32,
     /// Tool calls of one agent, 1-100 000, default 200: of a run that is not planned, or of each task of
     /// one that is. In records of before there was a bound: any number.
-    #[serde(default = "any_number")]
+    #[serde(default = "unlimited_calls")]
     pub tool_calls: u32,
     /// Tokens read and written, those of its tasks included, default 50 million.
     #[serde(default = "default_tokens")]
@@ -32,7 +32,7 @@ impl Default for Budget {
 }
 
 /// Records of before there was a bound of tool calls hold none.
-fn any_number() -> u32 {
+fn unlimited_calls() -> u32 {
     u32::MAX
 }
 
@@ -54,16 +54,16 @@ const MAX_SUMMARY_MS: u64 = 2 * 60 * 1000;
 
 /// A part of a run's budget: what is left of it, or what one of its tasks may use up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
-    /// Turns.
+pub struct BudgetShare {
+    /// Turns of the agents that draw on this share.
     pub steps: u32,
-    /// Tokens.
+    /// Tokens of model calls, read and written ones together.
     pub tokens: u64,
     /// Money, in millionths of a US dollar; `None` has no end.
     pub micro_usd: Option<u64>,
 }
 
-impl Share {
+impl BudgetShare {
     /// Whether nothing can be done with it.
     #[must_use]
     pub fn is_used_up(self) -> bool {
@@ -72,7 +72,7 @@ impl Share {
 
     /// What is left of it besides `other`.
     #[must_use]
-    pub fn less(self, other: Self) -> Self {
+    pub fn minus(self, other: Self) -> Self {
         let money = other.micro_usd.unwrap_or_default();
         Self {
             steps: self.steps.saturating_sub(other.steps),
@@ -84,7 +84,7 @@ impl Share {
     /// One of so many equal parts of it, of at most `steps` turns. Something of what there is, even
     /// if it is split finer than it can be.
     #[must_use]
-    pub fn part(self, parts: u32, steps: u32) -> Self {
+    pub fn equal_part(self, parts: u32, steps: u32) -> Self {
         let parts = parts.max(1);
         Self {
             steps: (self.steps / parts).min(steps).max(1).min(self.steps),
@@ -98,18 +98,18 @@ impl Share {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Tokens read.
+    /// The price of tokens that the model reads and the provider has not cached.
     pub input: u64,
     /// Tokens read from the provider's prompt cache.
     pub cached_input: u64,
-    /// Tokens written.
+    /// The price of tokens that the model writes, its thoughts included.
     pub output: u64,
 }
 
 impl Price {
     /// What a call costs, rounded up to a millionth of a dollar.
     #[must_use]
-    pub fn of(&self, usage: &Usage) -> u64 {
+    pub fn cost_of(&self, usage: &Usage) -> u64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let times = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
         let sum = times(usage.input_tokens - cached, self.input)
@@ -132,15 +132,15 @@ pub struct Usage {
     pub took_ms: u64,
     /// What that cost, in millionths of a US dollar, at the price of its time. 0 for a model without
     /// a price, and in records of before there were prices.
-    #[serde(default, skip_serializing_if = "costs_nothing")]
+    #[serde(default, skip_serializing_if = "is_free")]
     pub micro_usd: u64,
 }
 
 impl Usage {
     /// The same, at this price.
     #[must_use]
-    pub fn at(self, price: Option<Price>) -> Self {
-        Self { micro_usd: price.map_or(0, |price| price.of(&self)), ..self }
+    pub fn priced_at(self, price: Option<Price>) -> Self {
+        Self { micro_usd: price.map_or(0, |price| price.cost_of(&self)), ..self }
     }
 
     /// Tokens read and written.
@@ -158,11 +158,11 @@ impl Usage {
     /// What two calls cost together.
     #[must_use]
     pub fn plus(mut self, other: Self) -> Self {
-        self.add(&other);
+        self.add_usage(&other);
         self
     }
 
-    fn add(&mut self, other: &Self) {
+    fn add_usage(&mut self, other: &Self) {
         self.input_tokens += other.input_tokens;
         self.output_tokens += other.output_tokens;
         self.cached_tokens += other.cached_tokens;
@@ -173,7 +173,7 @@ impl Usage {
 
 /// What a run has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct Spending {
     /// Turns of the agent loop, those of its tasks included.
     pub steps: u32,
     /// Model calls that came to an end, failed attempts with output included.
@@ -183,40 +183,40 @@ pub struct Spent {
     /// The sum over its model calls, lost ones included.
     pub usage: Usage,
     /// Model calls that died with their driver: their usage is an estimate.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero_count")]
     pub lost_calls: u32,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn costs_nothing(micro_usd: &u64) -> bool {
+fn is_free(micro_usd: &u64) -> bool {
     *micro_usd == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_none(count: &u32) -> bool {
+fn is_zero_count(count: &u32) -> bool {
     *count == 0
 }
 
-impl Spent {
+impl Spending {
     /// Counts one model call.
     pub fn add_model_call(&mut self, usage: &Usage) {
         self.model_calls += 1;
-        self.usage.add(usage);
+        self.usage.add_usage(usage);
     }
 
     /// Counts those that died with their driver, at what they are taken to have cost together.
     pub fn add_lost_calls(&mut self, calls: u32, estimate: &Usage) {
         self.lost_calls += calls;
-        self.usage.add(estimate);
+        self.usage.add_usage(estimate);
     }
 
     /// Counts what a task used up.
-    pub fn add_task(&mut self, task: &Self) {
+    pub fn add_child(&mut self, task: &Self) {
         self.steps = self.steps.saturating_add(task.steps);
         self.model_calls += task.model_calls;
         self.tool_calls += task.tool_calls;
         self.lost_calls += task.lost_calls;
-        self.usage.add(&task.usage);
+        self.usage.add_usage(&task.usage);
     }
 
     /// Tokens read and written.
@@ -228,7 +228,7 @@ impl Spent {
 
 /// An amount as a person reads it: `0.25`, with as many decimals as it takes, at least two.
 #[must_use]
-pub fn dollars(micro_usd: u64) -> String {
+pub fn format_dollars(micro_usd: u64) -> String {
     let text = format!("{}.{:06}", micro_usd / 1_000_000, micro_usd % 1_000_000);
     let cut = text.trim_end_matches('0');
     let least = text.len() - 4;
@@ -244,7 +244,7 @@ mod tests {
         let price = Price { input: 2_000_000, cached_input: 500_000, output: 8_000_000 };
         let cost = |input_tokens, cached_tokens, output_tokens| {
             let usage = Usage { input_tokens, cached_tokens, output_tokens, ..Usage::default() };
-            usage.at(Some(price)).micro_usd
+            usage.priced_at(Some(price)).micro_usd
         };
         assert_eq!(cost(0, 0, 0), 0);
         assert_eq!(cost(1_000_000, 0, 0), 2_000_000);
@@ -253,23 +253,23 @@ mod tests {
         assert_eq!(cost(10, 20, 0), 5);
         assert_eq!(cost(1, 1, 0), 1, "half a millionth is a whole one");
         assert_eq!(cost(u64::MAX, 0, u64::MAX), u64::MAX);
-        assert_eq!(Usage { output_tokens: 9, ..Usage::default() }.at(None).micro_usd, 0);
+        assert_eq!(Usage { output_tokens: 9, ..Usage::default() }.priced_at(None).micro_usd, 0);
     }
 
     #[test]
     fn amounts_read_as_dollars() {
-        let told = [0, 1, 10_000, 250_000, 1_234_567, 3_000_000].map(dollars);
+        let told = [0, 1, 10_000, 250_000, 1_234_567, 3_000_000].map(format_dollars);
         assert_eq!(told, ["0.00", "0.000001", "0.01", "0.25", "1.234567", "3.00"]);
     }
 
     #[test]
     fn a_share_of_money_is_split_and_never_lost() {
-        let whole = Share { steps: 9, tokens: 9, micro_usd: Some(10) };
-        let part = whole.part(3, 40);
+        let whole = BudgetShare { steps: 9, tokens: 9, micro_usd: Some(10) };
+        let part = whole.equal_part(3, 40);
         assert_eq!(part.micro_usd, Some(3));
-        assert_eq!(whole.less(part).less(part).micro_usd, Some(4));
-        assert!(whole.less(Share { micro_usd: Some(11), ..part }).is_used_up());
-        let free = Share { micro_usd: None, ..whole };
-        assert_eq!((free.part(3, 40).micro_usd, free.less(part).micro_usd), (None, None));
+        assert_eq!(whole.minus(part).minus(part).micro_usd, Some(4));
+        assert!(whole.minus(BudgetShare { micro_usd: Some(11), ..part }).is_used_up());
+        let free = BudgetShare { micro_usd: None, ..whole };
+        assert_eq!((free.equal_part(3, 40).micro_usd, free.minus(part).micro_usd), (None, None));
     }
 }

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{FileName, MessageId, UserId};
-use crate::input::TaskReport;
+use crate::input::ChildReport;
 use crate::plan::Plan;
-use crate::tool::{Call, Outcome};
+use crate::tool::{ToolCall, ToolResult};
 
 /// A question and its answer from an earlier run of the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// What was asked.
+    /// The question as the user asked it.
     pub question: String,
     /// How it ended, for the model: the answer, or the sentence of its failure.
     pub answer: String,
@@ -25,7 +25,7 @@ pub struct Exchange {
 impl Exchange {
     /// Whether this user asked: what anybody else did is data to the user's runs.
     #[must_use]
-    pub fn is_of(&self, user: &UserId) -> bool {
+    pub fn is_asked_by(&self, user: &UserId) -> bool {
         self.asker.as_ref().is_none_or(|asker| asker == user)
     }
 }
@@ -33,7 +33,7 @@ impl Exchange {
 /// What a model thought before it spoke.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reasoning {
-    /// The thoughts.
+    /// The thoughts in plain text, with whole URLs; empty where a provider shows none.
     pub text: String,
     /// What the model's client needs to send them back with the turn; opaque to everybody else, and
     /// possibly there without any text.
@@ -42,27 +42,27 @@ pub struct Reasoning {
     /// The thoughts as the model wrote them, where that was with placeholders for URLs: they go back
     /// to it as they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub written: Option<String>,
+    pub original: Option<String>,
 }
 
 /// One model reply and what came of its calls. A turn enters the conversation when its last call is
 /// answered, so a call never stands without its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// The reply's id.
+    /// The id of the reply, by which its calls are named.
     pub message: MessageId,
-    /// What it said.
+    /// The text of the reply; empty where it only calls tools.
     pub text: String,
-    /// What it thought.
+    /// The thoughts before it, if the model shows any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
     /// Its calls in the order it made them, whatever order they were answered in.
-    pub calls: Vec<(Call, Outcome)>,
+    pub calls: Vec<(ToolCall, ToolResult)>,
 }
 
 /// Something the loop tells the model between two turns. Its words come from `prompts/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Note {
+pub enum Nudge {
     /// The reply was cut off at the output limit: go on.
     CutOff,
     /// The reply held neither text nor calls: say something.
@@ -75,25 +75,25 @@ pub enum Note {
 
 /// A piece of the conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Item {
+pub enum ConversationItem {
     /// A reply and what came of it.
     Turn(Turn),
     /// A word of the loop's.
-    Note(Note),
+    Nudge(Nudge),
     /// What the user said while the run was at work.
-    Said(String),
+    UserMessage(String),
     /// What came of a round of tasks, in the plan's order, and the plan after it.
     Round {
-        /// The tasks.
-        reports: Vec<TaskReport>,
-        /// The plan.
+        /// The reports of the round's tasks, in the plan's order.
+        reports: Vec<ChildReport>,
+        /// The plan as the round left it.
         plan: Plan,
     },
 }
 
 /// What stands for the oldest part of a conversation since it was summed up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compacted {
+pub struct CompactedContext {
     /// What a model made of it, at most [`MAX_COMPACTED`] bytes.
     pub text: String,
     /// How many earlier questions and answers it stands for.
@@ -105,7 +105,7 @@ pub struct Compacted {
     pub files: Vec<FileName>,
     /// The newest words of the agent's in it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub words: String,
+    pub last_text: String,
 }
 
 /// Bytes of a text that sums up.
@@ -116,7 +116,7 @@ const MAX_COMPACTED_FILES: usize = 100;
 
 /// The oldest part of a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct CompactionRange {
     /// So many of its questions and answers.
     pub exchanges: usize,
     /// So many of its items.
@@ -127,39 +127,44 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
     /// What was summed up; it stands before everything else.
-    pub compacted: Option<Compacted>,
+    pub compacted: Option<CompactedContext>,
     /// The session's earlier questions and answers.
     pub history: Vec<Exchange>,
     /// The run's own question.
     pub question: String,
-    /// What followed.
-    pub items: Vec<Item>,
+    /// Turns, nudges, messages and rounds since the question, oldest first.
+    pub items: Vec<ConversationItem>,
 }
 
 impl Conversation {
     /// The text of the newest turn that said something.
     #[must_use]
-    pub fn last_words(&self) -> &str {
+    pub fn last_text(&self) -> &str {
         self.items
             .iter()
             .rev()
             .find_map(|item| match item {
-                Item::Turn(turn) if !turn.text.trim().is_empty() => Some(turn.text.as_str()),
-                Item::Turn(_) | Item::Note(_) | Item::Said(_) | Item::Round { .. } => None,
+                ConversationItem::Turn(turn) if !turn.text.trim().is_empty() => {
+                    Some(turn.text.as_str())
+                }
+                ConversationItem::Turn(_)
+                | ConversationItem::Nudge(_)
+                | ConversationItem::UserMessage(_)
+                | ConversationItem::Round { .. } => None,
             })
-            .or(self.compacted.as_ref().map(|compacted| compacted.words.as_str()))
+            .or(self.compacted.as_ref().map(|compacted| compacted.last_text.as_str()))
             .unwrap_or_default()
     }
 
     /// What the agent said in its newest turn, if nothing followed it, with what was said before it was cut
     /// off. Empty, where that is blank.
     #[must_use]
-    pub fn final_words(&self) -> String {
+    pub fn final_text(&self) -> String {
         let mut texts = Vec::new();
         let mut items = self.items.iter().rev();
-        while let Some(Item::Turn(turn)) = items.next() {
+        while let Some(ConversationItem::Turn(turn)) = items.next() {
             texts.extend(Some(turn.text.as_str()).filter(|text| !text.trim().is_empty()));
-            let Some(Item::Note(Note::CutOff)) = items.next() else { break };
+            let Some(ConversationItem::Nudge(Nudge::CutOff)) = items.next() else { break };
         }
         texts.reverse();
         texts.concat()
@@ -168,11 +173,13 @@ impl Conversation {
     /// The newest reply if it is an answer by itself: it says something, calls nothing, and is not the end
     /// of a reply that was cut off.
     #[must_use]
-    pub fn answer(&self) -> Option<&str> {
+    pub fn standalone_answer(&self) -> Option<&str> {
         let (last, before) = self.items.split_last()?;
-        let Item::Turn(turn) = last else { return None };
+        let ConversationItem::Turn(turn) = last else { return None };
         let goes_on = match before {
-            [.., Item::Turn(begun), Item::Note(Note::CutOff)] => !begun.text.trim().is_empty(),
+            [.., ConversationItem::Turn(begun), ConversationItem::Nudge(Nudge::CutOff)] => {
+                !begun.text.trim().is_empty()
+            }
             _ => false,
         };
         let is_answer = turn.calls.is_empty() && !turn.text.trim().is_empty() && !goes_on;
@@ -180,33 +187,34 @@ impl Conversation {
     }
 
     /// Replaces the oldest part by a text that sums it up, together with what was summed up before.
-    pub fn compact(&mut self, part: Part, text: &str) {
-        let files = self.files_of(part);
-        let last_words = self.last_words().to_owned();
+    pub fn compact_oldest(&mut self, part: CompactionRange, text: &str) {
+        let files = self.files_in_range(part);
+        let last_words = self.last_text().to_owned();
         self.history.drain(..part.exchanges.min(self.history.len()));
-        let summed_up: Vec<Item> = self.items.drain(..part.items.min(self.items.len())).collect();
+        let summed_up: Vec<ConversationItem> =
+            self.items.drain(..part.items.min(self.items.len())).collect();
         let before = self.compacted.take();
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let (exchanges, turns) =
             before.as_ref().map_or((0, 0), |before| (before.exchanges, before.turns));
         let mut text = text.trim().to_owned();
         text.truncate(text.floor_char_boundary(MAX_COMPACTED));
-        let words = if self.last_words().is_empty() { last_words } else { String::new() };
-        self.compacted = Some(Compacted {
+        let words = if self.last_text().is_empty() { last_words } else { String::new() };
+        self.compacted = Some(CompactedContext {
             text,
             exchanges: exchanges.saturating_add(count(part.exchanges)),
-            turns: turns.saturating_add(count(turns_among(&summed_up))),
+            turns: turns.saturating_add(count(count_turns(&summed_up))),
             files,
-            words,
+            last_text: words,
         });
     }
 
     /// The files that a text is to name which sums up this part.
     #[must_use]
-    pub fn files_of(&self, part: Part) -> Vec<FileName> {
+    pub fn files_in_range(&self, part: CompactionRange) -> Vec<FileName> {
         let mut files: Vec<FileName> =
             self.compacted.iter().flat_map(|before| before.files.iter().cloned()).collect();
-        for name in self.items.iter().take(part.items).flat_map(Item::files) {
+        for name in self.items.iter().take(part.items).flat_map(ConversationItem::file_names) {
             files.retain(|known| known != name);
             files.push(name.clone());
         }
@@ -216,21 +224,26 @@ impl Conversation {
 
 /// How many turns and rounds there are among some items.
 #[must_use]
-pub fn turns_among(items: &[Item]) -> usize {
-    items.iter().filter(|item| !matches!(item, Item::Note(_) | Item::Said(_))).count()
+pub fn count_turns(items: &[ConversationItem]) -> usize {
+    items
+        .iter()
+        .filter(|item| {
+            !matches!(item, ConversationItem::Nudge(_) | ConversationItem::UserMessage(_))
+        })
+        .count()
 }
 
-impl Item {
+impl ConversationItem {
     /// The files that it tells of.
-    fn files(&self) -> Vec<&FileName> {
+    fn file_names(&self) -> Vec<&FileName> {
         match self {
             Self::Turn(turn) => {
-                turn.calls.iter().flat_map(|(_, outcome)| outcome.files()).collect()
+                turn.calls.iter().flat_map(|(_, outcome)| outcome.file_names()).collect()
             }
             Self::Round { reports, .. } => {
                 reports.iter().flat_map(|report| &report.files).collect()
             }
-            Self::Note(_) | Self::Said(_) => Vec::new(),
+            Self::Nudge(_) | Self::UserMessage(_) => Vec::new(),
         }
     }
 }

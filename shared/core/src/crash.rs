@@ -15,49 +15,49 @@ use crate::tool::EffectClass;
 pub(crate) const MAX_CRASHES: u32 = 3;
 
 /// How often drivers may die over an effect that is not by itself.
-const MAX_IN_COMPANY: u32 = MAX_CRASHES - 1;
+const MAX_SHARED_CRASHES: u32 = MAX_CRASHES - 1;
 
 /// What was being done when a driver died, as far as the journal tells.
 #[derive(Debug)]
-pub(crate) enum Ran {
+pub(crate) enum ActiveEffects {
     /// Whatever was owed: all that the journals of older versions say.
-    Anything,
-    /// Nothing but these.
+    All,
+    /// The effects that the journal shows to have been under way, and no others.
     Only(BTreeSet<EffectId>),
 }
 
-impl Ran {
+impl ActiveEffects {
     /// What may have been done of what was owed. What waits was not, nor was a call whose start would
     /// stand in the journal.
     pub(crate) fn of(due: &[Effect]) -> Self {
         let ran = due.iter().filter(|effect| match effect {
             Effect::RunTool(run) => !run.waits && (run.started || run.class != EffectClass::Once),
             Effect::CallModel(call) => !call.waits,
-            Effect::Dispatch(dispatch) => !dispatch.waits,
+            Effect::RunChild(dispatch) => !dispatch.waits,
             Effect::Wait { .. }
-            | Effect::AskHuman(_)
-            | Effect::KeepPlan { .. }
+            | Effect::AwaitHuman(_)
+            | Effect::SavePlan { .. }
             | Effect::Deliver(_) => false,
         });
-        Self::Only(ran.map(|effect| effect.id().first().clone()).collect())
+        Self::Only(ran.map(|effect| effect.id().without_interrupts().clone()).collect())
     }
 
     pub(crate) fn has_call(&self, call: &CallId) -> bool {
-        self.has(|| EffectId::Tool(call.clone()))
+        self.contains(|| EffectId::Tool(call.clone()))
     }
 
     pub(crate) fn has_message(&self, message: &MessageId) -> bool {
-        self.has(|| EffectId::Model(message.clone()))
+        self.contains(|| EffectId::Model(message.clone()))
     }
 
     /// Older journals count none against a task, whose own journal counts what it did.
     pub(crate) fn has_task(&self, task: &TaskId) -> bool {
-        matches!(self, Self::Only(ran) if ran.contains(&EffectId::Task(task.clone())))
+        matches!(self, Self::Only(ran) if ran.contains(&EffectId::Child(task.clone())))
     }
 
-    fn has(&self, id: impl FnOnce() -> EffectId) -> bool {
+    fn contains(&self, id: impl FnOnce() -> EffectId) -> bool {
         match self {
-            Self::Anything => true,
+            Self::All => true,
             Self::Only(ran) => ran.contains(&id()),
         }
     }
@@ -65,32 +65,33 @@ impl Ran {
 
 /// While anything that is owed is suspect, the first that is and can be done is done by itself: all
 /// else waits.
-pub(crate) fn keep_apart(due: &mut [Effect]) {
-    let is_suspect = |effect: &Effect| crashes(effect) >= MAX_IN_COMPANY && !effect.waits();
+pub(crate) fn isolate_suspect(due: &mut [Effect]) {
+    let is_suspect =
+        |effect: &Effect| crash_count(effect) >= MAX_SHARED_CRASHES && !effect.is_waiting();
     let Some(suspect) = due.iter().position(is_suspect) else { return };
     let others = due.iter_mut().enumerate().filter(|(place, _)| *place != suspect);
     for (_, effect) in others {
         match effect {
             Effect::CallModel(call) => call.waits = true,
             Effect::RunTool(run) => run.waits = true,
-            Effect::Dispatch(dispatch) => dispatch.waits = true,
+            Effect::RunChild(dispatch) => dispatch.waits = true,
             Effect::Wait { .. }
-            | Effect::AskHuman(_)
-            | Effect::KeepPlan { .. }
+            | Effect::AwaitHuman(_)
+            | Effect::SavePlan { .. }
             | Effect::Deliver(_) => {}
         }
     }
 }
 
 /// How many drivers died while an effect was done.
-fn crashes(effect: &Effect) -> u32 {
+fn crash_count(effect: &Effect) -> u32 {
     match effect {
         Effect::CallModel(call) => call.crashes,
         Effect::RunTool(run) => run.attempt.saturating_sub(1),
-        Effect::Dispatch(dispatch) => dispatch.crashes,
+        Effect::RunChild(dispatch) => dispatch.crashes,
         Effect::Wait { .. }
-        | Effect::AskHuman(_)
-        | Effect::KeepPlan { .. }
+        | Effect::AwaitHuman(_)
+        | Effect::SavePlan { .. }
         | Effect::Deliver(_) => 0,
     }
 }

@@ -16,7 +16,7 @@ use aho_corasick::automaton::{Automaton as _, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, MatchKind};
 
-use crate::fold::{fold, is_mark, is_written_without_spaces};
+use crate::fold::{fold_character, is_combining_mark, is_written_without_spaces};
 
 /// Phrases of a list.
 pub const MAX_PHRASES: usize = 500;
@@ -26,10 +26,10 @@ pub const MAX_PHRASE: usize = 100;
 
 /// The phrases that are denied. Clones share them.
 #[derive(Clone, Default)]
-pub struct DenyList(Option<Arc<Matcher>>);
+pub struct DenyList(Option<Arc<PhraseMatcher>>);
 
 /// Every phrase in one automaton over the bytes of folded characters.
-struct Matcher {
+struct PhraseMatcher {
     phrases: Vec<Phrase>,
     automaton: NFA,
     start: StateID,
@@ -48,8 +48,8 @@ struct Phrase {
 
 /// What of a list cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadList {
-    /// More than [`MAX_PHRASES`].
+pub enum DenyListError {
+    /// The list has more than [`MAX_PHRASES`] phrases.
     #[error("at most {MAX_PHRASES} phrases")]
     TooMany,
     /// A phrase says nothing or too much; its place, from 1.
@@ -61,20 +61,23 @@ impl DenyList {
     /// The list of these phrases.
     ///
     /// # Errors
-    /// [`BadList`] says which cannot be used.
-    pub fn new<S: AsRef<str>>(phrases: &[S]) -> Result<Self, BadList> {
+    /// [`DenyListError`] says which cannot be used.
+    pub fn new<S: AsRef<str>>(phrases: &[S]) -> Result<Self, DenyListError> {
         if phrases.len() > MAX_PHRASES {
-            return Err(BadList::TooMany);
+            return Err(DenyListError::TooMany);
         }
-        let phrase =
-            |(nth, text): (usize, &S)| Phrase::read(text.as_ref()).ok_or(BadList::Phrase(nth + 1));
-        let phrases: Result<Vec<Phrase>, BadList> =
+        let phrase = |(nth, text): (usize, &S)| {
+            Phrase::parse(text.as_ref()).ok_or(DenyListError::Phrase(nth + 1))
+        };
+        let phrases: Result<Vec<Phrase>, DenyListError> =
             phrases.iter().enumerate().map(phrase).collect();
         let phrases = phrases?;
         if phrases.is_empty() {
             return Ok(Self::default());
         }
-        Matcher::new(phrases).map(|matcher| Self(Some(Arc::new(matcher)))).ok_or(BadList::TooMany)
+        PhraseMatcher::new(phrases)
+            .map(|matcher| Self(Some(Arc::new(matcher))))
+            .ok_or(DenyListError::TooMany)
     }
 
     /// Whether nothing is denied.
@@ -85,11 +88,11 @@ impl DenyList {
 
     /// Whether a phrase is in a text.
     #[must_use]
-    pub fn denies(&self, text: &str) -> bool {
-        let mut gate = Gate::new(self.clone());
+    pub fn is_match(&self, text: &str) -> bool {
+        let mut gate = DenyFilter::new(self.clone());
         gate.push(text);
         gate.finish();
-        gate.is_shut()
+        gate.is_blocked()
     }
 
     fn phrases(&self) -> &[Phrase] {
@@ -111,7 +114,7 @@ impl fmt::Debug for DenyList {
     }
 }
 
-impl Matcher {
+impl PhraseMatcher {
     /// `None` if the automaton would be larger than any list is.
     fn new(phrases: Vec<Phrase>) -> Option<Self> {
         let texts = phrases.iter().map(|phrase| phrase.characters.iter().collect::<String>());
@@ -143,12 +146,12 @@ impl Matcher {
     }
 
     /// How many of the newest characters may be the beginning of a phrase, or are one.
-    fn depth(&self, state: StateID) -> usize {
+    fn matched_depth(&self, state: StateID) -> usize {
         self.depths.get(&state).copied().unwrap_or_default()
     }
 
     /// The phrases that end in this state.
-    fn matches(&self, state: StateID) -> impl Iterator<Item = &Phrase> {
+    fn phrases_ending_at(&self, state: StateID) -> impl Iterator<Item = &Phrase> {
         let count = match self.automaton.is_match(state) {
             true => self.automaton.match_len(state),
             false => 0,
@@ -160,27 +163,27 @@ impl Matcher {
 }
 
 impl Phrase {
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let (begins_word, text) = bound(text, text.strip_prefix('*'));
-        let (ends_word, text) = bound(text, text.strip_suffix('*'));
+        let (begins_word, text) = split_wildcard(text, text.strip_prefix('*'));
+        let (ends_word, text) = split_wildcard(text, text.strip_suffix('*'));
         let text = text.trim();
         let mut characters = Vec::new();
-        for character in text.chars().flat_map(fold) {
+        for character in text.chars().flat_map(fold_character) {
             if character != ' ' || !swallows_space(characters.last()) {
                 characters.push(character);
             }
         }
         let (first, last) = (*characters.first()?, *characters.last()?);
         (text.chars().count() <= MAX_PHRASE).then(|| Self {
-            begins_word: begins_word && is_word(first),
-            ends_word: ends_word && is_word(last),
+            begins_word: begins_word && is_word_character(first),
+            ends_word: ends_word && is_word_character(last),
             characters,
         })
     }
 }
 
-fn bound<'a>(text: &'a str, lifted: Option<&'a str>) -> (bool, &'a str) {
+fn split_wildcard<'a>(text: &'a str, lifted: Option<&'a str>) -> (bool, &'a str) {
     (lifted.is_none(), lifted.unwrap_or(text))
 }
 
@@ -191,14 +194,15 @@ fn swallows_space(before: Option<&char>) -> bool {
 }
 
 /// Whether a character is part of a word that has bounds.
-fn is_word(character: char) -> bool {
-    (character.is_alphanumeric() || is_mark(character)) && !is_written_without_spaces(character)
+fn is_word_character(character: char) -> bool {
+    (character.is_alphanumeric() || is_combining_mark(character))
+        && !is_written_without_spaces(character)
 }
 
 /// Lets a text through piece by piece, and nothing of a denied phrase: what may be the beginning of
 /// one is held back until it is known not to be. Once a phrase was found, nothing passes any more.
 #[derive(Debug, Clone)]
-pub struct Gate {
+pub struct DenyFilter {
     list: DenyList,
     /// How much of which phrases the text ends in.
     state: Option<StateID>,
@@ -207,11 +211,11 @@ pub struct Gate {
     /// The newest characters as they are compared, with where they begin in the text.
     newest: VecDeque<(char, usize)>,
     held: String,
-    passed: usize,
-    is_shut: bool,
+    passed_bytes: usize,
+    is_blocked: bool,
 }
 
-impl Gate {
+impl DenyFilter {
     /// A gate before the first character.
     #[must_use]
     pub fn new(list: DenyList) -> Self {
@@ -222,51 +226,52 @@ impl Gate {
             ends_in_phrase: false,
             newest: VecDeque::new(),
             held: String::new(),
-            passed: 0,
-            is_shut: false,
+            passed_bytes: 0,
+            is_blocked: false,
         }
     }
 
     /// Whether a denied phrase was found.
     #[must_use]
-    pub fn is_shut(&self) -> bool {
-        self.is_shut
+    pub fn is_blocked(&self) -> bool {
+        self.is_blocked
     }
 
     /// Takes the next piece and gives what of the text may be shown now.
     pub fn push(&mut self, piece: &str) -> String {
-        if self.is_shut {
+        if self.is_blocked {
             return String::new();
         }
         let Some(matcher) = self.list.0.clone() else { return piece.to_owned() };
-        let start = self.passed + self.held.len();
+        let start = self.passed_bytes + self.held.len();
         self.held.push_str(piece);
         for (at, character) in piece.char_indices() {
-            for folded in fold(character) {
-                self.take(&matcher, folded, start + at);
+            for folded in fold_character(character) {
+                self.match_character(&matcher, folded, start + at);
             }
-            if self.is_shut {
+            if self.is_blocked {
                 self.held.clear();
                 return String::new();
             }
         }
-        let open = self.state.map_or(0, |state| matcher.depth(state));
+        let open = self.state.map_or(0, |state| matcher.matched_depth(state));
         let first = self.newest.len().checked_sub(open).and_then(|nth| self.newest.get(nth));
         let until = first.filter(|_| open > 0).map_or(start + piece.len(), |(_, at)| *at);
-        let rest = self.held.split_off(until.saturating_sub(self.passed).min(self.held.len()));
+        let rest =
+            self.held.split_off(until.saturating_sub(self.passed_bytes).min(self.held.len()));
         let shown = std::mem::replace(&mut self.held, rest);
-        self.passed += shown.len();
+        self.passed_bytes += shown.len();
         shown
     }
 
     /// The rest of the text, now that it has ended.
     pub fn finish(&mut self) -> String {
-        self.is_shut |= self.ends_in_phrase;
+        self.is_blocked |= self.ends_in_phrase;
         let rest = std::mem::take(&mut self.held);
-        if self.is_shut { String::new() } else { rest }
+        if self.is_blocked { String::new() } else { rest }
     }
 
-    fn take(&mut self, matcher: &Matcher, character: char, at: usize) {
+    fn match_character(&mut self, matcher: &PhraseMatcher, character: char, at: usize) {
         let newest = self.newest.back().map(|(newest, _)| newest);
         if character == ' ' && swallows_space(newest) {
             return;
@@ -275,16 +280,16 @@ impl Gate {
         if self.newest.len() > matcher.longest + 2 {
             self.newest.pop_front();
         }
-        self.is_shut |= self.ends_in_phrase && !is_word(character);
+        self.is_blocked |= self.ends_in_phrase && !is_word_character(character);
         self.ends_in_phrase = false;
         let state = matcher.next_state(self.state.unwrap_or(matcher.start), character);
         self.state = Some(state);
-        for phrase in matcher.matches(state) {
+        for phrase in matcher.phrases_ending_at(state) {
             let before = self.newest.len().checked_sub(phrase.characters.len() + 1);
             let before = before.and_then(|nth| self.newest.get(nth));
-            let goes_on = before.is_some_and(|(before, _)| is_word(*before));
+            let goes_on = before.is_some_and(|(before, _)| is_word_character(*before));
             let is_found = !(phrase.begins_word && goes_on);
-            self.is_shut |= is_found && !phrase.ends_word;
+            self.is_blocked |= is_found && !phrase.ends_word;
             self.ends_in_phrase |= is_found && phrase.ends_word;
         }
     }

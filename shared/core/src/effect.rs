@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::Failure;
-use crate::id::{CallId, FeedbackId, MessageId, TaskId};
+use crate::error_code::Failure;
+use crate::id::{CallId, HumanRequestId, MessageId, TaskId};
 use crate::settings::{ModelChoice, Role};
-use crate::tool::{Call, EffectClass};
+use crate::tool::{EffectClass, ToolCall};
 
 /// Something owed: it stays due until the input that answers or cancels it.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,22 +15,22 @@ pub enum Effect {
     /// Ask a model for a message. Answered by `ModelReplied` or `ModelFailed`.
     CallModel(ModelCall),
     /// Run a tool. Answered by `ToolReturned`.
-    RunTool(ToolRun),
+    RunTool(ToolInvocation),
     /// Tell the run when a moment has come. Answered by `LimitReached`.
     Wait {
-        /// For what.
+        /// The limit whose moment is waited for.
         limit: Limit,
         /// When it has to be told something, Unix milliseconds: see [`crate::run::Run::next_limit`].
         until_ms: i64,
     },
-    /// Have a task worked on, here or in another invocation. Answered by `TaskEnded`; until then a
+    /// Have a task worked on, here or in another invocation. Answered by `ChildEnded`; until then a
     /// task that nobody drives is dispatched again.
-    Dispatch(Dispatch),
-    /// Hear what a person says. Answered by `HumanAnswered` or `FeedbackExpired`; in a task, whose run
-    /// is the one that is answered, by `HumanAnswered` alone.
-    AskHuman(AskHuman),
-    /// Write the plan to its file. Answered by `PlanKept`; then a newer version is owed, if there is one.
-    KeepPlan {
+    RunChild(ChildDispatch),
+    /// Hear what a person says. Answered by `HumanResponded` or `HumanRequestExpired`; in a task, whose run
+    /// is the one that is answered, by `HumanResponded` alone.
+    AwaitHuman(AwaitHuman),
+    /// Write the plan to its file. Answered by `PlanSaved`; then a newer version is owed, if there is one.
+    SavePlan {
         /// Which version, from 1.
         version: u32,
     },
@@ -40,8 +40,8 @@ pub enum Effect {
 
 /// A task that is owed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dispatch {
-    /// The task.
+pub struct ChildDispatch {
+    /// The id of the task, by which its journal and its lease are found.
     pub task: TaskId,
     /// Whether it is the only one: it may be driven where the run is.
     pub alone: bool,
@@ -54,9 +54,9 @@ pub struct Dispatch {
 
 /// A person's answer that is owed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskHuman {
-    /// What was asked.
-    pub feedback: FeedbackId,
+pub struct AwaitHuman {
+    /// The request that the answer has to name.
+    pub request: HumanRequestId,
     /// When nobody's answer is the default, Unix milliseconds. `None`: never, or not here.
     pub until_ms: Option<i64>,
 }
@@ -71,7 +71,7 @@ pub struct ModelCall {
     /// Which attempt this is, from 1: failures in the journal and crashes before it count.
     pub attempt: u32,
     /// How many of the earlier ones were failures; the others were crashes.
-    pub failed: u32,
+    pub failures: u32,
     /// How many drivers died over it.
     pub crashes: u32,
     /// How often the model that makes it has failed: the retries used up, silent ones included.
@@ -81,7 +81,7 @@ pub struct ModelCall {
     /// Whether it may call tools.
     pub tool_choice: ToolChoice,
     /// How often it was interrupted and is made again.
-    pub round: u32,
+    pub interrupts: u32,
     /// Whether it is not to begin yet: something else may have taken drivers down, and is to be done
     /// by itself.
     pub waits: bool,
@@ -93,22 +93,22 @@ pub struct Fallback {
     /// Its name in the settings.
     pub model: String,
     /// Why the role's own model did not make it.
-    pub because: Failure,
+    pub failure: Failure,
 }
 
 impl ModelCall {
     /// Which of its role's models makes it.
     #[must_use]
-    pub fn choice(&self) -> ModelChoice {
+    pub fn model_choice(&self) -> ModelChoice {
         if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
     }
 }
 
 /// A tool call that is owed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToolRun {
-    /// The call.
-    pub call: Call,
+pub struct ToolInvocation {
+    /// The call with its arguments, as the model asked for it after repair.
+    pub call: ToolCall,
     /// What a repeat does.
     pub class: EffectClass,
     /// Milliseconds it may take.
@@ -118,7 +118,7 @@ pub struct ToolRun {
     /// Whether its start is in the journal; only of interest for `once` calls.
     pub started: bool,
     /// How often it was interrupted and is made again.
-    pub round: u32,
+    pub interrupts: u32,
     /// Whether it is not to begin yet: something else may have taken drivers down, and is to be done
     /// by itself.
     pub waits: bool,
@@ -128,9 +128,9 @@ pub struct ToolRun {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// It must not.
+    /// The model must not call any tool.
     None,
-    /// It may.
+    /// The model decides for itself whether to call tools.
     #[default]
     Auto,
     /// It must call some tool.
@@ -143,7 +143,7 @@ pub enum ToolChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The wall-time budget.
+    /// The whole of the wall-time budget.
     WallTime,
     /// The wall-time budget less what the summary needs.
     WorkTime,
@@ -158,13 +158,13 @@ pub enum Delivery {
     /// Its recurring alarm is to be removed.
     AlarmRemoval,
     /// The task's outcome is to be put into its run's mailbox.
-    Outcome,
+    ChildResult,
     /// This task of the run's is to be told to stop: nobody waits for it any more.
-    Stop(TaskId),
+    StopChild(TaskId),
     /// What this task asks is to be put into its run's mailbox, as of this version or newer.
-    Asks(u32),
+    ChildRequest(u32),
     /// This answer is to be put into the mailbox of the task that asked.
-    Answer(FeedbackId),
+    HumanResponse(HumanRequestId),
 }
 
 /// Names an effect; the attempt is no part of it.
@@ -172,19 +172,19 @@ pub enum Delivery {
 pub enum EffectId {
     /// The call that writes this message.
     Model(MessageId),
-    /// This tool call.
+    /// The tool call with this id.
     Tool(CallId),
-    /// This task.
-    Task(TaskId),
+    /// The work on this task.
+    Child(TaskId),
     /// Waiting for this limit.
     Wait(Limit),
     /// The same, made again after so many interrupts: to those that perform it, another effect.
-    Again(Box<EffectId>, u32),
-    /// This answer.
-    Ask(FeedbackId),
+    Repeated(Box<EffectId>, u32),
+    /// The wait for an answer to this request.
+    Human(HumanRequestId),
     /// Keeping this version of the plan.
     Plan(u32),
-    /// This delivery.
+    /// The delivery that this value names.
     Deliver(Delivery),
 }
 
@@ -193,24 +193,28 @@ impl Effect {
     #[must_use]
     pub fn id(&self) -> EffectId {
         match self {
-            Self::CallModel(call) => EffectId::Model(call.message.clone()).again(call.round),
-            Self::RunTool(run) => EffectId::Tool(run.call.id.clone()).again(run.round),
-            Self::AskHuman(ask) => EffectId::Ask(ask.feedback.clone()),
+            Self::CallModel(call) => {
+                EffectId::Model(call.message.clone()).after_interrupts(call.interrupts)
+            }
+            Self::RunTool(run) => {
+                EffectId::Tool(run.call.id.clone()).after_interrupts(run.interrupts)
+            }
+            Self::AwaitHuman(ask) => EffectId::Human(ask.request.clone()),
             Self::Wait { limit, .. } => EffectId::Wait(*limit),
-            Self::Dispatch(dispatch) => EffectId::Task(dispatch.task.clone()),
-            Self::KeepPlan { version } => EffectId::Plan(*version),
+            Self::RunChild(dispatch) => EffectId::Child(dispatch.task.clone()),
+            Self::SavePlan { version } => EffectId::Plan(*version),
             Self::Deliver(delivery) => EffectId::Deliver(delivery.clone()),
         }
     }
 
     /// Whether it is owed, but not to begin yet.
     #[must_use]
-    pub fn waits(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         match self {
             Self::CallModel(call) => call.waits,
             Self::RunTool(run) => run.waits,
-            Self::Dispatch(dispatch) => dispatch.waits,
-            Self::Wait { .. } | Self::AskHuman(_) | Self::KeepPlan { .. } | Self::Deliver(_) => {
+            Self::RunChild(dispatch) => dispatch.waits,
+            Self::Wait { .. } | Self::AwaitHuman(_) | Self::SavePlan { .. } | Self::Deliver(_) => {
                 false
             }
         }
@@ -220,14 +224,14 @@ impl Effect {
 impl EffectId {
     /// The effect after so many interrupts.
     #[must_use]
-    pub fn again(self, round: u32) -> Self {
-        if round == 0 { self } else { Self::Again(Box::new(self), round) }
+    pub fn after_interrupts(self, round: u32) -> Self {
+        if round == 0 { self } else { Self::Repeated(Box::new(self), round) }
     }
 
     /// The effect before it was interrupted.
     #[must_use]
-    pub fn first(&self) -> &Self {
-        if let Self::Again(first, _) = self { first } else { self }
+    pub fn without_interrupts(&self) -> &Self {
+        if let Self::Repeated(first, _) = self { first } else { self }
     }
 }
 
@@ -236,18 +240,22 @@ impl fmt::Display for EffectId {
         match self {
             Self::Model(message) => write!(f, "model:{message}"),
             Self::Tool(call) => write!(f, "tool:{call}"),
-            Self::Task(task) => write!(f, "task:{task}"),
+            Self::Child(task) => write!(f, "child:{task}"),
             Self::Wait(Limit::WallTime) => f.write_str("wait:wall_time"),
             Self::Wait(Limit::WorkTime) => f.write_str("wait:work_time"),
             Self::Wait(Limit::Hops) => f.write_str("wait:hops"),
-            Self::Again(first, round) => write!(f, "{first}+{round}"),
-            Self::Ask(feedback) => write!(f, "ask:{feedback}"),
+            Self::Repeated(first, round) => write!(f, "{first}+{round}"),
+            Self::Human(request) => write!(f, "human:{request}"),
             Self::Plan(version) => write!(f, "plan:{version}"),
             Self::Deliver(Delivery::AlarmRemoval) => f.write_str("deliver:alarm_removal"),
-            Self::Deliver(Delivery::Outcome) => f.write_str("deliver:outcome"),
-            Self::Deliver(Delivery::Stop(task)) => write!(f, "deliver:stop:{task}"),
-            Self::Deliver(Delivery::Asks(version)) => write!(f, "deliver:asks:{version}"),
-            Self::Deliver(Delivery::Answer(feedback)) => write!(f, "deliver:answer:{feedback}"),
+            Self::Deliver(Delivery::ChildResult) => f.write_str("deliver:child_result"),
+            Self::Deliver(Delivery::StopChild(task)) => write!(f, "deliver:stop_child:{task}"),
+            Self::Deliver(Delivery::ChildRequest(version)) => {
+                write!(f, "deliver:child_request:{version}")
+            }
+            Self::Deliver(Delivery::HumanResponse(request)) => {
+                write!(f, "deliver:human_response:{request}")
+            }
         }
     }
 }

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::budget::{Spent, Usage};
-use crate::code::Failure;
-use crate::feedback::{Answered, Ask, Estimate};
+use crate::budget::{Spending, Usage};
+use crate::error_code::Failure;
 use crate::file::ProductFile;
-use crate::id::{CallId, FeedbackId, MessageId, RequestId, SessionId, TaskId, UserId};
-use crate::input::{Finish, ModelChanged};
+use crate::human::{Estimate, HumanRequest, ResponseRecord};
+use crate::id::{CallId, HumanRequestId, MessageId, RequestId, SessionId, TaskId, UserId};
+use crate::input::{FinishReason, ModelChanged};
 use crate::plan::{Plan, StepId, StepStatus};
 use crate::preview::MessageKey;
 use crate::settings::{Mode, OutputStyle};
 use crate::status::RunStatus;
-use crate::tool::{Outcome, Risk};
+use crate::tool::{Risk, ToolResult};
 
 /// One public event of a run. Its place in the history is its record's number and its position in
 /// that record; its id names it across viewers and retries.
@@ -25,10 +25,10 @@ pub struct Entry {
     pub id: String,
     /// The task it happened in; the ids in its event are that task's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<TaskId>,
+    pub child: Option<TaskId>,
     /// When it was recorded, Unix milliseconds. Informative: order is the journal's.
     pub at_ms: i64,
-    /// What happened.
+    /// The event, whose fields stand beside those of the entry on the wire.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -44,7 +44,7 @@ pub enum Event {
         session: SessionId,
         /// The client's label for it.
         request: RequestId,
-        /// What was asked.
+        /// The question as the user asked it.
         question: String,
         /// How it is worked on.
         mode: Mode,
@@ -59,17 +59,17 @@ pub enum Event {
         epoch: u64,
     },
     /// An attempt at a message failed after it had sent text; that text is void.
-    #[serde(rename = "item.reset")]
-    ItemReset {
-        /// The message.
+    #[serde(rename = "message.reset")]
+    MessageReset {
+        /// The message whose text is void.
         message: MessageId,
         /// The attempt that failed, from 1.
         attempt: u32,
-        /// Why, for people.
+        /// The failure of that attempt, as people are told of it.
         failure: Failure,
     },
     /// A model cannot answer, and its fallback writes the message. What the first had sent of it is
-    /// void by then (`item.reset`).
+    /// void by then (`message.reset`).
     #[serde(rename = "model.changed")]
     ModelChanged(ModelChanged),
     /// A reply of the model is complete.
@@ -84,22 +84,22 @@ pub enum Event {
         reasoning: Option<String>,
         /// Whether it ended before the model was done.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        cut: bool,
+        truncated: bool,
         /// What ended it, if the model did not.
         #[serde(default, skip_serializing_if = "is_done")]
-        finish: Finish,
+        finish: FinishReason,
         /// Whether it is the answer of its run or task, whose end repeats it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answer: bool,
-        /// What it cost.
+        /// The tokens and the money that it cost, with attempts of which no record tells.
         usage: Usage,
     },
     /// The model asks for a tool.
     #[serde(rename = "call.requested")]
     CallRequested {
-        /// The call.
+        /// The id of the call, by which `call.completed` refers to it.
         call: CallId,
-        /// The tool.
+        /// The name of the tool as the model wrote it.
         tool: String,
         /// Its arguments; a string where they could not be read.
         arguments: Value,
@@ -109,15 +109,15 @@ pub enum Event {
     /// A call was answered.
     #[serde(rename = "call.completed")]
     CallCompleted {
-        /// The call.
+        /// The id of the call, as in its `call.requested`.
         call: CallId,
         /// What came of it.
-        outcome: Outcome,
+        result: ToolResult,
     },
     /// A user added a file while the run was at work.
     #[serde(rename = "file.added")]
     FileAdded {
-        /// The file.
+        /// The file as the session lists it from now on.
         file: ProductFile,
     },
     /// Older turns were summed up, for the model's sake: the history of the run keeps them.
@@ -129,7 +129,7 @@ pub enum Event {
         exchanges: u32,
         /// How many turns and rounds of this run it replaces.
         turns: u32,
-        /// What it cost.
+        /// The tokens and the money that summing up cost.
         usage: Usage,
     },
     /// The tools of a task have roles now: what an employee who does that would be called.
@@ -137,10 +137,10 @@ pub enum Event {
     EmployeesNamed {
         /// The roles, by the names of their tools; not every tool need have one.
         roles: BTreeMap<String, String>,
-        /// What it cost.
+        /// The tokens and the money that naming them cost.
         usage: Usage,
     },
-    /// The planner made a plan, or changed it. Between two of these, `task.started` puts a step in
+    /// The planner made a plan, or changed it. Between two of these, `child.started` puts a step in
     /// progress, and `step.changed` says what became of it.
     #[serde(rename = "plan.changed")]
     PlanChanged {
@@ -150,7 +150,7 @@ pub enum Event {
     /// A step of the plan came to its end.
     #[serde(rename = "step.changed")]
     StepChanged {
-        /// Which.
+        /// The id of the step, as the plan has it.
         step: StepId,
         /// What it is now.
         status: StepStatus,
@@ -159,17 +159,17 @@ pub enum Event {
         note: String,
     },
     /// A step is being worked on.
-    #[serde(rename = "task.started")]
-    TaskStarted {
-        /// The task.
+    #[serde(rename = "child.started")]
+    ChildStarted {
+        /// The id of the task: its step, and which attempt at it.
         task: TaskId,
-        /// The step's words.
-        words: String,
+        /// The step as one line, `stage: details`.
+        description: String,
     },
     /// A task came to its end.
-    #[serde(rename = "task.ended")]
-    TaskEnded {
-        /// The task.
+    #[serde(rename = "child.ended")]
+    ChildEnded {
+        /// The id of the task, as at its start.
         task: TaskId,
         /// How: `finished`, `failed` or `stopped`.
         status: RunStatus,
@@ -181,42 +181,42 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
         /// What it used up.
-        spent: Spent,
+        spent: Spending,
     },
     /// The user said something while the run was at work; its model reads it at the next turn.
-    #[serde(rename = "user.said")]
-    UserSaid {
-        /// Who.
+    #[serde(rename = "user_message.added")]
+    UserMessageAdded {
+        /// The user who wrote the message.
         by: UserId,
-        /// What.
+        /// The text of the message.
         text: String,
     },
     /// People are asked; the run goes on with what needs no answer.
-    #[serde(rename = "feedback.asked")]
-    FeedbackAsked {
+    #[serde(rename = "human.requested")]
+    HumanRequested {
         /// The message whose calls it is about, after its task if it has one: an answer to it is one
         /// to all of them.
-        feedback: FeedbackId,
+        group: HumanRequestId,
         /// What the model said before it asked for the calls.
         reasoning: String,
         /// The highest risk among them.
         risk: Risk,
         /// What all of them may cost.
         estimate: Estimate,
-        /// What is asked.
-        asks: Vec<Ask>,
+        /// The requests of this group, each answered by itself or all at once.
+        requests: Vec<HumanRequest>,
     },
     /// Something that was asked is answered.
-    #[serde(rename = "feedback.answered")]
-    FeedbackAnswered(Box<Answered>),
+    #[serde(rename = "human.resolved")]
+    HumanResolved(Box<ResponseRecord>),
     /// The run ended. Always the last entry, and exactly one.
     #[serde(rename = "run.ended")]
-    RunEnded(Ending),
+    RunEnded(RunResult),
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ending {
+pub struct RunResult {
     /// `finished`, `failed` or `stopped`.
     pub status: RunStatus,
     /// The answer; with a failure, what there was of one.
@@ -228,9 +228,9 @@ pub struct Ending {
     pub failure: Option<Failure>,
     /// What cut the answer, if anything did.
     #[serde(default, skip_serializing_if = "is_done")]
-    pub finish: Finish,
+    pub finish: FinishReason,
     /// What it used up.
-    pub spent: Spent,
+    pub spent: Spending,
     /// Milliseconds from the question to the end.
     pub took_ms: u64,
     /// Of them, those in which it waited for people alone.
@@ -238,7 +238,7 @@ pub struct Ending {
     pub paused_ms: u64,
 }
 
-impl Ending {
+impl RunResult {
     /// What it used up of its wall time: people's is not the run's.
     #[must_use]
     pub fn wall_ms(&self) -> u64 {
@@ -251,21 +251,21 @@ fn is_zero(ms: &u64) -> bool {
     *ms == 0
 }
 
-fn is_done(finish: &Finish) -> bool {
-    *finish == Finish::Done
+fn is_done(finish: &FinishReason) -> bool {
+    *finish == FinishReason::Done
 }
 
 impl Entry {
     /// A message that its event speaks of.
     #[must_use]
-    pub fn key(&self, message: &MessageId) -> MessageKey {
-        MessageKey { within: self.within.clone(), message: message.clone() }
+    pub fn message_key(&self, message: &MessageId) -> MessageKey {
+        MessageKey { child: self.child.clone(), message: message.clone() }
     }
 
     /// An entry of a task's journal as it stands in the history of its run.
     #[must_use]
-    pub fn within(self, task: &TaskId) -> Self {
-        Self { id: format!("{task}.{}", self.id), within: Some(task.clone()), ..self }
+    pub fn into_parent_entry(self, task: &TaskId) -> Self {
+        Self { id: format!("{task}.{}", self.id), child: Some(task.clone()), ..self }
     }
 }
 
@@ -276,7 +276,7 @@ impl Event {
         match self {
             Self::RunStarted { .. } => "run.started",
             Self::RunResumed { .. } => "run.resumed",
-            Self::ItemReset { .. } => "item.reset",
+            Self::MessageReset { .. } => "message.reset",
             Self::ModelChanged(_) => "model.changed",
             Self::MessageCompleted { .. } => "message.completed",
             Self::CallRequested { .. } => "call.requested",
@@ -286,18 +286,18 @@ impl Event {
             Self::EmployeesNamed { .. } => "employees.named",
             Self::PlanChanged { .. } => "plan.changed",
             Self::StepChanged { .. } => "step.changed",
-            Self::TaskStarted { .. } => "task.started",
-            Self::TaskEnded { .. } => "task.ended",
-            Self::UserSaid { .. } => "user.said",
-            Self::FeedbackAsked { .. } => "feedback.asked",
-            Self::FeedbackAnswered(_) => "feedback.answered",
+            Self::ChildStarted { .. } => "child.started",
+            Self::ChildEnded { .. } => "child.ended",
+            Self::UserMessageAdded { .. } => "user_message.added",
+            Self::HumanRequested { .. } => "human.requested",
+            Self::HumanResolved(_) => "human.resolved",
             Self::RunEnded(_) => "run.ended",
         }
     }
 
     /// What came of the run, if this is its end.
     #[must_use]
-    pub fn ending(&self) -> Option<&Ending> {
+    pub fn run_result(&self) -> Option<&RunResult> {
         let Self::RunEnded(ending) = self else { return None };
         Some(ending)
     }

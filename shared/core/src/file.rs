@@ -11,7 +11,7 @@ pub struct ProductFile {
     pub name: FileName,
     /// One line for people and for the model; up to 1 500 characters.
     pub description: String,
-    /// Bytes.
+    /// The size of its content in bytes.
     pub size: u64,
     /// An intermediate result: the agent may read it, the user is not offered it.
     pub internal: bool,
@@ -41,13 +41,13 @@ impl FileList {
     pub fn of(files: impl IntoIterator<Item = ProductFile>) -> Self {
         let mut list = Self::default();
         for file in files {
-            list.put(file);
+            list.insert(file);
         }
         list
     }
 
     /// Adds a file, or replaces the one of that name; either way it is the newest now.
-    pub fn put(&mut self, file: ProductFile) {
+    pub fn insert(&mut self, file: ProductFile) {
         self.0.retain(|known| known.name != file.name);
         self.0.push(file);
     }
@@ -60,7 +60,7 @@ impl FileList {
 
     /// The files a user would be offered, newest first.
     #[must_use]
-    pub fn deliverable(&self) -> Vec<ProductFile> {
+    pub fn deliverable_files(&self) -> Vec<ProductFile> {
         self.0.iter().rev().filter(|file| !file.internal).cloned().collect()
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     fn a_rewritten_file_is_the_newest_and_internal_ones_are_not_offered() {
         let list = FileList::of([file("a.md", false), file("b.txt", true), file("c.md", false)]);
         let list = FileList::of(list.all().iter().cloned().chain([file("a.md", false)]));
-        let names: Vec<_> = list.deliverable().iter().map(|f| f.name.to_string()).collect();
+        let names: Vec<_> = list.deliverable_files().iter().map(|f| f.name.to_string()).collect();
         assert_eq!(names, ["a.md", "c.md"]);
         assert_eq!(list.all().len(), 3);
     }

@@ -8,7 +8,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 /// and mathematical letters are letters, `é` is `e` and a mark), in one case (`ß` is `ss`), any white space
 /// as a space. Nothing is left of what no reader sees: Unicode's `Default_Ignorable_Code_Point`, and
 /// controls that are no white space.
-pub fn fold(character: char) -> impl Iterator<Item = char> {
+pub fn fold_character(character: char) -> impl Iterator<Item = char> {
     let rest = (!character.is_ascii()).then(|| fold_any(character)).into_iter().flatten();
     fold_ascii(character).into_iter().chain(rest)
 }
@@ -38,7 +38,7 @@ fn is_ignorable(character: char) -> bool {
 
 /// Whether a character only changes the one before it, as an accent does.
 #[must_use]
-pub fn is_mark(character: char) -> bool {
+pub fn is_combining_mark(character: char) -> bool {
     GeneralCategoryGroup::Mark.contains(CodePointMapData::<GeneralCategory>::new().get(character))
 }
 
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_text_is_what_a_reader_takes_it_for() {
-        let folded = |text: &str| text.chars().flat_map(fold).collect::<String>();
+        let folded = |text: &str| text.chars().flat_map(fold_character).collect::<String>();
         for (text, read) in [
             ("Bomb", "bomb"),
             ("ｂｏｍｂ", "bomb"),
@@ -73,13 +73,13 @@ mod tests {
         ] {
             assert_eq!(folded(text), read, "{text}");
         }
-        assert!(is_mark('\u{301}') && !is_mark('a'));
+        assert!(is_combining_mark('\u{301}') && !is_combining_mark('a'));
     }
 
     #[test]
     fn plain_letters_are_folded_like_all_others() {
         for character in '\0'..='\u{7f}' {
-            assert!(fold(character).eq(fold_any(character)), "{character:?}");
+            assert!(fold_character(character).eq(fold_any(character)), "{character:?}");
         }
     }
 
@@ -111,7 +111,7 @@ mod tests {
             '\u{e0041}',
             '\u{e0100}',
         ] {
-            assert_eq!(fold(hidden).next(), None, "{hidden:?}");
+            assert_eq!(fold_character(hidden).next(), None, "{hidden:?}");
         }
     }
 }

@@ -117,7 +117,7 @@ text_id!(
 text_id!(
     /// Something that a person is asked: the call, message or step it is about, after the task it came
     /// up in.
-    FeedbackId, "feedback id", "1-128 of A-Z a-z 0-9 _ : . -", is_label
+    HumanRequestId, "feedback id", "1-128 of A-Z a-z 0-9 _ : . -", is_label
 );
 text_id!(
     /// Names one write, so that a writer whose reply was lost recognises its own record.
@@ -142,7 +142,7 @@ impl RunId {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part.as_bytes());
         }
-        let mut text = hex(&hash.finalize());
+        let mut text = encode_hex(&hash.finalize());
         text.truncate(32);
         Self(format!("run_{text}"))
     }
@@ -151,11 +151,11 @@ impl RunId {
 impl MessageId {
     /// The model's reply of turn `turn`, counted from 1.
     #[must_use]
-    pub fn turn(turn: u32) -> Self {
+    pub fn for_turn(turn: u32) -> Self {
         Self(format!("t{turn}"))
     }
 
-    /// The closing summary.
+    /// The id of the closing summary, of which a run has one at most.
     #[must_use]
     pub fn summary() -> Self {
         Self("summary".to_owned())
@@ -169,13 +169,13 @@ impl MessageId {
 
     /// The summing up of older turns before this message is asked for.
     #[must_use]
-    pub fn compaction(&self) -> Self {
+    pub fn to_compaction(&self) -> Self {
         Self(format!("{}.compact", self.0))
     }
 
     /// A task's message as it stands in its run's conversation.
     #[must_use]
-    pub(crate) fn within(&self, task: &TaskId) -> Self {
+    pub(crate) fn in_task(&self, task: &TaskId) -> Self {
         Self(format!("{task}.{self}"))
     }
 
@@ -213,7 +213,7 @@ impl TaskId {
 
     /// The step it is an attempt at.
     #[must_use]
-    pub fn step(&self) -> Option<StepId> {
+    pub fn step_id(&self) -> Option<StepId> {
         let (step, _) = self.0.strip_prefix('s')?.split_once('.')?;
         step.parse().ok().map(StepId)
     }
@@ -222,20 +222,20 @@ impl TaskId {
 impl CallId {
     /// A task's call as it stands in its run's conversation.
     #[must_use]
-    pub(crate) fn within(&self, task: &TaskId) -> Self {
+    pub(crate) fn in_task(&self, task: &TaskId) -> Self {
         Self(format!("{task}.{self}"))
     }
 
     /// Call number `index` (from 1) of a message.
     #[must_use]
-    pub fn nth(message: &MessageId, index: usize) -> Self {
+    pub fn nth_of(message: &MessageId, index: usize) -> Self {
         Self(format!("{message}.c{index}"))
     }
 }
 
 /// Bytes as lower-case hexadecimal digits.
 #[must_use]
-pub fn hex(bytes: &[u8]) -> String {
+pub fn encode_hex(bytes: &[u8]) -> String {
     use fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing into a String cannot fail.
@@ -246,8 +246,8 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// The SHA-256 of some bytes, as 64 hexadecimal digits: how contents are named and compared.
 #[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    encode_hex(&Sha256::digest(bytes))
 }
 
 fn is_label(text: &str) -> bool {
@@ -383,7 +383,7 @@ mod tests {
         assert!(MessageId::new("t12").is_ok() && MessageId::new("summary").is_ok());
         assert!(CallId::new("t12.c3").is_ok());
         assert_eq!(TaskId::new("s3.1"), Ok(TaskId::of(3, 1)));
-        let compaction = MessageId::turn(7).compaction();
+        let compaction = MessageId::for_turn(7).to_compaction();
         assert_eq!(MessageId::new("t7.compact"), Ok(compaction));
         assert_eq!(MessageId::new("employees"), Ok(MessageId::employees()));
         for bad in ["t0", "t", "t-1", "t01", "x1", "t1.c1", "summary.compact", "t1.compact.compact"]

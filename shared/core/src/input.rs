@@ -1,33 +1,33 @@
 //! What a run can be told. The journal is the list of these, in order.
 
-mod asked;
+mod human;
 mod model_changed;
-mod people;
 mod round_start;
+mod run_spec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Spent, Usage};
-use crate::code::Failure;
+use crate::budget::{Spending, Usage};
 use crate::conversation::{Reasoning, Turn};
 use crate::effect::{Delivery, Limit};
-use crate::feedback::{Answered, Interrupt};
+use crate::error_code::Failure;
 use crate::file::ProductFile;
-use crate::id::{CallId, FeedbackId, FileName, MessageId, TaskId, UserId};
+use crate::human::{Interrupt, ResponseRecord};
+use crate::id::{CallId, FileName, HumanRequestId, MessageId, TaskId, UserId};
 use crate::status::RunStatus;
-use crate::tool::{Arguments, OfferedTool, Outcome};
-pub use asked::Asked;
+use crate::tool::{OfferedTool, ToolArguments, ToolResult};
+pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 pub use model_changed::ModelChanged;
-pub use people::{Interrupted, PlanEdited, Said, TaskAsks};
 pub use round_start::RoundStart;
+pub use run_spec::RunSpec;
 
 /// Something a run is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input")]
 pub enum Input {
     /// The question. Always the first input, and never again.
-    #[serde(rename = "asked")]
-    Asked(Box<Asked>),
+    #[serde(rename = "started")]
+    Started(Box<RunSpec>),
     /// The lease was taken over from a driver that had not released it.
     #[serde(rename = "resumed")]
     Resumed {
@@ -36,11 +36,11 @@ pub enum Input {
         /// What the model calls that were owed then are taken to have cost: what they did cost died
         /// with their driver.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        lost: Option<Usage>,
+        lost_usage: Option<Usage>,
         /// Whether what had taken down two drivers was done by itself by then, so that this one died
         /// over nothing that had to wait. In older journals it counts against all that was owed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        apart: bool,
+        isolated: bool,
     },
     /// An attempt at a model call failed after it had sent text; or some failed without, and cost
     /// something, or whoever made them has no time for another.
@@ -50,21 +50,21 @@ pub enum Input {
         message: MessageId,
         /// Which attempt, from 1.
         attempt: u32,
-        /// Why.
+        /// The failure of the last of these attempts.
         failure: Failure,
         /// What it cost, as far as that is known, with those before it that are no record's.
         usage: Usage,
         /// Whether its process stood still meanwhile: then the last uses up no retry.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        stood_still: bool,
+        process_stalled: bool,
         /// How many attempts of the model that makes the call failed since the last record of one.
-        #[serde(default = "once", skip_serializing_if = "is_once")]
-        times: u32,
+        #[serde(default = "one_attempt", skip_serializing_if = "is_one_attempt")]
+        failed_attempts: u32,
         /// Whether none of them had sent text: there is nothing to take back.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         silent: bool,
     },
-    /// The model replied.
+    /// A model replied to a call that was owed.
     #[serde(rename = "model.replied")]
     ModelReplied(Box<ModelReplied>),
     /// Another model makes a call from here on.
@@ -75,23 +75,23 @@ pub enum Input {
     ModelFailed {
         /// The message it was to write.
         message: MessageId,
-        /// Why.
+        /// The failure that the run is told instead of a reply.
         failure: Failure,
     },
     /// A `once` call is about to run.
     #[serde(rename = "tool.started")]
     ToolStarted {
-        /// The call.
+        /// The id of the call that begins.
         call: CallId,
     },
     /// A tool call came to an end.
     #[serde(rename = "tool.returned")]
     ToolReturned {
-        /// The call.
+        /// The id of the call that was owed.
         call: CallId,
         /// What came of it.
-        outcome: Outcome,
-        /// Milliseconds it took.
+        result: ToolResult,
+        /// Milliseconds from the start of the call to its result, retries included.
         took_ms: u64,
     },
     /// A user added a file to the session.
@@ -99,63 +99,63 @@ pub enum Input {
     FileAdded {
         /// Names this message, so that a repeat is ignored.
         id: String,
-        /// The file.
+        /// The file as it was stored.
         file: ProductFile,
     },
     /// Somebody asked the run to stop.
-    #[serde(rename = "stop.asked")]
-    StopAsked {
-        /// Who.
+    #[serde(rename = "stop.requested")]
+    StopRequested {
+        /// The user who asked for the stop.
         by: UserId,
         /// What the message being written said until then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        partial: Option<Partial>,
+        partial: Option<PartialMessage>,
     },
     /// A limit was reached.
     #[serde(rename = "limit.reached")]
     LimitReached {
-        /// Which.
+        /// The limit whose moment has come, or that is used up.
         limit: Limit,
     },
     /// A task came to its end.
-    #[serde(rename = "task.ended")]
-    TaskEnded(Box<TaskEnded>),
+    #[serde(rename = "child.ended")]
+    ChildEnded(Box<ChildEnded>),
     /// A tool or a model stopped in the middle and can go on once a person has seen to it.
     #[serde(rename = "interrupted")]
     Interrupted {
-        /// What was interrupted.
-        of: Interrupted,
-        /// Why.
+        /// The call that stopped in the middle, of a tool or of a model.
+        target: InterruptTarget,
+        /// The code and the sentence with which it stopped.
         interrupt: Interrupt,
     },
     /// A person answered what was asked.
-    #[serde(rename = "human.answered")]
-    HumanAnswered(Box<Answered>),
+    #[serde(rename = "human.responded")]
+    HumanResponded(Box<ResponseRecord>),
     /// Nobody answered in time.
-    #[serde(rename = "feedback.expired")]
-    FeedbackExpired {
-        /// What was asked.
-        feedback: FeedbackId,
+    #[serde(rename = "human.expired")]
+    HumanRequestExpired {
+        /// The request that nobody answered.
+        request: HumanRequestId,
     },
     /// A person told the run something while it was at work.
-    #[serde(rename = "user.said")]
-    UserSaid(Box<Said>),
+    #[serde(rename = "user_message.added")]
+    UserMessageAdded(Box<UserMessage>),
     /// A person changed the plan.
     #[serde(rename = "plan.edited")]
-    PlanEdited(Box<PlanEdited>),
+    PlanEdited(Box<PlanEdit>),
     /// A task asks, or waits for what it has asked.
-    #[serde(rename = "task.asks")]
-    TaskAsks(Box<TaskAsks>),
+    #[serde(rename = "child.requested")]
+    ChildRequested(Box<ChildRequest>),
     /// The plan was written to its file, or could not be.
-    #[serde(rename = "plan.kept")]
-    PlanKept {
-        /// Which version.
+    #[serde(rename = "plan.saved")]
+    PlanSaved {
+        /// The version of the plan whose file was written, or could not be.
         version: u32,
     },
     /// Something that was owed to others was delivered.
     #[serde(rename = "delivered")]
     Delivered {
-        /// What.
+        /// The delivery that is owed no more.
         delivery: Delivery,
     },
 }
@@ -165,7 +165,7 @@ impl Input {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Asked(_) => "asked",
+            Self::Started(_) => "started",
             Self::Resumed { .. } => "resumed",
             Self::AttemptFailed { .. } => "model.attempt_failed",
             Self::ModelReplied(_) => "model.replied",
@@ -174,72 +174,72 @@ impl Input {
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolReturned { .. } => "tool.returned",
             Self::FileAdded { .. } => "file.added",
-            Self::StopAsked { .. } => "stop.asked",
+            Self::StopRequested { .. } => "stop.requested",
             Self::LimitReached { .. } => "limit.reached",
-            Self::TaskEnded(_) => "task.ended",
+            Self::ChildEnded(_) => "child.ended",
             Self::Interrupted { .. } => "interrupted",
-            Self::HumanAnswered(_) => "human.answered",
-            Self::FeedbackExpired { .. } => "feedback.expired",
-            Self::UserSaid(_) => "user.said",
+            Self::HumanResponded(_) => "human.responded",
+            Self::HumanRequestExpired { .. } => "human.expired",
+            Self::UserMessageAdded(_) => "user_message.added",
             Self::PlanEdited(_) => "plan.edited",
-            Self::TaskAsks(_) => "task.asks",
-            Self::PlanKept { .. } => "plan.kept",
+            Self::ChildRequested(_) => "child.requested",
+            Self::PlanSaved { .. } => "plan.saved",
             Self::Delivered { .. } => "delivered",
         }
     }
 }
 
 /// In records of before there were counts.
-fn once() -> u32 {
+fn one_attempt() -> u32 {
     1
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_once(times: &u32) -> bool {
+fn is_one_attempt(times: &u32) -> bool {
     *times == 1
 }
 
 /// What a task is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskAsked {
-    /// The task.
+pub struct ChildSpec {
+    /// The id of the task: its step, and which attempt at it.
     pub task: TaskId,
-    /// The step's words.
-    pub words: String,
-    /// What came of earlier rounds. Old records have it in `before`.
+    /// The step as one line, `stage: details`.
+    pub description: String,
+    /// What came of earlier rounds. Old records have it in `current_round`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rounds: Vec<TaskReport>,
+    pub earlier_rounds: Vec<ChildReport>,
     /// What came of the steps of this round that it builds on, in the plan's order.
-    pub before: Vec<TaskReport>,
+    pub current_round: Vec<ChildReport>,
     /// Tasks that may be at work at the same time; they share what viewers can be sent.
     #[serde(default)]
-    pub at_once: u32,
+    pub concurrent_tasks: u32,
     /// When its run needs its outcome at the latest, Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ends_at_ms: Option<i64>,
+    pub deadline_ms: Option<i64>,
     /// Why the attempt before this one failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed_before: Option<String>,
+    pub previous_failure: Option<String>,
     /// What the user wants otherwise than the attempt before had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub redo: Option<Redo>,
+    pub revision: Option<Revision>,
     /// Whether its run has read text that anybody may have written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tainted: bool,
 }
 
-impl TaskAsked {
+impl ChildSpec {
     /// What came of the tasks before it, oldest round first.
-    pub fn reports(&self) -> impl Iterator<Item = &TaskReport> {
-        self.rounds.iter().chain(&self.before)
+    pub fn reports(&self) -> impl Iterator<Item = &ChildReport> {
+        self.earlier_rounds.iter().chain(&self.current_round)
     }
 }
 
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TaskEnded {
+pub struct ChildEnded {
     /// What joins the run's conversation.
-    pub report: TaskReport,
+    pub report: ChildReport,
     /// Its status; `finished` or not.
     pub status: RunStatus,
     /// Why it did not finish.
@@ -248,7 +248,7 @@ pub struct TaskEnded {
     /// The files it wrote, oldest first.
     pub files: Vec<ProductFile>,
     /// What it used up.
-    pub spent: Spent,
+    pub spent: Spending,
     /// Its newest turns, cut short, if its tool calls are to join the run's conversation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
@@ -259,11 +259,11 @@ pub struct TaskEnded {
 
 /// What the planner and later tasks are told of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskReport {
-    /// The task.
+pub struct ChildReport {
+    /// The id of the task, as in its [`ChildSpec`].
     pub task: TaskId,
-    /// The step's words.
-    pub words: String,
+    /// The step as one line, `stage: details`.
+    pub description: String,
     /// What came of it, at most [`MAX_REPORT`] bytes; for a failed task, why.
     pub text: String,
     /// The names of its files.
@@ -272,72 +272,72 @@ pub struct TaskReport {
     pub done: bool,
     /// Whether it was not carried out because a person did not want it: `text` is what they say of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub left_out: bool,
+    pub skipped: bool,
     /// Whether its agent was cut off before it had said all of the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 /// A result that the user wants otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Redo {
+pub struct Revision {
     /// What came of the attempt before.
-    pub result: String,
+    pub previous_result: String,
     /// What the user says of it.
-    pub words: String,
+    pub instructions: String,
 }
 
 /// Bytes of a task's text in its run's conversation; the whole stays in the task's journal.
 pub const MAX_REPORT: usize = 4 * 1024;
 
-/// A complete reply.
+/// A complete reply, with what its request offered and left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelReplied {
     /// The message it is.
     pub message: MessageId,
-    /// What it says.
+    /// The reply after repair, as it joins the conversation.
     pub reply: Reply,
     /// The tools that were offered with the request.
     pub offered: Vec<OfferedTool>,
     /// What had to be left out of the request, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dropped: Option<Dropped>,
+    pub dropped: Option<DroppedContext>,
     /// How much of the model's window the conversation took up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<WindowUsage>,
 }
 
 /// What a model said, after repair.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// Its text.
+    /// The text for the user; empty where the reply only calls tools.
     #[serde(default)]
     pub text: String,
-    /// What it thought.
+    /// The thoughts before the text, if the model shows any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
     /// The tools it asks for, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<AskedCall>,
-    /// Why it ended.
-    pub finish: Finish,
-    /// What it cost.
+    pub calls: Vec<RequestedCall>,
+    /// The reason why the reply ended, by which one that was cut off is known.
+    pub finish: FinishReason,
+    /// The tokens and the money that it cost, with attempts of which no record tells.
     pub usage: Usage,
 }
 
 /// A tool call as the model asked for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AskedCall {
-    /// The tool's name.
+pub struct RequestedCall {
+    /// The name of the tool as the model wrote it, known or not.
     pub tool: String,
-    /// Its arguments.
-    pub arguments: Arguments,
+    /// The arguments after repair, or what could not be read as such.
+    pub arguments: ToolArguments,
 }
 
 /// Why a reply ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finish {
+pub enum FinishReason {
     /// The model was done, or asks for tools.
     #[default]
     Done,
@@ -349,7 +349,7 @@ pub enum Finish {
 
 /// How large a request was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct WindowUsage {
     /// Its tokens, with what had to be left out: as the provider counted them, or as we did where
     /// that is more.
     pub tokens: u64,
@@ -359,9 +359,9 @@ pub struct Window {
 
 /// What of a conversation did not fit into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct DroppedContext {
     /// How many of its oldest pieces.
-    pub pieces: u32,
+    pub parts: u32,
     /// The tokens the request would have had with them.
     pub tokens_before: u64,
     /// The tokens it had.
@@ -370,8 +370,8 @@ pub struct Dropped {
 
 /// What a stopped message said until then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Partial {
-    /// The message.
+pub struct PartialMessage {
+    /// The id of the message that was stopped.
     pub message: MessageId,
     /// Its text so far.
     pub text: String,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry::Entry;
 use crate::id::WriteId;
-use crate::input::{Asked, Input};
+use crate::input::{Input, RunSpec};
 use crate::run::Run;
 
 /// The format of the records that this code writes. A driver that meets a newer one leaves the run
@@ -17,9 +17,9 @@ pub const FORMAT: u16 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The format it is written in.
-    pub v: u16,
+    pub format: u16,
     /// Its number, from 0, without gaps.
-    pub n: u64,
+    pub number: u64,
     /// Names the write, so that a writer whose reply was lost recognises its own record.
     pub write: WriteId,
     /// The lease epoch of the driver that wrote it.
@@ -51,20 +51,20 @@ pub enum FoldError {
 pub struct Journal {
     /// Shared with whoever works for the run, until it changes.
     run: Arc<Run>,
-    next: u64,
+    next_number: u64,
     epoch: u64,
-    entries: u64,
+    entry_count: u64,
 }
 
 impl Journal {
     /// The journal that a question opens, and its first record.
     #[must_use]
-    pub fn open(asked: Asked, epoch: u64, write: WriteId, at_ms: i64) -> (Self, Record) {
+    pub fn open(asked: RunSpec, epoch: u64, write: WriteId, at_ms: i64) -> (Self, Record) {
         let (run, entries) = Run::start(asked.clone(), at_ms);
-        let inputs = vec![Input::Asked(Box::new(asked))];
-        let record = Record { v: FORMAT, n: 0, write, epoch, at_ms, inputs, entries };
+        let inputs = vec![Input::Started(Box::new(asked))];
+        let record = Record { format: FORMAT, number: 0, write, epoch, at_ms, inputs, entries };
         let entries = record.entries.len() as u64;
-        (Self { run: Arc::new(run), next: 1, epoch, entries }, record)
+        (Self { run: Arc::new(run), next_number: 1, epoch, entry_count: entries }, record)
     }
 
     /// Folds a journal from its first record on.
@@ -75,14 +75,19 @@ impl Journal {
     pub fn fold(records: &[Record]) -> Result<Self, FoldError> {
         let (first, rest) = records.split_first().ok_or(FoldError::NoQuestion)?;
         first.check_format()?;
-        let [Input::Asked(asked), ..] = first.inputs.as_slice() else {
+        let [Input::Started(asked), ..] = first.inputs.as_slice() else {
             return Err(FoldError::NoQuestion);
         };
         let (run, _) = Run::start(asked.as_ref().clone(), first.at_ms);
-        let (next, entries) = (first.n + 1, first.entries.len() as u64);
-        let mut journal = Self { run: Arc::new(run), next, epoch: first.epoch, entries };
+        let (next, entries) = (first.number + 1, first.entries.len() as u64);
+        let mut journal = Self {
+            run: Arc::new(run),
+            next_number: next,
+            epoch: first.epoch,
+            entry_count: entries,
+        };
         for record in rest {
-            journal.apply(record)?;
+            journal.apply_record(record)?;
         }
         Ok(journal)
     }
@@ -91,18 +96,18 @@ impl Journal {
     ///
     /// # Errors
     /// See [`Journal::fold`]; the journal is unchanged then.
-    pub fn apply(&mut self, record: &Record) -> Result<(), FoldError> {
+    pub fn apply_record(&mut self, record: &Record) -> Result<(), FoldError> {
         record.check_format()?;
-        if record.n != self.next {
-            return Err(FoldError::Gap(self.next));
+        if record.number != self.next_number {
+            return Err(FoldError::Gap(self.next_number));
         }
         let run = Arc::make_mut(&mut self.run);
         for input in &record.inputs {
-            run.next(input, record.at_ms);
+            run.apply_input(input, record.at_ms);
         }
-        self.next += 1;
+        self.next_number += 1;
         self.epoch = self.epoch.max(record.epoch);
-        self.entries += record.entries.len() as u64;
+        self.entry_count += record.entries.len() as u64;
         Ok(())
     }
 
@@ -111,18 +116,18 @@ impl Journal {
     ///
     /// What was done goes before mail, so that it is kept; of the mail a stop goes first.
     #[must_use]
-    pub fn decide(
+    pub fn decide_record(
         &self,
         mut inputs: Vec<Input>,
         epoch: u64,
         write: WriteId,
         at_ms: i64,
     ) -> Option<(Self, Record)> {
-        inputs.sort_by_key(mail_order);
+        inputs.sort_by_key(input_order);
         let mut decided = self.clone();
         let mut entries = Vec::new();
         let run = Arc::make_mut(&mut decided.run);
-        inputs.retain(|input| match run.next(input, at_ms) {
+        inputs.retain(|input| match run.apply_input(input, at_ms) {
             Some(more) => {
                 entries.extend(more);
                 true
@@ -132,14 +137,22 @@ impl Journal {
         if inputs.is_empty() {
             return None;
         }
-        decided.next += 1;
+        decided.next_number += 1;
         decided.epoch = decided.epoch.max(epoch);
-        decided.entries += entries.len() as u64;
-        let record = Record { v: FORMAT, n: self.next, write, epoch, at_ms, inputs, entries };
+        decided.entry_count += entries.len() as u64;
+        let record = Record {
+            format: FORMAT,
+            number: self.next_number,
+            write,
+            epoch,
+            at_ms,
+            inputs,
+            entries,
+        };
         Some((decided, record))
     }
 
-    /// The run.
+    /// The run as the records so far make it.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
@@ -153,14 +166,14 @@ impl Journal {
 
     /// The number of the record that comes next.
     #[must_use]
-    pub fn next(&self) -> u64 {
-        self.next
+    pub fn next_number(&self) -> u64 {
+        self.next_number
     }
 
     /// How many entries its records hold.
     #[must_use]
-    pub fn entries(&self) -> u64 {
-        self.entries
+    pub fn entry_count(&self) -> u64 {
+        self.entry_count
     }
 
     /// The highest lease epoch among its records.
@@ -170,32 +183,32 @@ impl Journal {
     }
 }
 
-fn mail_order(input: &Input) -> u8 {
+fn input_order(input: &Input) -> u8 {
     match input {
-        Input::StopAsked { .. } => 1,
-        Input::FileAdded { .. } | Input::UserSaid(_) | Input::PlanEdited(_) => 2,
+        Input::StopRequested { .. } => 1,
+        Input::FileAdded { .. } | Input::UserMessageAdded(_) | Input::PlanEdited(_) => 2,
         // An answer that came in time goes before the news that time ran out.
-        Input::HumanAnswered(_) => 3,
-        Input::FeedbackExpired { .. } => 4,
-        Input::Asked(_)
+        Input::HumanResponded(_) => 3,
+        Input::HumanRequestExpired { .. } => 4,
+        Input::Started(_)
         | Input::Resumed { .. }
         | Input::AttemptFailed { .. }
         | Input::ModelReplied(_)
         | Input::ModelChanged(_)
         | Input::ModelFailed { .. }
         | Input::ToolStarted { .. }
-        | Input::PlanKept { .. }
+        | Input::PlanSaved { .. }
         | Input::ToolReturned { .. }
         | Input::LimitReached { .. }
-        | Input::TaskEnded(_)
+        | Input::ChildEnded(_)
         | Input::Interrupted { .. }
-        | Input::TaskAsks(_)
+        | Input::ChildRequested(_)
         | Input::Delivered { .. } => 0,
     }
 }
 
 impl Record {
     fn check_format(&self) -> Result<(), FoldError> {
-        if self.v > FORMAT { Err(FoldError::NewerFormat(self.v)) } else { Ok(()) }
+        if self.format > FORMAT { Err(FoldError::NewerFormat(self.format)) } else { Ok(()) }
     }
 }

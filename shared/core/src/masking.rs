@@ -24,7 +24,7 @@ mod phone;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::urls::tokens;
+use crate::urls::find_urls;
 
 /// What every character that is masked becomes.
 pub const MASK: char = '*';
@@ -34,8 +34,8 @@ const WIDE_MASK: char = '＊';
 
 /// A text without what identifies a person. It has as many bytes as before.
 #[must_use]
-pub fn mask(text: &str) -> Cow<'_, str> {
-    let urls = tokens(text).map(|(start, url)| start..start + url.len());
+pub fn mask_pii(text: &str) -> Cow<'_, str> {
+    let urls = find_urls(text).map(|(start, url)| start..start + url.len());
     let found = match text.contains(is_wide) {
         true => find_narrowed(text, urls),
         false => find_all(text, urls),
@@ -48,7 +48,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     for Range { start, end } in found {
         let start = start.max(at);
         masked.push_str(text.get(at..start).unwrap_or_default());
-        masked.extend(text.get(start..end).unwrap_or_default().chars().map(masked_character));
+        masked.extend(text.get(start..end).unwrap_or_default().chars().map(mask_character));
         at = at.max(end);
     }
     masked.push_str(text.get(at..).unwrap_or_default());
@@ -57,7 +57,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
 
 /// What is to be masked of a text in which full-width characters stand, by its own places.
 fn find_narrowed(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
-    let narrow: String = text.chars().map(narrowed).collect();
+    let narrow: String = text.chars().map(narrow_character).collect();
     // Where each character begins, in the text and in the narrow one: both have as many.
     let in_text = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     let in_narrow = narrow.char_indices().map(|(at, _)| at).chain([narrow.len()]);
@@ -80,24 +80,24 @@ fn find_all(text: &str, urls: impl Iterator<Item = Range<usize>>) -> Vec<Range<u
     let mut found = Vec::new();
     let mut from = 0;
     for url in urls {
-        find(text, from..url.start, &mut found);
+        find_in_range(text, from..url.start, &mut found);
         from = url.end;
     }
-    find(text, from..text.len(), &mut found);
+    find_in_range(text, from..text.len(), &mut found);
     found.sort_unstable_by_key(|span| span.start);
     found
 }
 
 /// Finds what is to be masked between two URLs.
-fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
-    email::find(text, within.clone(), found);
-    number::find(text, within, found);
+fn find_in_range(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+    email::find_addresses(text, within.clone(), found);
+    number::find_numbers(text, within, found);
 }
 
-fn masked_character(character: char) -> char {
+fn mask_character(character: char) -> char {
     match character {
         '@' | '.' | ' ' | '-' | '(' | ')' => character,
-        wide if is_wide(wide) => match narrowed(wide) {
+        wide if is_wide(wide) => match narrow_character(wide) {
             '@' | '.' | '-' | '(' | ')' => wide,
             _ => WIDE_MASK,
         },
@@ -111,7 +111,7 @@ fn is_wide(character: char) -> bool {
 }
 
 /// The ASCII character that a full-width one is a form of.
-fn narrowed(character: char) -> char {
+fn narrow_character(character: char) -> char {
     match is_wide(character) {
         true => char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character),
         false => character,
@@ -119,11 +119,11 @@ fn narrowed(character: char) -> char {
 }
 
 /// A byte of a text, if there is one.
-fn byte(text: &str, at: usize) -> Option<u8> {
+fn byte_at(text: &str, at: usize) -> Option<u8> {
     text.as_bytes().get(at).copied()
 }
 
 /// The byte so many places before another.
 fn byte_before(text: &str, at: usize, places: usize) -> Option<u8> {
-    byte(text, at.checked_sub(places)?)
+    byte_at(text, at.checked_sub(places)?)
 }

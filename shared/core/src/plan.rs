@@ -16,7 +16,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use command::{PLANNING_TOOL, PlanCommand};
-pub use draft::{StepDraft, StepText, drafts};
+pub use draft::{StepDraft, StepText, parse_drafts};
 pub use edit::StepEdit;
 pub use error::PlanError;
 
@@ -46,7 +46,7 @@ pub enum StepStatus {
     NotStarted,
     /// A task works on it.
     InProgress,
-    /// It is done.
+    /// The step is done, and what depends on it can begin.
     Completed,
     /// It failed, or the planner gave it up. What depends on it does not run.
     Blocked,
@@ -69,21 +69,21 @@ impl StepStatus {
 
     /// Whether what waits for such a step can begin.
     #[must_use]
-    pub fn lets_others_begin(self) -> bool {
+    pub fn unblocks_dependents(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped)
     }
 }
 
-/// One step.
+/// One step of a plan: what a task is to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Its id.
+    /// The id of the step, which a changed plan keeps.
     pub id: StepId,
     /// What it belongs to, a few words; may be empty.
     pub stage: String,
     /// What is to be done.
     pub details: String,
-    /// Where it stands.
+    /// The status, as tasks and the planner have set it.
     pub status: StepStatus,
     /// What the planner noted about it.
     pub note: String,
@@ -94,7 +94,7 @@ pub struct Step {
 impl Step {
     /// The step as one line: `stage: details`.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         match self.stage.as_str() {
             "" => self.details.clone(),
             stage => format!("{stage}: {}", self.details),
@@ -119,7 +119,7 @@ impl Plan {
     /// [`PlanError`], which the planner reads.
     pub fn create(title: &str, drafts: &[StepDraft], max_steps: usize) -> Result<Self, PlanError> {
         let empty = Self { title: String::new(), steps: Vec::new(), ids: 0 };
-        empty.updated(title, drafts, max_steps)
+        empty.with_steps(title, drafts, max_steps)
     }
 
     /// The plan with these steps instead. A step whose words are those of one before keeps its id,
@@ -127,13 +127,13 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError`], which the planner reads; the plan is unchanged then.
-    pub fn updated(
+    pub fn with_steps(
         &self,
         title: &str,
         drafts: &[StepDraft],
         max_steps: usize,
     ) -> Result<Self, PlanError> {
-        check(drafts, max_steps)?;
+        check_drafts(drafts, max_steps)?;
         let mut ids = self.ids;
         let mut known: Vec<&Step> = self.steps.iter().collect();
         let mut steps: Vec<Step> = Vec::with_capacity(drafts.len());
@@ -145,7 +145,7 @@ impl Plan {
                 Some(place) => known.remove(place).clone(),
                 None => {
                     ids += 1;
-                    draft.step(StepId(ids))
+                    draft.to_step(StepId(ids))
                 }
             });
         }
@@ -161,13 +161,13 @@ impl Plan {
             step.depends_on.retain(|id| kept.contains(id));
             steps.push(step);
         }
-        Ok(Self { title: self.titled(title), steps, ids })
+        Ok(Self { title: self.title_or_current(title), steps, ids })
     }
 
     /// The title that it has then: without another one its own.
-    fn titled(&self, title: &str) -> String {
+    fn title_or_current(&self, title: &str) -> String {
         let title = if title.is_empty() { &self.title } else { title };
-        cut(title, MAX_TITLE)
+        truncate_text(title, MAX_TITLE)
     }
 
     /// Its title, and the words and notes of its steps.
@@ -193,7 +193,7 @@ impl Plan {
                 "" => String::new(),
                 note => format!("\n  {}", note.replace('\n', "\n  ")),
             };
-            format!("- [{mark}] {} {}{state}{note}\n", step.id, step.words())
+            format!("- [{mark}] {} {}{state}{note}\n", step.id, step.label())
         };
         let steps: String = self.steps.iter().map(step).collect();
         match self.title.as_str() {
@@ -206,7 +206,12 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError::UnknownStep`].
-    pub fn mark(&mut self, id: StepId, status: StepStatus, note: &str) -> Result<(), PlanError> {
+    pub fn set_status(
+        &mut self,
+        id: StepId,
+        status: StepStatus,
+        note: &str,
+    ) -> Result<(), PlanError> {
         let known = || self.steps.iter().map(|step| step.id).collect();
         let Some(place) = self.steps.iter().position(|step| step.id == id) else {
             return Err(PlanError::UnknownStep { asked: id.to_string(), known: known() });
@@ -214,14 +219,14 @@ impl Plan {
         if let Some(step) = self.steps.get_mut(place) {
             step.status = status;
             if !note.is_empty() {
-                step.note = cut(note, MAX_STEP);
+                step.note = truncate_text(note, MAX_STEP);
             }
         }
         Ok(())
     }
 
     /// Gives a step other words; it has no stage then.
-    pub fn reword(&mut self, id: StepId, details: &str) {
+    pub fn reword_step(&mut self, id: StepId, details: &str) {
         if let Some(step) = self.steps.iter_mut().find(|step| step.id == id) {
             step.stage.clear();
             details.clone_into(&mut step.details);
@@ -229,7 +234,7 @@ impl Plan {
     }
 
     /// Nothing more is to be done: what has not begun is skipped.
-    pub fn finish(&mut self) {
+    pub fn finish_steps(&mut self) {
         for step in &mut self.steps {
             step.status = match step.status {
                 StepStatus::NotStarted => StepStatus::Skipped,
@@ -254,7 +259,7 @@ impl Plan {
     }
 
     /// The steps that can be worked on now: not started, and all they depend on is completed or not needed.
-    pub fn ready(&self) -> impl Iterator<Item = &Step> {
+    pub fn ready_steps(&self) -> impl Iterator<Item = &Step> {
         let status: BTreeMap<StepId, StepStatus> =
             self.steps.iter().map(|step| (step.id, step.status)).collect();
         self.steps.iter().filter(move |step| {
@@ -262,13 +267,13 @@ impl Plan {
                 && step
                     .depends_on
                     .iter()
-                    .all(|on| status.get(on).is_some_and(|on| on.lets_others_begin()))
+                    .all(|on| status.get(on).is_some_and(|on| on.unblocks_dependents()))
         })
     }
 
     /// The steps whose outcomes a step builds on: those it depends on, and those that these do.
     #[must_use]
-    pub fn behind(&self, id: StepId) -> BTreeSet<StepId> {
+    pub fn transitive_dependencies(&self, id: StepId) -> BTreeSet<StepId> {
         let mut behind = BTreeSet::new();
         let mut next = vec![id];
         while let Some(step) = next.pop().and_then(|id| self.step(id)) {
@@ -279,24 +284,24 @@ impl Plan {
 
     /// Whether no step is being worked on or ready: the planner has the word.
     #[must_use]
-    pub fn is_at_rest(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         let working = |step: &Step| step.status == StepStatus::InProgress;
-        !self.steps.iter().any(working) && self.ready().next().is_none()
+        !self.steps.iter().any(working) && self.ready_steps().next().is_none()
     }
 
     /// Whether nothing is left to do.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.steps.iter().all(|step| step.status.lets_others_begin())
+        self.steps.iter().all(|step| step.status.unblocks_dependents())
     }
 }
 
 /// The beginning of a text.
-fn cut(text: &str, bytes: usize) -> String {
+fn truncate_text(text: &str, bytes: usize) -> String {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or_default().to_owned()
 }
 
-fn check(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {
+fn check_drafts(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {
     if drafts.is_empty() {
         return Err(PlanError::Empty);
     }
@@ -314,7 +319,7 @@ fn check(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {
         }
     }
     // The parts of one line wait for the same.
-    let on_cycle = unreachable(drafts).into_iter();
+    let on_cycle = find_cyclic_steps(drafts).into_iter();
     let lines: BTreeSet<usize> =
         on_cycle.filter_map(|number| Some(drafts.get(number - 1)?.line)).collect();
     match lines.is_empty() {
@@ -324,7 +329,7 @@ fn check(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {
 }
 
 /// The numbers of the steps that could never become ready: those on a cycle.
-fn unreachable(drafts: &[StepDraft]) -> Vec<usize> {
+fn find_cyclic_steps(drafts: &[StepDraft]) -> Vec<usize> {
     let mut waiting: BTreeSet<usize> = (1..=drafts.len()).collect();
     loop {
         let free: Vec<usize> = (1..)
@@ -335,7 +340,7 @@ fn unreachable(drafts: &[StepDraft]) -> Vec<usize> {
             .map(|(number, _)| number)
             .collect();
         if free.is_empty() {
-            return on_cycles(drafts, waiting);
+            return keep_steps_on_cycles(drafts, waiting);
         }
         free.iter().for_each(|number| {
             waiting.remove(number);
@@ -345,7 +350,7 @@ fn unreachable(drafts: &[StepDraft]) -> Vec<usize> {
 
 /// Of the steps that wait, those that some other waiting step waits for: what only hangs behind a
 /// cycle is not part of it.
-fn on_cycles(drafts: &[StepDraft], mut waiting: BTreeSet<usize>) -> Vec<usize> {
+fn keep_steps_on_cycles(drafts: &[StepDraft], mut waiting: BTreeSet<usize>) -> Vec<usize> {
     loop {
         let awaited: BTreeSet<usize> = (1..)
             .zip(drafts)

@@ -21,7 +21,7 @@ pub enum TextKind {
 pub struct Preview {
     /// The task that writes it, if it is not the run itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<TaskId>,
+    pub child: Option<TaskId>,
     /// The message being written.
     pub message: MessageId,
     /// Which attempt at it, from 1.
@@ -30,7 +30,7 @@ pub struct Preview {
     pub kind: TextKind,
     /// Where the piece starts, in bytes of UTF-8.
     pub offset: u64,
-    /// The piece.
+    /// The text that the piece adds at `offset`.
     pub text: String,
     /// When it was written, Unix milliseconds.
     pub at_ms: i64,
@@ -44,16 +44,16 @@ pub enum Live {
     /// An entry of a task that is at work.
     Entry(EarlyEntry),
     /// A piece of an unfinished message.
-    Piece(Preview),
+    Preview(Preview),
 }
 
 impl Live {
     /// The task it comes from, if it is not the run itself.
     #[must_use]
-    pub fn within(&self) -> Option<&TaskId> {
+    pub fn child(&self) -> Option<&TaskId> {
         match self {
-            Self::Entry(early) => early.entry.within.as_ref(),
-            Self::Piece(preview) => preview.within.as_ref(),
+            Self::Entry(early) => early.entry.child.as_ref(),
+            Self::Preview(preview) => preview.child.as_ref(),
         }
     }
 }
@@ -62,11 +62,11 @@ impl Live {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EarlyEntry {
     /// Its place among the task's entries, from 0: one is shown after those before it.
-    pub nth: u64,
+    pub index: u64,
     /// Whether it is the last of its record: what a model writes next comes after it.
     #[serde(default)]
     pub ends_record: bool,
-    /// The entry.
+    /// The entry as it will stand in the history of the run.
     pub entry: Entry,
 }
 
@@ -74,16 +74,16 @@ pub struct EarlyEntry {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageKey {
     /// The task that writes it, if it is not the run itself.
-    pub within: Option<TaskId>,
-    /// The message.
+    pub child: Option<TaskId>,
+    /// The id of the message, unique within its run or its task only.
     pub message: MessageId,
 }
 
 impl Preview {
     /// The message it is a piece of.
     #[must_use]
-    pub fn key(&self) -> MessageKey {
-        MessageKey { within: self.within.clone(), message: self.message.clone() }
+    pub fn message_key(&self) -> MessageKey {
+        MessageKey { child: self.child.clone(), message: self.message.clone() }
     }
 }
 
@@ -97,7 +97,7 @@ pub struct OpenText {
 
 /// What a piece changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Applied {
+pub enum TextChange {
     /// This was added at the end.
     Appended(String),
     /// A new attempt began; this is all of its text known so far.
@@ -115,7 +115,7 @@ impl OpenText {
 
     /// The text of one kind.
     #[must_use]
-    pub fn of(&self, kind: TextKind) -> &str {
+    pub fn text_of(&self, kind: TextKind) -> &str {
         match kind {
             TextKind::Text => &self.text,
             TextKind::Reasoning => &self.reasoning,
@@ -123,9 +123,9 @@ impl OpenText {
     }
 
     /// Applies a piece by its attempt and offset.
-    pub fn apply(&mut self, piece: &Preview) -> Applied {
+    pub fn apply_preview(&mut self, piece: &Preview) -> TextChange {
         if piece.attempt < self.attempt {
-            return Applied::Nothing;
+            return TextChange::Nothing;
         }
         let restarted = piece.attempt > self.attempt && self.attempt > 0;
         if piece.attempt > self.attempt {
@@ -142,9 +142,9 @@ impl OpenText {
             .unwrap_or_default();
         known.push_str(added);
         match (restarted, added.is_empty()) {
-            (true, _) => Applied::Restarted(added.to_owned()),
-            (false, true) => Applied::Nothing,
-            (false, false) => Applied::Appended(added.to_owned()),
+            (true, _) => TextChange::Restarted(added.to_owned()),
+            (false, true) => TextChange::Nothing,
+            (false, false) => TextChange::Appended(added.to_owned()),
         }
     }
 }
@@ -156,8 +156,8 @@ mod tests {
 
     fn piece(attempt: u32, offset: usize, text: &str) -> Preview {
         Preview {
-            within: None,
-            message: MessageId::turn(1),
+            child: None,
+            message: MessageId::for_turn(1),
             attempt,
             kind: TextKind::Text,
             offset: offset as u64,
@@ -169,13 +169,13 @@ mod tests {
     #[test]
     fn pieces_extend_by_offset_and_a_new_attempt_starts_over() {
         let mut open = OpenText::default();
-        assert_eq!(open.apply(&piece(1, 0, "ab")), Applied::Appended("ab".into()));
-        assert_eq!(open.apply(&piece(1, 1, "bc")), Applied::Appended("c".into()));
-        assert_eq!(open.apply(&piece(1, 9, "z")), Applied::Nothing);
-        assert_eq!(open.apply(&piece(1, 0, "ab")), Applied::Nothing);
-        assert_eq!(open.apply(&piece(2, 0, "x")), Applied::Restarted("x".into()));
-        assert_eq!(open.apply(&piece(1, 3, "d")), Applied::Nothing);
-        assert_eq!(open.of(TextKind::Text), "x");
+        assert_eq!(open.apply_preview(&piece(1, 0, "ab")), TextChange::Appended("ab".into()));
+        assert_eq!(open.apply_preview(&piece(1, 1, "bc")), TextChange::Appended("c".into()));
+        assert_eq!(open.apply_preview(&piece(1, 9, "z")), TextChange::Nothing);
+        assert_eq!(open.apply_preview(&piece(1, 0, "ab")), TextChange::Nothing);
+        assert_eq!(open.apply_preview(&piece(2, 0, "x")), TextChange::Restarted("x".into()));
+        assert_eq!(open.apply_preview(&piece(1, 3, "d")), TextChange::Nothing);
+        assert_eq!(open.text_of(TextKind::Text), "x");
     }
 
     proptest! {
@@ -190,11 +190,11 @@ mod tests {
             for (a, b) in cuts {
                 let (a, b) = (a.min(b) % boundaries.len(), a.max(b) % boundaries.len());
                 let (a, b) = (boundaries[a.min(b)], boundaries[a.max(b)]);
-                open.apply(&piece(1, a, &text[a..b]));
-                prop_assert!(text.starts_with(open.of(TextKind::Text)));
+                open.apply_preview(&piece(1, a, &text[a..b]));
+                prop_assert!(text.starts_with(open.text_of(TextKind::Text)));
             }
-            open.apply(&piece(1, 0, &text));
-            prop_assert_eq!(open.of(TextKind::Text), text.as_str());
+            open.apply_preview(&piece(1, 0, &text));
+            prop_assert_eq!(open.text_of(TextKind::Text), text.as_str());
         }
     }
 }

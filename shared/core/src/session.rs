@@ -11,7 +11,7 @@ use crate::id::{BadId, SHARE_PREFIX, SessionId, ShareHandle, UserId};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SessionName {
-    /// The user's own.
+    /// The label of a session that the user owns.
     Own(SessionId),
     /// One that its owner shares with this user.
     Shared(ShareHandle),

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
-use crate::feedback::FeedbackSettings;
+use crate::human::HumanSettings;
 
 /// The language of prompts and of the sentences users read. The agent answers in the user's own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
-    /// English.
+    /// English prompts and sentences, the default.
     #[default]
     En,
-    /// Chinese.
+    /// Chinese prompts and sentences, in simplified characters.
     Zh,
 }
 
@@ -48,7 +48,7 @@ pub enum Mode {
 pub enum Role {
     /// A turn of the ReAct loop.
     React,
-    /// The closing summary.
+    /// The call that writes the closing summary.
     Summary,
     /// A turn of the planner.
     Planner,
@@ -88,7 +88,7 @@ impl Role {
 /// Which of a role's models makes a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModelChoice {
-    /// The role's own.
+    /// The role's own model, which is asked first.
     #[default]
     Primary,
     /// The one that is asked when the role's own cannot answer.
@@ -99,18 +99,18 @@ pub enum ModelChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputStyle {
-    /// A web page.
+    /// A web page, written as one HTML file.
     Html,
-    /// A Markdown document.
+    /// A document, written as one Markdown file.
     Docs,
     /// A table, as CSV.
     Table,
-    /// A slide deck.
+    /// A deck of slides, written as one HTML file.
     Ppt,
 }
 
 impl OutputStyle {
-    /// Every style.
+    /// Every style, for parsers and tests.
     pub const ALL: &[Self] = &[Self::Html, Self::Docs, Self::Table, Self::Ppt];
 
     /// The word of the protocol, and the prompt's file name.
@@ -145,7 +145,7 @@ pub enum SummaryPolicy {
 }
 
 impl SummaryPolicy {
-    /// Every policy.
+    /// Every policy, for parsers and tests.
     pub const ALL: &[Self] = &[Self::WhenNeeded, Self::Always];
 
     /// The word used in settings.
@@ -165,15 +165,15 @@ pub struct PlanSettings {
     /// Steps of a plan, 1-1 000, default 100.
     pub max_steps: u32,
     /// Tasks at work at once, 1-1 000, default 10; the others wait in the run's state.
-    pub max_tasks: u32,
+    pub max_parallel_tasks: u32,
     /// Rounds of tasks, 1-100, default 40. Used up, the run sums up what there is.
     pub max_rounds: u32,
     /// Turns of a run and its tasks together, 1-100 000, default 10 000. A task is given a share.
-    pub run_steps: u32,
+    pub max_run_turns: u32,
     /// Turns of one task's agent, 1-1 000, default 40.
-    pub task_steps: u32,
+    pub max_task_turns: u32,
     /// Whether completed steps lead to the end without the planner being asked again (default no).
-    pub close_update: bool,
+    pub ends_when_complete: bool,
     /// Whether a task's tool calls and their results stay out of its run's conversation (default
     /// yes).
     pub clear_tool_context: bool,
@@ -185,11 +185,11 @@ impl Default for PlanSettings {
     fn default() -> Self {
         Self {
             max_steps: 100,
-            max_tasks: 10,
+            max_parallel_tasks: 10,
             max_rounds: 40,
-            run_steps: 10_000,
-            task_steps: 40,
-            close_update: false,
+            max_run_turns: 10_000,
+            max_task_turns: 40,
+            ends_when_complete: false,
             clear_tool_context: true,
             employees: false,
         }
@@ -201,25 +201,25 @@ impl Default for PlanSettings {
 #[serde(default)]
 pub struct ContextSettings {
     /// Percent of the model's input limit that a conversation may take up, 50-95, default 80.
-    pub compact_at: u32,
+    pub compact_at_percent: u32,
     /// Newest turns that are not summed up, 1-100, default 4, as long as they take up no more than
     /// half of the limit; the newest never is.
     pub keep_turns: u32,
     /// Tokens of input that the model of each role took when the run began: what holds until a
     /// reply says otherwise.
-    pub windows: BTreeMap<Role, u64>,
+    pub input_limits: BTreeMap<Role, u64>,
 }
 
 impl Default for ContextSettings {
     fn default() -> Self {
-        Self { compact_at: 80, keep_turns: 4, windows: BTreeMap::new() }
+        Self { compact_at_percent: 80, keep_turns: 4, input_limits: BTreeMap::new() }
     }
 }
 
 /// The settings a run keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
-    /// How it works.
+    /// The mode: one loop, or a plan with tasks.
     pub mode: Mode,
     /// The language of its prompts.
     pub language: Language,
@@ -228,7 +228,7 @@ pub struct RunSettings {
     /// When a closing call writes the answer (default when needed). `None` in records of before there was
     /// a choice: always, and no message is marked as the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<SummaryPolicy>,
+    pub summary_policy: Option<SummaryPolicy>,
     /// Calls of one turn that run at once, 1-64, default 4.
     pub max_parallel_tool_calls: u32,
     /// Calls of the tools named here that run at once, each at least 1; others have no bound of their
@@ -238,7 +238,7 @@ pub struct RunSettings {
     /// Calls of one turn that run at all, default 32; the rest is answered `too_many`.
     pub max_tool_calls_per_turn: u32,
     /// Characters of a tool's result that the model sees, default 10 000.
-    pub max_observe: u32,
+    pub max_result_chars: u32,
     /// What Plan-Solve may do.
     #[serde(default)]
     pub plan: PlanSettings,
@@ -253,7 +253,7 @@ pub struct RunSettings {
     pub mask_pii: bool,
     /// When people are asked.
     #[serde(default)]
-    pub feedback: FeedbackSettings,
+    pub human: HumanSettings,
     /// SHA-256 of the prompts it was started with (informative: the prompts of the code that
     /// performs a call are used).
     pub prompt_version: String,
@@ -267,16 +267,16 @@ impl Default for RunSettings {
             mode: Mode::default(),
             language: Language::default(),
             budget: Budget::default(),
-            summary: Some(SummaryPolicy::default()),
+            summary_policy: Some(SummaryPolicy::default()),
             max_parallel_tool_calls: 4,
             max_parallel_per_tool: BTreeMap::new(),
             max_tool_calls_per_turn: 32,
-            max_observe: 10_000,
+            max_result_chars: 10_000,
             plan: PlanSettings::default(),
             context: ContextSettings::default(),
             compress_urls: false,
             mask_pii: false,
-            feedback: FeedbackSettings::default(),
+            human: HumanSettings::default(),
             prompt_version: String::new(),
             models: BTreeMap::new(),
         }

@@ -30,7 +30,7 @@ impl RunStatus {
         }
     }
 
-    /// The word itself.
+    /// The word that clients, journals and logs read.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

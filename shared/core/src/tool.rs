@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::feedback::Estimate;
 use crate::file::ProductFile;
-use crate::id::{CallId, FileName, sha256};
+use crate::human::Estimate;
+use crate::id::{CallId, FileName, sha256_hex};
 use crate::plan::Plan;
 
 /// What happens in the world when a call is made twice.
@@ -46,7 +46,7 @@ pub struct ToolSpec {
     /// What a repeat does.
     pub effect: EffectClass,
     /// What its calls can do to others, and what they cost.
-    pub declared: Declared,
+    pub policy: ToolPolicy,
     /// Milliseconds one call may take before its result becomes `timed out`. Must fit into an
     /// invocation (`template.yaml`: 900 s) less the hand-over margin.
     pub timeout_ms: u64,
@@ -57,14 +57,14 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// What a turn's record keeps of this tool.
     #[must_use]
-    pub fn offered(&self) -> OfferedTool {
+    pub fn to_offered(&self) -> OfferedTool {
         OfferedTool {
             name: self.name.clone(),
-            schema_hash: sha256(canonical(&self.schema).as_bytes()),
+            schema_hash: sha256_hex(canonical_json(&self.schema).as_bytes()),
             effect: self.effect,
             timeout_ms: self.timeout_ms,
             visible: self.visible,
-            declared: self.declared.clone(),
+            policy: self.policy.clone(),
         }
     }
 }
@@ -84,18 +84,18 @@ pub struct OfferedTool {
     pub visible: bool,
     /// What its calls can do to others, and what they cost here; nothing in old records.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub declared: Declared,
+    pub policy: ToolPolicy,
 }
 
 /// What the calls of a tool can do to others, and what they cost.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Declared {
+pub struct ToolPolicy {
     /// How much harm a wrong call can do.
     pub risk: Risk,
     /// The calls that do none, whatever the risk.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub harmless: Option<Harmless>,
+    pub safe_arguments: Option<SafeArguments>,
     /// Whether they send data to others.
     pub sends_out: bool,
     /// Whether their results hold text that anybody may have written.
@@ -106,10 +106,10 @@ pub struct Declared {
 
 /// The calls of a tool that change nothing: those with one of these values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Harmless {
-    /// The argument.
+pub struct SafeArguments {
+    /// The name of the argument that decides.
     pub argument: String,
-    /// Its values.
+    /// The values of it with which a call changes nothing.
     pub values: Vec<String>,
 }
 
@@ -119,23 +119,23 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 /// One tool call of a model's reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Call {
+pub struct ToolCall {
     /// Ours, whatever id the provider sent.
     pub id: CallId,
     /// The tool's name as the model wrote it.
     pub tool: String,
     /// Its arguments, as far as they could be read.
-    pub arguments: Arguments,
+    pub arguments: ToolArguments,
     /// What a person says who changed the arguments before it was made; may be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed: Option<String>,
+    pub edit_comment: Option<String>,
 }
 
 /// The arguments of a call after repair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arguments {
-    /// A JSON object.
+pub enum ToolArguments {
+    /// A JSON object, as the model wrote it or the repair of it reads.
     Parsed(Map<String, Value>),
     /// Nothing that could be read as one; the model is told what is wrong.
     Malformed {
@@ -164,104 +164,104 @@ pub enum ArgumentProblem {
 
 /// What came of a call. Always something the model can read; the run goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum Outcome {
-    /// The tool ran.
-    Done(Observation),
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum ToolResult {
+    /// The tool ran and came to its output.
+    Done(ToolOutput),
     /// It did not, or not successfully.
     Failed {
-        /// Why.
-        reason: FailReason,
+        /// The kind of failure, which decides what the model is told.
+        reason: ToolFailure,
         /// What the tool or the check says about it; may be empty.
         detail: String,
     },
 }
 
-impl Outcome {
+impl ToolResult {
     /// Whether it holds text that anybody may have written: that of a file, or all of a tool whose results
     /// are such.
     #[must_use]
     pub fn is_untrusted(&self, tool_is: bool) -> bool {
         match self {
             Self::Done(observation) => {
-                tool_is || matches!(observation.shown, Shown::FileRead { .. })
+                tool_is || matches!(observation.view, ResultView::FileRead { .. })
             }
-            Self::Failed { reason: FailReason::Error, detail } => tool_is && !detail.is_empty(),
+            Self::Failed { reason: ToolFailure::Error, detail } => tool_is && !detail.is_empty(),
             Self::Failed { .. } => false,
         }
     }
 
     /// The files that it tells of: written, read, or made of what was too long.
-    pub fn files(&self) -> impl Iterator<Item = &FileName> {
+    pub fn file_names(&self) -> impl Iterator<Item = &FileName> {
         let done = match self {
             Self::Done(observation) => Some(observation),
             Self::Failed { .. } => None,
         };
         done.into_iter().flat_map(|observation| {
-            let read = match &observation.shown {
-                Shown::FileRead { file } => Some(&file.name),
-                Shown::FileWritten { .. }
-                | Shown::Text
-                | Shown::UserAnswer
-                | Shown::Plan { .. } => None,
+            let read = match &observation.view {
+                ResultView::FileRead { file } => Some(&file.name),
+                ResultView::FileWritten { .. }
+                | ResultView::Text
+                | ResultView::UserAnswer
+                | ResultView::Plan { .. } => None,
             };
             let written = observation.files.iter().map(|file| &file.name);
-            written.chain(read).chain(observation.whole.as_ref().map(|whole| &whole.file))
+            written.chain(read).chain(observation.full_output.as_ref().map(|whole| &whole.file))
         })
     }
 }
 
 /// What a tool answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observation {
-    /// What the model reads: at most the run's `max_observe` characters.
+pub struct ToolOutput {
+    /// What the model reads: at most the run's `max_result_chars` characters.
     pub text: String,
     /// Where the whole lies, when the text was cut.
-    pub whole: Option<Whole>,
+    pub full_output: Option<FullOutput>,
     /// What the user is shown.
-    pub shown: Shown,
+    pub view: ResultView,
     /// The files it wrote.
     pub files: Vec<ProductFile>,
 }
 
-impl Observation {
+impl ToolOutput {
     /// A plain answer without files.
     #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), whole: None, shown: Shown::Text, files: Vec::new() }
+    pub fn from_text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), full_output: None, view: ResultView::Text, files: Vec::new() }
     }
 }
 
 /// The uncut result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Whole {
+pub struct FullOutput {
     /// The internal file that holds it.
     pub file: FileName,
-    /// Its length.
+    /// The length of the uncut result, in characters.
     pub characters: u64,
 }
 
 /// What a user is shown of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "as", rename_all = "snake_case")]
-pub enum Shown {
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ResultView {
     /// The text itself, if the tool is visible.
     Text,
     /// A file that was written.
     FileWritten {
-        /// The file.
+        /// The file as it was written.
         file: ProductFile,
     },
     /// A file that was read.
     FileRead {
-        /// The file.
+        /// The file that was read.
         file: ProductFile,
     },
     /// What the user answered to a question of the model's: the text.
     UserAnswer,
     /// The plan as it is after a call of the planning tool.
     Plan {
-        /// The plan.
+        /// The plan as the command left it.
         plan: Plan,
     },
 }
@@ -269,7 +269,7 @@ pub enum Shown {
 /// Why a call has no result of its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FailReason {
+pub enum ToolFailure {
     /// No tool of that name was offered.
     UnknownTool,
     /// The arguments cannot be read or break the tool's schema.
@@ -294,7 +294,7 @@ pub enum FailReason {
     Answered,
 }
 
-impl FailReason {
+impl ToolFailure {
     /// The word used in prompts' file names, logs and the API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -316,19 +316,21 @@ impl FailReason {
 
 /// JSON with sorted keys and no spaces: equal for equal values, so fit for hashing and comparing.
 #[must_use]
-pub fn canonical(value: &Value) -> String {
+pub fn canonical_json(value: &Value) -> String {
     match value {
         Value::Object(map) => {
             let mut members: Vec<_> = map.iter().collect();
             members.sort_by_key(|(key, _)| *key);
             let members: Vec<_> = members
                 .into_iter()
-                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), canonical(value)))
+                .map(|(key, value)| {
+                    format!("{}:{}", Value::from(key.as_str()), canonical_json(value))
+                })
                 .collect();
             format!("{{{}}}", members.join(","))
         }
         Value::Array(items) => {
-            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
+            format!("[{}]", items.iter().map(canonical_json).collect::<Vec<_>>().join(","))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
     }
@@ -343,8 +345,11 @@ mod tests {
     fn canonical_json_ignores_the_order_of_keys_and_nothing_else() {
         let a = json!({"b": [1, {"d": 1, "c": "x\"y"}], "a": null});
         let b = json!({"a": null, "b": [1, {"c": "x\"y", "d": 1}]});
-        assert_eq!(canonical(&a), canonical(&b));
-        assert_eq!(canonical(&a), r#"{"a":null,"b":[1,{"c":"x\"y","d":1}]}"#);
-        assert_ne!(canonical(&a), canonical(&json!({"a": null, "b": [{"c": "x\"y", "d": 1}, 1]})));
+        assert_eq!(canonical_json(&a), canonical_json(&b));
+        assert_eq!(canonical_json(&a), r#"{"a":null,"b":[1,{"c":"x\"y","d":1}]}"#);
+        assert_ne!(
+            canonical_json(&a),
+            canonical_json(&json!({"a": null, "b": [{"c": "x\"y", "d": 1}, 1]}))
+        );
     }
 }

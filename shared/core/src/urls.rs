@@ -5,7 +5,7 @@
 //! clients and tools only ever see the URLs themselves.
 
 mod expand;
-mod token;
+mod scan;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use expand::{End, Expander, MAX_GROWTH};
-pub(crate) use token::tokens;
-use token::{PREFIX, number};
+pub use expand::{MAX_GROWTH, TextEnd, UrlExpander};
+pub(crate) use scan::find_urls;
+use scan::{PLACEHOLDER_PREFIX, placeholder_number};
 
 /// Bytes of the shortest URL that gets a placeholder. Below that a model is better served by the URL
 /// itself, which says where something comes from.
-pub const MIN_URL: usize = 64;
+pub const MIN_URL_BYTES: usize = 64;
 
 /// Bytes of the longest.
-pub const MAX_URL: usize = 8 * 1024;
+pub const MAX_URL_BYTES: usize = 8 * 1024;
 
 /// Long URLs of one run that get placeholders; later ones stay as they are.
 pub const MAX_URLS: usize = 20_000;
@@ -32,14 +32,14 @@ pub const MAX_URLS: usize = 20_000;
 /// A URL that looks like a placeholder has one too, however short it is. So whatever looks like a
 /// placeholder to a model stands for one URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Urls(Arc<Known>);
+pub struct Urls(Arc<UrlTable>);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Known {
+struct UrlTable {
     urls: Vec<Arc<str>>,
     numbers: BTreeMap<Arc<str>, usize>,
     /// How many of them are long.
-    long: usize,
+    long_count: usize,
 }
 
 impl Urls {
@@ -57,18 +57,18 @@ impl Urls {
 
     /// Gives a placeholder to each URL of a text that is to have one and has none. A URL that is cut
     /// has none: a model could not see that it is.
-    pub fn learn(&mut self, text: &str, end: End) {
-        for (start, url) in tokens(text) {
+    pub fn register_urls(&mut self, text: &str, end: TextEnd) {
+        for (start, url) in find_urls(text) {
             let rest = text.get(start + url.len()..).unwrap_or_default();
-            let is_cut = rest.starts_with('…') || (end == End::Cut && rest.is_empty());
+            let is_cut = rest.starts_with('…') || (end == TextEnd::Cut && rest.is_empty());
             let is_long = is_long(url);
-            let counts = is_long && self.0.long < MAX_URLS && !is_cut;
-            if (counts || number(url).is_some()) && !self.0.numbers.contains_key(url) {
+            let counts = is_long && self.0.long_count < MAX_URLS && !is_cut;
+            if (counts || placeholder_number(url).is_some()) && !self.0.numbers.contains_key(url) {
                 let known = Arc::make_mut(&mut self.0);
                 let url: Arc<str> = url.into();
                 known.numbers.insert(Arc::clone(&url), known.urls.len());
                 known.urls.push(url);
-                known.long += usize::from(is_long);
+                known.long_count += usize::from(is_long);
             }
         }
     }
@@ -79,22 +79,22 @@ impl Urls {
             let known = Arc::make_mut(&mut self.0);
             for url in known.urls.drain(count..) {
                 known.numbers.remove(&url);
-                known.long -= usize::from(is_long(&url));
+                known.long_count -= usize::from(is_long(&url));
             }
         }
     }
 
     /// A text as the model sees it.
     #[must_use]
-    pub fn compress<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn compress_text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.is_empty() {
             return Cow::Borrowed(text);
         }
         let (mut shown, mut at) = (String::new(), 0);
-        for (start, url) in tokens(text) {
+        for (start, url) in find_urls(text) {
             if let Some(number) = self.0.numbers.get(url) {
                 shown.push_str(text.get(at..start).unwrap_or_default());
-                shown.push_str(PREFIX);
+                shown.push_str(PLACEHOLDER_PREFIX);
                 shown.push_str(&number.to_string());
                 at = start + url.len();
             }
@@ -109,51 +109,55 @@ impl Urls {
     /// Arguments as the model sees them.
     #[must_use]
     pub fn compress_members(&self, members: &Map<String, Value>) -> Map<String, Value> {
-        mapped(members, &mut |text| self.compress(text).into_owned())
+        map_members(members, &mut |text| self.compress_text(text).into_owned())
     }
 
     /// A text of the model's, with the URLs that it means.
     #[must_use]
-    pub fn expand(&self, text: &str, end: End) -> String {
-        Expander::new(self.clone()).whole(text, end)
+    pub fn expand_text(&self, text: &str, end: TextEnd) -> String {
+        UrlExpander::new(self.clone()).expand_text(text, end)
     }
 
     /// The arguments of a call of the model's, with the URLs that they mean.
     #[must_use]
     pub fn expand_members(&self, members: &Map<String, Value>) -> Map<String, Value> {
-        let mut expander = Expander::new(self.clone());
-        mapped(members, &mut |text| expander.whole(text, End::Whole))
+        let mut expander = UrlExpander::new(self.clone());
+        map_members(members, &mut |text| expander.expand_text(text, TextEnd::Whole))
     }
 
-    fn behind(&self, placeholder: &str) -> Option<&str> {
-        self.0.urls.get(number(placeholder)?).map(AsRef::as_ref)
+    fn resolve_placeholder(&self, placeholder: &str) -> Option<&str> {
+        self.0.urls.get(placeholder_number(placeholder)?).map(AsRef::as_ref)
     }
 }
 
 /// The beginning of a text that was cut, without a placeholder at its end: half of one would stand for
 /// another URL.
 #[must_use]
-pub fn without_half(text: &str) -> &str {
+pub fn trim_partial_placeholder(text: &str) -> &str {
     let before = text.trim_end_matches(|last: char| last.is_ascii_digit());
-    if before.len() == text.len() { text } else { before.strip_suffix(PREFIX).unwrap_or(text) }
+    if before.len() == text.len() {
+        text
+    } else {
+        before.strip_suffix(PLACEHOLDER_PREFIX).unwrap_or(text)
+    }
 }
 
 fn is_long(url: &str) -> bool {
-    (MIN_URL..=MAX_URL).contains(&url.len())
+    (MIN_URL_BYTES..=MAX_URL_BYTES).contains(&url.len())
 }
 
-fn mapped(
+fn map_members(
     members: &Map<String, Value>,
     change: &mut impl FnMut(&str) -> String,
 ) -> Map<String, Value> {
-    members.iter().map(|(name, value)| (change(name), mapped_value(value, change))).collect()
+    members.iter().map(|(name, value)| (change(name), map_value(value, change))).collect()
 }
 
-fn mapped_value(value: &Value, change: &mut impl FnMut(&str) -> String) -> Value {
+fn map_value(value: &Value, change: &mut impl FnMut(&str) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(change(text)),
-        Value::Array(items) => items.iter().map(|item| mapped_value(item, change)).collect(),
-        Value::Object(members) => Value::Object(mapped(members, change)),
+        Value::Array(items) => items.iter().map(|item| map_value(item, change)).collect(),
+        Value::Object(members) => Value::Object(map_members(members, change)),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }

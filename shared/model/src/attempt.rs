@@ -12,21 +12,21 @@ use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, Error as GenaiError, ModelIden, ServiceTarget};
 use tokio::time::{Instant, timeout_at};
 
-use crate::draft::{Draft, Listener};
-use crate::fault::{Fault, Mask};
-use crate::frames::{Events, Frames};
-use crate::listen::{Ear, Heard, Inbox, quietly};
-use crate::request::{self, Outgoing};
-use crate::settings::{ModelSettings, Shape};
+use crate::draft::{DeltaSink, Draft};
+use crate::fault::{Mask, ModelFault};
+use crate::frame_stream::{FrameQueue, FrameStream, StreamItem, without_tracing};
+use crate::frames::{FrameReader, GenaiEventReader};
+use crate::request::{self, PreparedRequest};
+use crate::settings::{ModelSettings, StreamFormat};
 
 /// Bytes of a reply.
 const MAX_REPLY: usize = 8 * 1024 * 1024;
 /// Longest wait for the last words (usage, `[DONE]`) of a reply that has given its reason to end.
-const LINGER: Duration = Duration::from_secs(5);
+const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a call makes sure that its process is at work: see `djinn_runtime::own_time`.
-const TICK: Duration = Duration::from_secs(1);
+const TICK_INTERVAL: Duration = Duration::from_secs(1);
 /// How late a tick is when the process stood still.
-const LATE: Duration = Duration::from_secs(2);
+const MAX_TICK_DELAY: Duration = Duration::from_secs(2);
 /// What is sent in place of a key to servers that take none: genai insists on one.
 const NO_KEY: &str = "none";
 
@@ -42,16 +42,16 @@ impl Attempt<'_> {
     pub(crate) async fn run(
         &self,
         request: &ModelRequest,
-        out: Listener<'_>,
+        out: DeltaSink<'_>,
     ) -> Result<Reply, ModelError> {
         let started = Instant::now();
-        let Outgoing { chat, options, names, how } =
-            request::outgoing(self.model, request, self.prompts);
-        let mut draft = Draft::new(request::by(self.model), how);
-        let ended = self.hear_all(chat, options, started, &mut draft, out).await;
+        let PreparedRequest { chat, options, names, call_type: how } =
+            request::prepare_request(self.model, request, self.prompts);
+        let mut draft = Draft::new(request::model_id(self.model), how);
+        let ended = self.stream_reply(chat, options, started, &mut draft, out).await;
         let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        match judge(ended, &draft) {
-            None => Ok(draft.close(&names, took_ms, out)),
+        match find_fault(ended, &draft) {
+            None => Ok(draft.into_reply(&names, took_ms, out)),
             Some(fault) => {
                 let usage = draft.usage(took_ms);
                 Err(fault.into_error(&Mask::new(self.key, request), usage))
@@ -60,77 +60,79 @@ impl Attempt<'_> {
     }
 
     /// Sends the request and fills the draft; returns what ended the hearing, if not the reply.
-    async fn hear_all(
+    async fn stream_reply(
         &self,
         chat: ChatRequest,
         options: ChatOptions,
         started: Instant,
         draft: &mut Draft,
-        out: Listener<'_>,
-    ) -> Option<Fault> {
-        let inbox = Arc::new(Inbox::default());
+        out: DeltaSink<'_>,
+    ) -> Option<ModelFault> {
+        let inbox = Arc::new(FrameQueue::default());
         let options = options.with_raw_frame_sink_arc(inbox.clone());
         let name = self.model.provider.as_str();
         let deadline = started + self.model.first_byte_timeout;
-        let (host, stream) = match timeout_at(deadline, self.send(chat, options)).await {
+        let (host, stream) = match timeout_at(deadline, self.open_stream(chat, options)).await {
             Ok(Ok(sent)) => sent,
-            Ok(Err(error)) => return Some(Fault::genai(&error, name, false)),
+            Ok(Err(error)) => return Some(ModelFault::from_genai(&error, name, false)),
             Err(_) => {
                 let message = format!("{name} cannot be asked: its credentials take too long");
-                return Some(Fault::new(ModelErrorKind::Unreachable, message));
+                return Some(ModelFault::new(ModelErrorKind::Unreachable, message));
             }
         };
-        let shape = self.model.provider.shape(&self.model.model);
-        let mut hearing = Hearing {
-            ear: Ear::new(stream, inbox, started),
-            frames: Frames::new(shape),
-            events: Events,
-            shape,
+        let shape = self.model.provider.stream_format(&self.model.model);
+        let mut hearing = ReplyReader {
+            stream: FrameStream::new(stream, inbox, started),
+            frames: FrameReader::new(shape),
+            events: GenaiEventReader,
+            format: shape,
             host,
             started,
             bytes: 0,
-            frames_heard: 0,
+            frames_read: 0,
             frames_at_error: None,
             reported: None,
             finished_at: None,
         };
-        hearing.listen(self.model, draft, out).await
+        hearing.read_to_end(self.model, draft, out).await
     }
 
-    async fn send(
+    async fn open_stream(
         &self,
         chat: ChatRequest,
         options: ChatOptions,
     ) -> Result<(String, ChatStream), GenaiError> {
-        let target = self.target().await?;
-        let host = host(target.endpoint.base_url());
+        let target = self.service_target().await?;
+        let host = url_host(target.endpoint.base_url());
         let client = self.client.clone();
         // genai fetches AWS credentials by blocking the thread, which only a thread of its own
         // allows whatever the runtime is.
         let sent = if self.model.provider.is_signed() {
             let runtime = tokio::runtime::Handle::current();
             let sending = tokio::task::spawn_blocking(move || {
-                quietly(|| runtime.block_on(client.exec_chat_stream(target, chat, Some(&options))))
+                without_tracing(|| {
+                    runtime.block_on(client.exec_chat_stream(target, chat, Some(&options)))
+                })
             });
             sending.await.map_err(|error| GenaiError::Internal(error.to_string()))?
         } else {
             let mut sending = Box::pin(client.exec_chat_stream(target, chat, Some(&options)));
-            std::future::poll_fn(|context| quietly(|| sending.as_mut().poll(context))).await
+            std::future::poll_fn(|context| without_tracing(|| sending.as_mut().poll(context))).await
         };
         Ok((host, sent?.stream))
     }
 
     /// Where and as whom to ask. The name is kept whole: what stands before a first `::` would be
     /// taken for a namespace.
-    async fn target(&self) -> Result<ServiceTarget, GenaiError> {
+    async fn service_target(&self) -> Result<ServiceTarget, GenaiError> {
         let provider = self.model.provider;
         let name = match self.model.model.contains("::") {
             true => format!("djinn::{}", self.model.model),
             false => self.model.model.clone(),
         };
-        let default = ModelIden::new(provider.kind(), name.clone());
+        let default = ModelIden::new(provider.adapter_kind(), name.clone());
         let mut target = self.client.resolve_service_target(default).await?;
-        target.model = ModelIden::new(provider.writer(&self.model.model), name);
+        target.model = ModelIden::new(provider.request_adapter(&self.model.model), name);
         if let Some(url) = &self.model.base_url {
             target.endpoint = Endpoint::from_owned(url.as_str());
         }
@@ -144,59 +146,59 @@ impl Attempt<'_> {
 }
 
 /// The state of listening to one stream.
-struct Hearing {
-    ear: Ear,
-    frames: Frames,
-    events: Events,
-    shape: Shape,
+struct ReplyReader {
+    stream: FrameStream,
+    frames: FrameReader,
+    events: GenaiEventReader,
+    format: StreamFormat,
     host: String,
     started: Instant,
     bytes: usize,
-    frames_heard: u64,
+    frames_read: u64,
     /// How many frames there were at genai's last error.
     frames_at_error: Option<u64>,
     /// An error that genai understands as the provider's own, should our reader miss it.
-    reported: Option<Fault>,
+    reported: Option<ModelFault>,
     finished_at: Option<Instant>,
 }
 
-impl Hearing {
-    async fn listen(
+impl ReplyReader {
+    async fn read_to_end(
         &mut self,
         model: &ModelSettings,
         draft: &mut Draft,
-        out: Listener<'_>,
-    ) -> Option<Fault> {
+        out: DeltaSink<'_>,
+    ) -> Option<ModelFault> {
         loop {
-            let tick = self.deadline(model).min(Instant::now() + TICK);
-            let heard = timeout_at(tick, self.ear.hear()).await;
-            self.leave_out(tick.elapsed());
+            let tick = self.deadline(model).min(Instant::now() + TICK_INTERVAL);
+            let heard = timeout_at(tick, self.stream.next_item()).await;
+            self.exclude_pause(tick.elapsed());
             let Ok(heard) = heard else {
                 if self.deadline(model) > Instant::now() {
                     continue;
                 }
-                return Some(self.too_slow(model));
+                return Some(self.timeout_fault(model));
             };
             match heard {
-                Heard::Frame(frame) => {
-                    self.frames_heard += 1;
+                StreamItem::Frame(frame) => {
+                    self.frames_read += 1;
                     self.bytes = self.bytes.saturating_add(frame.len());
                     if self.bytes > MAX_REPLY {
-                        return Some(Fault::endless());
+                        return Some(ModelFault::reply_too_long());
                     }
-                    self.frames.read(&frame, draft, out);
+                    self.frames.read_frame(&frame, draft, out);
                 }
-                Heard::Event(event) if self.shape == Shape::Events => {
-                    self.events.read(event, draft, out);
+                StreamItem::Event(event) if self.format == StreamFormat::Events => {
+                    self.events.read_event(event, draft, out);
                 }
-                Heard::Event(_) => {}
-                Heard::Failed(error) => {
-                    if let Some(fault) = self.failed(&error, draft) {
+                StreamItem::Event(_) => {}
+                StreamItem::Error(error) => {
+                    if let Some(fault) = self.handle_error(&error, draft) {
                         return Some(fault);
                     }
                 }
-                Heard::End => {
-                    self.frames.end(draft);
+                StreamItem::End => {
+                    self.frames.end_stream(draft);
                     return self.reported.take();
                 }
             }
@@ -211,28 +213,27 @@ impl Hearing {
 
     /// Leaves the time by which a tick is late out of all that is waited for, if the process stood
     /// still: the provider may have said it all.
-    fn leave_out(&mut self, late: Duration) {
-        if late > LATE {
+    fn exclude_pause(&mut self, late: Duration) {
+        if late > MAX_TICK_DELAY {
             self.started += late;
-            self.ear.stood_still();
+            self.stream.reset_idle();
         }
     }
 
     /// Whether an error of genai's ends the hearing. What it makes of a frame that we read
     /// ourselves does not matter.
-    fn failed(&mut self, error: &GenaiError, draft: &mut Draft) -> Option<Fault> {
+    fn handle_error(&mut self, error: &GenaiError, draft: &mut Draft) -> Option<ModelFault> {
         let is_transport =
             matches!(error, GenaiError::WebStream { .. } | GenaiError::HttpError { .. });
-        let stands_still =
-            self.frames_at_error.replace(self.frames_heard) == Some(self.frames_heard);
+        let stands_still = self.frames_at_error.replace(self.frames_read) == Some(self.frames_read);
         if is_transport {
-            self.frames.end(draft);
+            self.frames.end_stream(draft);
         }
-        if is_transport || self.shape == Shape::Events || stands_still {
-            return Some(Fault::genai(error, &self.host, self.frames_heard > 0));
+        if is_transport || self.format == StreamFormat::Events || stands_still {
+            return Some(ModelFault::from_genai(error, &self.host, self.frames_read > 0));
         }
         if matches!(error, GenaiError::ChatResponse { .. }) {
-            let fault = Fault::genai(error, &self.host, true);
+            let fault = ModelFault::from_genai(error, &self.host, true);
             self.reported.get_or_insert(fault);
         }
         None
@@ -241,32 +242,32 @@ impl Hearing {
     /// When to stop waiting: for the first byte, for the next, for the whole, or for the last
     /// words of a reply that is over.
     fn deadline(&self, model: &ModelSettings) -> Instant {
-        let next = match self.frames_heard {
+        let next = match self.frames_read {
             0 => self.started + model.first_byte_timeout,
-            _ => self.ear.last_moved() + model.chunk_timeout,
+            _ => self.stream.last_activity() + model.chunk_timeout,
         };
         let whole = self.started + model.call_timeout;
-        let over = self.finished_at.map(|at| at + LINGER);
+        let over = self.finished_at.map(|at| at + LINGER_TIMEOUT);
         [Some(next), Some(whole), over].into_iter().flatten().min().unwrap_or(whole)
     }
 
-    fn too_slow(&self, model: &ModelSettings) -> Fault {
+    fn timeout_fault(&self, model: &ModelSettings) -> ModelFault {
         let host = &self.host;
         let message = if self.started.elapsed() >= model.call_timeout {
-            format!("{host} did not finish within {}", seconds(model.call_timeout))
-        } else if self.frames_heard == 0 {
-            format!("{host} did not answer within {}", seconds(model.first_byte_timeout))
+            format!("{host} did not finish within {}", format_seconds(model.call_timeout))
+        } else if self.frames_read == 0 {
+            format!("{host} did not answer within {}", format_seconds(model.first_byte_timeout))
         } else {
-            format!("{host} fell silent for {}", seconds(model.chunk_timeout))
+            format!("{host} fell silent for {}", format_seconds(model.chunk_timeout))
         };
-        Fault::new(ModelErrorKind::Unreachable, message)
+        ModelFault::new(ModelErrorKind::Unreachable, message)
     }
 }
 
 /// What the attempt failed of, if it did. A reply that was whole before something broke is
 /// whole.
-fn judge(ended: Option<Fault>, draft: &Draft) -> Option<Fault> {
-    if draft.is_whole() {
+fn find_fault(ended: Option<ModelFault>, draft: &Draft) -> Option<ModelFault> {
+    if draft.is_complete() {
         return ended.filter(|fault| fault.is_final());
     }
     if let Some(fault) = &draft.fault {
@@ -275,23 +276,25 @@ fn judge(ended: Option<Fault>, draft: &Draft) -> Option<Fault> {
     if let Some(fault) = ended {
         return Some(fault);
     }
-    Some(match (draft.torn, draft.is_blank()) {
-        (true, _) => Fault::new(ModelErrorKind::Unreadable, "a piece of the reply cannot be read"),
-        (false, true) => Fault::new(
+    Some(match (draft.incomplete, draft.is_blank()) {
+        (true, _) => {
+            ModelFault::new(ModelErrorKind::Unreadable, "a piece of the reply cannot be read")
+        }
+        (false, true) => ModelFault::new(
             ModelErrorKind::Unreadable,
             "the answer holds no stream of a reply; check base_url and provider",
         ),
         (false, false) => {
-            Fault::new(ModelErrorKind::BrokenOff, "the stream ended before the reply did")
+            ModelFault::new(ModelErrorKind::BrokenOff, "the stream ended before the reply did")
         }
     })
 }
 
-fn seconds(duration: Duration) -> String {
+fn format_seconds(duration: Duration) -> String {
     format!("{} s", duration.as_secs_f64())
 }
 
-fn host(url: &str) -> String {
+fn url_host(url: &str) -> String {
     reqwest::Url::parse(url)
         .ok()
         .and_then(|url| url.host_str().map(ToOwned::to_owned))

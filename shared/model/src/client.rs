@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use djinn_core::budget::Usage;
-use djinn_core::code::ErrorCode;
+use djinn_core::error_code::ErrorCode;
 use djinn_core::input::Reply;
 use djinn_core::settings::{ModelChoice, Role};
 use djinn_runtime::port::model::{
@@ -20,9 +20,9 @@ use crate::attempt::Attempt;
 use crate::http::Http;
 use crate::outage::Outages;
 use crate::request::max_tokens;
-use crate::settings::{Key, ModelSettings, Settings};
+use crate::settings::{ModelKey, ModelSettings, Settings};
 use crate::span;
-use crate::tokens::Counter;
+use crate::tokens::TokenCounter;
 
 /// The configured models, over one pool of connections.
 ///
@@ -31,9 +31,9 @@ pub struct Models<S> {
     settings: Settings,
     secrets: S,
     /// By secret, its key once it was read, until a provider refuses it.
-    stored: BTreeMap<String, Mutex<Option<Secret>>>,
+    stored_keys: BTreeMap<String, Mutex<Option<Secret>>>,
     prompts: Prompts,
-    tokens: Counter,
+    token_counter: TokenCounter,
     http: Http,
     outages: Outages,
     client: OnceLock<Result<Client, String>>,
@@ -46,9 +46,18 @@ impl<S: Secrets> Models<S> {
     pub fn new(settings: Settings, secrets: S) -> Self {
         let stored =
             settings.stored_keys().map(|name| (name.to_owned(), Mutex::default())).collect();
-        let (prompts, tokens) = (Prompts::default(), Counter::default());
+        let (prompts, tokens) = (Prompts::default(), TokenCounter::default());
         let (http, outages, client) = (Http::default(), Outages::default(), OnceLock::new());
-        Self { settings, secrets, stored, prompts, tokens, http, outages, client }
+        Self {
+            settings,
+            secrets,
+            stored_keys: stored,
+            prompts,
+            token_counter: tokens,
+            http,
+            outages,
+            client,
+        }
     }
 
     /// The pool of connections, for others who call something over HTTP.
@@ -69,25 +78,29 @@ impl<S: Secrets> Models<S> {
         &self.secrets
     }
 
-    fn model(&self, role: Role, choice: ModelChoice) -> Result<(&str, &ModelSettings), ModelError> {
+    fn find_model(
+        &self,
+        role: Role,
+        choice: ModelChoice,
+    ) -> Result<(&str, &ModelSettings), ModelError> {
         let (model, none) = match choice {
             ModelChoice::Primary => (self.settings.model(role), "none"),
             ModelChoice::Fallback => (self.settings.fallback(role), "no fallback"),
         };
         model.ok_or_else(|| {
             let missing = format!("the role {} has {none}", role.as_str());
-            failed(ModelErrorKind::NotConfigured, missing)
+            model_error(ModelErrorKind::NotConfigured, missing)
         })
     }
 
-    async fn key(&self, model: &ModelSettings) -> Result<Option<Secret>, ModelError> {
+    async fn load_key(&self, model: &ModelSettings) -> Result<Option<Secret>, ModelError> {
         let name = match &model.key {
-            Key::None => return Ok(None),
-            Key::Given(secret) => return Ok(Some(secret.clone())),
-            Key::Stored(name) => name,
+            ModelKey::None => return Ok(None),
+            ModelKey::Value(secret) => return Ok(Some(secret.clone())),
+            ModelKey::Stored(name) => name,
         };
-        let stored = self.stored.get(name).ok_or_else(|| {
-            failed(
+        let stored = self.stored_keys.get(name).ok_or_else(|| {
+            model_error(
                 ModelErrorKind::NotConfigured,
                 format!("the secret `{name}` was never asked for"),
             )
@@ -95,45 +108,46 @@ impl<S: Secrets> Models<S> {
         // Locked while it is read: calls at the same time ask once.
         let mut known = stored.lock().await;
         if known.is_none() {
-            let read = self.secrets.secret(name).await;
+            let read = self.secrets.read_secret(name).await;
             *known = Some(read.map_err(|error| match error {
-                SecretError::Missing(why) => failed(ModelErrorKind::KeyMissing, why),
-                SecretError::Unavailable(why) => {
-                    failed(ModelErrorKind::Unreachable, format!("its key cannot be read: {why}"))
-                }
+                SecretError::Missing(why) => model_error(ModelErrorKind::KeyMissing, why),
+                SecretError::Unavailable(why) => model_error(
+                    ModelErrorKind::Unreachable,
+                    format!("its key cannot be read: {why}"),
+                ),
             })?);
         }
         Ok(known.clone())
     }
 
     /// Forgets a stored key that was refused, unless another was read meanwhile.
-    async fn forget(&self, model: &ModelSettings, refused: Option<&Secret>) {
-        if let Key::Stored(name) = &model.key
-            && let Some(stored) = self.stored.get(name)
+    async fn forget_key(&self, model: &ModelSettings, refused: Option<&Secret>) {
+        if let ModelKey::Stored(name) = &model.key
+            && let Some(stored) = self.stored_keys.get(name)
         {
             stored.lock().await.take_if(|known| Some(&*known) == refused);
         }
     }
 
-    fn client(&self) -> Result<&Client, ModelError> {
+    fn genai_client(&self) -> Result<&Client, ModelError> {
         self.client
-            .get_or_init(|| connect(&self.http))
+            .get_or_init(|| build_client(&self.http))
             .as_ref()
-            .map_err(|error| failed(ModelErrorKind::Unreachable, error.as_str()))
+            .map_err(|error| model_error(ModelErrorKind::Unreachable, error.as_str()))
     }
 
-    async fn attempt(
+    async fn attempt_call(
         &self,
         model: &ModelSettings,
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<Reply, ModelError> {
-        let client = self.client()?;
-        let key = self.key(model).await?;
+        let client = self.genai_client()?;
+        let key = self.load_key(model).await?;
         let attempt = Attempt { client, model, key: key.as_ref(), prompts: &self.prompts };
         let outcome = attempt.run(request, on_delta).await;
         if outcome.as_ref().is_err_and(|error| error.kind == ModelErrorKind::KeyRefused) {
-            self.forget(model, key.as_ref()).await;
+            self.forget_key(model, key.as_ref()).await;
         }
         outcome
     }
@@ -141,7 +155,7 @@ impl<S: Secrets> Models<S> {
 
 impl<S: Secrets> Model for Models<S> {
     fn limits(&self, role: Role, choice: ModelChoice) -> Result<ModelLimits, ModelError> {
-        self.model(role, choice).map(|(_, model)| ModelLimits {
+        self.find_model(role, choice).map(|(_, model)| ModelLimits {
             max_input_tokens: model.max_input_tokens,
             max_output_tokens: max_tokens(model, model.thinking).into(),
             price: self.settings.price(model),
@@ -150,12 +164,12 @@ impl<S: Secrets> Model for Models<S> {
     }
 
     fn name(&self, role: Role, choice: ModelChoice) -> Option<&str> {
-        self.model(role, choice).ok().map(|(name, _)| name)
+        self.find_model(role, choice).ok().map(|(name, _)| name)
     }
 
     fn count_tokens(&self, role: Role, choice: ModelChoice, text: &str) -> u64 {
-        let name = self.model(role, choice).map_or("", |(_, model)| &model.model);
-        self.tokens.count(name, text)
+        let name = self.find_model(role, choice).map_or("", |(_, model)| &model.model);
+        self.token_counter.count(name, text)
     }
 
     async fn call(
@@ -163,10 +177,10 @@ impl<S: Secrets> Model for Models<S> {
         request: &ModelRequest,
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<Reply, ModelError> {
-        let (name, model) = self.model(request.role, request.choice)?;
-        let span = span::open(name, model, request);
-        let outcome = self.attempt(model, request, on_delta).instrument(span.clone()).await;
-        span::close(&span, &outcome);
+        let (name, model) = self.find_model(request.role, request.choice)?;
+        let span = span::start_span(name, model, request);
+        let outcome = self.attempt_call(model, request, on_delta).instrument(span.clone()).await;
+        span::end_span(&span, &outcome);
         outcome
     }
 
@@ -183,17 +197,17 @@ impl<S: Secrets> Model for Models<S> {
 }
 
 /// One client for all models: their waits are the attempt's business.
-fn connect(http: &Http) -> Result<Client, String> {
+fn build_client(http: &Http) -> Result<Client, String> {
     Client::builder()
         .with_reqwest(http.client()?.clone())
         .build()
         .map_err(|error| format!("the model client cannot be built: {error}"))
 }
 
-fn failed(kind: ModelErrorKind, detail: impl Into<String>) -> ModelError {
+fn model_error(kind: ModelErrorKind, detail: impl Into<String>) -> ModelError {
     ModelError {
         kind,
-        detail: djinn_runtime::prompt::cut(&detail.into(), 300),
+        detail: djinn_runtime::prompt::truncate_text(&detail.into(), 300),
         retry_after: None,
         usage: Usage::default(),
     }

@@ -18,39 +18,39 @@ pub(crate) use detail::Mask;
 
 /// A failure before its words are made fit to be shown.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fault {
+pub(crate) struct ModelFault {
     pub(crate) kind: ModelErrorKind,
     message: String,
     retry_after: Option<Duration>,
     is_final: bool,
 }
 
-impl Fault {
+impl ModelFault {
     pub(crate) fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None, is_final: false }
     }
 
     /// An answer of this host with a status that is no success.
-    pub(crate) fn http(status: u16, headers: &HeaderMap, body: &str, host: &str) -> Self {
+    pub(crate) fn from_http(status: u16, headers: &HeaderMap, body: &str, host: &str) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or(Value::Null);
-        let said = detail::Said::in_body(&json, body);
+        let said = detail::ProviderFailure::from_body(&json, body);
         let message = if said.message.is_empty() {
             format!("HTTP {status}")
         } else {
             format!("HTTP {status}: {}", said.message)
         };
         Self {
-            kind: classify::http(status, &said, host),
+            kind: classify::classify_status(status, &said, host),
             message,
-            retry_after: retry_after::asked(headers),
+            retry_after: retry_after::parse_headers(headers),
             is_final: false,
         }
     }
 
     /// An error that the provider reports in its stream.
-    pub(crate) fn in_stream(error: &Value) -> Self {
-        let said = detail::Said::in_error(error);
-        let kind = classify::in_stream(&said);
+    pub(crate) fn from_stream(error: &Value) -> Self {
+        let said = detail::ProviderFailure::from_error(error);
+        let kind = classify::classify_in_stream(&said);
         let message = if said.message.is_empty() {
             "the provider reported an error without words".to_owned()
         } else {
@@ -64,14 +64,14 @@ impl Fault {
         clippy::wildcard_enum_match_arm,
         reason = "whatever else genai complains of, the request was not sent"
     )]
-    pub(crate) fn genai(error: &GenaiError, host: &str, heard: bool) -> Self {
+    pub(crate) fn from_genai(error: &GenaiError, host: &str, heard: bool) -> Self {
         match error {
-            GenaiError::WebStream { error, .. } => Self::transport(error, host, heard),
+            GenaiError::WebStream { error, .. } => Self::from_transport(error, host, heard),
             GenaiError::HttpError { status, body, headers, .. } => {
-                Self::http(status.as_u16(), headers, body, host)
+                Self::from_http(status.as_u16(), headers, body, host)
             }
             GenaiError::ChatResponse { body, .. } => {
-                Self::in_stream(body.get("error").unwrap_or(body))
+                Self::from_stream(body.get("error").unwrap_or(body))
             }
             GenaiError::StreamParse { serde_error, .. } => Self::new(
                 ModelErrorKind::Unreadable,
@@ -89,9 +89,9 @@ impl Fault {
         }
     }
 
-    fn transport(error: &BoxError, host: &str, heard: bool) -> Self {
+    fn from_transport(error: &BoxError, host: &str, heard: bool) -> Self {
         if let Some(error) = error.downcast_ref::<GenaiError>() {
-            return Self::genai(error, host, heard);
+            return Self::from_genai(error, host, heard);
         }
         if error.downcast_ref::<std::string::FromUtf8Error>().is_some() {
             return Self::new(ModelErrorKind::Unreadable, "the reply is not UTF-8");
@@ -104,7 +104,7 @@ impl Fault {
     }
 
     /// A reply without an end.
-    pub(crate) fn endless() -> Self {
+    pub(crate) fn reply_too_long() -> Self {
         Self {
             is_final: true,
             ..Self::new(ModelErrorKind::Unreadable, "the reply is longer than 8 MB")
@@ -120,7 +120,7 @@ impl Fault {
     pub(crate) fn into_error(self, mask: &Mask<'_>, usage: Usage) -> ModelError {
         ModelError {
             kind: self.kind,
-            detail: mask.shown(&self.message),
+            detail: mask.sanitize_message(&self.message),
             retry_after: self.retry_after,
             usage,
         }

@@ -9,7 +9,7 @@ fn http(status: u16, body: &str) -> (ModelErrorKind, String) {
 }
 
 fn from(host: &str, status: u16, body: &str) -> (ModelErrorKind, String) {
-    let fault = Fault::http(status, &HeaderMap::new(), body, host);
+    let fault = ModelFault::from_http(status, &HeaderMap::new(), body, host);
     (fault.kind, fault.message)
 }
 
@@ -160,7 +160,7 @@ fn errors_in_a_stream_are_classified() {
         (json!({}), BrokenOff),
         (json!(null), BrokenOff),
     ] {
-        assert_eq!(Fault::in_stream(&error).kind, kind, "{error}");
+        assert_eq!(ModelFault::from_stream(&error).kind, kind, "{error}");
     }
 }
 
@@ -190,7 +190,7 @@ fn the_providers_words_follow_the_status() {
 fn a_wait_that_is_asked_for_is_kept() {
     let mut headers = HeaderMap::new();
     headers.insert("retry-after", HeaderValue::from_static("7"));
-    let fault = Fault::http(429, &headers, "", "api.example");
+    let fault = ModelFault::from_http(429, &headers, "", "api.example");
     let error = fault.into_error(&Mask::default(), Usage::default());
     assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
     assert_eq!(error.detail, "HTTP 429");
@@ -225,7 +225,7 @@ mod words {
             external_texts: [ASKED, READ].map(ToOwned::to_owned).to_vec(),
         };
         let key = Secret::new("my-private-key");
-        Mask::new(Some(&key), &request).shown(message)
+        Mask::new(Some(&key), &request).sanitize_message(message)
     }
 
     #[test]

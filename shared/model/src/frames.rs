@@ -1,47 +1,47 @@
 //! From a provider's frames to a draft, one reader for each form of stream.
 
 mod anthropic;
-mod events;
+mod genai_events;
 mod ollama;
 mod openai;
 
-use djinn_core::input::Finish;
+use djinn_core::input::FinishReason;
 use djinn_runtime::port::model::ModelErrorKind;
 use serde_json::Value;
 
-use crate::draft::{Draft, Listener};
-use crate::fault::Fault;
+use crate::draft::{DeltaSink, Draft};
+use crate::fault::ModelFault;
 use crate::repair::loose;
-use crate::settings::Shape;
-pub(crate) use events::Events;
+use crate::settings::StreamFormat;
+pub(crate) use genai_events::GenaiEventReader;
 
 /// Reads the frames of one stream.
 #[derive(Debug)]
-pub(crate) struct Frames {
-    shape: Shape,
-    blocks: anthropic::Blocks,
-    begun: String,
+pub(crate) struct FrameReader {
+    format: StreamFormat,
+    blocks: anthropic::BlockReader,
+    pending: String,
 }
 
-impl Frames {
-    pub(crate) fn new(shape: Shape) -> Self {
-        Self { shape, blocks: anthropic::Blocks::default(), begun: String::new() }
+impl FrameReader {
+    pub(crate) fn new(shape: StreamFormat) -> Self {
+        Self { format: shape, blocks: anthropic::BlockReader::default(), pending: String::new() }
     }
 
     /// Reads one frame. Comments, keep-alives and other words that are no JSON are passed over; a
     /// frame that was to be JSON and is none leaves the draft torn.
-    pub(crate) fn read(&mut self, frame: &str, draft: &mut Draft, out: Listener<'_>) {
+    pub(crate) fn read_frame(&mut self, frame: &str, draft: &mut Draft, out: DeltaSink<'_>) {
         // genai takes the two halves of a CRLF that came in two chunks for the end of a frame, so
         // that one frame may come as two.
-        let begun = std::mem::take(&mut self.begun);
+        let begun = std::mem::take(&mut self.pending);
         if !begun.is_empty() {
             match serde_json::from_str(&format!("{begun}\n{frame}")) {
                 Ok(value) => return self.read_value(&value, draft, out),
                 Err(error) if error.is_eof() && !is_json(frame) => {
-                    self.begun = format!("{begun}\n{frame}");
+                    self.pending = format!("{begun}\n{frame}");
                     return;
                 }
-                Err(_) => draft.torn = true,
+                Err(_) => draft.incomplete = true,
             }
         }
         let frame = frame.trim();
@@ -50,26 +50,26 @@ impl Frames {
         } else if frame.starts_with(['{', '[']) {
             match serde_json::from_str(frame) {
                 Ok(value) => self.read_value(&value, draft, out),
-                Err(error) if error.is_eof() => frame.clone_into(&mut self.begun),
-                Err(_) => match loose::value(frame) {
+                Err(error) if error.is_eof() => frame.clone_into(&mut self.pending),
+                Err(_) => match loose::parse_value(frame) {
                     Ok((value, "")) => self.read_value(&value, draft, out),
-                    Ok(_) | Err(_) => draft.torn = true,
+                    Ok(_) | Err(_) => draft.incomplete = true,
                 },
             }
         }
     }
 
     /// Notes that no frame follows.
-    pub(crate) fn end(&mut self, draft: &mut Draft) {
-        draft.torn |= !std::mem::take(&mut self.begun).is_empty();
+    pub(crate) fn end_stream(&mut self, draft: &mut Draft) {
+        draft.incomplete |= !std::mem::take(&mut self.pending).is_empty();
     }
 
-    fn read_value(&mut self, value: &Value, draft: &mut Draft, out: Listener<'_>) {
-        match self.shape {
-            Shape::OpenAi => openai::read(value, draft, out),
-            Shape::Anthropic => self.blocks.read(value, draft, out),
-            Shape::Ollama => ollama::read(value, draft, out),
-            Shape::Events => {}
+    fn read_value(&mut self, value: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
+        match self.format {
+            StreamFormat::OpenAi => openai::read_chunk(value, draft, out),
+            StreamFormat::Anthropic => self.blocks.read_event(value, draft, out),
+            StreamFormat::Ollama => ollama::read_line(value, draft, out),
+            StreamFormat::Events => {}
         }
     }
 }
@@ -79,7 +79,7 @@ fn is_json(text: &str) -> bool {
 }
 
 /// Notes why a reply ended, in whichever words the provider says it.
-fn finish(reason: &str, draft: &mut Draft) {
+fn set_finish(reason: &str, draft: &mut Draft) {
     draft.finish = match reason {
         "" | "null" => return,
         "length"
@@ -88,7 +88,7 @@ fn finish(reason: &str, draft: &mut Draft) {
         | "model_length"
         | "incomplete"
         | "max_output_tokens"
-        | "model_context_window_exceeded" => Some(Finish::Length),
+        | "model_context_window_exceeded" => Some(FinishReason::Length),
         "content_filter"
         | "content_filtered"
         | "guardrail_intervened"
@@ -102,7 +102,7 @@ fn finish(reason: &str, draft: &mut Draft) {
         | "SPII"
         | "IMAGE_SAFETY"
         | "LANGUAGE"
-        | "ERROR_TOXIC" => Some(Finish::Filtered),
+        | "ERROR_TOXIC" => Some(FinishReason::Filtered),
         // An end that is none (DeepSeek, GLM, OpenRouter).
         "insufficient_system_resource"
         | "network_error"
@@ -110,30 +110,30 @@ fn finish(reason: &str, draft: &mut Draft) {
         | "ERROR"
         | "failed"
         | "cancelled" => {
-            let fault = Fault::new(
+            let fault = ModelFault::new(
                 ModelErrorKind::Overloaded,
                 format!("the provider ended the reply with `{reason}`"),
             );
             draft.fault.get_or_insert(fault);
             return;
         }
-        _ => Some(Finish::Done),
+        _ => Some(FinishReason::Done),
     };
 }
 
 /// The text of a member, if it has one.
-fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    at(value, path).and_then(Value::as_str).unwrap_or_default()
+fn text_at<'a>(value: &'a Value, path: &str) -> &'a str {
+    value_at(value, path).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A member that is there and says something.
-fn member<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    at(value, path).filter(|member| !member.is_null())
+fn member_at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    value_at(value, path).filter(|member| !member.is_null())
 }
 
 /// What is at `/a/0/b`. `Value::pointer` does the same and more, at two allocations a step, which
 /// every piece of every reply would pay a dozen times.
-fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+fn value_at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('/').skip(1).try_fold(value, |value, step| match value {
         Value::Object(members) => members.get(step),
         Value::Array(items) => items.get(step.parse::<usize>().ok()?),

@@ -25,11 +25,11 @@ impl Http {
     /// # Errors
     /// Why there is none. Asking again does not help.
     pub fn client(&self) -> Result<&reqwest::Client, &str> {
-        self.0.get_or_init(connect).as_ref().map_err(String::as_str)
+        self.0.get_or_init(build_client).as_ref().map_err(String::as_str)
     }
 }
 
-fn connect() -> Result<reqwest::Client, String> {
+fn build_client() -> Result<reqwest::Client, String> {
     reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)

@@ -8,10 +8,9 @@ mod attempt;
 mod client;
 mod draft;
 mod fault;
+mod frame_stream;
 mod frames;
 mod http;
-mod listen;
-mod names;
 mod outage;
 mod price;
 mod repair;
@@ -20,10 +19,12 @@ mod settings;
 mod span;
 mod struct_parse;
 mod tokens;
+mod tool_names;
 mod wire_id;
 
 pub use client::Models;
 pub use http::Http;
 pub use settings::{
-    FunctionCallType, Key, ModelSettings, Provider, Settings, SettingsError, Temperature, Thinking,
+    FunctionCallType, ModelKey, ModelSettings, Provider, Settings, SettingsError, Temperature,
+    Thinking,
 };

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use djinn_core::code::ErrorCode;
+use djinn_core::error_code::ErrorCode;
 use tokio::time::Instant;
 
 /// How long a model is not asked after it failed.
-const LASTS: Duration = Duration::from_secs(60);
+const OUTAGE_DURATION: Duration = Duration::from_secs(60);
 
 /// What models failed of, by their names in the settings. Without the words of a call that failed: the next
 /// one may be another tenant's.
@@ -19,21 +19,21 @@ pub(crate) struct Outages(Mutex<BTreeMap<String, (Instant, ErrorCode)>>);
 impl Outages {
     /// What a model failed of within the last minute.
     pub(crate) fn of(&self, model: &str) -> Option<ErrorCode> {
-        let outages = self.outages();
+        let outages = self.lock_outages();
         let (since, code) = outages.get(model)?;
-        (since.elapsed() < LASTS).then_some(*code)
+        (since.elapsed() < OUTAGE_DURATION).then_some(*code)
     }
 
     /// Remembers what a model failed of now, or forgets it.
     pub(crate) fn set(&self, model: &str, outage: Option<ErrorCode>) {
-        let mut outages = self.outages();
+        let mut outages = self.lock_outages();
         match outage {
             Some(code) => outages.insert(model.to_owned(), (Instant::now(), code)),
             None => outages.remove(model),
         };
     }
 
-    fn outages(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, ErrorCode)>> {
+    fn lock_outages(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, ErrorCode)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -48,7 +48,7 @@ mod tests {
         let refused = ErrorCode::ModelKeyRefused;
         outages.set("main", Some(refused));
         assert_eq!((outages.of("main"), outages.of("other")), (Some(refused), None));
-        tokio::time::advance(LASTS).await;
+        tokio::time::advance(OUTAGE_DURATION).await;
         assert_eq!(outages.of("main"), None);
         outages.set("main", Some(refused));
         outages.set("main", None);

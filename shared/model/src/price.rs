@@ -7,16 +7,16 @@ use djinn_core::budget::Price;
 
 use crate::settings::SettingsError;
 
-type Table = BTreeMap<String, Price>;
+type PriceTable = BTreeMap<String, Price>;
 
 /// List prices of well-known models, by the names their providers give them. A test reads the file,
 /// so it can be read.
-static LISTED: LazyLock<Table> =
+static LIST_PRICES: LazyLock<PriceTable> =
     LazyLock::new(|| serde_json::from_str(include_str!("../prices.json")).unwrap_or_default());
 
 /// The prices of a deployment.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Prices(Table);
+pub(crate) struct Prices(PriceTable);
 
 impl Prices {
     /// Reads `DJINN_PRICES`: a JSON object of the form of `prices.json`, whose entries come before
@@ -36,13 +36,13 @@ impl Prices {
     /// The price of a model by its provider's name; one with a date at its end has the price of the
     /// one without, unless it has a price of its own.
     pub(crate) fn of(&self, model: &str) -> Option<Price> {
-        let listed = |name: &str| self.0.get(name).or_else(|| LISTED.get(name)).copied();
-        listed(model).or_else(|| listed(undated(model)?))
+        let listed = |name: &str| self.0.get(name).or_else(|| LIST_PRICES.get(name)).copied();
+        listed(model).or_else(|| listed(strip_date(model)?))
     }
 }
 
 /// A name without the date at its end: `-20250929` or `-2025-04-14`.
-fn undated(model: &str) -> Option<&str> {
+fn strip_date(model: &str) -> Option<&str> {
     let is_date = |end: &&str| end.chars().all(|c| c.is_ascii_digit() || c == '-');
     let without = |length: usize| {
         let (name, end) = model.split_at_checked(model.len().checked_sub(length)?)?;
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_list_can_be_read_and_cached_tokens_never_cost_more() {
-        let listed: Table = serde_json::from_str(include_str!("../prices.json")).unwrap();
+        let listed: PriceTable = serde_json::from_str(include_str!("../prices.json")).unwrap();
         assert!(listed.contains_key("gpt-4.1") && listed.contains_key("claude-sonnet-5"));
         for (model, price) in listed {
             assert!(price.cached_input <= price.input && price.input < price.output, "{model}");

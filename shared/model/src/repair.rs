@@ -2,10 +2,10 @@
 
 pub(crate) mod loose;
 
-use djinn_core::tool::{ArgumentProblem, Arguments};
+use djinn_core::tool::{ArgumentProblem, ToolArguments};
 use serde_json::{Map, Value};
 
-use loose::Flaw;
+use loose::LooseError;
 
 /// Bytes of one call's arguments; what is longer is `too_long`.
 pub(crate) const MAX_ARGUMENTS: usize = 1024 * 1024;
@@ -16,38 +16,42 @@ const MAX_QUOTED: usize = 3;
 
 /// Reads what a model wrote as arguments. `cut` says that the reply reached its output limit while
 /// these were being written, so that even none at all may be the beginning of some.
-pub(crate) fn arguments(raw: &str, cut: bool) -> Arguments {
+pub(crate) fn parse_arguments(raw: &str, cut: bool) -> ToolArguments {
     if raw.len() > MAX_ARGUMENTS {
-        return malformed(raw, ArgumentProblem::TooLong);
+        return malformed_arguments(raw, ArgumentProblem::TooLong);
     }
-    match object(raw, cut, 0) {
-        Ok(object) => Arguments::Parsed(object),
-        Err(problem) => malformed(raw, problem),
+    match parse_object(raw, cut, 0) {
+        Ok(object) => ToolArguments::Parsed(object),
+        Err(problem) => malformed_arguments(raw, problem),
     }
 }
 
-pub(crate) fn malformed(raw: &str, problem: ArgumentProblem) -> Arguments {
-    Arguments::Malformed { raw: djinn_runtime::prompt::cut(raw, MAX_RAW), problem }
+pub(crate) fn malformed_arguments(raw: &str, problem: ArgumentProblem) -> ToolArguments {
+    ToolArguments::Malformed { raw: djinn_runtime::prompt::truncate_text(raw, MAX_RAW), problem }
 }
 
-fn object(raw: &str, cut: bool, quoted: usize) -> Result<Map<String, Value>, ArgumentProblem> {
-    let text = unfenced(raw);
+fn parse_object(
+    raw: &str,
+    cut: bool,
+    quoted: usize,
+) -> Result<Map<String, Value>, ArgumentProblem> {
+    let text = strip_fence(raw);
     let incomplete = if cut { ArgumentProblem::CutOff } else { ArgumentProblem::NotJson };
     if text.is_empty() {
         return if cut { Err(incomplete) } else { Ok(Map::new()) };
     }
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
-        Err(_) => one_of_many(text).map_err(|flaw| match flaw {
-            Flaw::Incomplete => incomplete,
-            Flaw::Bad => ArgumentProblem::NotJson,
+        Err(_) => parse_single_value(text).map_err(|flaw| match flaw {
+            LooseError::Incomplete => incomplete,
+            LooseError::Invalid => ArgumentProblem::NotJson,
         })?,
     };
     match value {
         Value::Object(object) => Ok(object),
         Value::Null => Ok(Map::new()),
         Value::String(inner) if quoted < MAX_QUOTED => {
-            object(&inner, cut, quoted + 1).map_err(|problem| {
+            parse_object(&inner, cut, quoted + 1).map_err(|problem| {
                 match (problem, text.starts_with('"')) {
                     // A text that is no JSON inside is a text.
                     (ArgumentProblem::NotJson, true) => ArgumentProblem::NotAnObject,
@@ -63,25 +67,25 @@ fn object(raw: &str, cut: bool, quoted: usize) -> Result<Map<String, Value>, Arg
 
 /// The one value that a text means which holds several: `null{…}`, `{}{…}`, `{…}{…}` twice the
 /// same, or one with litter behind it.
-fn one_of_many(text: &str) -> Result<Value, Flaw> {
+fn parse_single_value(text: &str) -> Result<Value, LooseError> {
     let mut meant: Option<Value> = None;
     let mut rest = text;
-    while !is_litter(rest) {
-        let (value, behind) = loose::value(rest)?;
+    while !is_trailing_noise(rest) {
+        let (value, behind) = loose::parse_value(rest)?;
         rest = behind;
         let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
         meant = match meant {
             None => Some(value),
             Some(old) if is_empty || old == value => Some(old),
             Some(old) if old.is_null() || old.as_object().is_some_and(Map::is_empty) => Some(value),
-            Some(_) => return Err(Flaw::Bad),
+            Some(_) => return Err(LooseError::Invalid),
         };
     }
-    meant.ok_or(Flaw::Bad)
+    meant.ok_or(LooseError::Invalid)
 }
 
 /// What may stand behind arguments: brackets too many, and the marks of a chat template.
-fn is_litter(text: &str) -> bool {
+fn is_trailing_noise(text: &str) -> bool {
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         rest = match first {
@@ -99,7 +103,7 @@ fn is_litter(text: &str) -> bool {
 }
 
 /// A text without the fence around it.
-fn unfenced(raw: &str) -> &str {
+fn strip_fence(raw: &str) -> &str {
     let text = raw.trim().trim_start_matches('\u{feff}').trim();
     let Some(inner) = text.strip_prefix("```") else {
         return text;
@@ -114,9 +118,9 @@ mod tests {
     use serde_json::json;
 
     fn read(raw: &str) -> Result<Value, ArgumentProblem> {
-        match arguments(raw, false) {
-            Arguments::Parsed(object) => Ok(Value::Object(object)),
-            Arguments::Malformed { problem, .. } => Err(problem),
+        match parse_arguments(raw, false) {
+            ToolArguments::Parsed(object) => Ok(Value::Object(object)),
+            ToolArguments::Malformed { problem, .. } => Err(problem),
         }
     }
 
@@ -160,7 +164,8 @@ mod tests {
         ] {
             assert_eq!(read(raw), Err(problem));
         }
-        let Arguments::Malformed { raw, .. } = arguments(&"界".repeat(9_000), false) else {
+        let ToolArguments::Malformed { raw, .. } = parse_arguments(&"界".repeat(9_000), false)
+        else {
             panic!("nine thousand characters are no JSON");
         };
         assert_eq!(raw.chars().count(), MAX_RAW);
@@ -171,10 +176,10 @@ mod tests {
         for raw in ["", "{", "{\"a\":\"x", "\"{\\\"a\\\":", "null{"] {
             let problem = ArgumentProblem::CutOff;
             assert!(
-                matches!(arguments(raw, true), Arguments::Malformed { problem: p, .. } if p == problem),
+                matches!(parse_arguments(raw, true), ToolArguments::Malformed { problem: p, .. } if p == problem),
                 "{raw}"
             );
         }
-        assert!(matches!(arguments("{\"a\":1}", true), Arguments::Parsed(_)));
+        assert!(matches!(parse_arguments("{\"a\":1}", true), ToolArguments::Parsed(_)));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! README.md holds the same as a table; a test compares the two.
 
-mod fields;
+mod object_reader;
 mod provider;
 mod read;
 
@@ -16,30 +16,30 @@ use serde_json::{Map, Value};
 
 use crate::price::Prices;
 pub use provider::Provider;
-pub(crate) use provider::{Shape, ThinkingStyle};
+pub(crate) use provider::{StreamFormat, ThinkingStyle};
 
 /// Every configured model and the role each has.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
     models: BTreeMap<String, ModelSettings>,
-    primary: ByRole,
-    fallback: ByRole,
+    primary: RoleModels,
+    fallback: RoleModels,
     prices: Prices,
 }
 
 /// The names of the models of roles.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct ByRole {
+struct RoleModels {
     /// That of every role that has none of its own.
     default: Option<String>,
-    own: BTreeMap<String, String>,
+    by_role: BTreeMap<String, String>,
 }
 
-impl ByRole {
+impl RoleModels {
     /// A role that serves another has that one's unless it was given one.
     fn of(&self, role: Role) -> Option<&String> {
-        let own = |role: Role| self.own.get(role.as_str());
-        own(role).or_else(|| own(served(role)?)).or(self.default.as_ref())
+        let own = |role: Role| self.by_role.get(role.as_str());
+        own(role).or_else(|| own(inherited_role(role)?)).or(self.default.as_ref())
     }
 }
 
@@ -53,7 +53,7 @@ pub struct ModelSettings {
     /// Where it is served, ending in `/` before any query; `None` is the provider's own address.
     pub base_url: Option<String>,
     /// Its key.
-    pub key: Key,
+    pub key: ModelKey,
     /// The most tokens of one reply, 1-1 000 000, default 16 384.
     pub max_tokens: u32,
     /// Tokens of input it takes, 1 000-100 000 000, default 100 000.
@@ -77,11 +77,11 @@ pub struct ModelSettings {
 
 /// Where a model's key comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key {
+pub enum ModelKey {
     /// It takes none.
     None,
     /// It was in the environment.
-    Given(Secret),
+    Value(Secret),
     /// It lies under this name or ARN in the store of secrets, and is read on the first call.
     Stored(String),
 }
@@ -142,7 +142,7 @@ impl ModelSettings {
             provider,
             model: model.to_owned(),
             base_url: None,
-            key: Key::None,
+            key: ModelKey::None,
             max_tokens: 16_384,
             max_input_tokens: 100_000,
             temperature: Temperature::Default,
@@ -165,7 +165,7 @@ impl Settings {
     /// `env:NAME` key whose variable is not set.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let prices = Prices::from_vars(&var)?;
-        Ok(Self { prices, ..read::settings(&var)? })
+        Ok(Self { prices, ..read::read_settings(&var)? })
     }
 
     /// One model for every role.
@@ -173,8 +173,8 @@ impl Settings {
     pub fn single(name: &str, model: ModelSettings) -> Self {
         Self {
             models: BTreeMap::from([(name.to_owned(), model)]),
-            primary: ByRole { default: Some(name.to_owned()), own: BTreeMap::new() },
-            fallback: ByRole::default(),
+            primary: RoleModels { default: Some(name.to_owned()), by_role: BTreeMap::new() },
+            fallback: RoleModels::default(),
             prices: Prices::default(),
         }
     }
@@ -183,17 +183,17 @@ impl Settings {
     /// another has that one's unless it was given one.
     #[must_use]
     pub fn model(&self, role: Role) -> Option<(&str, &ModelSettings)> {
-        self.named(self.primary.of(role)?)
+        self.find_model(self.primary.of(role)?)
     }
 
     /// The model that is asked where the role's own cannot answer, if there is another.
     #[must_use]
     pub fn fallback(&self, role: Role) -> Option<(&str, &ModelSettings)> {
         let name = self.fallback.of(role)?;
-        self.named(name).filter(|_| self.primary.of(role) != Some(name))
+        self.find_model(name).filter(|_| self.primary.of(role) != Some(name))
     }
 
-    fn named(&self, name: &str) -> Option<(&str, &ModelSettings)> {
+    fn find_model(&self, name: &str) -> Option<(&str, &ModelSettings)> {
         self.models.get_key_value(name).map(|(name, model)| (name.as_str(), model))
     }
 
@@ -205,28 +205,28 @@ impl Settings {
 
     /// The configured models without a price, by their providers' names.
     #[must_use]
-    pub fn unpriced(&self) -> BTreeSet<&str> {
+    pub fn unpriced_models(&self) -> BTreeSet<&str> {
         let models = self.models.values().map(|model| model.model.as_str());
         models.filter(|model| self.prices.of(model).is_none()).collect()
     }
 
     /// The name of each role's model, for the record of a run.
     #[must_use]
-    pub fn names(&self) -> BTreeMap<Role, String> {
+    pub fn model_names(&self) -> BTreeMap<Role, String> {
         Role::ALL.iter().filter_map(|role| Some((*role, self.model(*role)?.0.to_owned()))).collect()
     }
 
     /// The names under which secrets are kept that models need.
     pub fn stored_keys(&self) -> impl Iterator<Item = &str> {
         self.models.values().filter_map(|model| match &model.key {
-            Key::Stored(name) => Some(name.as_str()),
-            Key::None | Key::Given(_) => None,
+            ModelKey::Stored(name) => Some(name.as_str()),
+            ModelKey::None | ModelKey::Value(_) => None,
         })
     }
 }
 
 /// The role whose model this one has as long as it has none of its own.
-fn served(role: Role) -> Option<Role> {
+fn inherited_role(role: Role) -> Option<Role> {
     match role {
         Role::Compactor => Some(Role::Summary),
         Role::Employees => Some(Role::Executor),

@@ -1,6 +1,6 @@
 //! The span of a call, in OpenTelemetry's names for generative models.
 
-use djinn_core::input::{Finish, Reply};
+use djinn_core::input::{FinishReason, Reply};
 use djinn_runtime::port::model::{ModelError, ModelRequest};
 use tracing::Span;
 use tracing::field::Empty;
@@ -8,7 +8,7 @@ use tracing::field::Empty;
 use crate::settings::ModelSettings;
 
 /// Opens the span of one attempt. It holds names and counts; what is said is never in it.
-pub(crate) fn open(name: &str, model: &ModelSettings, request: &ModelRequest) -> Span {
+pub(crate) fn start_span(name: &str, model: &ModelSettings, request: &ModelRequest) -> Span {
     tracing::info_span!(
         "gen_ai.chat",
         call = %request.call,
@@ -27,7 +27,7 @@ pub(crate) fn open(name: &str, model: &ModelSettings, request: &ModelRequest) ->
 }
 
 /// Notes what came of it.
-pub(crate) fn close(span: &Span, outcome: &Result<Reply, ModelError>) {
+pub(crate) fn end_span(span: &Span, outcome: &Result<Reply, ModelError>) {
     let usage = match outcome {
         Ok(reply) => reply.usage,
         Err(error) => error.usage,
@@ -38,17 +38,17 @@ pub(crate) fn close(span: &Span, outcome: &Result<Reply, ModelError>) {
     match outcome {
         Ok(reply) => {
             let reason = match (reply.finish, reply.calls.is_empty()) {
-                (Finish::Done, true) => "stop",
-                (Finish::Done, false) => "tool_calls",
-                (Finish::Length, _) => "length",
-                (Finish::Filtered, _) => "content_filter",
+                (FinishReason::Done, true) => "stop",
+                (FinishReason::Done, false) => "tool_calls",
+                (FinishReason::Length, _) => "length",
+                (FinishReason::Filtered, _) => "content_filter",
             };
             span.record("gen_ai.response.finish_reasons", reason);
             // A log of lines shows a span only with something that happened in it.
             span.in_scope(|| tracing::info!("model replied"));
         }
         Err(error) => {
-            span.record("error.type", error.kind.code().as_str());
+            span.record("error.type", error.kind.error_code().as_str());
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Tool calls for models without an interface for them: fenced JSON in the answer.
 
-use djinn_core::input::AskedCall;
+use djinn_core::input::RequestedCall;
 use djinn_core::settings::Language;
-use djinn_core::tool::{ArgumentProblem, Arguments, ToolSpec};
-use djinn_runtime::port::model::{PastCall, ToolResult};
+use djinn_core::tool::{ArgumentProblem, ToolArguments, ToolSpec};
+use djinn_runtime::port::model::{PastCall, ToolResultMessage};
 use djinn_runtime::prompt::{Prompts, STRUCT_PARSE, STRUCT_RESULT};
 use serde_json::{Map, Value, json};
 
-use crate::draft::begun;
+use crate::draft::partial_mark_len;
 use crate::repair::{self, loose};
 
 const FENCE: &str = "```";
@@ -18,7 +18,11 @@ const NAME: &str = "function_name";
 const WRAPPERS: &[&str] = &["arguments", "parameters"];
 
 /// The instructions and the tools, to be appended to the system prompt.
-pub(crate) fn instructions(prompts: &Prompts, language: Language, tools: &[ToolSpec]) -> String {
+pub(crate) fn render_instructions(
+    prompts: &Prompts,
+    language: Language,
+    tools: &[ToolSpec],
+) -> String {
     let tools: Vec<Value> = tools
         .iter()
         .map(|tool| {
@@ -30,7 +34,7 @@ pub(crate) fn instructions(prompts: &Prompts, language: Language, tools: &[ToolS
 }
 
 /// A past reply as the model wrote it: its text, and a block for each call.
-pub(crate) fn past_reply(text: &str, calls: &[PastCall]) -> String {
+pub(crate) fn format_past_reply(text: &str, calls: &[PastCall]) -> String {
     let blocks = calls.iter().map(|call| {
         let mut object = Map::from_iter([(NAME.to_owned(), Value::from(call.tool.as_str()))]);
         object.extend(call.arguments.clone());
@@ -46,7 +50,11 @@ pub(crate) fn past_reply(text: &str, calls: &[PastCall]) -> String {
 }
 
 /// Results as the user tells them.
-pub(crate) fn results(prompts: &Prompts, language: Language, results: &[ToolResult]) -> String {
+pub(crate) fn render_results(
+    prompts: &Prompts,
+    language: Language,
+    results: &[ToolResultMessage],
+) -> String {
     results
         .iter()
         .map(|result| {
@@ -60,106 +68,111 @@ pub(crate) fn results(prompts: &Prompts, language: Language, results: &[ToolResu
 /// Takes calls out of an answer as it arrives. The text before the first call is told, later text
 /// is not; whatever may still become a fence is held back.
 #[derive(Debug, Default)]
-pub(crate) struct Fences {
-    held: String,
-    stage: Stage,
-    calls: Vec<AskedCall>,
+pub(crate) struct FenceScanner {
+    buffer: String,
+    stage: ScanStage,
+    calls: Vec<RequestedCall>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-enum Stage {
+enum ScanStage {
     #[default]
     Text,
     /// Within a block; this much of what is held has been searched for its end.
     Block { searched: usize },
 }
 
-impl Fences {
+impl FenceScanner {
     pub(crate) fn push(&mut self, piece: &str, tell: &mut dyn FnMut(&str)) {
-        self.held.push_str(piece);
+        self.buffer.push_str(piece);
         while match self.stage {
-            Stage::Text => self.text(tell),
-            Stage::Block { searched } => self.block(searched, tell),
+            ScanStage::Text => self.scan_text(tell),
+            ScanStage::Block { searched } => self.scan_block(searched, tell),
         } {}
     }
 
     /// The calls; `cut` says that the answer reached its output limit.
-    pub(crate) fn close(mut self, cut: bool, tell: &mut dyn FnMut(&str)) -> Vec<AskedCall> {
+    pub(crate) fn into_calls(
+        mut self,
+        cut: bool,
+        tell: &mut dyn FnMut(&str),
+    ) -> Vec<RequestedCall> {
         let start = self.opener_end();
-        let held = std::mem::take(&mut self.held);
+        let held = std::mem::take(&mut self.buffer);
         let last = match self.stage {
-            Stage::Text => None,
-            Stage::Block { .. } => {
+            ScanStage::Text => None,
+            ScanStage::Block { .. } => {
                 let body = held.get(start..).unwrap_or_default();
-                asked(body.trim_end_matches(['`', '\n', ' ']), cut)
+                parse_call(body.trim_end_matches(['`', '\n', ' ']), cut)
             }
         };
         match last {
             Some(call) => self.calls.push(call),
-            None => self.say(&held, tell),
+            None => self.emit_text(&held, tell),
         }
         self.calls
     }
 
     /// Tells the text up to where a block may begin. Returns whether one does.
-    fn text(&mut self, tell: &mut dyn FnMut(&str)) -> bool {
+    fn scan_text(&mut self, tell: &mut dyn FnMut(&str)) -> bool {
         let mut from = 0;
         let (certain, opens) = loop {
-            let rest = self.held.get(from..).unwrap_or_default();
+            let rest = self.buffer.get(from..).unwrap_or_default();
             let Some(at) = rest.find(FENCE).map(|at| from + at) else {
-                break (self.held.len() - begun(rest, FENCE), false);
+                break (self.buffer.len() - partial_mark_len(rest, FENCE), false);
             };
-            let behind = self.held.get(at + FENCE.len()..).unwrap_or_default();
-            match opening(behind) {
+            let behind = self.buffer.get(at + FENCE.len()..).unwrap_or_default();
+            match match_opening(behind) {
                 Some(true) => break (at, true),
                 None => break (at, false),
                 Some(false) => from = at + FENCE.len(),
             }
         };
-        let shown = self.held.get(..certain).unwrap_or_default().trim_end().len();
+        let shown = self.buffer.get(..certain).unwrap_or_default().trim_end().len();
         // White space before a block goes with the block.
-        let kept = self.held.split_off(shown);
-        let shown = std::mem::replace(&mut self.held, kept);
-        self.say(&shown, tell);
+        let kept = self.buffer.split_off(shown);
+        let shown = std::mem::replace(&mut self.buffer, kept);
+        self.emit_text(&shown, tell);
         if opens {
-            self.stage = Stage::Block { searched: self.opener_end() };
+            self.stage = ScanStage::Block { searched: self.opener_end() };
         }
         opens
     }
 
     /// Looks for the end of the block that is held. Returns whether it was found.
-    fn block(&mut self, searched: usize, tell: &mut dyn FnMut(&str)) -> bool {
+    fn scan_block(&mut self, searched: usize, tell: &mut dyn FnMut(&str)) -> bool {
         let start = self.opener_end();
         let mut from = searched;
-        while let Some(at) = self.held.get(from..).and_then(|rest| rest.find(FENCE)) {
+        while let Some(at) = self.buffer.get(from..).and_then(|rest| rest.find(FENCE)) {
             let at = from + at;
-            let body = self.held.get(start..at).unwrap_or_default();
+            let body = self.buffer.get(start..at).unwrap_or_default();
             // A fence on a line of its own ends the block; within a line it may be a string's.
             let ends_line = body.trim_end_matches([' ', '\t']).ends_with('\n');
-            if ends_line || loose::value(body.trim_start()).is_ok() {
-                let call = asked(body, false);
-                let rest = self.held.split_off(at + FENCE.len());
-                let block = std::mem::replace(&mut self.held, rest);
+            if ends_line || loose::parse_value(body.trim_start()).is_ok() {
+                let call = parse_call(body, false);
+                let rest = self.buffer.split_off(at + FENCE.len());
+                let block = std::mem::replace(&mut self.buffer, rest);
                 match call {
                     Some(call) => self.calls.push(call),
-                    None => self.say(&block, tell),
+                    None => self.emit_text(&block, tell),
                 }
-                self.stage = Stage::Text;
+                self.stage = ScanStage::Text;
                 return true;
             }
             from = at + FENCE.len();
         }
-        self.stage =
-            Stage::Block { searched: from.max(self.held.len() - begun(&self.held, FENCE)) };
+        self.stage = ScanStage::Block {
+            searched: from.max(self.buffer.len() - partial_mark_len(&self.buffer, FENCE)),
+        };
         false
     }
 
     fn opener_end(&self) -> usize {
-        let fence = self.held.find(FENCE).unwrap_or(0);
+        let fence = self.buffer.find(FENCE).unwrap_or(0);
         fence + FENCE.len() + LANGUAGE.len()
     }
 
-    fn say(&self, text: &str, tell: &mut dyn FnMut(&str)) {
+    fn emit_text(&self, text: &str, tell: &mut dyn FnMut(&str)) {
         if self.calls.is_empty() && !text.is_empty() {
             tell(text);
         }
@@ -167,7 +180,7 @@ impl Fences {
 }
 
 /// Whether what stands behind a fence makes it one of JSON; `None` while that is open.
-fn opening(behind: &str) -> Option<bool> {
+fn match_opening(behind: &str) -> Option<bool> {
     let word: String = behind.chars().take_while(char::is_ascii_alphanumeric).collect();
     let word = word.to_ascii_lowercase();
     let is_whole = word.len() < behind.len();
@@ -179,28 +192,31 @@ fn opening(behind: &str) -> Option<bool> {
 }
 
 /// The call that a block's body is, if it is one.
-fn asked(body: &str, cut: bool) -> Option<AskedCall> {
-    match repair::arguments(body, cut) {
-        Arguments::Parsed(mut object) => {
+fn parse_call(body: &str, cut: bool) -> Option<RequestedCall> {
+    match repair::parse_arguments(body, cut) {
+        ToolArguments::Parsed(mut object) => {
             let name = object.shift_remove(NAME)?;
             let tool = name.as_str()?.trim().to_owned();
-            Some(AskedCall { tool, arguments: Arguments::Parsed(unwrapped(object)) })
+            Some(RequestedCall { tool, arguments: ToolArguments::Parsed(unwrap_arguments(object)) })
         }
-        Arguments::Malformed { problem, .. } => {
-            let tool = named(body)?;
+        ToolArguments::Malformed { problem, .. } => {
+            let tool = find_tool_name(body)?;
             let problem = match problem {
                 ArgumentProblem::NotAnObject | ArgumentProblem::NotJson => ArgumentProblem::NotJson,
                 ArgumentProblem::CutOff | ArgumentProblem::TooLong | ArgumentProblem::Refused => {
                     problem
                 }
             };
-            Some(AskedCall { tool, arguments: repair::malformed(body.trim(), problem) })
+            Some(RequestedCall {
+                tool,
+                arguments: repair::malformed_arguments(body.trim(), problem),
+            })
         }
     }
 }
 
 /// Arguments that were put into one member of their own.
-fn unwrapped(object: Map<String, Value>) -> Map<String, Value> {
+fn unwrap_arguments(object: Map<String, Value>) -> Map<String, Value> {
     let mut members = object.iter();
     match (members.next(), members.next()) {
         (Some((key, Value::Object(inner))), None) if WRAPPERS.contains(&key.as_str()) => {
@@ -211,7 +227,7 @@ fn unwrapped(object: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// The tool's name in a block that cannot be read.
-fn named(body: &str) -> Option<String> {
+fn find_tool_name(body: &str) -> Option<String> {
     let (_, rest) = body.split_once(NAME)?;
     let rest = rest.trim_start_matches(['"', '\'']).trim_start();
     let rest = rest.strip_prefix(':')?.trim_start();

@@ -2,17 +2,17 @@ use super::*;
 use proptest::prelude::*;
 
 fn scan(pieces: &[&str], cut: bool) -> (String, Vec<String>) {
-    let mut fences = Fences::default();
+    let mut fences = FenceScanner::default();
     let mut text = String::new();
     for piece in pieces {
         fences.push(piece, &mut |piece| text.push_str(piece));
     }
-    let calls = fences.close(cut, &mut |piece| text.push_str(piece));
+    let calls = fences.into_calls(cut, &mut |piece| text.push_str(piece));
     let calls = calls
         .into_iter()
         .map(|call| match call.arguments {
-            Arguments::Parsed(object) => format!("{} {}", call.tool, Value::Object(object)),
-            Arguments::Malformed { problem, .. } => format!("{} {problem:?}", call.tool),
+            ToolArguments::Parsed(object) => format!("{} {}", call.tool, Value::Object(object)),
+            ToolArguments::Malformed { problem, .. } => format!("{} {problem:?}", call.tool),
         })
         .collect();
     (text, calls)
@@ -83,13 +83,13 @@ fn past_calls_are_written_as_the_model_would() {
         tool: "f".to_owned(),
         arguments: Map::from_iter([("a".to_owned(), json!(1))]),
     };
-    let reply = past_reply("I look.\n", &[call.clone(), call.clone()]);
+    let reply = format_past_reply("I look.\n", &[call.clone(), call.clone()]);
     let block = "```json\n{\"function_name\":\"f\",\"a\":1}\n```";
     assert_eq!(reply, format!("I look.\n\n{block}\n\n{block}"));
     let (text, calls) = scan(&[&reply], false);
     assert_eq!(text, "I look.");
     assert_eq!(calls, ["f {\"a\":1}"; 2]);
-    assert_eq!(past_reply("", &[call]), block);
+    assert_eq!(format_past_reply("", &[call]), block);
 }
 
 proptest! {

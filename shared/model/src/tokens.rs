@@ -12,13 +12,13 @@ use tiktoken_rs::CoreBPE;
 
 /// Bytes that are counted at once. A run without any break costs the square of its length, so a
 /// long text is counted in pieces, each of which may count one token too many.
-const PIECE: usize = 4 * 1024;
+const PIECE_LEN: usize = 4 * 1024;
 
 /// Texts below this many bytes are counted faster than remembered.
-const SHORT: usize = 64;
+const MIN_CACHED_LEN: usize = 64;
 
 /// Counts that are remembered, at least; twice as many at most. One takes about 100 bytes.
-const REMEMBERED: usize = 10_000;
+const CACHE_LEN: usize = 10_000;
 
 /// Models of the older encoding, by the beginning of their names.
 const OLDER: &[&str] = &["gpt-4", "gpt-3.5", "gpt-35"];
@@ -27,8 +27,8 @@ const NEWER: &[&str] = &["gpt-4o", "gpt-4.1", "gpt-4.5"];
 
 /// Counts tokens, and remembers the counts by what was counted: a conversation is counted anew for
 /// every request, and all but its end was counted before.
-pub(crate) struct Counter {
-    known: Mutex<Known>,
+pub(crate) struct TokenCounter {
+    cache: Mutex<CountCache>,
     tokenize: fn(Encoding, &str) -> u64,
 }
 
@@ -42,66 +42,66 @@ enum Encoding {
 }
 
 /// What is counted: the encoding and the hash of the text.
-type Key = (Encoding, [u8; 32]);
+type CacheKey = (Encoding, [u8; 32]);
 
 /// Counts, and those that were not asked for since as many others were: the oldest are forgotten.
 #[derive(Default)]
-struct Known {
-    young: HashMap<Key, u64>,
-    old: HashMap<Key, u64>,
+struct CountCache {
+    recent: HashMap<CacheKey, u64>,
+    old: HashMap<CacheKey, u64>,
 }
 
-impl Default for Counter {
+impl Default for TokenCounter {
     fn default() -> Self {
-        Self { known: Mutex::default(), tokenize: count }
+        Self { cache: Mutex::default(), tokenize: count_tokens }
     }
 }
 
-impl Counter {
+impl TokenCounter {
     /// Exact for OpenAI's models, but for one token a piece of 4 KB; close to others'. Special
     /// tokens count as the text they are. The tables are built on the first call.
     pub(crate) fn count(&self, model: &str, text: &str) -> u64 {
-        let encoding = encoding(model);
-        if text.len() < SHORT {
+        let encoding = encoding_of(model);
+        if text.len() < MIN_CACHED_LEN {
             return (self.tokenize)(encoding, text);
         }
         let key = (encoding, Sha256::digest(text.as_bytes()).into());
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let remembered = known().get(&key);
+        let known = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let remembered = known().get_count(&key);
         // Not under the lock: others count at the same time.
         remembered.unwrap_or_else(|| {
             let tokens = (self.tokenize)(encoding, text);
-            known().put(key, tokens);
+            known().insert_count(key, tokens);
             tokens
         })
     }
 }
 
-impl Known {
-    fn get(&mut self, key: &Key) -> Option<u64> {
-        if let Some(tokens) = self.young.get(key) {
+impl CountCache {
+    fn get_count(&mut self, key: &CacheKey) -> Option<u64> {
+        if let Some(tokens) = self.recent.get(key) {
             return Some(*tokens);
         }
         let tokens = self.old.remove(key)?;
-        self.put(*key, tokens);
+        self.insert_count(*key, tokens);
         Some(tokens)
     }
 
-    fn put(&mut self, key: Key, tokens: u64) {
-        if self.young.len() >= REMEMBERED {
-            self.old = mem::take(&mut self.young);
+    fn insert_count(&mut self, key: CacheKey, tokens: u64) {
+        if self.recent.len() >= CACHE_LEN {
+            self.old = mem::take(&mut self.recent);
         }
-        self.young.insert(key, tokens);
+        self.recent.insert(key, tokens);
     }
 }
 
-fn encoding(model: &str) -> Encoding {
+fn encoding_of(model: &str) -> Encoding {
     let name = model.rsplit('/').next().unwrap_or(model);
     let starts = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     if starts(OLDER) && !starts(NEWER) { Encoding::Older } else { Encoding::Newer }
 }
 
-fn count(encoding: Encoding, text: &str) -> u64 {
+fn count_tokens(encoding: Encoding, text: &str) -> u64 {
     let table: Option<&CoreBPE> = match encoding {
         Encoding::Older => CL100K.as_ref(),
         Encoding::Newer => O200K.as_ref(),
@@ -110,7 +110,7 @@ fn count(encoding: Encoding, text: &str) -> u64 {
     let mut tokens = 0;
     while !rest.is_empty() {
         let (piece, behind) =
-            rest.split_at_checked(rest.floor_char_boundary(PIECE)).unwrap_or((rest, ""));
+            rest.split_at_checked(rest.floor_char_boundary(PIECE_LEN)).unwrap_or((rest, ""));
         // Tokens never exceed bytes.
         tokens += table.map_or(piece.len(), |table| table.count_ordinary(piece)) as u64;
         rest = behind;
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn count(model: &str, text: &str) -> u64 {
-        Counter::default().count(model, text)
+        TokenCounter::default().count(model, text)
     }
 
     thread_local! {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn each_text_of_a_conversation_is_tokenized_once() {
         const TURNS: u64 = 60;
-        let counter = Counter { tokenize: counted, ..Counter::default() };
+        let counter = TokenCounter { tokenize: counted, ..TokenCounter::default() };
         // A turn says something and gets a result.
         let turn = |nth: u64| {
             [format!("I look at {nth:04}. ").repeat(10), "x".repeat(8_000 + nth as usize)]
@@ -169,16 +169,16 @@ mod tests {
 
     #[test]
     fn what_was_not_asked_for_is_forgotten() {
-        let counter = Counter { tokenize: counted, ..Counter::default() };
+        let counter = TokenCounter { tokenize: counted, ..TokenCounter::default() };
         let text = |nth: usize| format!("{nth:0>64}");
         let often = text(0);
-        for nth in 1..=5 * REMEMBERED {
+        for nth in 1..=5 * CACHE_LEN {
             counter.count("gpt-5", &often);
             counter.count("gpt-5", &text(nth));
         }
-        let known = counter.known.lock().unwrap();
-        assert!(known.young.len() <= REMEMBERED && known.old.len() <= REMEMBERED);
-        assert_eq!(TOKENIZED.get().0 as usize, 1 + 5 * REMEMBERED);
+        let known = counter.cache.lock().unwrap();
+        assert!(known.recent.len() <= CACHE_LEN && known.old.len() <= CACHE_LEN);
+        assert_eq!(TOKENIZED.get().0 as usize, 1 + 5 * CACHE_LEN);
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! The ids of tool calls as providers see them. Ours are derived, so whatever id a provider sent
 //! is never needed again.
 
-use djinn_core::id::{CallId, sha256};
+use djinn_core::id::{CallId, sha256_hex};
 
 /// Nine letters and digits, which every provider takes: Mistral wants exactly nine of them,
 /// Anthropic `^[a-zA-Z0-9_-]+$`. `t3.c1` becomes `c00003001` and `summary.c1` `s00000001`; a turn
 /// or call too high for that becomes a hash.
 pub(crate) fn wire_id(call: &CallId) -> String {
     let text = call.as_str();
-    plain(text).unwrap_or_else(|| sha256(text.as_bytes()).chars().take(9).collect())
+    short_id(text).unwrap_or_else(|| sha256_hex(text.as_bytes()).chars().take(9).collect())
 }
 
-fn plain(text: &str) -> Option<String> {
+fn short_id(text: &str) -> Option<String> {
     let (message, index) = text.rsplit_once(".c")?;
     let index: u32 = index.parse().ok()?;
     if message == "summary" {

@@ -7,7 +7,7 @@
 //! would come back to the same place for ever. Where it is full, the response ends there, and its last
 //! frame, which says how to go on, passes the bound.
 
-mod waiting;
+mod waiting_previews;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::wire::Connection;
 use tokio::sync::{Notify, mpsc};
-use waiting::WaitingPreviews;
+use waiting_previews::WaitingPreviews;
 
 /// The part of the buffer that previews and what tasks show early may fill: one in so many.
 const PREVIEW_PART: usize = 4;
@@ -31,35 +31,35 @@ pub struct ClientStream {
     connection: Box<Connection>,
     previews: WaitingPreviews,
     sender: Option<mpsc::UnboundedSender<String>>,
-    buffered: Arc<Buffered>,
+    buffered: Arc<BufferState>,
     buffer_size: usize,
     last_sent_ms: i64,
     last_shown_ms: i64,
-    end_shown_before: bool,
-    is_askers: bool,
-    recall: Recall,
+    asker_saw_end: bool,
+    belongs_to_asker: bool,
+    hand_over_signal: HandOverSignal,
 }
 
 /// The receiving half: the body of the response, as a stream of SSE frames.
 pub struct ClientBody {
     receiver: mpsc::UnboundedReceiver<String>,
-    buffered: Arc<Buffered>,
+    buffered: Arc<BufferState>,
 }
 
-/// Calls a client's response back, from outside of whoever serves it.
+/// Asks a response, from outside of whoever serves it, to end with how to go on.
 #[derive(Debug, Clone, Default)]
-pub struct Recall(Arc<AtomicBool>);
+pub struct HandOverSignal(Arc<AtomicBool>);
 
-impl Recall {
+impl HandOverSignal {
     /// Has the response end with how to go on, unless its run is driven there.
-    pub fn tell(&self) {
+    pub fn request_hand_over(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// What was sent and not yet read.
 #[derive(Default)]
-struct Buffered {
+struct BufferState {
     bytes: AtomicUsize,
     read: Notify,
 }
@@ -69,7 +69,7 @@ impl ClientStream {
     #[must_use]
     pub fn open(connection: Connection, buffer_size: usize, now_ms: i64) -> (Self, ClientBody) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let buffered = Arc::new(Buffered::default());
+        let buffered = Arc::new(BufferState::default());
         let body = ClientBody { receiver, buffered: Arc::clone(&buffered) };
         let sender = Some(sender);
         let stream = Self {
@@ -80,9 +80,9 @@ impl ClientStream {
             buffer_size,
             last_sent_ms: now_ms,
             last_shown_ms: now_ms,
-            end_shown_before: false,
-            is_askers: true,
-            recall: Recall::default(),
+            asker_saw_end: false,
+            belongs_to_asker: true,
+            hand_over_signal: HandOverSignal::default(),
         };
         (stream, body)
     }
@@ -91,7 +91,7 @@ impl ClientStream {
     /// protocol asks for it.
     pub fn merge_previews(&mut self, every: Duration) {
         if self.connection.has_large_frames() {
-            self.previews.merge_for(every);
+            self.previews.set_merge_interval(every);
         }
     }
 
@@ -107,47 +107,47 @@ impl ClientStream {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size
     }
 
-    fn has_room_for_hints(&self) -> bool {
+    fn has_preview_room(&self) -> bool {
         self.buffered.bytes.load(Ordering::Relaxed) <= self.buffer_size / PREVIEW_PART
     }
 
     /// It is somebody else's than who asked: what it is sent, the asker has not seen.
-    pub fn note_not_the_askers(&mut self) {
-        self.is_askers = false;
+    pub fn mark_as_other_viewer(&mut self) {
+        self.belongs_to_asker = false;
     }
 
     /// Whether who asked would be sent an entry if it came now.
     #[must_use]
-    pub fn reaches_the_asker(&self) -> bool {
-        self.is_askers && self.is_open() && self.has_room()
+    pub fn reaches_asker(&self) -> bool {
+        self.belongs_to_asker && self.is_open() && self.has_room()
     }
 
     /// It is known that some client of the asker's was sent the end of the run.
-    pub fn note_end_shown(&mut self) {
-        self.end_shown_before = true;
+    pub fn mark_end_shown(&mut self) {
+        self.asker_saw_end = true;
     }
 
     /// Whether it has the end of the run, and is the first of the asker's to have it, as far as is known.
     #[must_use]
-    pub fn is_first_shown_the_end(&self) -> bool {
+    pub fn is_first_with_end(&self) -> bool {
         let has_it = self.is_open() && self.connection.has_ended();
-        has_it && self.is_askers && !self.end_shown_before
+        has_it && self.belongs_to_asker && !self.asker_saw_end
     }
 
-    /// What calls this response back.
+    /// The signal that ends this response.
     #[must_use]
-    pub fn recall(&self) -> Recall {
-        self.recall.clone()
+    pub fn hand_over_signal(&self) -> HandOverSignal {
+        self.hand_over_signal.clone()
     }
 
-    /// Whether it was called back.
+    /// Whether its end was asked for.
     #[must_use]
-    pub fn is_recalled(&self) -> bool {
-        self.recall.0.load(Ordering::Relaxed)
+    pub fn is_hand_over_requested(&self) -> bool {
+        self.hand_over_signal.0.load(Ordering::Relaxed)
     }
 
     /// Returns when there is room, or nobody to read any more.
-    pub async fn room(&mut self) {
+    pub async fn wait_for_room(&mut self) {
         while self.is_open() && !self.has_room() {
             self.buffered.read.notified().await;
         }
@@ -160,31 +160,31 @@ impl ClientStream {
     }
 
     /// Takes a record that the client is not sent: it had it on an earlier connection, or is not to see
-    /// it. After the last one follows [`Self::resume`] or [`Self::begin_late`].
-    pub fn skip(&mut self, record: &Record) {
-        self.connection.skip(record);
+    /// it. After the last one follows [`Self::resume_after_skipped`] or [`Self::begin_after_skipped`].
+    pub fn skip_record(&mut self, record: &Record) {
+        self.connection.skip_record(record);
     }
 
     /// The client has what was skipped.
-    pub fn resume(&mut self) {
+    pub fn resume_after_skipped(&mut self) {
         self.connection.resume();
     }
 
     /// Begins after what was skipped, which the client has not seen.
-    pub fn begin_late(&mut self, now_ms: i64) {
+    pub fn begin_after_skipped(&mut self, now_ms: i64) {
         let frames = self.connection.begin_late(now_ms);
-        self.send(frames, now_ms);
+        self.send_frames(frames, now_ms);
     }
 
     /// Sends a comment, so that headers and a first byte leave at once.
-    pub fn greet(&mut self, now_ms: i64) {
-        self.send(vec![": connected\n\n".to_owned()], now_ms);
+    pub fn send_greeting(&mut self, now_ms: i64) {
+        self.send_frames(vec![": connected\n\n".to_owned()], now_ms);
     }
 
     /// Sends a record's frames, those of the tasks that ended with it first, and what waited for it;
     /// nothing if it was sent before. Ends the response instead if there is no room for them.
-    pub fn record(&mut self, record: &Record, tasks: &[Entry], now_ms: i64) {
-        if record.n != self.connection.wants() {
+    pub fn send_record(&mut self, record: &Record, tasks: &[Entry], now_ms: i64) {
+        if record.number != self.connection.next_record_number() {
             return;
         }
         let is_empty = tasks.is_empty() && record.entries.is_empty();
@@ -192,33 +192,33 @@ impl ClientStream {
             self.hand_over(now_ms);
             return;
         }
-        tasks.iter().chain(&record.entries).for_each(|entry| self.previews.forget(entry));
-        let frames = self.connection.record(record, tasks);
-        self.show(frames, now_ms);
-        self.send_waited(now_ms);
+        tasks.iter().chain(&record.entries).for_each(|entry| self.previews.discard_covered(entry));
+        let frames = self.connection.render_record(record, tasks);
+        self.send_content(frames, now_ms);
+        self.send_early_entries(now_ms);
     }
 
     /// Sends a part of what the tasks did that end with the record that the client needs next; see
-    /// [`Connection::ending_tasks`]. There must be room.
-    pub fn ending_tasks(&mut self, entries: &[Entry], now_ms: i64) {
-        entries.iter().for_each(|entry| self.previews.forget(entry));
-        let frames = self.connection.ending_tasks(entries);
-        self.show(frames, now_ms);
+    /// [`Connection::render_child_entries`]. There must be room.
+    pub fn send_child_entries(&mut self, entries: &[Entry], now_ms: i64) {
+        entries.iter().for_each(|entry| self.previews.discard_covered(entry));
+        let frames = self.connection.render_child_entries(entries);
+        self.send_content(frames, now_ms);
     }
 
     /// Shows what is not yet in the journal, as far as there is room: what is left out waits, or follows
     /// in its record.
-    pub fn live<'a>(&mut self, news: impl IntoIterator<Item = &'a Live>, now_ms: i64) {
+    pub fn send_live<'a>(&mut self, news: impl IntoIterator<Item = &'a Live>, now_ms: i64) {
         if !self.is_open() {
             self.previews.clear();
             return;
         }
         for live in news {
             match live {
-                Live::Piece(piece) => self.previews.add(piece),
+                Live::Preview(piece) => self.previews.add_piece(piece),
                 Live::Entry(early) => {
-                    self.previews.forget(&early.entry);
-                    self.connection.live(live);
+                    self.previews.discard_covered(&early.entry);
+                    self.connection.render_live(live);
                 }
             }
         }
@@ -231,49 +231,49 @@ impl ClientStream {
         if !self.is_open() {
             self.previews.clear();
         }
-        self.send_waited(now_ms);
-        while self.has_room_for_hints()
-            && let Some(piece) = self.previews.take(now_ms)
+        self.send_early_entries(now_ms);
+        while self.has_preview_room()
+            && let Some(piece) = self.previews.take_piece(now_ms)
         {
-            let frames = self.connection.live(&Live::Piece(piece));
-            self.show(frames, now_ms);
+            let frames = self.connection.render_live(&Live::Preview(piece));
+            self.send_content(frames, now_ms);
         }
     }
 
-    fn send_waited(&mut self, now_ms: i64) {
-        while self.has_room_for_hints()
-            && let Some(frames) = self.connection.next_waited()
+    fn send_early_entries(&mut self, now_ms: i64) {
+        while self.has_preview_room()
+            && let Some(frames) = self.connection.render_next_ready()
         {
-            self.show(frames, now_ms);
+            self.send_content(frames, now_ms);
         }
     }
 
     /// The tasks of which the client would be shown more if it were told, and the place of the first
-    /// entry that is missing; see [`Connection::missing`].
+    /// entry that is missing; see [`Connection::missing_entries`].
     #[must_use]
-    pub fn missing(&self) -> Vec<(TaskId, u64)> {
-        let missing = self.connection.missing().filter(|_| self.is_open());
+    pub fn missing_entries(&self) -> Vec<(TaskId, u64)> {
+        let missing = self.connection.missing_entries().filter(|_| self.is_open());
         missing.map(|(task, nth)| (task.clone(), nth)).collect()
     }
 
-    /// Whether [`Self::missing`] has any.
+    /// Whether [`Self::missing_entries`] has any.
     #[must_use]
-    pub fn misses_any(&self) -> bool {
-        self.is_open() && self.connection.missing().next().is_some()
+    pub fn has_missing_entries(&self) -> bool {
+        self.is_open() && self.connection.missing_entries().next().is_some()
     }
 
     /// When [`Self::send_previews`] has something to send, Unix milliseconds; `None` while there is
     /// nothing, or no room.
     #[must_use]
-    pub fn previews_at_ms(&self) -> Option<i64> {
-        self.previews.at_ms().filter(|_| self.has_room_for_hints())
+    pub fn next_preview_at_ms(&self) -> Option<i64> {
+        self.previews.next_at_ms().filter(|_| self.has_preview_room())
     }
 
     /// Returns when what has no room now has some, or nobody can read it any more; never if nothing
     /// waits for room.
-    pub fn preview_room(&self) -> impl Future<Output = ()> + use<> {
-        let any = self.previews.at_ms().is_some() || self.connection.has_waited();
-        let waits = any && !self.has_room_for_hints();
+    pub fn wait_for_preview_room(&self) -> impl Future<Output = ()> + use<> {
+        let any = self.previews.next_at_ms().is_some() || self.connection.has_ready();
+        let waits = any && !self.has_preview_room();
         let sender = self.sender.clone().filter(|_| waits);
         let (buffered, most) = (Arc::clone(&self.buffered), self.buffer_size / PREVIEW_PART);
         async move {
@@ -299,10 +299,10 @@ impl ClientStream {
     }
 
     /// Sends the frame that keeps the connection open, unless there is enough to be read.
-    pub fn heartbeat(&mut self, now_ms: i64) {
+    pub fn send_heartbeat(&mut self, now_ms: i64) {
         self.last_sent_ms = now_ms;
-        if self.has_room_for_hints() {
-            self.send(vec![self.connection.heartbeat()], now_ms);
+        if self.has_preview_room() {
+            self.send_frames(vec![self.connection.heartbeat()], now_ms);
         }
     }
 
@@ -310,20 +310,20 @@ impl ClientStream {
     pub fn hand_over(&mut self, now_ms: i64) {
         if self.sender.is_some() && !self.connection.has_ended() {
             let frames = self.connection.hand_over(now_ms);
-            self.send(frames, now_ms);
+            self.send_frames(frames, now_ms);
         }
         self.sender = None;
         self.previews.clear();
     }
 
-    fn show(&mut self, frames: Vec<String>, now_ms: i64) {
+    fn send_content(&mut self, frames: Vec<String>, now_ms: i64) {
         if !frames.is_empty() {
             self.last_shown_ms = now_ms;
         }
-        self.send(frames, now_ms);
+        self.send_frames(frames, now_ms);
     }
 
-    fn send(&mut self, frames: Vec<String>, now_ms: i64) {
+    fn send_frames(&mut self, frames: Vec<String>, now_ms: i64) {
         for frame in frames {
             let Some(sender) = &self.sender else { return };
             self.buffered.bytes.fetch_add(frame.len(), Ordering::Relaxed);

@@ -13,7 +13,7 @@ impl Deadline {
     /// The deadline that Lambda announced, Unix milliseconds. One in the past means unknown:
     /// `cargo lambda watch` always says 1970.
     #[must_use]
-    pub fn announced(at_ms: i64, now_ms: i64, margin: Duration) -> Self {
+    pub fn from_invocation(at_ms: i64, now_ms: i64, margin: Duration) -> Self {
         let margin_ms = i64::try_from(margin.as_millis()).unwrap_or(i64::MAX);
         Self { at_ms: Some(at_ms).filter(|at_ms| *at_ms > now_ms), margin_ms }
     }
@@ -44,7 +44,7 @@ impl Deadline {
 
     /// Whether an effect that may take `timeout_ms` can start now and end before the hand-over.
     #[must_use]
-    pub fn fits(&self, timeout_ms: u64, now_ms: i64) -> bool {
+    pub fn has_time_for(&self, timeout_ms: u64, now_ms: i64) -> bool {
         self.left_ms(now_ms).is_none_or(|left_ms| timeout_ms <= left_ms)
     }
 
@@ -62,16 +62,17 @@ mod tests {
 
     #[test]
     fn an_effect_starts_only_if_it_ends_before_the_margin() {
-        let deadline = Deadline::announced(100_000, 0, Duration::from_secs(30));
-        assert!(deadline.fits(60_000, 10_000));
-        assert!(!deadline.fits(60_001, 10_000));
+        let deadline = Deadline::from_invocation(100_000, 0, Duration::from_secs(30));
+        assert!(deadline.has_time_for(60_000, 10_000));
+        assert!(!deadline.has_time_for(60_001, 10_000));
         assert_eq!(deadline.left_ms(80_000), Some(0));
     }
 
     #[test]
     fn a_deadline_in_the_past_is_unknown() {
-        let deadline = Deadline::announced(600_000, 1_800_000_000_000, Duration::from_secs(30));
+        let deadline =
+            Deadline::from_invocation(600_000, 1_800_000_000_000, Duration::from_secs(30));
         assert_eq!((deadline.hand_over_at_ms(), deadline.is_known()), (None, false));
-        assert!(deadline.fits(u64::MAX, 1_800_000_000_000));
+        assert!(deadline.has_time_for(u64::MAX, 1_800_000_000_000));
     }
 }

@@ -4,17 +4,17 @@
 //! it. Everything slow runs beside the loop, in tasks that die with it; only journal appends are
 //! waited for, because nothing may be shown or done before they are in.
 
+mod background;
 mod begin;
-mod happening;
 mod idle;
-mod leave;
-mod live;
-mod look;
+mod live_writer;
 mod mail;
-mod moment;
+mod poll_schedule;
 mod record;
 mod show;
 mod start;
+mod timers;
+mod wind_down;
 mod writer;
 
 use std::collections::BTreeSet;
@@ -28,48 +28,48 @@ use djinn_core::preview::Live;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
-use crate::account::Account;
+use crate::account::BudgetAccount;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::estimates::Samples;
-use crate::live::LiveReader;
+use crate::live_reader::LiveReader;
 use crate::port::catalog::UserKey;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
-use crate::port::lease::Renewed;
+use crate::port::lease::LeaseRenewal;
 use crate::port::{Ports, RunKey};
-use crate::settings::milliseconds;
-use happening::{Happening, InFlight};
-use live::LiveWriter;
-use look::Look;
+use crate::settings::to_millis;
+use background::{BackgroundWork, DriverEvent};
+use live_writer::LiveWriter;
 pub(crate) use mail::read_mailbox;
+use poll_schedule::PollSchedule;
 use writer::JournalWriter;
 pub(crate) use writer::run_end;
 
 /// Pieces and entries that are shown together, if so many have come.
-const SHOWN_AT_ONCE: usize = 256;
+const MAX_LIVE_BATCH: usize = 256;
 
 /// A run to be driven: its journal as it was read under the lease.
-pub struct Drive {
-    /// The run.
+pub struct DriveParams {
+    /// The run or the task that is driven.
     pub key: RunKey,
-    /// Its journal.
+    /// The journal up to its newest record.
     pub journal: Journal,
     /// The lease it is driven under.
     pub lease: Lease,
     /// Whether the earlier driver died: `Resumed` is recorded first then.
     pub lapsed: bool,
     /// Whether this invocation has just created it: nobody can have written to it yet.
-    pub fresh: bool,
+    pub is_new: bool,
     /// Of a task what was recorded before: viewers may not have been shown all of it, since who drove it
     /// last took with them what they had not written to the live log.
-    pub before: Vec<Record>,
+    pub earlier_records: Vec<Record>,
     /// The client that the response streams to, if there is one.
     pub client: Option<ClientStream>,
     /// Where entries and pieces of text go besides: to the driver of the run that this is a task of, if
     /// both are in one invocation.
     pub parent: Option<mpsc::UnboundedSender<Live>>,
-    /// Until when.
+    /// The end of the invocation, before which the driver hands over.
     pub deadline: Deadline,
     /// How often the run was handed over so far.
     pub hops: u32,
@@ -86,23 +86,23 @@ pub enum DriveEnd {
     /// Somebody else drives now; the client may follow.
     Superseded(Option<ClientStream>),
     /// The store cannot be reached or read: whoever comes next goes on.
-    Interrupted(Option<ClientStream>),
+    StoreUnavailable(Option<ClientStream>),
 }
 
 impl DriveEnd {
-    fn name(&self) -> &'static str {
+    fn as_str(&self) -> &'static str {
         match self {
             Self::Ended => "ended",
             Self::HandedOver => "handed_over",
             Self::Asleep => "asleep",
             Self::Superseded(_) => "superseded",
-            Self::Interrupted(_) => "interrupted",
+            Self::StoreUnavailable(_) => "store_unavailable",
         }
     }
 }
 
 /// Drives a run until it has ended, is handed over, or is somebody else's.
-pub async fn drive<P: Ports>(ports: &P, drive: Drive) -> DriveEnd {
+pub async fn drive_run<P: Ports>(ports: &P, drive: DriveParams) -> DriveEnd {
     let span = tracing::info_span!(
         "run.drive",
         run_id = %drive.key.run,
@@ -112,8 +112,8 @@ pub async fn drive<P: Ports>(ports: &P, drive: Drive) -> DriveEnd {
     );
     async {
         // In a box, since every future around it would hold room for it, and one that moves it twice.
-        let end = Box::pin(Driver::new(ports, drive).run()).await;
-        tracing::info!(outcome = end.name(), "driver stopped");
+        let end = Box::pin(Driver::new(ports, drive).run_to_end()).await;
+        tracing::info!(outcome = end.as_str(), "driver stopped");
         end
     }
     .instrument(span)
@@ -121,150 +121,160 @@ pub async fn drive<P: Ports>(ports: &P, drive: Drive) -> DriveEnd {
 }
 
 /// What a pass of the loop gives, or why there is no further one.
-type Pass<T = ()> = Result<T, DriveEnd>;
+type DriveResult<T = ()> = Result<T, DriveEnd>;
 
 struct Driver<P: Ports> {
     ports: P,
     key: RunKey,
     writer: JournalWriter<P>,
-    account: Arc<Account>,
+    account: Arc<BudgetAccount>,
     samples: Samples,
     lease: Lease,
     lapsed: bool,
-    fresh: bool,
-    before: Vec<Record>,
+    is_new: bool,
+    earlier_records: Vec<Record>,
     client: Option<ClientStream>,
     parent: Option<mpsc::UnboundedSender<Live>>,
     deadline: Deadline,
     hops: u32,
-    in_flight: InFlight,
+    background: BackgroundWork,
     /// Effects whose performance gave up in this invocation.
     postponed: BTreeSet<EffectId>,
-    performed_any: bool,
+    has_performed_effect: bool,
     /// Since when it only waits for others, Unix milliseconds.
     idle_since_ms: Option<i64>,
     /// It has appended a record, and that is all it may.
-    leaves_after_record: bool,
-    alarm: Alarm,
+    must_hand_over: bool,
+    alarm: AlarmState,
     /// What is written here, by this driver's model calls and by a task that is driven here.
-    written: mpsc::UnboundedReceiver<Live>,
+    live_receiver: mpsc::UnboundedReceiver<Live>,
     live_sender: mpsc::UnboundedSender<Live>,
-    live: LiveWriter,
+    live_writer: LiveWriter,
     /// What tasks in other invocations write: when to look, and how.
-    live_look: Look,
+    live_poll: PollSchedule,
     live_reader: LiveReader,
     /// Tasks that somebody has dispatched before, as far as is known here.
-    dispatched: BTreeSet<TaskId>,
+    dispatched_children: BTreeSet<TaskId>,
     /// When tasks that others work on are looked after.
-    dispatch_at_ms: i64,
-    mail_look: Look,
+    redispatch_at_ms: i64,
+    mail_poll: PollSchedule,
     /// What was put into the mailbox before this moment was read, Unix milliseconds.
     mail_read_at_ms: i64,
     mail_to_delete: Vec<String>,
     /// Mail that was recorded here, by its ids; its deletion may have failed.
-    heard: BTreeSet<String>,
+    recorded_mail: BTreeSet<String>,
     /// What is being deleted of it.
-    deleting: BTreeSet<String>,
+    mail_being_deleted: BTreeSet<String>,
     renew_at_ms: i64,
 }
 
 /// The run's recurring alarm, as far as this driver knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Alarm {
+enum AlarmState {
     Unset,
-    Setting,
+    Pending,
     Set,
 }
 
 impl<P: Ports> Driver<P> {
-    fn new(ports: &P, drive: Drive) -> Self {
-        let Drive { key, journal, lease, lapsed, fresh, before, client, parent, deadline, hops } =
-            drive;
-        let settings = ports.settings();
-        let now_ms = ports.clock().now_ms();
-        let (live_sender, written) = mpsc::unbounded_channel();
-        let asked = journal.run().asked();
-        let account = Account::new(settings.user, key.clone(), asked, lease.epoch);
-        let account = Arc::new(account);
-        let paying = Arc::clone(&account);
-        Self {
-            mail_look: Look::for_mail(settings.mailbox_every, now_ms),
-            mail_read_at_ms: i64::MIN,
-            renew_at_ms: now_ms.saturating_add(milliseconds(settings.renew_every)),
-            live: LiveWriter::new(milliseconds(settings.live_every), journal.run().asked()),
-            dispatched: journal.run().running_tasks().into_iter().collect(),
-            live_look: Look::at_live_log(settings.follow_every, now_ms),
-            live_reader: LiveReader::default(),
-            dispatch_at_ms: now_ms.saturating_add(milliseconds(settings.dispatch_every)),
-            // Its run's alarm brings a task back.
-            alarm: if key.task.is_some() { Alarm::Set } else { Alarm::Unset },
-            writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone(), paying),
-            account,
-            samples: Samples::default(),
-            mail_to_delete: Vec::new(),
-            heard: BTreeSet::new(),
-            deleting: BTreeSet::new(),
-            ports: ports.clone(),
+    fn new(ports: &P, drive: DriveParams) -> Self {
+        let DriveParams {
             key,
+            journal,
             lease,
             lapsed,
-            fresh,
-            before,
+            is_new,
+            earlier_records,
             client,
             parent,
             deadline,
             hops,
-            in_flight: InFlight::default(),
+        } = drive;
+        let settings = ports.settings();
+        let now_ms = ports.clock().now_ms();
+        let (live_sender, written) = mpsc::unbounded_channel();
+        let asked = journal.run().spec();
+        let account = BudgetAccount::new(settings.user, key.clone(), asked, lease.epoch);
+        let account = Arc::new(account);
+        let paying = Arc::clone(&account);
+        Self {
+            mail_poll: PollSchedule::for_mail(settings.mailbox_every, now_ms),
+            mail_read_at_ms: i64::MIN,
+            renew_at_ms: now_ms.saturating_add(to_millis(settings.renew_every)),
+            live_writer: LiveWriter::new(to_millis(settings.live_every), journal.run().spec()),
+            dispatched_children: journal.run().running_tasks().into_iter().collect(),
+            live_poll: PollSchedule::for_live_log(settings.follow_every, now_ms),
+            live_reader: LiveReader::default(),
+            redispatch_at_ms: now_ms.saturating_add(to_millis(settings.dispatch_every)),
+            // Its run's alarm brings a task back.
+            alarm: if key.task.is_some() { AlarmState::Set } else { AlarmState::Unset },
+            writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone(), paying),
+            account,
+            samples: Samples::default(),
+            mail_to_delete: Vec::new(),
+            recorded_mail: BTreeSet::new(),
+            mail_being_deleted: BTreeSet::new(),
+            ports: ports.clone(),
+            key,
+            lease,
+            lapsed,
+            is_new,
+            earlier_records,
+            client,
+            parent,
+            deadline,
+            hops,
+            background: BackgroundWork::default(),
             postponed: BTreeSet::new(),
-            performed_any: false,
+            has_performed_effect: false,
             idle_since_ms: None,
-            leaves_after_record: false,
-            written,
+            must_hand_over: false,
+            live_receiver: written,
             live_sender,
         }
     }
 
-    async fn run(mut self) -> DriveEnd {
-        let end = match self.begin().await {
+    async fn run_to_end(mut self) -> DriveEnd {
+        let end = match self.start_driving().await {
             Err(end) => end,
             Ok(()) => loop {
-                if let Err(end) = self.pass().await {
+                if let Err(end) = self.run_iteration().await {
                     break end;
                 }
             },
         };
-        self.account.leave(&self.ports).await;
-        let user = UserKey::of(self.writer.run().asked());
-        Box::pin(self.samples.keep(&self.ports, &user)).await;
+        self.account.settle_all(&self.ports).await;
+        let user = UserKey::of(self.writer.run().spec());
+        Box::pin(self.samples.store_samples(&self.ports, &user)).await;
         end
     }
 
-    async fn pass(&mut self) -> Pass {
-        self.start_due().await?;
-        if self.has_something_to_wait_for() {
-            let inputs = self.wait().await?;
-            self.record(inputs).await
+    async fn run_iteration(&mut self) -> DriveResult {
+        self.start_due_effects().await?;
+        if self.has_pending_work() {
+            let inputs = self.wait_for_inputs().await?;
+            self.record_inputs(inputs).await
         } else {
-            self.leave().await
+            self.wind_down().await
         }
     }
 
     /// Waits for the next thing that happens and says what the run is to be told of it. What is only
     /// shown changes nothing of what is due.
-    async fn wait(&mut self) -> Pass<Vec<Input>> {
+    async fn wait_for_inputs(&mut self) -> DriveResult<Vec<Input>> {
         loop {
             let clock = self.ports.clock();
-            let wake_at_ms = self.next_moment_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
-            let room = self.preview_room();
+            let wake_at_ms = self.next_wake_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
+            let room = self.wait_for_preview_room();
             let mut news = Vec::new();
             // In a fixed order, so that a test can repeat what happened. Moments last: under load there
             // always is one.
             tokio::select! {
                 biased;
-                Some(happening) = self.in_flight.next() => return self.all_happened(happening).await,
-                1.. = self.written.recv_many(&mut news, SHOWN_AT_ONCE) => self.show_written(&news),
-                () = room => self.show_waiting(),
-                () = clock.sleep_until(wake_at_ms) => return Ok(self.moment_came()),
+                Some(happening) = self.background.next_event() => return self.on_ready_events(happening).await,
+                1.. = self.live_receiver.recv_many(&mut news, MAX_LIVE_BATCH) => self.show_local_live(&news),
+                () = room => self.send_waiting_previews(),
+                () = clock.sleep_until(wake_at_ms) => return Ok(self.on_timer()),
             }
             if self.is_out_of_time() {
                 return Ok(Vec::new());
@@ -273,72 +283,73 @@ impl<P: Ports> Driver<P> {
     }
 
     /// What happened at the same moment goes into the same record.
-    async fn all_happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
+    async fn on_ready_events(&mut self, event: DriverEvent) -> DriveResult<Vec<Input>> {
         let mut inputs = Vec::new();
-        let mut happening = Some(happening);
+        let mut happening = Some(event);
         while let Some(happened) = happening {
-            match self.happened(happened).await {
+            match self.on_event(happened).await {
                 Ok(more) => inputs.extend(more),
                 // What was done is kept: the journal decides who may write, not the lease.
-                Err(end) => return self.record(inputs).await.and(Err(end)),
+                Err(end) => return self.record_inputs(inputs).await.and(Err(end)),
             }
-            happening = self.in_flight.already();
+            happening = self.background.try_next_event();
         }
         Ok(inputs)
     }
 
-    async fn happened(&mut self, happening: Happening) -> Pass<Vec<Input>> {
-        match happening {
-            Happening::Performed { id, inputs } => {
+    async fn on_event(&mut self, event: DriverEvent) -> DriveResult<Vec<Input>> {
+        match event {
+            DriverEvent::EffectPerformed { id, inputs } => {
                 // All pieces of a reply were sent before its task ended; they go first.
-                let news: Vec<Live> = std::iter::from_fn(|| self.written.try_recv().ok()).collect();
-                self.show_written(&news);
-                if let EffectId::Deliver(Delivery::Answer(_)) = &id {
+                let news: Vec<Live> =
+                    std::iter::from_fn(|| self.live_receiver.try_recv().ok()).collect();
+                self.show_local_live(&news);
+                if let EffectId::Deliver(Delivery::HumanResponse(_)) = &id {
                     // A task that was answered is to be worked on at once.
-                    self.postponed.retain(|id| !matches!(id, EffectId::Task(_)));
+                    self.postponed.retain(|id| !matches!(id, EffectId::Child(_)));
                 }
-                self.samples.take(self.writer.run(), &inputs);
+                self.samples.add_samples(self.writer.run(), &inputs);
                 match inputs.is_empty() {
-                    true => self.postpone(id),
+                    true => self.postpone_effect(id),
                     false => self.idle_since_ms = None,
                 }
                 return Ok(inputs);
             }
-            Happening::Mail(read_at_ms, mail) => {
-                self.mail_look.looked(self.now_ms());
-                let mut inputs = self.read_mail(read_at_ms, mail).await;
-                inputs.extend(self.expired(self.now_ms()));
+            DriverEvent::MailRead(read_at_ms, mail) => {
+                self.mail_poll.finish_poll(self.now_ms());
+                let mut inputs = self.mail_to_inputs(read_at_ms, mail).await;
+                inputs.extend(self.expiry_input(self.now_ms()));
                 return Ok(inputs);
             }
             // One that was under way when this driver nearly fell asleep.
-            Happening::Renewed { epoch, .. } if epoch != self.lease.epoch => {}
-            Happening::Renewed { renewed, .. } => {
+            DriverEvent::LeaseRenewed { epoch, .. } if epoch != self.lease.epoch => {}
+            DriverEvent::LeaseRenewed { renewed, .. } => {
                 self.renew_at_ms = self.after_ms(self.ports.settings().renew_every);
                 match renewed {
-                    Ok(Renewed::Ours { watched_until_ms }) => {
-                        self.live.watched_until(watched_until_ms);
+                    Ok(LeaseRenewal::Renewed { watched_until_ms }) => {
+                        self.live_writer.set_watched_until(watched_until_ms);
                     }
                     // Its end took the lease off the run; what it still owes needs none.
-                    Ok(Renewed::Lost) if self.has_ended() => {}
-                    Ok(Renewed::Lost) => {
+                    Ok(LeaseRenewal::Lost) if self.has_ended() => {}
+                    Ok(LeaseRenewal::Lost) => {
                         return Err(DriveEnd::Superseded(self.client.take()));
                     }
                     // The journal decides, not the lease: drive on, and try again soon.
                     Err(error) => tracing::warn!(%error, "lease not renewed"),
                 }
             }
-            Happening::AlarmSet(set) => {
-                self.alarm = if set { Alarm::Set } else { Alarm::Unset };
+            DriverEvent::AlarmSet(set) => {
+                self.alarm = if set { AlarmState::Set } else { AlarmState::Unset };
             }
-            Happening::MailDeleted(ids) => ids.iter().for_each(|id| {
-                self.deleting.remove(id);
+            DriverEvent::MailDeleted(ids) => ids.iter().for_each(|id| {
+                self.mail_being_deleted.remove(id);
             }),
-            Happening::LiveWritten => self.live.written(self.now_ms()),
-            Happening::LiveRead(reader, read) => {
+            DriverEvent::LiveWritten => self.live_writer.on_batch_written(self.now_ms()),
+            DriverEvent::LiveRead(reader, read) => {
                 self.live_reader = *reader;
-                self.show_live(&read);
+                self.show_remote_live(&read);
             }
-            Happening::Nothing => {}
+            DriverEvent::BackgroundDone => {}
         }
         Ok(Vec::new())
     }
@@ -352,6 +363,6 @@ impl<P: Ports> Driver<P> {
     }
 
     fn after_ms(&self, after: std::time::Duration) -> i64 {
-        self.now_ms().saturating_add(milliseconds(after))
+        self.now_ms().saturating_add(to_millis(after))
     }
 }

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use djinn_core::budget::Price;
-use djinn_core::feedback::{CallSample, Estimate};
-use djinn_core::input::{AskedCall, Input};
+use djinn_core::human::{CallSample, Estimate};
+use djinn_core::input::{Input, RequestedCall};
 use djinn_core::run::Run;
-use djinn_core::tool::{OfferedTool, Outcome};
+use djinn_core::tool::{OfferedTool, ToolResult};
 
-use crate::account::BYTES_OF_A_TOKEN;
+use crate::account::BYTES_PER_TOKEN;
 use crate::port::Ports;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 use crate::port::catalog::UserKey;
@@ -23,17 +23,18 @@ pub struct Samples(BTreeMap<String, Vec<CallSample>>);
 impl Samples {
     /// Takes what calls that `run` owes came to, if people are asked about its calls. Calls that failed
     /// are none: they say little about those that do not.
-    pub fn take(&mut self, run: &Run, inputs: &[Input]) {
-        if !run.asked().settings.feedback.enabled {
+    pub fn add_samples(&mut self, run: &Run, inputs: &[Input]) {
+        if !run.spec().settings.human.enabled {
             return;
         }
         for input in inputs {
-            let Input::ToolReturned { call, outcome: Outcome::Done(observation), took_ms } = input
+            let Input::ToolReturned { call, result: ToolResult::Done(observation), took_ms } =
+                input
             else {
                 continue;
             };
             let Some(tool) = run.owed_tool(call) else { continue };
-            let tokens = (observation.text.len() as u64).div_ceil(BYTES_OF_A_TOKEN);
+            let tokens = (observation.text.len() as u64).div_ceil(BYTES_PER_TOKEN);
             let samples = self.0.entry(tool).or_default();
             samples.push(CallSample { ms: *took_ms, tokens });
             let old = samples.len().saturating_sub(KEPT_SAMPLES);
@@ -42,7 +43,7 @@ impl Samples {
     }
 
     /// Tells the store. A failure is logged: samples are many.
-    pub async fn keep<P: Ports>(self, ports: &P, user: &UserKey) {
+    pub async fn store_samples<P: Ports>(self, ports: &P, user: &UserKey) {
         for (tool, samples) in self.0 {
             let key = ToolKey { user: user.clone(), tool };
             if let Err(error) = ports.store().add_call_samples(&key, &samples).await {
@@ -54,23 +55,23 @@ impl Samples {
 
 /// Estimates the called tools of a reply: by what earlier calls came to, where people are asked about
 /// all calls, else as they declare; and with what a model of this price takes for reading their results.
-pub async fn estimate<P: Ports>(
+pub async fn estimate_tools<P: Ports>(
     ports: &P,
     run: &Run,
     price: Option<Price>,
     offered: &mut [OfferedTool],
-    calls: &[AskedCall],
+    calls: &[RequestedCall],
 ) {
-    let user = UserKey::of(run.asked());
+    let user = UserKey::of(run.spec());
     for tool in offered {
         let is_called = calls.iter().any(|call| call.tool == tool.name);
-        if !is_called || ports.tools().find(&tool.name).is_none() {
+        if !is_called || ports.tools().find_tool(&tool.name).is_none() {
             continue;
         }
-        if run.asked().settings.feedback.enabled {
+        if run.spec().settings.human.enabled {
             estimate_by_samples(ports, &user, tool).await;
         }
-        tool.declared.estimate = tool.declared.estimate.with_price(price);
+        tool.policy.estimate = tool.policy.estimate.with_price(price);
     }
 }
 
@@ -78,8 +79,8 @@ async fn estimate_by_samples<P: Ports>(ports: &P, user: &UserKey, tool: &mut Off
     let key = ToolKey { user: user.clone(), tool: tool.name.clone() };
     match ports.store().call_samples(&key).await {
         Ok(samples) => {
-            let estimate = Estimate::from_samples(tool.declared.estimate, &samples);
-            tool.declared.estimate = estimate;
+            let estimate = Estimate::from_samples(tool.policy.estimate, &samples);
+            tool.policy.estimate = estimate;
         }
         Err(error) => tracing::warn!(%error, tool = key.tool, "estimated as declared"),
     }

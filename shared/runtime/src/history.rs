@@ -10,9 +10,9 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::client::ClientStream;
 use crate::driver::run_end;
-use crate::pages::{Pages, read_journal};
+use crate::pages::{JournalPages, read_journal};
 use crate::port::clock::Clock;
-use crate::port::journal::{Appended, Journals};
+use crate::port::journal::{AppendResult, Journals};
 use crate::port::page::PageSize;
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::journal_expiry_s;
@@ -21,14 +21,19 @@ use crate::settings::journal_expiry_s;
 ///
 /// What a task did is in its own journal. If that cannot be read, the client is cut: it comes back
 /// at its cursor.
-pub async fn show<P: Ports>(ports: &P, key: &RunKey, client: &mut ClientStream, record: &Record) {
-    if !client.is_open() || record.n != client.connection().wants() {
+pub async fn show_record<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    client: &mut ClientStream,
+    record: &Record,
+) {
+    if !client.is_open() || record.number != client.connection().next_record_number() {
         return;
     }
-    let entries = task_entries(ports, key, record).await;
+    let entries = read_child_entries(ports, key, record).await;
     let now_ms = ports.clock().now_ms();
     match entries {
-        Ok(entries) => client.record(record, &entries, now_ms),
+        Ok(entries) => client.send_record(record, &entries, now_ms),
         Err(error) => {
             tracing::warn!(%error, "task not shown");
             client.hand_over(now_ms);
@@ -43,28 +48,31 @@ const READ_AT_ONCE: usize = 16;
 ///
 /// # Errors
 /// [`StoreError`] when a task's journal cannot be read, or not be closed.
-pub async fn task_entries<P: Ports>(
+pub async fn read_child_entries<P: Ports>(
     ports: &P,
     key: &RunKey,
     record: &Record,
 ) -> Result<Vec<Entry>, StoreError> {
     let (mut reading, mut entries) = (JoinSet::new(), BTreeMap::new());
-    for (nth, ending) in ending_tasks(key, record).into_iter().enumerate() {
+    for (nth, ending) in child_histories(key, record).into_iter().enumerate() {
         let ports = ports.clone();
-        reading.spawn(async move { (nth, ending.entries(&ports).await) });
+        reading.spawn(async move { (nth, ending.read_all_entries(&ports).await) });
         if reading.len() >= READ_AT_ONCE {
-            take(reading.join_next().await, &mut entries)?;
+            collect_entries(reading.join_next().await, &mut entries)?;
         }
     }
     while !reading.is_empty() {
-        take(reading.join_next().await, &mut entries)?;
+        collect_entries(reading.join_next().await, &mut entries)?;
     }
     Ok(entries.into_values().flatten().collect())
 }
 
-type Read = Option<Result<(usize, Result<Vec<Entry>, StoreError>), JoinError>>;
+type JoinedEntries = Option<Result<(usize, Result<Vec<Entry>, StoreError>), JoinError>>;
 
-fn take(read: Read, entries: &mut BTreeMap<usize, Vec<Entry>>) -> Result<(), StoreError> {
+fn collect_entries(
+    read: JoinedEntries,
+    entries: &mut BTreeMap<usize, Vec<Entry>>,
+) -> Result<(), StoreError> {
     if let Some(read) = read {
         let (nth, read) = read.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         entries.insert(nth, read?);
@@ -73,24 +81,28 @@ fn take(read: Read, entries: &mut BTreeMap<usize, Vec<Entry>>) -> Result<(), Sto
 }
 
 /// A task that ended with a record, as its entries are read for a viewer.
-pub(crate) struct EndingTask {
+pub(crate) struct ChildHistory {
     key: RunKey,
     /// Whether somebody may still be at work on it.
-    is_open: bool,
-    pages: Pages,
+    may_be_running: bool,
+    pages: JournalPages,
 }
 
-impl EndingTask {
+impl ChildHistory {
     fn new(key: RunKey, is_given_up: bool) -> Self {
         // Its first record holds what it starts with, which may be long, and no entry.
-        Self { key, is_open: is_given_up, pages: Pages::from(1, PageSize::SHOWN) }
+        Self {
+            key,
+            may_be_running: is_given_up,
+            pages: JournalPages::starting_at(1, PageSize::FOR_VIEWER),
+        }
     }
 
     /// All of its entries.
-    async fn entries<P: Ports>(mut self, ports: &P) -> Result<Vec<Entry>, StoreError> {
+    async fn read_all_entries<P: Ports>(mut self, ports: &P) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
-        self.pages = Pages::from(1, PageSize::FOLDED);
-        while let Some(more) = self.next(ports).await? {
+        self.pages = JournalPages::starting_at(1, PageSize::FOR_FOLD);
+        while let Some(more) = self.next_entries(ports).await? {
             entries.extend(more);
         }
         Ok(entries)
@@ -100,18 +112,18 @@ impl EndingTask {
     ///
     /// # Errors
     /// [`StoreError`] when they cannot be read; the same ones are read next time.
-    pub(crate) async fn next<P: Ports>(
+    pub(crate) async fn next_entries<P: Ports>(
         &mut self,
         ports: &P,
     ) -> Result<Option<Vec<Entry>>, StoreError> {
-        if self.is_open {
-            close(ports, &self.key).await?;
-            self.is_open = false;
+        if self.may_be_running {
+            close_child(ports, &self.key).await?;
+            self.may_be_running = false;
         }
-        let Some(records) = self.pages.next(ports, &self.key).await? else { return Ok(None) };
+        let Some(records) = self.pages.next_page(ports, &self.key).await? else { return Ok(None) };
         let entries = records.into_iter().flat_map(|record| record.entries);
         Ok(Some(match &self.key.task {
-            Some(task) => entries.map(|entry| entry.within(task)).collect(),
+            Some(task) => entries.map(|entry| entry.into_parent_entry(task)).collect(),
             None => entries.collect(),
         }))
     }
@@ -119,14 +131,14 @@ impl EndingTask {
 
 /// The tasks that ended with a record, in order. One that its run gave up may still be at work: its
 /// journal is closed before it is read, so that every viewer of the run sees the same of it.
-pub(crate) fn ending_tasks(key: &RunKey, record: &Record) -> VecDeque<EndingTask> {
+pub(crate) fn child_histories(key: &RunKey, record: &Record) -> VecDeque<ChildHistory> {
     let ended = record.entries.iter().filter_map(|entry| {
-        if let Event::TaskEnded { task, .. } = &entry.event { Some(task) } else { None }
+        if let Event::ChildEnded { task, .. } = &entry.event { Some(task) } else { None }
     });
     let ending = ended.map(|task| {
-        let is_it = |input: &Input| matches!(input, Input::TaskEnded(e) if e.report.task == *task);
+        let is_it = |input: &Input| matches!(input, Input::ChildEnded(e) if e.report.task == *task);
         let is_given_up = !record.inputs.iter().any(is_it);
-        EndingTask::new(key.with_task(task.clone()), is_given_up)
+        ChildHistory::new(key.with_task(task.clone()), is_given_up)
     });
     ending.collect()
 }
@@ -136,7 +148,7 @@ pub(crate) fn ending_tasks(key: &RunKey, record: &Record) -> VecDeque<EndingTask
 ///
 /// # Errors
 /// [`StoreError`] when it cannot be read or written.
-pub(crate) async fn close<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+pub(crate) async fn close_child<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
     loop {
         let journal = match read_journal(ports, key).await {
             Ok(journal) => journal,
@@ -147,19 +159,19 @@ pub(crate) async fn close<P: Ports>(ports: &P, key: &RunKey) -> Result<(), Store
         if journal.run().status().has_ended() {
             return Ok(());
         }
-        let stop = Input::StopAsked { by: journal.run().asked().user.clone(), partial: None };
+        let stop = Input::StopRequested { by: journal.run().spec().user.clone(), partial: None };
         let clock = ports.clock();
         let write = format!("close.{:x}.{:x}", clock.now_ms(), clock.jitter().to_bits());
         let write =
             WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
-        let decided = journal.decide(vec![stop], journal.epoch(), write, clock.now_ms());
+        let decided = journal.decide_record(vec![stop], journal.epoch(), write, clock.now_ms());
         let Some((after, record)) = decided else { return Ok(()) };
         let expires_at_s = journal_expiry_s(ports.settings(), after.run());
         let end = run_end(after.run(), &record);
-        match ports.store().end(key, &record, &end, expires_at_s).await? {
-            Appended::Done => return Ok(()),
+        match ports.store().append_end(key, &record, &end, expires_at_s).await? {
+            AppendResult::Appended => return Ok(()),
             // Whoever works on it was faster; the next record may be its last.
-            Appended::Lost => {}
+            AppendResult::Conflict => {}
         }
     }
 }

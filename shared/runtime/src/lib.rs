@@ -3,14 +3,14 @@
 //! Knows no vendor: no AWS, no model provider, no HTTP.
 
 pub mod account;
+pub mod awake_time;
 pub mod client;
 pub mod content;
 pub mod deadline;
 pub mod driver;
 pub mod estimates;
 pub mod history;
-mod live;
-pub mod own_time;
+mod live_reader;
 mod pages;
 pub mod perform;
 pub mod port;

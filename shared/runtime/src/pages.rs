@@ -8,15 +8,15 @@ use crate::port::page::PageSize;
 use crate::port::{Ports, RunKey, StoreError};
 
 /// Where a reader of a journal is.
-pub(crate) struct Pages {
+pub(crate) struct JournalPages {
     from: u64,
     size: PageSize,
     more: bool,
 }
 
-impl Pages {
+impl JournalPages {
     /// From this record on, in pages that begin with this size.
-    pub(crate) fn from(from: u64, size: PageSize) -> Self {
+    pub(crate) fn starting_at(from: u64, size: PageSize) -> Self {
         Self { from, size, more: true }
     }
 
@@ -29,7 +29,7 @@ impl Pages {
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read; the same page is read next time.
-    pub(crate) async fn next<P: Ports>(
+    pub(crate) async fn next_page<P: Ports>(
         &mut self,
         ports: &P,
         key: &RunKey,
@@ -38,16 +38,16 @@ impl Pages {
             return Ok(None);
         }
         let page = ports.store().read_page(key, self.from, self.size).await?;
-        self.size = self.size.after(&page);
-        let last = page.records.last().map(|record| record.n.saturating_add(1));
-        (self.from, self.more) = (last.unwrap_or(self.from), page.more && last.is_some());
+        self.size = self.size.next_size(&page);
+        let last = page.records.last().map(|record| record.number.saturating_add(1));
+        (self.from, self.more) = (last.unwrap_or(self.from), page.has_more && last.is_some());
         Ok(last.map(|_| page.records))
     }
 }
 
 /// What was found of a journal that was read through.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct JournalExtent {
     /// How many records there are from the first one on, without a gap.
     pub(crate) records: u64,
     /// Whether there are more behind a gap: expired ones go one by one, in no order.
@@ -56,25 +56,25 @@ pub(crate) struct Extent {
     pub(crate) has_end: bool,
 }
 
-impl Extent {
+impl JournalExtent {
     /// Takes the next record. Returns whether it is the one that follows.
-    pub(crate) fn follows(&mut self, record: &Record) -> bool {
-        self.has_gap |= record.n != self.records;
+    pub(crate) fn extend_with(&mut self, record: &Record) -> bool {
+        self.has_gap |= record.number != self.records;
         if !self.has_gap {
             self.records += 1;
-            self.has_end |= holds_the_end(record);
+            self.has_end |= has_final_entry(record);
         }
         !self.has_gap
     }
 
     /// Whether this is a journal from its beginning on, and to its end if it has one.
-    pub(crate) fn is_whole(&self, has_ended: bool) -> bool {
+    pub(crate) fn is_complete(&self, has_ended: bool) -> bool {
         self.records > 0 && !self.has_gap && (self.has_end || !has_ended)
     }
 }
 
 /// Whether the final entry is in this record.
-pub(crate) fn holds_the_end(record: &Record) -> bool {
+pub(crate) fn has_final_entry(record: &Record) -> bool {
     record.entries.iter().any(|entry| matches!(entry.event, Event::RunEnded(_)))
 }
 
@@ -82,16 +82,16 @@ pub(crate) fn holds_the_end(record: &Record) -> bool {
 ///
 /// # Errors
 /// [`StoreError`] when it cannot be read, or what `see` returns.
-pub(crate) async fn read_through<P: Ports>(
+pub(crate) async fn read_records<P: Ports>(
     ports: &P,
     key: &RunKey,
     mut see: impl FnMut(&Record) -> Result<(), StoreError> + Send,
-) -> Result<Extent, StoreError> {
-    let mut pages = Pages::from(0, PageSize::FOLDED);
-    let mut extent = Extent::default();
-    while let Some(records) = pages.next(ports, key).await? {
+) -> Result<JournalExtent, StoreError> {
+    let mut pages = JournalPages::starting_at(0, PageSize::FOR_FOLD);
+    let mut extent = JournalExtent::default();
+    while let Some(records) = pages.next_page(ports, key).await? {
         for record in &records {
-            if !extent.follows(record) {
+            if !extent.extend_with(record) {
                 return Ok(extent);
             }
             see(record)?;
@@ -104,20 +104,20 @@ pub(crate) async fn read_through<P: Ports>(
 ///
 /// # Errors
 /// [`StoreError`] when it cannot be read or folded.
-pub(crate) async fn fold_seeing<P: Ports>(
+pub(crate) async fn fold_journal_with<P: Ports>(
     ports: &P,
     key: &RunKey,
     mut see: impl FnMut(&Record) + Send,
-) -> Result<(Option<Journal>, Extent), StoreError> {
+) -> Result<(Option<Journal>, JournalExtent), StoreError> {
     let mut journal: Option<Journal> = None;
-    let extent = read_through(ports, key, |record| {
+    let extent = read_records(ports, key, |record| {
         let folded = if let Some(journal) = &mut journal {
-            journal.apply(record)
+            journal.apply_record(record)
         } else {
             Journal::fold(std::slice::from_ref(record)).map(|first| journal = Some(first))
         };
         see(record);
-        folded.map_err(|error| unfolded(&error))
+        folded.map_err(|error| to_store_error(&error))
     });
     let extent = extent.await?;
     Ok((journal, extent))
@@ -128,26 +128,26 @@ pub(crate) async fn fold_seeing<P: Ports>(
 /// # Errors
 /// [`StoreError`] when it cannot be read or folded, or has expired.
 pub(crate) async fn read_journal<P: Ports>(ports: &P, key: &RunKey) -> Result<Journal, StoreError> {
-    read_journal_seeing(ports, key, |_| {}).await
+    read_journal_with(ports, key, |_| {}).await
 }
 
 /// The journal of a run, each record of which is shown to `see`.
 ///
 /// # Errors
 /// [`StoreError`] when it cannot be read or folded, or has expired.
-pub(crate) async fn read_journal_seeing<P: Ports>(
+pub(crate) async fn read_journal_with<P: Ports>(
     ports: &P,
     key: &RunKey,
     see: impl FnMut(&Record) + Send,
 ) -> Result<Journal, StoreError> {
-    match fold_seeing(ports, key, see).await? {
-        (Some(journal), Extent { has_gap: false, .. }) => Ok(journal),
-        (Some(_), extent) => Err(unfolded(&FoldError::Gap(extent.records))),
-        (None, _) => Err(unfolded(&FoldError::NoQuestion)),
+    match fold_journal_with(ports, key, see).await? {
+        (Some(journal), JournalExtent { has_gap: false, .. }) => Ok(journal),
+        (Some(_), extent) => Err(to_store_error(&FoldError::Gap(extent.records))),
+        (None, _) => Err(to_store_error(&FoldError::NoQuestion)),
     }
 }
 
-fn unfolded(error: &FoldError) -> StoreError {
+fn to_store_error(error: &FoldError) -> StoreError {
     match error {
         FoldError::NewerFormat(format) => StoreError::NewerFormat(*format),
         FoldError::NoQuestion | FoldError::Gap(_) => StoreError::Unreadable(error.to_string()),

@@ -1,7 +1,7 @@
 //! Performing what a run owes: one module for each kind of effect.
 
+pub mod child;
 pub mod deliver;
 pub mod model;
 pub mod plan;
-pub mod task;
 pub mod tool;

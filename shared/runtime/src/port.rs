@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use djinn_core::id::{RunId, TaskId, TenantId};
 
-use crate::content::Content;
+use crate::content::ContentPolicy;
 use crate::prompt::Prompts;
 use crate::settings::Settings;
 use alarm::{Alarms, Invoker};
@@ -46,16 +46,16 @@ use tool::Toolbox;
 /// A run of a tenant, or one of its tasks: where everything of it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey {
-    /// Whose it is.
+    /// The tenant whose data it is.
     pub tenant: TenantId,
-    /// Which.
+    /// The run, or the run of the task.
     pub run: RunId,
     /// Which task of it, if it is one.
     pub task: Option<TaskId>,
 }
 
 impl RunKey {
-    /// A run.
+    /// The key of a run itself, of no task.
     #[must_use]
     pub fn new(tenant: TenantId, run: RunId) -> Self {
         Self { tenant, run, task: None }
@@ -105,7 +105,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the same request may succeed later. Nothing else is to be tried again.
     #[must_use]
-    pub fn may_pass(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         match self {
             Self::Unavailable(_) => true,
             Self::TooLarge(_) | Self::Unreadable(_) | Self::NewerFormat(_) => false,
@@ -148,20 +148,20 @@ impl<T> Store for T where
 pub struct World<S, M, A, I, C> {
     /// Where runs, mail and files are kept.
     pub store: Arc<S>,
-    /// Language models.
+    /// The language models that runs ask.
     pub model: Arc<M>,
-    /// Recurring alarms.
+    /// The recurring alarms that bring runs back.
     pub alarms: Arc<A>,
-    /// Asynchronous invocations.
+    /// The way to invoke the executor without waiting for it.
     pub invoker: Arc<I>,
-    /// Time and chance.
+    /// Time and chance, which tests replace.
     pub clock: Arc<C>,
-    /// The tools.
+    /// The tools that models may be offered.
     pub tools: Toolbox,
-    /// The prompts.
+    /// The prompts in every language.
     pub prompts: Arc<Prompts>,
     /// What is let in and out.
-    pub content: Arc<Content>,
+    pub content: Arc<ContentPolicy>,
     /// How long things may take.
     pub settings: Arc<Settings>,
 }
@@ -224,7 +224,7 @@ where
         &self.prompts
     }
 
-    fn content(&self) -> &Content {
+    fn content(&self) -> &ContentPolicy {
         &self.content
     }
 
@@ -237,31 +237,31 @@ where
 pub trait Ports: Clone + Send + Sync + 'static {
     /// Where runs, mail and files are kept.
     type Store: Store;
-    /// Language models.
+    /// The language models that runs ask.
     type Model: Model;
-    /// Recurring alarms.
+    /// The recurring alarms that bring runs back.
     type Alarms: Alarms;
-    /// Asynchronous invocations.
+    /// The way to invoke the executor without waiting for it.
     type Invoker: Invoker;
-    /// Time and chance.
+    /// Time and chance, which tests replace.
     type Clock: Clock;
 
-    /// The store.
+    /// The store that keeps runs, mail and files.
     fn store(&self) -> &Self::Store;
-    /// The models.
+    /// The client of all models, by role.
     fn model(&self) -> &Self::Model;
-    /// The alarms.
+    /// The alarms of runs that nobody drives.
     fn alarms(&self) -> &Self::Alarms;
-    /// The invoker.
+    /// The invoker that runs are handed over with.
     fn invoker(&self) -> &Self::Invoker;
-    /// The clock.
+    /// The clock that tells the time and draws the chance.
     fn clock(&self) -> &Self::Clock;
-    /// The tools.
+    /// The tools of this deployment, by name.
     fn tools(&self) -> &Toolbox;
-    /// The prompts.
+    /// The prompts that requests are rendered from.
     fn prompts(&self) -> &Prompts;
     /// What is let in and out.
-    fn content(&self) -> &Content;
+    fn content(&self) -> &ContentPolicy;
     /// How long things may take.
     fn settings(&self) -> &Settings;
 }

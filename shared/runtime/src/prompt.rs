@@ -8,9 +8,9 @@ pub mod frame;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 
-use djinn_core::id::sha256;
+use djinn_core::id::sha256_hex;
 use djinn_core::settings::Language;
-use djinn_core::urls::without_half;
+use djinn_core::urls::trim_partial_placeholder;
 use minijinja::{Environment, Template, UndefinedBehavior};
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ macro_rules! fragments {
             zh: include_str!(concat!("../../../prompts/zh/", $file, ".md")),
         };)*
 
-        /// Every fragment.
+        /// Every fragment, for tests and checks.
         pub const ALL: &[Fragment] = &[$($name),*];
     };
 }
@@ -48,7 +48,7 @@ fragments! {
     REACT_SYSTEM = "react/system", 60_000;
     /// What closes every request of the loop.
     REACT_NEXT_STEP = "react/next_step", 70_000;
-    /// The closing call.
+    /// The request of the call that writes the closing summary.
     REACT_SUMMARY = "react/summary", 200_000;
     /// The instructions of the planner.
     PLAN_SYSTEM = "plan/system", 60_000;
@@ -60,7 +60,7 @@ fragments! {
     PLAN_CHANGED = "plan/changed", 300_000;
     /// The instructions of a task's agent.
     TASK_SYSTEM = "task/system", 60_000;
-    /// A task's question.
+    /// The question of a task: its run's, its step, and what came before.
     TASK_QUESTION = "task/question", 1_200_000;
     /// What closes every request of a task's loop.
     TASK_NEXT_STEP = "task/next_step", 10_000;
@@ -84,7 +84,7 @@ fragments! {
     FILE_WRITTEN = "tool/file_written", 1_000;
     /// A part of a file.
     FILE_READ = "tool/file_read", 1_200_000;
-    /// No such file.
+    /// The answer for a file that does not exist.
     FILE_MISSING = "tool/file_missing", 8_000;
     /// Not a text file.
     FILE_NOT_TEXT = "tool/file_not_text", 1_000;
@@ -92,7 +92,7 @@ fragments! {
     FILE_REFUSED = "tool/file_refused", 1_000;
     /// The file store is unreachable.
     FILE_UNAVAILABLE = "tool/file_unavailable", 1_000;
-    /// A tool's answer.
+    /// The answer of a tool that ran.
     OUTCOME_DONE = "outcome/done", 1_200_000;
     /// A tool's answer that was cut.
     OUTCOME_CUT = "outcome/cut", 1_200_000;
@@ -104,7 +104,7 @@ fragments! {
     OUTCOME_BAD_ARGUMENTS = "outcome/bad_arguments", 4_000;
     /// A command that makes no plan.
     OUTCOME_BAD_PLAN = "outcome/bad_plan", 4_000;
-    /// A tool's error.
+    /// The answer for a tool that failed by itself.
     OUTCOME_ERROR = "outcome/error", 12_000;
     /// A tool that took too long.
     OUTCOME_TIMED_OUT = "outcome/timed_out", 1_000;
@@ -150,18 +150,18 @@ fragments! {
     STRUCT_PARSE = "model/struct_parse", 60_000;
     /// How such a model is shown a result.
     STRUCT_RESULT = "model/struct_result", 1_200_000;
-    /// What others wrote.
+    /// The frame around text that others wrote.
     FRAME = "frame/untrusted", 1_200_000;
-    /// A user's words.
+    /// The words of a user, as a message.
     QUESTION = "conversation/question", 70_000;
-    /// An earlier answer.
+    /// The answer to an earlier question of the session.
     ANSWER = "conversation/answer", 200_000;
     /// What another user of the session asked, and its answer.
     OF_ANOTHER = "conversation/of_another", 300_000;
 }
 
 impl Fragment {
-    /// The template itself.
+    /// The template in this language, before anything is rendered.
     #[must_use]
     pub fn template(&self, language: Language) -> &'static str {
         match language {
@@ -173,8 +173,8 @@ impl Fragment {
 
 /// What a model is told about a tool and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolWords {
-    /// About the tool.
+pub struct ToolDescription {
+    /// The description of the tool itself.
     pub description: String,
     /// About each parameter, by name.
     pub parameters: BTreeMap<String, String>,
@@ -192,7 +192,7 @@ pub struct Prompts {
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_filter("framed", frame::filter);
+    environment.add_filter("framed", frame::frame_filter);
     environment
 });
 
@@ -208,16 +208,17 @@ impl Prompts {
         context: impl Serialize,
     ) -> String {
         let context = minijinja::Value::from(minijinja::value::Serde(context));
-        let rendered = self.compiled(language, fragment).and_then(|text| text.render(context));
+        let rendered =
+            self.compile_template(language, fragment).and_then(|text| text.render(context));
         let text = rendered.unwrap_or_else(|error| {
             tracing::error!(fragment = fragment.name, kind = ?error.kind(), "prompt not rendered");
             fragment.template(language).trim().to_owned()
         });
-        cut(&text, fragment.max_chars)
+        truncate_text(&text, fragment.max_chars)
     }
 
     /// Each turn renders all of a conversation anew: a template is compiled once.
-    fn compiled(
+    fn compile_template(
         &self,
         language: Language,
         fragment: Fragment,
@@ -235,13 +236,13 @@ impl Prompts {
 
     /// What others wrote, framed as data, of at most `max_chars` characters.
     #[must_use]
-    pub fn framed(&self, text: &str, max_chars: usize) -> String {
-        frame::framed(text, max_chars.min(FRAME.max_chars))
+    pub fn frame_text(&self, text: &str, max_chars: usize) -> String {
+        frame::frame_text(text, max_chars.min(FRAME.max_chars))
     }
 
     /// What a model is told about a tool: the fragment's text up to the first heading, and each
     /// `## parameter` section.
-    pub fn tool(&self, language: Language, fragment: Fragment) -> ToolWords {
+    pub fn describe_tool(&self, language: Language, fragment: Fragment) -> ToolDescription {
         let text = self.render(language, fragment, ());
         let mut sections = text.split("\n## ");
         let description = sections.next().unwrap_or_default().trim().to_owned();
@@ -249,7 +250,7 @@ impl Prompts {
             .filter_map(|section| section.split_once('\n'))
             .map(|(name, words)| (name.trim().to_owned(), words.trim().to_owned()))
             .collect();
-        ToolWords { description, parameters }
+        ToolDescription { description, parameters }
     }
 
     /// SHA-256 over all fragments: which prompts a run was started with.
@@ -257,21 +258,21 @@ impl Prompts {
         self.version.get_or_init(|| {
             let all: Vec<String> =
                 ALL.iter().map(|f| format!("{}\0{}\0{}\0", f.name, f.en, f.zh)).collect();
-            sha256(all.concat().as_bytes())
+            sha256_hex(all.concat().as_bytes())
         })
     }
 }
 
 /// The first `max_chars` characters of a text, marked if there were more.
 #[must_use]
-pub fn cut(text: &str, max_chars: usize) -> String {
+pub fn truncate_text(text: &str, max_chars: usize) -> String {
     // Characters never outnumber bytes: most texts need no counting.
     if text.len() <= max_chars || text.chars().count() <= max_chars {
         return text.to_owned();
     }
     let kept = max_chars.saturating_sub(CUT_MARK.chars().count());
     let end = text.char_indices().nth(kept).map_or(text.len(), |(byte, _)| byte);
-    let head = without_half(text.get(..end).unwrap_or_default());
+    let head = trim_partial_placeholder(text.get(..end).unwrap_or_default());
     format!("{head}{CUT_MARK}")
 }
 
@@ -281,11 +282,11 @@ mod tests {
 
     #[test]
     fn a_cut_text_does_not_end_in_half_a_placeholder() {
-        let cut = [10, 19, 20, 21].map(|most| cut("Look at https://123.", most));
+        let cut = [10, 19, 20, 21].map(|most| truncate_text("Look at https://123.", most));
         assert_eq!(
             cut,
             ["Look…[cut]", "Look at https…[cut]", "Look at https://123.", "Look at https://123."]
         );
-        assert_eq!(super::cut(&"Look at https://123. ".repeat(3), 24), "Look at …[cut]");
+        assert_eq!(super::truncate_text(&"Look at https://123. ".repeat(3), 24), "Look at …[cut]");
     }
 }

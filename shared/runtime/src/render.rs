@@ -5,22 +5,22 @@ mod employees;
 mod external;
 mod fitting;
 mod group;
-mod outcome;
 mod plan;
-mod record;
 mod summary;
+mod tool_result;
+mod transcript;
 
-use djinn_core::context::TooLong;
-use djinn_core::conversation::Item;
+use djinn_core::context::ContextTooLong;
+use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::{ModelCall, ToolChoice};
-use djinn_core::feedback::ASK_USER;
 use djinn_core::file::ProductFile;
-use djinn_core::input::Dropped;
+use djinn_core::human::ASK_USER;
+use djinn_core::input::DroppedContext;
 use djinn_core::run::Run;
 use djinn_core::settings::{Language, OutputStyle, Role};
 use djinn_core::tool::{OfferedTool, ToolSpec};
-use fitting::{Fixed, Room};
-use group::{Group, groups};
+use fitting::{ContextWindow, FixedTexts};
+use group::{MessageGroup, group_conversation};
 pub(crate) use plan::planning_tool;
 use serde::Serialize;
 use serde_json::json;
@@ -39,40 +39,40 @@ const MAX_BASE_PROMPT: usize = 20_000;
 
 /// A request and what was left out of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rendered {
-    /// The request.
+pub struct RenderedRequest {
+    /// The request as the model's client takes it.
     pub request: ModelRequest,
     /// The tools that it tells of: those that may be called, or those that are to have roles.
-    pub offered: Vec<OfferedTool>,
+    pub offered_tools: Vec<OfferedTool>,
     /// What did not fit.
-    pub dropped: Option<Dropped>,
+    pub dropped: Option<DroppedContext>,
     /// The tokens it would have had with that, as we count them.
     pub tokens: u64,
 }
 
 /// Bytes of text that are one token at least, in the languages that we know.
-const BYTES_OF_A_TOKEN: u64 = 3;
+const BYTES_PER_TOKEN: u64 = 3;
 /// How often a model may ask the user for what is missing.
-const MAX_QUESTIONS: usize = 3;
+const MAX_USER_QUESTIONS: usize = 3;
 
 /// Tokens that a provider adds around each text, rounded up.
-const OVERHEAD: u64 = 16;
+const TEXT_OVERHEAD: u64 = 16;
 
-impl Rendered {
+impl RenderedRequest {
     /// More tokens than the request has, without counting them.
     #[must_use]
-    pub fn most_tokens(&self) -> u64 {
-        let texts = self.request.texts();
-        let most = |text: &String| (text.len() as u64).div_ceil(BYTES_OF_A_TOKEN) + OVERHEAD;
+    pub fn token_bound(&self) -> u64 {
+        let texts = self.request.to_texts();
+        let most = |text: &String| (text.len() as u64).div_ceil(BYTES_PER_TOKEN) + TEXT_OVERHEAD;
         texts.iter().map(most).sum::<u64>().max(self.tokens)
     }
 }
 
 /// What a request says, apart from its tools.
-struct Said {
+struct RequestBody {
     system: String,
     messages: Vec<Message>,
-    dropped: Option<Dropped>,
+    dropped: Option<DroppedContext>,
     tokens: u64,
 }
 
@@ -80,8 +80,8 @@ struct Said {
 /// agents that do the work.
 ///
 /// # Errors
-/// [`TooLong`] when even the instructions and the question do not fit.
-pub fn request(
+/// [`ContextTooLong`] when even the instructions and the question do not fit.
+pub fn render_request(
     prompts: &Prompts,
     tools: &[ToolSpec],
     run: &Run,
@@ -89,80 +89,80 @@ pub fn request(
     call_name: String,
     limit: u64,
     count: impl Fn(&str) -> u64,
-) -> Result<Rendered, TooLong> {
-    let run = &*run.seen();
-    let language = run.asked().settings.language;
-    let asks = || may_ask(run).then(|| plan::ask_user_tool(prompts, language));
+) -> Result<RenderedRequest, ContextTooLong> {
+    let run = &*run.model_view();
+    let language = run.spec().settings.language;
+    let asks = || can_ask_user(run).then(|| plan::ask_user_tool(prompts, language));
     let own = match call.role {
         Role::Planner => [planning_tool(prompts, language)].into_iter().chain(asks()).collect(),
         Role::React => tools.iter().cloned().chain(asks()).collect(),
         Role::Executor | Role::Employees => tools.to_vec(),
         Role::Summary | Role::Compactor => Vec::new(),
     };
-    let offered = own.iter().map(ToolSpec::offered).collect();
+    let offered = own.iter().map(ToolSpec::to_offered).collect();
     let said = match call.role {
         Role::React | Role::Planner | Role::Executor => {
-            let words = LoopWords::of(prompts, call.role, run, tools, limit);
-            in_loop(prompts, words, &own, run, limit, count)?
+            let words = LoopPrompts::of(prompts, call.role, run, tools, limit);
+            render_loop(prompts, words, &own, run, limit, count)?
         }
-        Role::Summary => summary::said(prompts, run, limit, count)?,
-        Role::Compactor => compaction::said(prompts, run, limit, count)?,
-        Role::Employees => employees::said(prompts, run, tools, limit, count)?,
+        Role::Summary => summary::render_summary(prompts, run, limit, count)?,
+        Role::Compactor => compaction::render_compaction(prompts, run, limit, count)?,
+        Role::Employees => employees::render_employees(prompts, run, tools, limit, count)?,
     };
     let tools = if call.tool_choice == ToolChoice::None { Vec::new() } else { own };
-    let Said { system, messages, dropped, tokens } = said;
+    let RequestBody { system, messages, dropped, tokens } = said;
     let tool_choice = call.tool_choice.clone();
     let request = ModelRequest {
         role: call.role,
-        choice: call.choice(),
+        choice: call.model_choice(),
         call: call_name,
         language,
         system,
         messages,
         tools,
         tool_choice,
-        external_texts: external::texts(run),
+        external_texts: external::external_texts(run),
     };
-    Ok(Rendered { request, offered, dropped, tokens })
+    Ok(RenderedRequest { request, offered_tools: offered, dropped, tokens })
 }
 
 /// Whether the model may ask the user: before anything else was done.
-fn may_ask(run: &Run) -> bool {
-    let is_first = |item: &Item| match item {
-        Item::Turn(turn) => turn.calls.iter().all(|(call, _)| call.tool == ASK_USER),
-        Item::Note(_) | Item::Said(_) => true,
-        Item::Round { .. } => false,
+fn can_ask_user(run: &Run) -> bool {
+    let is_first = |item: &ConversationItem| match item {
+        ConversationItem::Turn(turn) => turn.calls.iter().all(|(call, _)| call.tool == ASK_USER),
+        ConversationItem::Nudge(_) | ConversationItem::UserMessage(_) => true,
+        ConversationItem::Round { .. } => false,
     };
     let items = &run.conversation().items;
-    run.asked().settings.feedback.clarify
-        && items.len() < MAX_QUESTIONS
+    run.spec().settings.human.clarify
+        && items.len() < MAX_USER_QUESTIONS
         && items.iter().all(is_first)
 }
 
 /// What an agent in its loop is told besides its conversation.
-struct LoopWords {
+struct LoopPrompts {
     system: String,
     question: String,
     next_step: String,
 }
 
-impl LoopWords {
+impl LoopPrompts {
     fn of(prompts: &Prompts, role: Role, run: &Run, tools: &[ToolSpec], limit: u64) -> Self {
-        let asked = run.asked();
+        let asked = run.spec();
         let language = asked.settings.language;
         let query = json!({"query": asked.question});
         let render =
             |fragment, values: serde_json::Value| prompts.render(language, fragment, values);
-        let question = match &asked.task {
+        let question = match &asked.child {
             None => render(prompt::QUESTION, query.clone()),
             Some(task) => {
                 render(prompt::TASK_QUESTION, plan::task_values(&asked.question, task, limit))
             }
         };
-        let (system, next_step) = match (role, &asked.task) {
+        let (system, next_step) = match (role, &asked.child) {
             (Role::Planner, _) => (prompt::PLAN_SYSTEM, render(prompt::PLAN_NEXT_STEP, query)),
             (_, Some(task)) => {
-                let words = json!({"words": task.words});
+                let words = json!({"words": task.description});
                 (prompt::TASK_SYSTEM, render(prompt::TASK_NEXT_STEP, words))
             }
             (_, None) => (prompt::REACT_SYSTEM, render(prompt::REACT_NEXT_STEP, query)),
@@ -171,48 +171,48 @@ impl LoopWords {
     }
 }
 
-fn in_loop(
+fn render_loop(
     prompts: &Prompts,
-    words: LoopWords,
+    words: LoopPrompts,
     tools: &[ToolSpec],
     run: &Run,
     limit: u64,
     count: impl Fn(&str) -> u64,
-) -> Result<Said, TooLong> {
-    let settings = &run.asked().settings;
+) -> Result<RequestBody, ContextTooLong> {
+    let settings = &run.spec().settings;
     let language = settings.language;
-    let LoopWords { system, question, next_step } = words;
+    let LoopPrompts { system, question, next_step } = words;
     let tool_words: Vec<String> = tools
         .iter()
         .map(|tool| format!("{}{}{}", tool.name, tool.description, tool.schema))
         .collect();
-    let mut groups = groups(prompts, run, &question, limit);
-    if !groups.last().is_some_and(Group::ends_with_user) {
-        groups.push(Group::fixed("next_step", vec![Message::User(next_step)]));
+    let mut groups = group_conversation(prompts, run, &question, limit);
+    if !groups.last().is_some_and(MessageGroup::ends_with_user) {
+        groups.push(MessageGroup::new_fixed("next_step", vec![Message::User(next_step)]));
     }
-    let fixed: Fixed<'_> =
+    let fixed: FixedTexts<'_> =
         [system.as_str()].into_iter().chain(tool_words.iter().map(String::as_str)).collect();
     let keep = u64::from(settings.context.keep_turns);
-    let room = Room { prompts, language, limit, keep };
-    let (messages, fitted) = room.fit(&fixed, groups, count)?;
-    Ok(Said { system, messages, dropped: fitted.dropped, tokens: fitted.tokens })
+    let room = ContextWindow { prompts, language, limit, keep_turns: keep };
+    let (messages, fitted) = room.fit_messages(&fixed, groups, count)?;
+    Ok(RequestBody { system, messages, dropped: fitted.dropped, tokens: fitted.tokens })
 }
 
 fn system_text(prompts: &Prompts, fragment: Fragment, run: &Run, tools: &[ToolSpec]) -> String {
-    let asked = run.asked();
+    let asked = run.spec();
     let language = asked.settings.language;
-    let style = asked.output_style.map(|style| prompts.render(language, style_of(style), ()));
+    let style = asked.output_style.map(|style| prompts.render(language, style_fragment(style), ()));
     let text = prompts.render(
         language,
         fragment,
-        json!({"date": date(run.started_at_ms(), language), "files": listed(run.files().all()), "tools": listed_tools(tools), "output_style": style.unwrap_or_default(), "base_prompt": prompt::cut(&asked.base_prompt, MAX_BASE_PROMPT)}),
+        json!({"date": format_date(run.started_at_ms(), language), "files": to_listed_files(run.files().all()), "tools": to_listed_tools(tools), "output_style": style.unwrap_or_default(), "base_prompt": prompt::truncate_text(&asked.base_prompt, MAX_BASE_PROMPT)}),
     );
-    with_notes(prompts, run, text)
+    append_notes(prompts, run, text)
 }
 
 /// Says what placeholders are, if the model may meet any, and what is masked, if anything is.
-fn with_notes(prompts: &Prompts, run: &Run, mut text: String) -> String {
-    let settings = &run.asked().settings;
+fn append_notes(prompts: &Prompts, run: &Run, mut text: String) -> String {
+    let settings = &run.spec().settings;
     let urls = (!run.urls().is_empty()).then_some(prompt::NOTE_URLS);
     let masked = settings.mask_pii.then_some(prompt::NOTE_MASKED);
     for note in [urls, masked].into_iter().flatten() {
@@ -222,7 +222,7 @@ fn with_notes(prompts: &Prompts, run: &Run, mut text: String) -> String {
     text
 }
 
-fn style_of(style: OutputStyle) -> Fragment {
+fn style_fragment(style: OutputStyle) -> Fragment {
     match style {
         OutputStyle::Html => prompt::STYLE_HTML,
         OutputStyle::Docs => prompt::STYLE_DOCS,
@@ -240,7 +240,7 @@ pub(crate) struct ListedFile {
     description: String,
 }
 
-pub(crate) fn listed(files: &[ProductFile]) -> Vec<ListedFile> {
+pub(crate) fn to_listed_files(files: &[ProductFile]) -> Vec<ListedFile> {
     let newest = files.len().saturating_sub(MAX_FILES);
     files
         .iter()
@@ -249,7 +249,7 @@ pub(crate) fn listed(files: &[ProductFile]) -> Vec<ListedFile> {
             name: file.name.to_string(),
             size: file.size,
             internal: file.internal,
-            description: prompt::cut(&one_line(&file.description), MAX_DESCRIPTION),
+            description: prompt::truncate_text(&one_line(&file.description), MAX_DESCRIPTION),
         })
         .collect()
 }
@@ -261,10 +261,10 @@ struct ListedTool<'a> {
     description: String,
 }
 
-fn listed_tools(tools: &[ToolSpec]) -> Vec<ListedTool<'_>> {
+fn to_listed_tools(tools: &[ToolSpec]) -> Vec<ListedTool<'_>> {
     let listed = tools.iter().map(|tool| ListedTool {
         name: &tool.name,
-        description: prompt::cut(&one_line(&tool.description), MAX_TOOL_DESCRIPTION),
+        description: prompt::truncate_text(&one_line(&tool.description), MAX_TOOL_DESCRIPTION),
     });
     listed.collect()
 }
@@ -274,7 +274,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// The day a run was asked on, in UTC, as prompts state it.
-fn date(at_ms: i64, language: Language) -> String {
+fn format_date(at_ms: i64, language: Language) -> String {
     let Ok(at) = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1000)) else {
         return String::new();
     };
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn the_date_names_its_weekday_in_both_languages() {
         let at_ms = 1_795_219_200_000;
-        assert_eq!(date(at_ms, Language::En), "Saturday, 2026-11-21");
-        assert_eq!(date(at_ms, Language::Zh), "2026年11月21日，星期六");
+        assert_eq!(format_date(at_ms, Language::En), "Saturday, 2026-11-21");
+        assert_eq!(format_date(at_ms, Language::Zh), "2026年11月21日，星期六");
     }
 }

@@ -1,6 +1,6 @@
 //! How long a driver waits for what, and how often it tries.
 
-mod of_tests;
+mod test_settings;
 mod user;
 
 use std::ops::RangeInclusive;
@@ -32,7 +32,7 @@ pub struct Settings {
     pub follow_every: Duration,
     /// How often a response that follows a run looks whether it still has its place among its user's
     /// streams, where their number has a bound.
-    pub place_every: Duration,
+    pub stream_slot_every: Duration,
     /// How often a task that somebody else works on is looked after: one that nobody drives is
     /// dispatched again.
     pub dispatch_every: Duration,
@@ -49,7 +49,7 @@ pub struct Settings {
     pub client_buffer: usize,
     /// How long pieces of a message are collected before they are sent as one, to clients whose protocol
     /// asks for it.
-    pub merge_previews: Duration,
+    pub preview_merge_window: Duration,
     /// Retries of a model call.
     pub model_retries: RetryPolicy,
     /// Retries of a store operation, on top of those of the client library.
@@ -68,16 +68,16 @@ pub struct Settings {
 /// A setting that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} must be {wanted}, got `{got}`")]
-pub struct BadSetting {
-    /// The variable.
+pub struct InvalidSetting {
+    /// The name of the environment variable.
     pub name: &'static str,
     /// What it must be.
     pub wanted: String,
-    /// What it is.
+    /// The value that the variable has.
     pub got: String,
 }
 
-impl BadSetting {
+impl InvalidSetting {
     /// A setting whose value is none of those it may have.
     #[must_use]
     pub fn new(name: &'static str, wanted: impl Into<String>, got: impl Into<String>) -> Self {
@@ -88,31 +88,31 @@ impl BadSetting {
 /// The whole number of a variable; `None` if it is not set or empty.
 ///
 /// # Errors
-/// [`BadSetting`] for anything else, and for numbers out of range.
-pub fn number(
+/// [`InvalidSetting`] for anything else, and for numbers out of range.
+pub fn parse_number(
     var: &dyn Fn(&str) -> Option<String>,
     name: &'static str,
     range: RangeInclusive<u64>,
-) -> Result<Option<u64>, BadSetting> {
+) -> Result<Option<u64>, InvalidSetting> {
     let Some(text) = var(name).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
     let number = text.trim().parse().ok().filter(|number| range.contains(number));
     let wanted = || format!("a whole number from {} to {}", range.start(), range.end());
-    number.map(Some).ok_or_else(|| BadSetting::new(name, wanted(), text))
+    number.map(Some).ok_or_else(|| InvalidSetting::new(name, wanted(), text))
 }
 
 /// What a run may cost, in US dollars; the agent reads it, and whoever wires prices looks whether it
 /// is set.
-pub const MAX_USD: &str = "DJINN_MAX_USD";
+pub const MAX_USD_VAR: &str = "DJINN_MAX_USD";
 
 /// The amount of US dollars of a variable, in millionths: `2`, `0.25`, at most a million. `None` if it
 /// is not set or empty.
 ///
 /// # Errors
-/// [`BadSetting`] for anything else.
-pub fn micro_usd(
+/// [`InvalidSetting`] for anything else.
+pub fn parse_micro_usd(
     var: &dyn Fn(&str) -> Option<String>,
     name: &'static str,
-) -> Result<Option<u64>, BadSetting> {
+) -> Result<Option<u64>, InvalidSetting> {
     let Some(text) = var(name).filter(|text| !text.trim().is_empty()) else { return Ok(None) };
     let wanted = "an amount of US dollars from 0.000001 to 1000000 with at most 6 decimals";
     let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
@@ -122,14 +122,14 @@ pub fn micro_usd(
         whole.checked_mul(1_000_000)?.checked_add(format!("{part:0<6}").parse().ok()?)
     });
     let amount = amount.flatten().filter(|amount| (1..=1_000_000_000_000).contains(amount));
-    amount.map(Some).ok_or_else(|| BadSetting::new(name, wanted, text))
+    amount.map(Some).ok_or_else(|| InvalidSetting::new(name, wanted, text))
 }
 
 /// What `DJINN_IDLE_STREAM_SECONDS` may be.
-const IDLE_STREAM_SECONDS: RangeInclusive<u64> = 10..=LONGEST_IDLE_STREAM.as_secs();
+const IDLE_STREAM_RANGE_S: RangeInclusive<u64> = 10..=MAX_IDLE_STREAM.as_secs();
 
 /// What is left of a function's fifteen minutes less the margin of the hand-over, rounded down.
-const LONGEST_IDLE_STREAM: Duration = Duration::from_secs(840);
+const MAX_IDLE_STREAM: Duration = Duration::from_secs(840);
 
 impl Settings {
     /// The settings of a deployment: `DJINN_HAND_OVER_MARGIN_SECONDS` (1-300, default 30),
@@ -138,20 +138,21 @@ impl Settings {
     /// `DJINN_TEST_SETTINGS`; anywhere else that is refused.
     ///
     /// # Errors
-    /// [`BadSetting`] names the variable.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
+    /// [`InvalidSetting`] names the variable.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
         let mut settings = Self::default();
-        if let Some(seconds) = number(var, "DJINN_HAND_OVER_MARGIN_SECONDS", 1..=300)? {
+        if let Some(seconds) = parse_number(var, "DJINN_HAND_OVER_MARGIN_SECONDS", 1..=300)? {
             settings.hand_over_margin = Duration::from_secs(seconds);
         }
-        if let Some(seconds) = number(var, "DJINN_IDLE_STREAM_SECONDS", IDLE_STREAM_SECONDS)? {
+        if let Some(seconds) = parse_number(var, "DJINN_IDLE_STREAM_SECONDS", IDLE_STREAM_RANGE_S)?
+        {
             settings.idle_stream = Duration::from_secs(seconds);
         }
-        if let Some(days) = number(var, "DJINN_RETENTION_DAYS", 1..=365)? {
+        if let Some(days) = parse_number(var, "DJINN_RETENTION_DAYS", 1..=365)? {
             settings.retention = Duration::from_secs(days * 24 * 60 * 60);
         }
         settings.user = UserLimits::from_vars(var)?;
-        of_tests::change(&mut settings, var)?;
+        test_settings::apply_test_settings(&mut settings, var)?;
         Ok(settings)
     }
 }
@@ -166,13 +167,13 @@ impl Default for Settings {
             hand_over_margin: Duration::from_secs(30),
             live_every: Duration::from_millis(250),
             follow_every: Duration::from_millis(250),
-            place_every: Duration::from_secs(10),
+            stream_slot_every: Duration::from_secs(10),
             dispatch_every: Duration::from_secs(30),
             idle_stream: Duration::from_secs(120),
-            idle_stream_unresumable: LONGEST_IDLE_STREAM,
+            idle_stream_unresumable: MAX_IDLE_STREAM,
             watch_for: Duration::from_secs(20),
             client_buffer: 256 * 1024,
-            merge_previews: Duration::from_millis(50),
+            preview_merge_window: Duration::from_millis(50),
             model_retries: RetryPolicy::MODEL,
             store_retries: RetryPolicy::STORE,
             retention: Duration::from_secs(30 * 24 * 60 * 60),
@@ -193,7 +194,7 @@ pub struct RetryPolicy {
     /// The most that is ever waited, unless the other side asks for more.
     pub cap: Duration,
     /// The longest wait the other side may ask for.
-    pub longest_asked: Duration,
+    pub max_retry_after: Duration,
 }
 
 impl RetryPolicy {
@@ -202,7 +203,7 @@ impl RetryPolicy {
         attempts: 3,
         base: Duration::from_millis(500),
         cap: Duration::from_secs(8),
-        longest_asked: Duration::from_secs(30),
+        max_retry_after: Duration::from_secs(30),
     };
 
     /// Store operations: 4 attempts, 50 ms base, 1 s cap.
@@ -210,7 +211,7 @@ impl RetryPolicy {
         attempts: 4,
         base: Duration::from_millis(50),
         cap: Duration::from_secs(1),
-        longest_asked: Duration::from_secs(1),
+        max_retry_after: Duration::from_secs(1),
     };
 
     /// How long to wait after `failed` tries (from 1) before the next one, or `None` when there is
@@ -228,7 +229,7 @@ impl RetryPolicy {
             return None;
         }
         match asked {
-            Some(asked) if asked > self.longest_asked => None,
+            Some(asked) if asked > self.max_retry_after => None,
             Some(asked) => Some(asked),
             None => {
                 let doubled = self.base.saturating_mul(1 << failed.saturating_sub(1).min(16));
@@ -240,7 +241,7 @@ impl RetryPolicy {
 
 /// A duration in milliseconds.
 #[must_use]
-pub fn milliseconds(duration: Duration) -> i64 {
+pub fn to_millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -248,18 +249,18 @@ pub fn milliseconds(duration: Duration) -> i64 {
 /// can end at. (A record is written once, so its expiry cannot wait for the real end.)
 #[must_use]
 pub fn expiry_s(settings: &Settings, ends_at_ms: i64) -> i64 {
-    ends_at_ms.saturating_add(milliseconds(settings.retention)).div_euclid(1000)
+    ends_at_ms.saturating_add(to_millis(settings.retention)).div_euclid(1000)
 }
 
 /// How long a run may wait for people: as long as its metadata is kept.
-const LONGEST_PAUSE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+const MAX_PAUSE: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// When the records of this run may be deleted, Unix seconds. One that asks people may wait for long
 /// in its middle, and its first records must be there when it goes on.
 #[must_use]
 pub fn journal_expiry_s(settings: &Settings, run: &Run) -> i64 {
-    let pause = if run.asked().settings.feedback.enabled { LONGEST_PAUSE } else { Duration::ZERO };
-    let ends_at_ms = run.wall_time_ends_at_ms().saturating_add(milliseconds(pause));
+    let pause = if run.spec().settings.human.enabled { MAX_PAUSE } else { Duration::ZERO };
+    let ends_at_ms = run.wall_time_deadline_ms().saturating_add(to_millis(pause));
     expiry_s(settings, ends_at_ms)
 }
 
@@ -305,7 +306,7 @@ mod tests {
 
     #[test]
     fn amounts_are_read_to_the_millionth() {
-        let read = |text: &'static str| micro_usd(&|_| Some(text.to_owned()), MAX_USD);
+        let read = |text: &'static str| parse_micro_usd(&|_| Some(text.to_owned()), MAX_USD_VAR);
         for (text, amount) in [("2", 2_000_000), (" 0.25 ", 250_000), ("0.000001", 1)] {
             assert_eq!(read(text), Ok(Some(amount)), "{text}");
         }

@@ -13,14 +13,14 @@ use crate::driver::read_mailbox;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, Lease, SessionKey};
-use crate::port::lease::{Leases, Taken};
+use crate::port::lease::{LeaseAcquisition, Leases};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
-use crate::settings::{expiry_s, milliseconds};
+use crate::settings::{expiry_s, to_millis};
 
 /// What became of a driver that wanted to sleep.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Slept {
+pub enum SleepResult {
     /// Nothing was in the mailbox: the run is nobody's until it is woken.
     Asleep,
     /// There was mail: the run is ours again.
@@ -29,15 +29,15 @@ pub enum Slept {
         lease: Lease,
         /// Whether the last of them had not released its lease.
         lapsed: bool,
-        /// What there was.
+        /// The mail that nobody had read.
         mail: Vec<Mail>,
     },
     /// There was mail, and somebody else took the run to read it.
     Superseded,
 }
 
-/// Releases a lease, with the run's status, and makes sure that no message is left unread, but those that were `heard`, whose
-/// deletion did not come through yet.
+/// Releases a lease, with the run's status, and makes sure that no message is left unread, but those of
+/// `recorded_mail`, whose deletion did not come through yet.
 ///
 /// # Errors
 /// [`StoreError`] when the mailbox could not be read or the lease not taken back: the run's alarm
@@ -48,29 +48,31 @@ pub async fn fall_asleep<P: Ports>(
     session: &SessionKey,
     lease: &Lease,
     status: RunStatus,
-    heard: &BTreeSet<String>,
-) -> Result<Slept, StoreError> {
+    recorded_mail: &BTreeSet<String>,
+) -> Result<SleepResult, StoreError> {
     ports.store().release_lease(key, lease, status).await?;
     let mail = read_mailbox(ports, key, session).await?;
-    if mail.iter().all(|mail| heard.contains(&mail.id())) {
-        return Ok(Slept::Asleep);
+    if mail.iter().all(|mail| recorded_mail.contains(&mail.id())) {
+        return Ok(SleepResult::Asleep);
     }
     let now_ms = ports.clock().now_ms();
-    let until_ms = now_ms.saturating_add(milliseconds(ports.settings().lease));
+    let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
     match ports.store().take_lease(key, &lease.holder, now_ms, until_ms).await? {
-        Taken::Ours { lease, lapsed } => Ok(Slept::Woken { lease, lapsed, mail }),
-        Taken::Held => Ok(Slept::Superseded),
+        LeaseAcquisition::Acquired { lease, lapsed } => {
+            Ok(SleepResult::Woken { lease, lapsed, mail })
+        }
+        LeaseAcquisition::Unavailable => Ok(SleepResult::Superseded),
     }
 }
 
 /// How many are woken at once.
-const WOKEN_AT_ONCE: usize = 32;
+const MAX_PARALLEL_WAKES: usize = 32;
 
-/// Wakes several.
+/// Wakes several runs.
 ///
 /// # Errors
 /// [`StoreError`] when the message may not be there for all of them.
-pub async fn wake_all<P: Ports>(
+pub async fn wake_runs<P: Ports>(
     ports: &P,
     keys: impl Iterator<Item = RunKey>,
     mail: &Mail,
@@ -79,8 +81,8 @@ pub async fn wake_all<P: Ports>(
     let mut waking = JoinSet::new();
     for key in keys {
         let (ports, mail) = (ports.clone(), mail.clone());
-        waking.spawn(async move { wake(&ports, &key, &mail).await });
-        if waking.len() >= WOKEN_AT_ONCE
+        waking.spawn(async move { wake_run(&ports, &key, &mail).await });
+        if waking.len() >= MAX_PARALLEL_WAKES
             && let Some(woken) = waking.join_next().await
         {
             woken.map_err(lost)??;
@@ -97,10 +99,10 @@ pub async fn wake_all<P: Ports>(
 ///
 /// # Errors
 /// [`StoreError`] when the message may not be there.
-pub async fn wake<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), StoreError> {
+pub async fn wake_run<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), StoreError> {
     let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
     ports.store().put_mail(key, mail, expires_at_s).await?;
-    let Some(meta) = ports.store().meta(key).await? else { return Ok(()) };
+    let Some(meta) = ports.store().find_meta(key).await? else { return Ok(()) };
     if meta.status.has_ended() {
         return ports.store().delete_mail(key, &[mail.id()]).await;
     }
@@ -109,27 +111,32 @@ pub async fn wake<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), 
     if undriven && key.task.is_none() && meta.status == RunStatus::Paused {
         ports.alarms().set_alarm(key).await?;
     }
-    if undriven && let Err(error) = ports.invoker().kick(key, 0).await {
+    if undriven && let Err(error) = ports.invoker().kick_run(key, 0).await {
         // The message waits; the run's alarm brings it a driver.
         tracing::warn!(%error, run_id = %key.run, "run not kicked");
     }
     Ok(())
 }
 
-/// Takes away what brings a run back that has ended: its alarm, its timer if it may have `asked` people,
-/// and the mail that nobody reads any more. Whoever puts a message after this takes it back by itself, see [`wake`].
+/// Takes away what brings a run back that has ended: its alarm, its timer if it may have one (it asked
+/// people), and the mail that nobody reads any more. Whoever puts a message after this takes it back
+/// by itself, see [`wake_run`].
 ///
 /// # Errors
 /// [`StoreError`] when the alarm may be left. Mail that is left says nothing and expires.
-pub async fn lay_to_rest<P: Ports>(ports: &P, key: &RunKey, asked: bool) -> Result<(), StoreError> {
+pub async fn retire<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    may_have_timer: bool,
+) -> Result<(), StoreError> {
     let mail = async {
-        let mail: Vec<String> = ports.store().mail(key).await?.iter().map(Mail::id).collect();
+        let mail: Vec<String> = ports.store().list_mail(key).await?.iter().map(Mail::id).collect();
         if mail.is_empty() { Ok(()) } else { ports.store().delete_mail(key, &mail).await }
     };
     if let Err(error) = mail.await {
         tracing::info!(%error, run_id = %key.run, "mail of an ended run not deleted");
     }
-    if asked {
+    if may_have_timer {
         ports.alarms().remove_timer(key).await?;
     }
     ports.alarms().remove_alarm(key).await

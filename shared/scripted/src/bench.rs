@@ -4,9 +4,9 @@ pub(crate) mod plan;
 
 use serde_json::{Value, json};
 
-use crate::gate::Gate;
-use crate::request::{Request, Role};
-use crate::response::Response;
+use crate::gate::ChunkGate;
+use crate::request::{MessageRole, RecordedRequest};
+use crate::response::ScriptedResponse;
 
 /// How much a run of the benchmark model takes: by default 5 model calls, of which the last is the answer,
 /// 5 tool calls and 200 text deltas.
@@ -27,7 +27,7 @@ pub struct Bench {
     /// alone.
     pub at_once: bool,
     /// Holds the answer of every run before this chunk.
-    pub gate: Option<(usize, Gate)>,
+    pub gate: Option<(usize, ChunkGate)>,
 }
 
 impl Default for Bench {
@@ -52,17 +52,17 @@ impl Default for Bench {
 }
 
 /// Answers from the request alone, so that any number of runs may be under way.
-pub(crate) fn respond(bench: &Bench, request: &Request) -> Response {
+pub(crate) fn respond(bench: &Bench, request: &RecordedRequest) -> ScriptedResponse {
     let calling = bench.model_calls.saturating_sub(1).max(1);
-    let is_summary = request.last_user().contains("$$$");
-    let replies = request.run().iter();
-    let replied = replies.filter(|message| message.role == Role::Assistant).count();
+    let is_summary = request.last_user_text().contains("$$$");
+    let replies = request.run_messages().iter();
+    let replied = replies.filter(|message| message.role == MessageRole::Assistant).count();
     let turn = if is_summary { calling } else { replied };
     let share = bench.deltas / bench.model_calls.max(1);
     let rest = bench.deltas % bench.model_calls.max(1);
     let deltas = share + usize::from(turn < rest);
     let words = (0..deltas).map(|n| format!("word {n} "));
-    let mut response = Response::default().deltas(words).delta_chars(usize::MAX);
+    let mut response = ScriptedResponse::default().deltas(words).delta_chars(usize::MAX);
     if bench.at_once {
         response = response.at_once();
     }

@@ -2,30 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use crate::request::{Message, Request, Role};
-use crate::wire::Protocol;
+use crate::request::{MessageRole, RecordedMessage, RecordedRequest};
+use crate::wire::ProviderProtocol;
 
 /// Longest name of a tool that OpenAI takes.
 const TOOL_NAME_CHARS: usize = 64;
 
 /// Why a provider would refuse the request, if it would.
-pub(crate) fn refusal(request: &Request) -> Option<String> {
-    last_word(request)
-        .or_else(|| pairing(request.messages()))
-        .or_else(|| empty_text(request))
-        .or_else(|| tools(request))
+pub(crate) fn find_refusal(request: &RecordedRequest) -> Option<String> {
+    check_last_message(request)
+        .or_else(|| check_pairing(request.messages()))
+        .or_else(|| check_empty_text(request))
+        .or_else(|| check_tools(request))
 }
 
-fn last_word(request: &Request) -> Option<String> {
+fn check_last_message(request: &RecordedRequest) -> Option<String> {
     match request.messages().last().map(|message| message.role) {
-        Some(Role::User | Role::Tool) => None,
-        Some(Role::Assistant) => Some("the last message is the assistant's".to_owned()),
+        Some(MessageRole::User | MessageRole::Tool) => None,
+        Some(MessageRole::Assistant) => Some("the last message is the assistant's".to_owned()),
         None => Some("there are no messages".to_owned()),
     }
 }
 
 /// The results of a message's calls follow it at once, one each.
-fn pairing(messages: &[Message]) -> Option<String> {
+fn check_pairing(messages: &[RecordedMessage]) -> Option<String> {
     let mut open = BTreeSet::new();
     for message in messages {
         for result in &message.results {
@@ -46,15 +46,15 @@ fn pairing(messages: &[Message]) -> Option<String> {
     Some(format!("the call `{unanswered}` has no result"))
 }
 
-fn empty_text(request: &Request) -> Option<String> {
-    let is_empty = |message: &Message| {
+fn check_empty_text(request: &RecordedRequest) -> Option<String> {
+    let is_empty = |message: &RecordedMessage| {
         message.text.trim().is_empty() && message.calls.is_empty() && message.results.is_empty()
     };
     let index = request.messages().iter().position(is_empty)?;
-    (request.protocol() == Protocol::Anthropic).then(|| format!("message {index} is empty"))
+    (request.protocol() == ProviderProtocol::Anthropic).then(|| format!("message {index} is empty"))
 }
 
-fn tools(request: &Request) -> Option<String> {
+fn check_tools(request: &RecordedRequest) -> Option<String> {
     let mut names = BTreeSet::new();
     for tool in request.tools() {
         let name = tool.name.as_str();
@@ -67,6 +67,6 @@ fn tools(request: &Request) -> Option<String> {
         }
     }
     let calls = request.messages().iter().any(|message| !message.calls.is_empty());
-    let refused = calls && names.is_empty() && request.protocol() == Protocol::Anthropic;
+    let refused = calls && names.is_empty() && request.protocol() == ProviderProtocol::Anthropic;
     refused.then(|| "it holds calls but offers no tools".to_owned())
 }

@@ -3,10 +3,10 @@
 //!
 //! ```no_run
 //! # async fn a_test() -> std::io::Result<()> {
-//! use djinn_scripted::Scripted;
+//! use djinn_scripted::ScriptedModel;
 //! use serde_json::json;
 //!
-//! let model = Scripted::start().await?;
+//! let model = ScriptedModel::start().await?;
 //! model
 //!     .on("what does it cost?")
 //!     .say("I look it up.")
@@ -15,7 +15,7 @@
 //!     .reply("12 EUR");
 //! let gate = model.on("and in stock?").reply("3 left").gate(1);
 //! // … send the system's requests to model.base_url() …
-//! gate.reached().await; // The second answer has sent its opening and now waits.
+//! gate.wait_until_reached().await; // The second answer has sent its opening and now waits.
 //! gate.open();
 //! model.assert_done();
 //! # Ok(())
@@ -39,17 +39,19 @@ mod wire;
 
 pub use bench::Bench;
 pub use bench::plan::PlanBench;
-pub use gate::Gate;
-pub use request::{Call, CallResult, Message, Request, Role, Tool};
-pub use response::{Response, STAMP};
+pub use gate::ChunkGate;
+pub use request::{
+    MessageRole, RecordedCall, RecordedMessage, RecordedRequest, RecordedResult, RequestTool,
+};
+pub use response::{STAMP, ScriptedResponse};
 pub use rule::Rule;
 pub use script::Script;
-pub use server::Scripted;
-pub use wire::Protocol;
+pub use server::ScriptedModel;
+pub use wire::ProviderProtocol;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks a mutex whose content no panic can leave half changed.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,47 +9,47 @@ use std::sync::{Arc, OnceLock};
 use axum::http::HeaderMap;
 use serde_json::Value;
 
-use crate::wire::{Asked, Protocol};
-pub(crate) use progress::Delivery;
+use crate::wire::{ParsedRequest, ProviderProtocol};
 use progress::Progress;
+pub(crate) use progress::ResponseDelivery;
 
 /// A recorded request, read the same way whatever the protocol, and what became of its response.
 /// Clones are the same request.
 #[derive(Debug, Clone)]
-pub struct Request {
-    inner: Arc<Inner>,
+pub struct RecordedRequest {
+    inner: Arc<RequestInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct RequestInner {
     number: usize,
-    protocol: Protocol,
+    protocol: ProviderProtocol,
     headers: HeaderMap,
     json: Value,
     body_bytes: usize,
-    asked: Asked,
+    parsed: ParsedRequest,
     text: OnceLock<String>,
     progress: Progress,
 }
 
 /// A message of the conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Message {
+pub struct RecordedMessage {
     /// Who said it.
-    pub role: Role,
+    pub role: MessageRole,
     /// Its text; several parts are joined with a line break.
     pub text: String,
     /// What the model thought before it spoke.
     pub reasoning: String,
     /// What the model called.
-    pub calls: Vec<Call>,
+    pub calls: Vec<RecordedCall>,
     /// What came of earlier calls.
-    pub results: Vec<CallResult>,
+    pub results: Vec<RecordedResult>,
 }
 
 /// Who said a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// The user, or the loop on their behalf.
     #[default]
     User,
@@ -61,7 +61,7 @@ pub enum Role {
 
 /// A tool call that the model made earlier.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct RecordedCall {
     /// Pairs it with its result. Ollama has no ids: `#1`, `#2`, … in their order.
     pub id: String,
     /// The tool's name.
@@ -72,7 +72,7 @@ pub struct Call {
 
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallResult {
+pub struct RecordedResult {
     /// The call's id.
     pub id: String,
     /// The tool of the call with that id; empty if there is none.
@@ -83,7 +83,7 @@ pub struct CallResult {
 
 /// A tool that the request offers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct RequestTool {
     /// Its name.
     pub name: String,
     /// What the model is told about it.
@@ -110,31 +110,31 @@ fn without_frames(value: &Value) -> Value {
     }
 }
 
-impl Request {
+impl RecordedRequest {
     /// The same request, to be read by who looks for what stands in frames. `None` only if it cannot
     /// be read at all.
     pub(crate) fn without_frames(&self) -> Option<Self> {
-        let Inner { number, protocol, headers, json, body_bytes, .. } = &*self.inner;
+        let RequestInner { number, protocol, headers, json, body_bytes, .. } = &*self.inner;
         let json = without_frames(json);
         Self::new(*number, *protocol, headers.clone(), json, *body_bytes).ok()
     }
 
     pub(crate) fn new(
         number: usize,
-        protocol: Protocol,
+        protocol: ProviderProtocol,
         headers: HeaderMap,
         json: Value,
         body_bytes: usize,
     ) -> Result<Self, String> {
-        let asked = protocol.read(&json)?;
+        let asked = protocol.parse_request(&json)?;
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(RequestInner {
                 number,
                 protocol,
                 headers,
                 json,
                 body_bytes,
-                asked,
+                parsed: asked,
                 text: OnceLock::new(),
                 progress: Progress::default(),
             }),
@@ -149,7 +149,7 @@ impl Request {
 
     /// The protocol it was made in.
     #[must_use]
-    pub fn protocol(&self) -> Protocol {
+    pub fn protocol(&self) -> ProviderProtocol {
         self.inner.protocol
     }
 
@@ -175,45 +175,45 @@ impl Request {
     /// The instructions.
     #[must_use]
     pub fn system(&self) -> &str {
-        &self.inner.asked.system
+        &self.inner.parsed.system
     }
 
     /// The conversation, oldest first, without the instructions.
     #[must_use]
-    pub fn messages(&self) -> &[Message] {
-        &self.inner.asked.messages
+    pub fn messages(&self) -> &[RecordedMessage] {
+        &self.inner.parsed.messages
     }
 
     /// The text of the newest message from the user; empty if there is none.
     #[must_use]
-    pub fn last_user(&self) -> &str {
-        let user = |message: &&Message| message.role == Role::User;
+    pub fn last_user_text(&self) -> &str {
+        let user = |message: &&RecordedMessage| message.role == MessageRole::User;
         let last = self.messages().iter().rfind(user);
         last.map_or("", |message| &message.text)
     }
 
     /// The tools it offers.
     #[must_use]
-    pub fn tools(&self) -> &[Tool] {
-        &self.inner.asked.tools
+    pub fn tools(&self) -> &[RequestTool] {
+        &self.inner.parsed.tools
     }
 
     /// Whether the model may call this tool.
     #[must_use]
-    pub fn offers(&self, tool: &str) -> bool {
+    pub fn offers_tool(&self, tool: &str) -> bool {
         self.tool_choice() != Some("none") && self.tools().iter().any(|known| known.name == tool)
     }
 
     /// `auto`, `none`, `required`, or the name of the one tool to call; `None` if not given.
     #[must_use]
     pub fn tool_choice(&self) -> Option<&str> {
-        self.inner.asked.tool_choice.as_deref()
+        self.inner.parsed.tool_choice.as_deref()
     }
 
     /// The temperature, if given.
     #[must_use]
     pub fn temperature(&self) -> Option<f64> {
-        self.inner.asked.temperature
+        self.inner.parsed.temperature
     }
 
     /// The body as it was sent.
@@ -223,7 +223,7 @@ impl Request {
     }
 
     /// Every result of this tool, oldest first.
-    pub fn results_for(&self, tool: &str) -> impl Iterator<Item = &CallResult> {
+    pub fn results_for(&self, tool: &str) -> impl Iterator<Item = &RecordedResult> {
         let results = self.messages().iter().flat_map(|message| &message.results);
         results.filter(move |result| result.tool == tool)
     }
@@ -238,60 +238,62 @@ impl Request {
     /// `result tool …`, a line each and uncut, without the instructions.
     #[must_use]
     pub fn text(&self) -> &str {
-        self.inner.text.get_or_init(|| transcript::lines(self.messages()).join("\n"))
+        self.inner.text.get_or_init(|| transcript::entry_lines(self.messages()).join("\n"))
     }
 
     /// One numbered line per thing said, for snapshots: line breaks as `⏎`, long texts cut.
     #[must_use]
     pub fn transcript(&self) -> String {
-        transcript::numbered(self.system(), self.messages())
+        transcript::number_lines(self.system(), self.messages())
     }
 
     /// Chunks of the response that were handed to the socket.
     #[must_use]
     pub fn chunks_sent(&self) -> usize {
-        self.inner.progress.now().chunks
+        self.inner.progress.current_state().chunks
     }
 
     /// Bytes of the response's body that were handed to the socket.
     #[must_use]
     pub fn bytes_sent(&self) -> usize {
-        self.inner.progress.now().bytes
+        self.inner.progress.current_state().bytes
     }
 
     /// Whether the client closed the connection before the response was over.
     #[must_use]
-    pub fn closed_early(&self) -> bool {
-        self.inner.progress.now().closed_early()
+    pub fn is_closed_early(&self) -> bool {
+        self.inner.progress.current_state().is_closed_early()
     }
 
     /// Returns once nothing more will be sent: the response is over, or the client closed it.
-    pub async fn ended(&self) {
-        self.inner.progress.ended().await;
+    pub async fn wait_until_ended(&self) {
+        self.inner.progress.wait_until_ended().await;
     }
 
     pub(crate) fn body_bytes(&self) -> usize {
         self.inner.body_bytes
     }
 
-    pub(crate) fn deliver(&self) -> Delivery {
-        Delivery::of(self.clone())
+    pub(crate) fn start_delivery(&self) -> ResponseDelivery {
+        ResponseDelivery::of(self.clone())
     }
 
     /// The messages of the run at hand: what follows the last reply that called nothing, which
     /// ended an earlier run.
-    pub(crate) fn run(&self) -> &[Message] {
+    pub(crate) fn run_messages(&self) -> &[RecordedMessage] {
         let messages = self.messages();
-        let ended = |message: &Message| message.role == Role::Assistant && message.calls.is_empty();
+        let ended = |message: &RecordedMessage| {
+            message.role == MessageRole::Assistant && message.calls.is_empty()
+        };
         let start = messages.iter().rposition(ended).map_or(0, |last| last + 1);
         messages.get(start..).unwrap_or_default()
     }
 
     /// The calls of the run at hand that were answered, with their results.
-    pub(crate) fn answered_calls(&self) -> impl Iterator<Item = (&Call, &CallResult)> {
-        let calls = self.run().iter().flat_map(|message| &message.calls);
-        let results = |call: &Call| {
-            let mut all = self.run().iter().flat_map(|message| &message.results);
+    pub(crate) fn answered_calls(&self) -> impl Iterator<Item = (&RecordedCall, &RecordedResult)> {
+        let calls = self.run_messages().iter().flat_map(|message| &message.calls);
+        let results = |call: &RecordedCall| {
+            let mut all = self.run_messages().iter().flat_map(|message| &message.results);
             all.find(|result| result.id == call.id)
         };
         calls.filter_map(move |call| Some((call, results(call)?)))

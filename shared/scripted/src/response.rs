@@ -1,13 +1,15 @@
 //! What a model answers to one request: words and calls, or a fault.
 
-mod said;
+mod reply;
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::gate::Gate;
-pub(crate) use said::{Finish, Part, Said, Text, ToolCall, Usage};
+use crate::gate::ChunkGate;
+pub(crate) use reply::{
+    ReplyPart, ReportedUsage, ScriptedCall, ScriptedFinish, ScriptedReply, ScriptedText,
+};
 
 /// One answer, written by chaining what the model does in the order it does it. As it stands it
 /// says nothing and finishes.
@@ -17,23 +19,23 @@ pub(crate) use said::{Finish, Part, Said, Text, ToolCall, Usage};
 /// the reply with its finish reason and usage. OpenAI and Anthropic number alike; Ollama has no
 /// opening and sends each call as one chunk.
 #[derive(Debug, Clone, Default)]
-pub struct Response {
-    pub(crate) content: Content,
+pub struct ScriptedResponse {
+    pub(crate) content: ResponseContent,
     pub(crate) headers: Vec<(String, String)>,
-    pub(crate) gates: Vec<(usize, Gate)>,
+    pub(crate) gates: Vec<(usize, ChunkGate)>,
     pub(crate) delay: Option<Duration>,
-    pub(crate) takes: Option<Duration>,
-    pub(crate) ending: Ending,
+    pub(crate) total_time: Option<Duration>,
+    pub(crate) ending: ResponseEnding,
     pub(crate) at_once: bool,
-    pub(crate) stamped: bool,
+    pub(crate) has_stamps: bool,
 }
 
-/// What [`Response::stamped`] writes over.
+/// What [`ScriptedResponse::with_stamps`] writes over.
 pub const STAMP: &str = "@0000000000000000";
 
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
-    Said(Said),
+pub(crate) enum ResponseContent {
+    Reply(ScriptedReply),
     Error(ProviderError),
     Json { status: u16, body: Value },
     Raw { content_type: String, chunks: Vec<Vec<u8>> },
@@ -50,9 +52,9 @@ pub(crate) struct ProviderError {
 
 /// How a response ends.
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Ending {
+pub(crate) enum ResponseEnding {
     #[default]
-    Whole,
+    Complete,
     CutAfter(usize),
     HangAfter(usize),
     Fail {
@@ -63,18 +65,18 @@ pub(crate) enum Ending {
     Silent,
 }
 
-impl Default for Content {
+impl Default for ResponseContent {
     fn default() -> Self {
-        Self::Said(Said::default())
+        Self::Reply(ScriptedReply::default())
     }
 }
 
-impl Response {
+impl ScriptedResponse {
     /// Says a text, usually the answer.
     #[must_use]
     pub fn reply(self, text: impl Into<String>) -> Self {
         let text = text.into();
-        self.add(Part::Text(Text::Whole(text)))
+        self.push_part(ReplyPart::Text(ScriptedText::Whole(text)))
     }
 
     /// Says a text before calls; the same as [`Self::reply`].
@@ -87,7 +89,7 @@ impl Response {
     #[must_use]
     pub fn deltas<T: Into<String>>(self, deltas: impl IntoIterator<Item = T>) -> Self {
         let deltas = deltas.into_iter().map(Into::into).collect();
-        self.add(Part::Text(Text::Deltas(deltas)))
+        self.push_part(ReplyPart::Text(ScriptedText::Deltas(deltas)))
     }
 
     /// Thinks aloud: `reasoning_content` for OpenAI, a signed thinking block for Anthropic,
@@ -95,7 +97,7 @@ impl Response {
     #[must_use]
     pub fn reason(self, text: impl Into<String>) -> Self {
         let text = text.into();
-        self.add(Part::Reasoning(text))
+        self.push_part(ReplyPart::Reasoning(text))
     }
 
     /// Calls a tool. The request must offer it.
@@ -115,10 +117,10 @@ impl Response {
     /// them as a JSON string then.
     #[must_use]
     pub fn call_text(self, tool: impl Into<String>, arguments: impl Into<String>) -> Self {
-        self.add(Part::Call(ToolCall {
+        self.push_part(ReplyPart::Call(ScriptedCall {
             tool: tool.into(),
             arguments: arguments.into(),
-            offered: true,
+            must_be_offered: true,
         }))
     }
 
@@ -126,31 +128,31 @@ impl Response {
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "a script writes it in place")]
     pub fn call_unknown(self, tool: impl Into<String>, arguments: Value) -> Self {
-        self.add(Part::Call(ToolCall {
+        self.push_part(ReplyPart::Call(ScriptedCall {
             tool: tool.into(),
             arguments: arguments.to_string(),
-            offered: false,
+            must_be_offered: false,
         }))
     }
 
     /// Cuts texts and arguments into deltas of so many characters, at least 1; 12 unless given.
     #[must_use]
     pub fn delta_chars(self, characters: usize) -> Self {
-        self.edit(|said| said.delta_chars = characters.max(1))
+        self.edit_reply(|said| said.delta_chars = characters.max(1))
     }
 
     /// The tokens it reports: 100, 20, 0 unless given. `input` includes the `cached` ones. OpenAI
     /// reports them only where the request asks for `stream_options.include_usage`.
     #[must_use]
     pub fn usage(self, input: u64, output: u64, cached: u64) -> Self {
-        let usage = Usage { input, output, cached };
-        self.edit(|said| said.usage = Some(usage))
+        let usage = ReportedUsage { input, output, cached };
+        self.edit_reply(|said| said.usage = Some(usage))
     }
 
     /// Reports no tokens.
     #[must_use]
     pub fn no_usage(self) -> Self {
-        self.edit(|said| said.usage = None)
+        self.edit_reply(|said| said.usage = None)
     }
 
     /// The reason it finishes with, in OpenAI's words (`stop`, `length`, `tool_calls`,
@@ -158,20 +160,20 @@ impl Response {
     #[must_use]
     pub fn finish(self, reason: impl Into<String>) -> Self {
         let reason = reason.into();
-        self.edit(|said| said.finish = Finish::Reason(reason))
+        self.edit_reply(|said| said.finish = ScriptedFinish::Reason(reason))
     }
 
     /// Gives no finish reason.
     #[must_use]
     pub fn no_finish(self) -> Self {
-        self.edit(|said| said.finish = Finish::Missing)
+        self.edit_reply(|said| said.finish = ScriptedFinish::Missing)
     }
 
     /// Ends the body properly but without `[DONE]` (OpenAI), `message_stop` (Anthropic) or the
     /// `done` line with its reason and usage (Ollama).
     #[must_use]
     pub fn no_done(self) -> Self {
-        self.edit(|said| said.done = false)
+        self.edit_reply(|said| said.done = false)
     }
 
     /// Refuses with a status and the provider's usual error body for it.
@@ -198,7 +200,7 @@ impl Response {
         code: Option<&str>,
         message: impl Into<String>,
     ) -> Self {
-        self.content = Content::Error(ProviderError {
+        self.content = ResponseContent::Error(ProviderError {
             status,
             kind: kind.into(),
             code: code.map(str::to_owned),
@@ -210,7 +212,7 @@ impl Response {
     /// Answers with a status and exactly this JSON.
     #[must_use]
     pub fn status_body(mut self, status: u16, body: Value) -> Self {
-        self.content = Content::Json { status, body };
+        self.content = ResponseContent::Json { status, body };
         self
     }
 
@@ -235,7 +237,7 @@ impl Response {
         content_type: impl Into<String>,
         chunks: impl IntoIterator<Item = T>,
     ) -> Self {
-        self.content = Content::Raw {
+        self.content = ResponseContent::Raw {
             content_type: content_type.into(),
             chunks: chunks.into_iter().map(Into::into).collect(),
         };
@@ -245,21 +247,21 @@ impl Response {
     /// Closes the socket after so many chunks, without ending the body.
     #[must_use]
     pub fn cut_after(mut self, chunks: usize) -> Self {
-        self.ending = Ending::CutAfter(chunks);
+        self.ending = ResponseEnding::CutAfter(chunks);
         self
     }
 
     /// Sends nothing, not even headers, and keeps the connection open.
     #[must_use]
     pub fn hang(mut self) -> Self {
-        self.ending = Ending::Silent;
+        self.ending = ResponseEnding::Silent;
         self
     }
 
     /// Sends so many chunks, then nothing more, and keeps the connection open.
     #[must_use]
     pub fn hang_after(mut self, chunks: usize) -> Self {
-        self.ending = Ending::HangAfter(chunks);
+        self.ending = ResponseEnding::HangAfter(chunks);
         self
     }
 
@@ -272,14 +274,15 @@ impl Response {
         kind: impl Into<String>,
         message: impl Into<String>,
     ) -> Self {
-        self.ending = Ending::Fail { after: chunks, kind: kind.into(), message: message.into() };
+        self.ending =
+            ResponseEnding::Fail { after: chunks, kind: kind.into(), message: message.into() };
         self
     }
 
     /// Waits at a gate before a chunk; the headers are sent before. Before the first chunk that
     /// does not exist it holds the end of the body.
     #[must_use]
-    pub fn gated(mut self, chunk: usize, gate: Gate) -> Self {
+    pub fn gated(mut self, chunk: usize, gate: ChunkGate) -> Self {
         self.gates.push((chunk, gate));
         self
     }
@@ -294,8 +297,8 @@ impl Response {
     /// Spreads the whole reply over this time: its chunks follow each other at the same distance. For
     /// benchmarks.
     #[must_use]
-    pub fn takes(mut self, whole: Duration) -> Self {
-        self.takes = Some(whole);
+    pub fn spread_over(mut self, whole: Duration) -> Self {
+        self.total_time = Some(whole);
         self
     }
 
@@ -309,42 +312,46 @@ impl Response {
 
     /// Writes the time at which each chunk leaves, in Unix microseconds, over the [`STAMP`] in it.
     #[must_use]
-    pub fn stamped(mut self) -> Self {
-        self.stamped = true;
+    pub fn with_stamps(mut self) -> Self {
+        self.has_stamps = true;
         self
     }
 
     /// The tools it calls that a request must offer.
     pub(crate) fn offered_calls(&self) -> impl Iterator<Item = &str> {
         let parts = match &self.content {
-            Content::Said(said) => said.parts.as_slice(),
-            Content::Error(_) | Content::Json { .. } | Content::Raw { .. } => &[],
+            ResponseContent::Reply(said) => said.parts.as_slice(),
+            ResponseContent::Error(_)
+            | ResponseContent::Json { .. }
+            | ResponseContent::Raw { .. } => &[],
         };
         parts.iter().filter_map(|part| match part {
-            Part::Call(call) if call.offered => Some(call.tool.as_str()),
-            Part::Call(_) | Part::Reasoning(_) | Part::Text(_) => None,
+            ReplyPart::Call(call) if call.must_be_offered => Some(call.tool.as_str()),
+            ReplyPart::Call(_) | ReplyPart::Reasoning(_) | ReplyPart::Text(_) => None,
         })
     }
 
     /// Bytes of its texts and arguments.
-    pub(crate) fn said_bytes(&self) -> usize {
+    pub(crate) fn text_bytes(&self) -> usize {
         match &self.content {
-            Content::Said(said) => said.parts.iter().map(Part::bytes).sum(),
-            Content::Error(_) | Content::Json { .. } | Content::Raw { .. } => 0,
+            ResponseContent::Reply(said) => said.parts.iter().map(ReplyPart::byte_len).sum(),
+            ResponseContent::Error(_)
+            | ResponseContent::Json { .. }
+            | ResponseContent::Raw { .. } => 0,
         }
     }
 
-    fn add(self, part: Part) -> Self {
-        self.edit(|said| said.parts.push(part))
+    fn push_part(self, part: ReplyPart) -> Self {
+        self.edit_reply(|said| said.parts.push(part))
     }
 
-    fn edit(mut self, change: impl FnOnce(&mut Said)) -> Self {
-        if let Content::Said(said) = &mut self.content {
+    fn edit_reply(mut self, change: impl FnOnce(&mut ScriptedReply)) -> Self {
+        if let ResponseContent::Reply(said) = &mut self.content {
             change(said);
         } else {
-            let mut said = Said::default();
+            let mut said = ScriptedReply::default();
             change(&mut said);
-            self.content = Content::Said(said);
+            self.content = ResponseContent::Reply(said);
         }
         self
     }

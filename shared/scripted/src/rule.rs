@@ -7,46 +7,46 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::gate::Gate;
-use crate::locked;
-use crate::request::Request;
-use crate::response::Response;
+use crate::gate::ChunkGate;
+use crate::lock;
+use crate::request::RecordedRequest;
+use crate::response::ScriptedResponse;
 
 /// A rule of a script: which requests it expects, and what it answers to the first of them, to the
 /// next, and so on. It is registered as soon as it exists; its methods write the newest answer.
 #[derive(Clone)]
 pub struct Rule {
-    core: Arc<Core>,
+    core: Arc<RuleCore>,
 }
 
-struct Core {
+struct RuleCore {
     label: String,
-    expects: Box<dyn Fn(&Request) -> bool + Send + Sync>,
-    answers: Mutex<Answers>,
+    expects: Box<dyn Fn(&RecordedRequest) -> bool + Send + Sync>,
+    answers: Mutex<AnswerQueue>,
 }
 
-struct Answers {
-    queue: VecDeque<Answer>,
+struct AnswerQueue {
+    queue: VecDeque<RuleAnswer>,
     always: bool,
 }
 
 #[derive(Clone)]
-enum Answer {
-    Fixed(Box<Response>),
-    Computed(Arc<dyn Fn(&Request) -> Response + Send + Sync>),
+enum RuleAnswer {
+    Fixed(Box<ScriptedResponse>),
+    Computed(Arc<dyn Fn(&RecordedRequest) -> ScriptedResponse + Send + Sync>),
 }
 
 impl Rule {
     pub(crate) fn new(
         label: String,
-        expects: impl Fn(&Request) -> bool + Send + Sync + 'static,
+        expects: impl Fn(&RecordedRequest) -> bool + Send + Sync + 'static,
     ) -> Self {
         Self {
-            core: Arc::new(Core {
+            core: Arc::new(RuleCore {
                 label,
                 expects: Box::new(expects),
-                answers: Mutex::new(Answers {
-                    queue: VecDeque::from([Answer::Fixed(Box::default())]),
+                answers: Mutex::new(AnswerQueue {
+                    queue: VecDeque::from([RuleAnswer::Fixed(Box::default())]),
                     always: false,
                 }),
             }),
@@ -56,68 +56,68 @@ impl Rule {
     /// Starts the answer to the next request that matches.
     #[must_use]
     pub fn then(self) -> Self {
-        let next = Answer::Fixed(Box::default());
-        locked(&self.core.answers).queue.push_back(next);
+        let next = RuleAnswer::Fixed(Box::default());
+        lock(&self.core.answers).queue.push_back(next);
         self
     }
 
     /// Answers every further request with the last answer. Such a rule need not be used.
     pub fn always(self) -> Self {
-        locked(&self.core.answers).always = true;
+        lock(&self.core.answers).always = true;
         self
     }
 
     /// Lets a function answer, in place of what was written so far.
     pub fn respond_with(
         self,
-        respond: impl Fn(&Request) -> Response + Send + Sync + 'static,
+        respond: impl Fn(&RecordedRequest) -> ScriptedResponse + Send + Sync + 'static,
     ) -> Self {
-        self.replace(|_| Answer::Computed(Arc::new(respond)))
+        self.replace_newest(|_| RuleAnswer::Computed(Arc::new(respond)))
     }
 
-    /// Holds the answer before a chunk, as [`Response::gated`] does.
+    /// Holds the answer before a chunk, as [`ScriptedResponse::gated`] does.
     #[must_use]
-    pub fn gate(&self, chunk: usize) -> Gate {
-        let gate = Gate::default();
+    pub fn gate(&self, chunk: usize) -> ChunkGate {
+        let gate = ChunkGate::default();
         self.clone().gated(chunk, gate.clone());
         gate
     }
 
     /// Takes the next answer, if the rule expects the request and has one left.
-    pub(crate) fn answer(&self, request: &Request) -> Option<Response> {
+    pub(crate) fn take_answer(&self, request: &RecordedRequest) -> Option<ScriptedResponse> {
         if !(self.core.expects)(request) {
             return None;
         }
         let answer = {
-            let mut answers = locked(&self.core.answers);
+            let mut answers = lock(&self.core.answers);
             match answers.queue.len() {
                 1 if answers.always => answers.queue.front().cloned(),
                 _ => answers.queue.pop_front(),
             }
         };
         Some(match answer? {
-            Answer::Fixed(response) => *response,
-            Answer::Computed(respond) => respond(request),
+            RuleAnswer::Fixed(response) => *response,
+            RuleAnswer::Computed(respond) => respond(request),
         })
     }
 
     /// Answers that a test expected to be used and were not.
-    pub(crate) fn unused(&self) -> usize {
-        let answers = locked(&self.core.answers);
+    pub(crate) fn unused_answers(&self) -> usize {
+        let answers = lock(&self.core.answers);
         if answers.always { 0 } else { answers.queue.len() }
     }
 
-    fn write(self, change: impl FnOnce(Response) -> Response) -> Self {
-        self.replace(|newest| match newest {
-            Some(Answer::Fixed(response)) => Answer::Fixed(Box::new(change(*response))),
-            Some(Answer::Computed(_)) | None => {
-                Answer::Fixed(Box::new(change(Response::default())))
+    fn write(self, change: impl FnOnce(ScriptedResponse) -> ScriptedResponse) -> Self {
+        self.replace_newest(|newest| match newest {
+            Some(RuleAnswer::Fixed(response)) => RuleAnswer::Fixed(Box::new(change(*response))),
+            Some(RuleAnswer::Computed(_)) | None => {
+                RuleAnswer::Fixed(Box::new(change(ScriptedResponse::default())))
             }
         })
     }
 
-    fn replace(self, change: impl FnOnce(Option<Answer>) -> Answer) -> Self {
-        let mut answers = locked(&self.core.answers);
+    fn replace_newest(self, change: impl FnOnce(Option<RuleAnswer>) -> RuleAnswer) -> Self {
+        let mut answers = lock(&self.core.answers);
         let newest = answers.queue.pop_back();
         answers.queue.push_back(change(newest));
         drop(answers);
@@ -125,11 +125,11 @@ impl Rule {
     }
 }
 
-/// The methods of [`Response`], for the newest answer of a rule.
+/// The methods of [`ScriptedResponse`], for the newest answer of a rule.
 macro_rules! of_the_newest_answer {
     ($($name:ident($($argument:ident: $kind:ty),*);)*) => {
         impl Rule {$(
-            #[doc = concat!("[`Response::", stringify!($name), "`] of the newest answer.")]
+            #[doc = concat!("[`ScriptedResponse::", stringify!($name), "`] of the newest answer.")]
             pub fn $name(self, $($argument: $kind),*) -> Self {
                 self.write(|response| response.$name($($argument),*))
             }
@@ -162,7 +162,7 @@ of_the_newest_answer! {
     hang();
     hang_after(chunks: usize);
     fail_after(chunks: usize, kind: impl Into<String>, message: impl Into<String>);
-    gated(chunk: usize, gate: Gate);
+    gated(chunk: usize, gate: ChunkGate);
     delay(delay: Duration);
 }
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::bench::plan::PlanBench;
 use crate::bench::{self, Bench};
-use crate::request::Request;
-use crate::response::Response;
+use crate::request::RecordedRequest;
+use crate::response::ScriptedResponse;
 use crate::rule::Rule;
-use crate::{demo, locked};
+use crate::{demo, lock};
 
 /// Rules in the order they are tried. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -24,73 +24,81 @@ impl Script {
     /// and refuses any other question with status 400 and the code `no_script`.
     #[must_use]
     pub fn demo() -> Self {
-        Self::computed("the demo model", demo::respond)
+        Self::with_responder("the demo model", demo::respond)
     }
 
     /// A model for benchmarks: it works through runs of a fixed size, any number at once, without
     /// latency.
     #[must_use]
     pub fn bench(bench: Bench) -> Self {
-        Self::computed("the benchmark model", move |request| bench::respond(&bench, request))
+        Self::with_responder("the benchmark model", move |request| bench::respond(&bench, request))
     }
 
     /// A model for benchmarks of plans: it works through plans of a fixed size, any number at once.
     #[must_use]
     pub fn plan_bench(bench: PlanBench) -> Self {
-        Self::computed("the benchmark model", move |request| bench::plan::respond(&bench, request))
+        Self::with_responder("the benchmark model", move |request| {
+            bench::plan::respond(&bench, request)
+        })
     }
 
     /// Waits before every chunk but the first of every answer that does not say otherwise.
     #[must_use]
-    pub fn paced(mut self, delay: Duration) -> Self {
+    pub fn with_delay(mut self, delay: Duration) -> Self {
         self.delay = Some(delay);
         self
     }
 
     /// Expects a request whose messages contain this text: the question, what the model said or
-    /// called before, a tool's result (see [`Request::text`]). The instructions do not count.
+    /// called before, a tool's result (see [`RecordedRequest::text`]). The instructions do not count.
     #[track_caller]
     pub fn on(&self, text: impl Into<String>) -> Rule {
         let text = text.into();
         let label = format!("on({text:?}) at {}", Location::caller());
-        self.add(Rule::new(label, move |request| request.text().contains(&text)))
+        self.add_rule(Rule::new(label, move |request| request.text().contains(&text)))
     }
 
     /// Expects a request that a function recognises.
     #[track_caller]
-    pub fn on_request(&self, expects: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Rule {
+    pub fn on_request(
+        &self,
+        expects: impl Fn(&RecordedRequest) -> bool + Send + Sync + 'static,
+    ) -> Rule {
         let label = format!("on_request at {}", Location::caller());
-        self.add(Rule::new(label, expects))
+        self.add_rule(Rule::new(label, expects))
     }
 
-    fn computed(
+    fn with_responder(
         label: &str,
-        respond: impl Fn(&Request) -> Response + Send + Sync + 'static,
+        respond: impl Fn(&RecordedRequest) -> ScriptedResponse + Send + Sync + 'static,
     ) -> Self {
         let script = Self::default();
         let rule = Rule::new(label.to_owned(), |_| true);
-        script.add(rule.respond_with(respond).always());
+        script.add_rule(rule.respond_with(respond).always());
         script
     }
 
-    fn add(&self, rule: Rule) -> Rule {
-        locked(&self.rules).push(rule.clone());
+    fn add_rule(&self, rule: Rule) -> Rule {
+        lock(&self.rules).push(rule.clone());
         rule
     }
 
     /// The first answer that a rule has for the request, or why there is none.
-    pub(crate) fn answer(&self, request: &Request) -> Result<Response, String> {
+    pub(crate) fn answer_request(
+        &self,
+        request: &RecordedRequest,
+    ) -> Result<ScriptedResponse, String> {
         // Copied, so that a rule may take its time.
-        let rules = locked(&self.rules).clone();
-        let found = rules.iter().find_map(|rule| Some((rule, rule.answer(request)?)));
+        let rules = lock(&self.rules).clone();
+        let found = rules.iter().find_map(|rule| Some((rule, rule.take_answer(request)?)));
         let Some((rule, mut response)) = found else {
-            let left = self.unused().join("; ");
+            let left = self.unused_rules().join("; ");
             return Err(match left.as_str() {
                 "" => "no rule is left".to_owned(),
                 left => format!("no rule expects it; left are: {left}"),
             });
         };
-        if let Some(tool) = response.offered_calls().find(|tool| !request.offers(tool)) {
+        if let Some(tool) = response.offered_calls().find(|tool| !request.offers_tool(tool)) {
             let offered: Vec<_> = request.tools().iter().map(|tool| &tool.name).collect();
             return Err(format!(
                 "{rule} calls `{tool}`, which the request does not offer (tools: {offered:?}, \
@@ -103,10 +111,10 @@ impl Script {
     }
 
     /// The rules with answers that were not used.
-    pub(crate) fn unused(&self) -> Vec<String> {
-        locked(&self.rules)
+    pub(crate) fn unused_rules(&self) -> Vec<String> {
+        lock(&self.rules)
             .iter()
-            .filter_map(|rule| match rule.unused() {
+            .filter_map(|rule| match rule.unused_answers() {
                 0 => None,
                 1 => Some(rule.to_string()),
                 answers => Some(format!("{rule} ({answers} answers)")),

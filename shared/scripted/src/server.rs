@@ -18,32 +18,32 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::check;
-use crate::request::Request;
-use crate::response::Response;
+use crate::request::RecordedRequest;
+use crate::response::ScriptedResponse;
 use crate::rule::Rule;
 use crate::script::Script;
-use crate::wire::Protocol;
-use log::Log;
+use crate::wire::ProviderProtocol;
+use log::RequestLog;
 
 /// Largest request that is read.
 const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 
 /// A running scripted model. Dropping it stops it and breaks off every response under way.
 ///
-/// One that was started by a test (not by [`Scripted::serve`]) panics when it is dropped with
+/// One that was started by a test (not by [`ScriptedModel::serve`]) panics when it is dropped with
 /// unexpected requests on record, unless the test is failing already.
 #[derive(Debug)]
-pub struct Scripted {
+pub struct ScriptedModel {
     address: SocketAddr,
     script: Script,
-    window: Arc<AtomicU64>,
-    log: Arc<Log>,
+    token_limit: Arc<AtomicU64>,
+    log: Arc<RequestLog>,
     checked_on_drop: bool,
     // Its receivers see that it is gone.
     _running: watch::Sender<()>,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Starts a server for a test on a free port of 127.0.0.1, without rules.
     ///
     /// # Errors
@@ -71,9 +71,9 @@ impl Scripted {
         let address = listener.local_addr()?;
         let (running, stopped) = watch::channel(());
         let window = Arc::new(AtomicU64::new(u64::MAX));
-        let shared = Shared {
+        let shared = ServerState {
             script: script.clone(),
-            window: Arc::clone(&window),
+            token_limit: Arc::clone(&window),
             log: Arc::default(),
             stopped: stopped.clone(),
         };
@@ -82,10 +82,17 @@ impl Scripted {
             // Or the kernel may hold small chunks back. A socket that refuses is still used.
             let _ = socket.set_nodelay(true);
         });
-        let server = axum::serve(listener, shared.routes())
-            .with_graceful_shutdown(delivery::stopped(stopped));
+        let server = axum::serve(listener, shared.build_router())
+            .with_graceful_shutdown(delivery::wait_for_stop(stopped));
         tokio::spawn(async move { server.await });
-        Ok(Self { address, script, window, log, checked_on_drop: false, _running: running })
+        Ok(Self {
+            address,
+            script,
+            token_limit: window,
+            log,
+            checked_on_drop: false,
+            _running: running,
+        })
     }
 
     /// Where it listens.
@@ -114,39 +121,42 @@ impl Scripted {
 
     /// Expects a request that a function recognises; see [`Script::on_request`].
     #[track_caller]
-    pub fn on_request(&self, expects: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Rule {
+    pub fn on_request(
+        &self,
+        expects: impl Fn(&RecordedRequest) -> bool + Send + Sync + 'static,
+    ) -> Rule {
         self.script.on_request(expects)
     }
 
-    /// Refuses requests of more than so many [tokens](Request::tokens) from now on, as providers do.
-    /// A test that wants none to be refused finds out from [`Self::refused`].
-    pub fn takes_at_most(&self, tokens: u64) {
-        self.window.store(tokens, Ordering::Relaxed);
+    /// Refuses requests of more than so many [tokens](RecordedRequest::estimate_tokens) from now on, as providers do.
+    /// A test that wants none to be refused finds out from [`Self::refused_requests`].
+    pub fn limit_tokens(&self, tokens: u64) {
+        self.token_limit.store(tokens, Ordering::Relaxed);
     }
 
     /// The requests on record that were too long.
     #[must_use]
-    pub fn refused(&self) -> Vec<Request> {
-        let window = self.window.load(Ordering::Relaxed);
-        self.requests().into_iter().filter(|request| request.tokens() > window).collect()
+    pub fn refused_requests(&self) -> Vec<RecordedRequest> {
+        let window = self.token_limit.load(Ordering::Relaxed);
+        self.requests().into_iter().filter(|request| request.estimate_tokens() > window).collect()
     }
 
     /// The requests so far, in the order they arrived; the newest 500, or the newest 32 MB of them.
     /// One that could not be read is not among them.
     #[must_use]
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.log.requests()
     }
 
     /// The newest request, if any.
     #[must_use]
-    pub fn last_request(&self) -> Option<Request> {
+    pub fn last_request(&self) -> Option<RecordedRequest> {
         self.log.requests().pop()
     }
 
     /// Returns the `number`th request (from 1) once it has arrived.
-    pub async fn request(&self, number: usize) -> Request {
-        self.log.request(number).await
+    pub async fn wait_for_request(&self, number: usize) -> RecordedRequest {
+        self.log.wait_for_request(number).await
     }
 
     /// Takes what was unexpected off the record, to be asserted by a test that expects it.
@@ -163,7 +173,7 @@ impl Scripted {
     #[track_caller]
     pub fn assert_done(&self) {
         let mut problems = self.take_unexpected();
-        let unused = self.script.unused();
+        let unused = self.script.unused_rules();
         problems.extend(unused.into_iter().map(|rule| format!("not used: {rule}")));
         if !problems.is_empty() {
             panic!("the scripted model: {}", problems.join("\n"));
@@ -171,7 +181,7 @@ impl Scripted {
     }
 }
 
-impl Drop for Scripted {
+impl Drop for ScriptedModel {
     #[expect(clippy::panic, reason = "an unexpected request must fail the test that made it")]
     fn drop(&mut self) {
         let unexpected = self.take_unexpected();
@@ -182,79 +192,79 @@ impl Drop for Scripted {
 }
 
 #[derive(Debug, Clone)]
-struct Shared {
+struct ServerState {
     script: Script,
-    window: Arc<AtomicU64>,
-    log: Arc<Log>,
+    token_limit: Arc<AtomicU64>,
+    log: Arc<RequestLog>,
     stopped: watch::Receiver<()>,
 }
 
-impl Shared {
-    fn routes(self) -> Router {
+impl ServerState {
+    fn build_router(self) -> Router {
         let route = |protocol| {
             post(move |State(shared): State<Self>, headers: HeaderMap, body: Bytes| async move {
-                shared.answer(protocol, headers, &body).await
+                shared.answer_request(protocol, headers, &body).await
             })
         };
         let no_route = |State(shared): State<Self>, method: Method, uri: Uri| async move {
-            shared.no_route(&method, uri.path())
+            shared.reject_route(&method, uri.path())
         };
         Router::new()
-            .route("/v1/chat/completions", route(Protocol::OpenAi))
-            .route("/v1/messages", route(Protocol::Anthropic))
-            .route("/api/chat", route(Protocol::Ollama))
+            .route("/v1/chat/completions", route(ProviderProtocol::OpenAi))
+            .route("/v1/messages", route(ProviderProtocol::Anthropic))
+            .route("/api/chat", route(ProviderProtocol::Ollama))
             .fallback(no_route)
             .method_not_allowed_fallback(no_route)
             .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
             .with_state(self)
     }
 
-    async fn answer(
+    async fn answer_request(
         self,
-        protocol: Protocol,
+        protocol: ProviderProtocol,
         headers: HeaderMap,
         body: &Bytes,
     ) -> axum::http::Response<Body> {
-        let read = self.log.record(|number| {
+        let read = self.log.record_request(|number| {
             let json =
                 serde_json::from_slice(body).map_err(|_| "its body is no JSON".to_owned())?;
-            Request::new(number, protocol, headers, json, body.len())
+            RecordedRequest::new(number, protocol, headers, json, body.len())
         });
         let request = match read {
             Ok(request) => request,
-            Err(why) => return delivery::plain(StatusCode::INTERNAL_SERVER_ERROR, why),
+            Err(why) => return delivery::plain_response(StatusCode::INTERNAL_SERVER_ERROR, why),
         };
-        let response = self.decide(&request);
-        delivery::deliver(&request, response, self.stopped).await
+        let response = self.choose_response(&request);
+        delivery::deliver_response(&request, response, self.stopped).await
     }
 
-    fn decide(&self, request: &Request) -> Response {
-        let window = self.window.load(Ordering::Relaxed);
-        let tokens = if window == u64::MAX { 0 } else { request.tokens() };
+    fn choose_response(&self, request: &RecordedRequest) -> ScriptedResponse {
+        let window = self.token_limit.load(Ordering::Relaxed);
+        let tokens = if window == u64::MAX { 0 } else { request.estimate_tokens() };
         if tokens > window {
             let why = format!(
                 "This model's maximum context length is {window} tokens. However, your messages \
                  resulted in {tokens} tokens."
             );
             let code = Some("context_length_exceeded");
-            return Response::default().error(400, "invalid_request_error", code, why);
+            return ScriptedResponse::default().error(400, "invalid_request_error", code, why);
         }
-        let (status, kind, why) = match check::refusal(request) {
+        let (status, kind, why) = match check::find_refusal(request) {
             Some(why) => (400, "invalid_request_error", why),
-            None => match self.script.answer(request) {
+            None => match self.script.answer_request(request) {
                 Ok(response) => return response,
                 Err(why) => (500, "unexpected_request", why),
             },
         };
         let number = request.number();
         let why = format!("request {number} is unexpected: {why}\n{}", request.transcript());
-        self.log.unexpected(why.clone());
-        Response::default().error(status, kind, Some("unexpected_request"), why)
+        self.log.record_unexpected(why.clone());
+        ScriptedResponse::default().error(status, kind, Some("unexpected_request"), why)
     }
 
-    fn no_route(&self, method: &Method, path: &str) -> axum::http::Response<Body> {
+    fn reject_route(&self, method: &Method, path: &str) -> axum::http::Response<Body> {
         let why = format!("{method} {path} is no route of a scripted model");
-        self.log.unexpected(why.clone());
-        delivery::plain(StatusCode::NOT_FOUND, why)
+        self.log.record_unexpected(why.clone());
+        delivery::plain_response(StatusCode::NOT_FOUND, why)
     }
 }

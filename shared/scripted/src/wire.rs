@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::request::{Message, Request, Tool};
-use crate::response::{Content, Ending, ProviderError, Response};
+use crate::request::{RecordedMessage, RecordedRequest, RequestTool};
+use crate::response::{ProviderError, ResponseContent, ResponseEnding, ScriptedResponse};
 
 /// A provider's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub enum ProviderProtocol {
     /// Chat completions: server-sent events, ended by `[DONE]`.
     OpenAi,
     /// Messages: named server-sent events.
@@ -24,65 +24,71 @@ pub enum Protocol {
 
 /// What a request asks, whatever its protocol.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked {
+pub(crate) struct ParsedRequest {
     pub(crate) system: String,
-    pub(crate) messages: Vec<Message>,
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) messages: Vec<RecordedMessage>,
+    pub(crate) tools: Vec<RequestTool>,
     pub(crate) tool_choice: Option<String>,
     pub(crate) temperature: Option<f64>,
 }
 
 /// A response as HTTP carries it.
 #[derive(Debug)]
-pub(crate) struct Encoded {
+pub(crate) struct EncodedResponse {
     pub(crate) status: u16,
     pub(crate) content_type: String,
     pub(crate) chunks: Vec<Vec<u8>>,
 }
 
-impl Protocol {
-    pub(crate) fn read(self, body: &Value) -> Result<Asked, String> {
+impl ProviderProtocol {
+    pub(crate) fn parse_request(self, body: &Value) -> Result<ParsedRequest, String> {
         // Ollama streams unless told otherwise.
         let streams = body.get("stream").and_then(Value::as_bool);
         if !streams.unwrap_or(self == Self::Ollama) {
             return Err("it does not ask for a stream, and only streams are scripted".to_owned());
         }
         let mut asked = match self {
-            Self::OpenAi => openai::read(body),
-            Self::Anthropic => anthropic::read(body),
-            Self::Ollama => ollama::read(body),
+            Self::OpenAi => openai::parse_request(body),
+            Self::Anthropic => anthropic::parse_request(body),
+            Self::Ollama => ollama::parse_request(body),
         }?;
         name_results(&mut asked.messages);
         Ok(asked)
     }
 
-    pub(crate) fn encode(self, response: &Response, to: &Request) -> Encoded {
+    pub(crate) fn encode_response(
+        self,
+        response: &ScriptedResponse,
+        to: &RecordedRequest,
+    ) -> EncodedResponse {
         let (status, content_type, mut chunks) = match &response.content {
-            Content::Said(said) => {
+            ResponseContent::Reply(said) => {
                 let chunks = match self {
-                    Self::OpenAi => openai::chunks(said, to),
-                    Self::Anthropic => anthropic::chunks(said, to),
-                    Self::Ollama => ollama::chunks(said, to),
+                    Self::OpenAi => openai::encode_chunks(said, to),
+                    Self::Anthropic => anthropic::encode_chunks(said, to),
+                    Self::Ollama => ollama::encode_chunks(said, to),
                 };
                 (200, self.stream_type(), chunks)
             }
-            Content::Error(error) => {
-                let body = self.error(error).to_string();
+            ResponseContent::Error(error) => {
+                let body = self.error_body(error).to_string();
                 (error.status, "application/json", vec![body.into_bytes()])
             }
-            Content::Json { status, body } => {
+            ResponseContent::Json { status, body } => {
                 let body = body.to_string();
                 (*status, "application/json", vec![body.into_bytes()])
             }
-            Content::Raw { content_type, chunks } => (200, content_type.as_str(), chunks.clone()),
+            ResponseContent::Raw { content_type, chunks } => {
+                (200, content_type.as_str(), chunks.clone())
+            }
         };
         // An empty HTTP chunk would end the body.
         chunks.retain(|chunk| !chunk.is_empty());
-        if let Ending::Fail { after, kind, message } = &response.ending {
+        if let ResponseEnding::Fail { after, kind, message } = &response.ending {
             chunks.truncate(*after);
             chunks.push(self.error_in_stream(kind, message));
         }
-        Encoded { status, content_type: content_type.to_owned(), chunks }
+        EncodedResponse { status, content_type: content_type.to_owned(), chunks }
     }
 
     fn stream_type(self) -> &'static str {
@@ -92,7 +98,7 @@ impl Protocol {
         }
     }
 
-    fn error(self, error: &ProviderError) -> Value {
+    fn error_body(self, error: &ProviderError) -> Value {
         let ProviderError { kind, code, message, .. } = error;
         let inner = json!({"message": message, "type": kind, "code": code});
         match self {
@@ -103,7 +109,7 @@ impl Protocol {
     }
 
     fn error_in_stream(self, kind: &str, message: &str) -> Vec<u8> {
-        let error = self.error(&ProviderError {
+        let error = self.error_body(&ProviderError {
             status: 200,
             kind: kind.to_owned(),
             code: None,
@@ -119,7 +125,7 @@ impl Protocol {
 }
 
 /// Names each result after the newest call with its id.
-fn name_results(messages: &mut [Message]) {
+fn name_results(messages: &mut [RecordedMessage]) {
     let mut tools = BTreeMap::new();
     for message in messages {
         for call in &message.calls {
@@ -134,25 +140,25 @@ fn name_results(messages: &mut [Message]) {
 }
 
 /// The elements of an array; none if it is missing or something else.
-fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+fn items_at<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     let array = value.get(key).and_then(Value::as_array);
     array.map_or(&[], Vec::as_slice)
 }
 
 /// A string below `value`; empty if it is missing or something else.
-fn string(value: &Value, pointer: &str) -> String {
+fn string_at(value: &Value, pointer: &str) -> String {
     let string = value.pointer(pointer).and_then(Value::as_str);
     string.unwrap_or_default().to_owned()
 }
 
 /// A message's content as text: a string, or parts of which those without text show their type.
-fn text(content: Option<&Value>) -> String {
+fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => {
             let texts = parts.iter().map(|part| {
                 let text = part.get("text").and_then(Value::as_str);
-                text.map_or_else(|| format!("[{}]", string(part, "/type")), str::to_owned)
+                text.map_or_else(|| format!("[{}]", string_at(part, "/type")), str::to_owned)
             });
             texts.collect::<Vec<_>>().join("\n")
         }
@@ -161,11 +167,11 @@ fn text(content: Option<&Value>) -> String {
 }
 
 /// The tools of OpenAI and Ollama.
-fn function_tools(body: &Value) -> Vec<Tool> {
-    let tools = items(body, "tools").iter();
-    let tools = tools.map(|tool| Tool {
-        name: string(tool, "/function/name"),
-        description: string(tool, "/function/description"),
+fn function_tools(body: &Value) -> Vec<RequestTool> {
+    let tools = items_at(body, "tools").iter();
+    let tools = tools.map(|tool| RequestTool {
+        name: string_at(tool, "/function/name"),
+        description: string_at(tool, "/function/description"),
         schema: tool.pointer("/function/parameters").cloned().unwrap_or_default(),
     });
     tools.collect()

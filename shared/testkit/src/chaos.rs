@@ -7,12 +7,12 @@ use std::time::Duration;
 use fastrand::Rng;
 use tokio::time::Instant;
 
-use crate::memory::{Fault, Op};
+use crate::memory::{Op, StoreFault};
 use crate::point::Fate;
 
 /// Bad weather. Cloning shares it.
 #[derive(Clone)]
-pub struct Chaos(Arc<Mutex<State>>);
+pub struct Chaos(Arc<Mutex<ChaosState>>);
 
 /// How likely each kind of trouble is, each time it could happen; from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Odds {
     /// A process stands still at a point, for up to a minute.
     pub freeze: f64,
     /// The store does not do it and says so.
-    pub refused: f64,
+    pub refusal: f64,
     /// The store does it and says it did not.
     pub reply_lost: f64,
     /// The store takes its time, mostly little.
@@ -34,11 +34,11 @@ pub struct Odds {
     /// A kick comes late, so that others overtake it.
     pub kick_late: f64,
     /// The client leaves in the middle of a response.
-    pub leaves: f64,
+    pub leave: f64,
     /// Somebody stops the run.
     pub stop: f64,
     /// The run was asked for by a client that does not stay.
-    pub posted: f64,
+    pub post: f64,
     /// The store is down for a while, once.
     pub outage: f64,
 }
@@ -48,15 +48,15 @@ impl Odds {
     pub const NONE: Self = Self {
         death: 0.0,
         freeze: 0.0,
-        refused: 0.0,
+        refusal: 0.0,
         reply_lost: 0.0,
         slow: 0.0,
         kick_lost: 0.0,
         kick_twice: 0.0,
         kick_late: 0.0,
-        leaves: 0.0,
+        leave: 0.0,
         stop: 0.0,
-        posted: 0.0,
+        post: 0.0,
         outage: 0.0,
     };
 
@@ -67,26 +67,26 @@ impl Odds {
         Self {
             death: some(0.05),
             freeze: some(0.02),
-            refused: some(0.15),
+            refusal: some(0.15),
             reply_lost: some(0.15),
             slow: some(0.2),
             kick_lost: some(0.6),
             kick_twice: some(0.8),
             kick_late: some(0.8),
-            leaves: some(0.8),
+            leave: some(0.8),
             stop: some(0.5),
-            posted: some(0.6),
+            post: some(0.6),
             outage: some(1.0),
         }
     }
 }
 
-struct State {
+struct ChaosState {
     seed: u64,
     rng: Rng,
     odds: Odds,
     began: Instant,
-    lasts: Duration,
+    duration: Duration,
     /// Processes that may still die, and that may still freeze.
     deaths: u32,
     freezes: u32,
@@ -112,43 +112,43 @@ impl Chaos {
         });
         let (deaths, freezes) = (rng.u32(0..8), rng.u32(0..4));
         let began = Instant::now();
-        let state = State { seed, rng, odds, began, lasts, deaths, freezes, outage };
+        let state = ChaosState { seed, rng, odds, began, duration: lasts, deaths, freezes, outage };
         Self(Arc::new(Mutex::new(state)))
     }
 
     /// What it follows from.
     #[must_use]
     pub fn seed(&self) -> u64 {
-        self.state().seed
+        self.lock_state().seed
     }
 
     /// How likely what is.
     #[must_use]
     pub fn odds(&self) -> Odds {
-        self.state().odds
+        self.lock_state().odds
     }
 
     /// How long it lasts.
     #[must_use]
-    pub fn lasts(&self) -> Duration {
-        self.state().lasts
+    pub fn duration(&self) -> Duration {
+        self.lock_state().duration
     }
 
     /// Whether it is still bad.
     #[must_use]
     pub fn is_bad(&self) -> bool {
-        self.state().is_bad()
+        self.lock_state().is_bad()
     }
 
     /// What becomes of a process at a point.
-    pub fn fate(&self) -> Fate {
-        let mut state = self.state();
+    pub fn draw_fate(&self) -> Fate {
+        let mut state = self.lock_state();
         let Odds { death, freeze, .. } = state.odds;
-        if state.deaths > 0 && state.happens(death) {
+        if state.deaths > 0 && state.draws_trouble(death) {
             state.deaths -= 1;
             return Fate::Dies;
         }
-        if state.freezes > 0 && state.happens(freeze) {
+        if state.freezes > 0 && state.draws_trouble(freeze) {
             state.freezes -= 1;
             return Fate::Freezes(Duration::from_millis(state.rng.u64(1_000..60_000)));
         }
@@ -156,48 +156,48 @@ impl Chaos {
     }
 
     /// How long an operation takes to be done, and what becomes of it then.
-    pub fn fault(&self, op: &Op) -> (Duration, Fault) {
-        let mut state = self.state();
-        let Odds { refused, reply_lost, slow, .. } = state.odds;
-        let before = if state.happens(slow) { state.delay() } else { Duration::ZERO };
-        let fault = if state.is_down() || state.happens(refused) {
-            Fault::NotDone
-        } else if op.kind.is_write() && state.happens(reply_lost) {
-            Fault::ReplyLost
-        } else if state.happens(slow) {
-            Fault::Late(state.delay())
+    pub fn draw_fault(&self, op: &Op) -> (Duration, StoreFault) {
+        let mut state = self.lock_state();
+        let Odds { refusal: refused, reply_lost, slow, .. } = state.odds;
+        let before = if state.draws_trouble(slow) { state.draw_delay() } else { Duration::ZERO };
+        let fault = if state.is_down() || state.draws_trouble(refused) {
+            StoreFault::NotDone
+        } else if op.kind.is_write() && state.draws_trouble(reply_lost) {
+            StoreFault::ReplyLost
+        } else if state.draws_trouble(slow) {
+            StoreFault::Late(state.draw_delay())
         } else {
-            Fault::None
+            StoreFault::None
         };
         (before, fault)
     }
 
     /// Whether a service beside the store refuses something; and if not, whether its answer is lost.
-    pub fn refuses(&self) -> Fault {
-        let mut state = self.state();
-        let Odds { refused, reply_lost, .. } = state.odds;
-        if state.happens(refused) {
-            Fault::NotDone
-        } else if state.happens(reply_lost) {
-            Fault::ReplyLost
+    pub fn draw_refusal(&self) -> StoreFault {
+        let mut state = self.lock_state();
+        let Odds { refusal: refused, reply_lost, .. } = state.odds;
+        if state.draws_trouble(refused) {
+            StoreFault::NotDone
+        } else if state.draws_trouble(reply_lost) {
+            StoreFault::ReplyLost
         } else {
-            Fault::None
+            StoreFault::None
         }
     }
 
     /// After how long each copy of a kick comes; none at all if it is lost.
-    pub fn deliveries(&self) -> Vec<Duration> {
-        let mut state = self.state();
+    pub fn draw_deliveries(&self) -> Vec<Duration> {
+        let mut state = self.lock_state();
         let Odds { kick_lost, kick_twice, kick_late, .. } = state.odds;
         let mut copies = Vec::new();
-        if !state.happens(kick_lost) {
+        if !state.draws_trouble(kick_lost) {
             copies.push(Duration::ZERO);
         }
-        while copies.len() < 4 && state.happens(kick_twice) {
+        while copies.len() < 4 && state.draws_trouble(kick_twice) {
             copies.push(Duration::ZERO);
         }
         for copy in &mut copies {
-            if state.happens(kick_late) {
+            if state.draws_trouble(kick_late) {
                 *copy = Duration::from_millis(state.rng.u64(1..90_000));
             }
         }
@@ -205,44 +205,44 @@ impl Chaos {
     }
 
     /// How long a client stays this time, at most.
-    pub fn stays(&self) -> Option<Duration> {
-        let mut state = self.state();
-        let leaves = state.odds.leaves;
-        state.happens(leaves).then(|| Duration::from_millis(state.rng.u64(0..15_000)))
+    pub fn draw_stay(&self) -> Option<Duration> {
+        let mut state = self.lock_state();
+        let leaves = state.odds.leave;
+        state.draws_trouble(leaves).then(|| Duration::from_millis(state.rng.u64(0..15_000)))
     }
 
     /// After how long a client comes back.
-    pub fn stays_away(&self) -> Duration {
-        Duration::from_millis(self.state().rng.u64(0..60_000))
+    pub fn draw_absence(&self) -> Duration {
+        Duration::from_millis(self.lock_state().rng.u64(0..60_000))
     }
 
     /// Whether this request is made by a client that does not wait for its answer.
-    pub fn is_posted(&self) -> bool {
-        let mut state = self.state();
-        let posted = state.odds.posted;
-        state.happens(posted)
+    pub fn draws_posted(&self) -> bool {
+        let mut state = self.lock_state();
+        let posted = state.odds.post;
+        state.draws_trouble(posted)
     }
 
     /// When somebody stops the run, if anybody does, and how often.
-    pub fn stop(&self) -> Option<(Duration, usize)> {
-        let mut state = self.state();
+    pub fn draw_stop(&self) -> Option<(Duration, usize)> {
+        let mut state = self.lock_state();
         let stop = state.odds.stop;
         state
-            .happens(stop)
+            .draws_trouble(stop)
             .then(|| (Duration::from_millis(state.rng.u64(0..20_000)), state.rng.usize(1..4)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, ChaosState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ChaosState {
     fn is_bad(&self) -> bool {
-        self.began.elapsed() < self.lasts
+        self.began.elapsed() < self.duration
     }
 
-    fn happens(&mut self, odds: f64) -> bool {
+    fn draws_trouble(&mut self, odds: f64) -> bool {
         // Asked for whatever the odds are, so that the rest of the weather does not depend on them.
         let dice = self.rng.f64();
         self.is_bad() && dice < odds
@@ -254,7 +254,7 @@ impl State {
     }
 
     /// Mostly some milliseconds, sometimes longer than a lease.
-    fn delay(&mut self) -> Duration {
+    fn draw_delay(&mut self) -> Duration {
         let most = match self.rng.u32(0..20) {
             0 => 20_000,
             1..4 => 2_000,

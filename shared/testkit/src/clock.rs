@@ -56,7 +56,7 @@ impl Clock for PausedClock {
 
     async fn sleep(&self, duration: Duration) {
         tokio::time::sleep(duration).await;
-        self.points.alive().await;
+        self.points.wait_until_alive().await;
     }
 
     fn jitter(&self) -> f64 {
@@ -67,10 +67,10 @@ impl Clock for PausedClock {
 
 /// A clock that stands still until it is told to advance, for worlds with real sockets.
 #[derive(Debug, Clone, Default)]
-pub struct ManualClock(Arc<Mutex<Manual>>);
+pub struct ManualClock(Arc<Mutex<ManualState>>);
 
 #[derive(Debug, Default)]
-struct Manual {
+struct ManualState {
     passed_ms: u64,
     sleepers: BTreeMap<(u64, u64), oneshot::Sender<()>>,
     nth: u64,
@@ -86,7 +86,7 @@ impl ManualClock {
     /// Lets time pass, and wakes everybody whose moment has come, in order.
     pub fn advance(&self, duration: Duration) {
         let woken = {
-            let mut manual = self.manual();
+            let mut manual = self.lock_state();
             manual.passed_ms += u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
             let next = manual.passed_ms + 1;
             let later = manual.sleepers.split_off(&(next, 0));
@@ -100,24 +100,24 @@ impl ManualClock {
 
     /// How many wait for some moment.
     #[must_use]
-    pub fn sleepers(&self) -> usize {
-        self.manual().sleepers.values().filter(|sleeper| !sleeper.is_closed()).count()
+    pub fn sleeper_count(&self) -> usize {
+        self.lock_state().sleepers.values().filter(|sleeper| !sleeper.is_closed()).count()
     }
 
-    fn manual(&self) -> MutexGuard<'_, Manual> {
+    fn lock_state(&self) -> MutexGuard<'_, ManualState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
-        BEGINNING_MS.saturating_add(i64::try_from(self.manual().passed_ms).unwrap_or(i64::MAX))
+        BEGINNING_MS.saturating_add(i64::try_from(self.lock_state().passed_ms).unwrap_or(i64::MAX))
     }
 
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + Send {
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let wait = (duration_ms > 0).then(|| {
-            let mut manual = self.manual();
+            let mut manual = self.lock_state();
             manual.nth += 1;
             let at = (manual.passed_ms.saturating_add(duration_ms), manual.nth);
             let (sender, receiver) = oneshot::channel();

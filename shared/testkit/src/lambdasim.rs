@@ -29,22 +29,22 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-pub use environment::{Invocation, Outcome};
+pub use environment::{Invocation, InvocationOutcome};
 pub use function::Function;
 
 use environment::{Environment, Signal};
-use function::Deployed;
+use function::DeployedFunction;
 
 /// A running simulator. Dropping it kills every environment.
 pub struct Lambda {
-    region: Arc<Region>,
+    region: Arc<LambdaRegion>,
     server: JoinHandle<()>,
 }
 
 /// What its servers and environments share.
-pub(crate) struct Region {
+pub(crate) struct LambdaRegion {
     url: String,
-    functions: Mutex<BTreeMap<String, Arc<Deployed>>>,
+    functions: Mutex<BTreeMap<String, Arc<DeployedFunction>>>,
     environments: Mutex<BTreeMap<u64, Weak<Environment>>>,
     invocations: watch::Sender<Vec<Invocation>>,
     tasks: Mutex<JoinSet<()>>,
@@ -57,14 +57,14 @@ impl Lambda {
     /// No port could be bound.
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let region = Arc::new(Region {
+        let region = Arc::new(LambdaRegion {
             url: format!("http://{}", listener.local_addr()?),
             functions: Mutex::default(),
             environments: Mutex::default(),
             invocations: watch::Sender::default(),
             tasks: Mutex::default(),
         });
-        let app = routes(Arc::clone(&region));
+        let app = build_router(Arc::clone(&region));
         let listener = listener.tap_io(|socket| {
             // Or each small frame waits for the last one's receipt.
             let _ = socket.set_nodelay(true);
@@ -85,7 +85,7 @@ impl Lambda {
     /// Makes a function known; one of the same name is replaced for later invocations.
     pub fn deploy(&self, function: Function) {
         let name = function.name.clone();
-        locked(&self.region.functions).insert(name, Arc::new(Deployed::new(function)));
+        lock(&self.region.functions).insert(name, Arc::new(DeployedFunction::new(function)));
     }
 
     /// Every invocation that reached an environment so far, in the order they started.
@@ -96,33 +96,33 @@ impl Lambda {
 
     /// Those that are under way.
     #[must_use]
-    pub fn running(&self) -> Vec<Invocation> {
+    pub fn running_invocations(&self) -> Vec<Invocation> {
         self.invocations().into_iter().filter(|invocation| invocation.outcome.is_none()).collect()
     }
 
     /// Returns once the invocations so far are such; see [`Self::invocations`].
-    pub async fn until(&self, is_so: impl Fn(&[Invocation]) -> bool) {
+    pub async fn wait_until(&self, is_so: impl Fn(&[Invocation]) -> bool) {
         // The sender lives as long as `self`, so the wait cannot fail.
         let _ = self.region.invocations.subscribe().wait_for(|all| is_so(all)).await;
     }
 
     /// Kills an environment, as a crash would. One that is gone is left alone.
     pub fn kill(&self, pid: u32) {
-        self.signal(pid, Signal::KILL);
+        self.signal_process(pid, Signal::KILL);
     }
 
     /// Stops an environment from running, whatever it does.
     pub fn freeze(&self, pid: u32) {
-        self.signal(pid, Signal::STOP);
+        self.signal_process(pid, Signal::STOP);
     }
 
     /// Lets a frozen environment go on.
     pub fn thaw(&self, pid: u32) {
-        self.signal(pid, Signal::CONT);
+        self.signal_process(pid, Signal::CONT);
     }
 
-    fn signal(&self, pid: u32, signal: Signal) {
-        let environments = self.region.environments();
+    fn signal_process(&self, pid: u32, signal: Signal) {
+        let environments = self.region.list_environments();
         if let Some(environment) = environments.iter().find(|known| known.pid() == pid) {
             environment.signal(signal);
         }
@@ -132,28 +132,28 @@ impl Lambda {
 impl Drop for Lambda {
     fn drop(&mut self) {
         self.server.abort();
-        locked(&self.region.tasks).abort_all();
-        locked(&self.region.functions).clear();
-        let environments = self.region.environments();
+        lock(&self.region.tasks).abort_all();
+        lock(&self.region.functions).clear();
+        let environments = self.region.list_environments();
         environments.iter().for_each(|environment| environment.signal(Signal::KILL));
     }
 }
 
-impl Region {
-    fn function(&self, name: &str) -> Option<Arc<Deployed>> {
-        locked(&self.functions).get(name).cloned()
+impl LambdaRegion {
+    fn find_function(&self, name: &str) -> Option<Arc<DeployedFunction>> {
+        lock(&self.functions).get(name).cloned()
     }
 
-    fn environment(&self, id: u64) -> Option<Arc<Environment>> {
-        locked(&self.environments).get(&id)?.upgrade()
+    fn find_environment(&self, id: u64) -> Option<Arc<Environment>> {
+        lock(&self.environments).get(&id)?.upgrade()
     }
 
-    fn environments(&self) -> Vec<Arc<Environment>> {
-        locked(&self.environments).values().filter_map(Weak::upgrade).collect()
+    fn list_environments(&self) -> Vec<Arc<Environment>> {
+        lock(&self.environments).values().filter_map(Weak::upgrade).collect()
     }
 
     /// Keeps an invocation that has started; returns its number.
-    fn began(&self, invocation: Invocation) -> usize {
+    fn record_start(&self, invocation: Invocation) -> usize {
         let mut number = 0;
         self.invocations.send_modify(|all| {
             number = all.len();
@@ -162,7 +162,7 @@ impl Region {
         number
     }
 
-    fn ended(&self, number: usize, outcome: Outcome) {
+    fn record_end(&self, number: usize, outcome: InvocationOutcome) {
         self.invocations.send_modify(|all| {
             if let Some(invocation) = all.get_mut(number) {
                 invocation.outcome = Some(outcome);
@@ -171,30 +171,30 @@ impl Region {
     }
 
     /// Runs something until it is done or the simulator is dropped.
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = locked(&self.tasks);
+    fn spawn_task(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = lock(&self.tasks);
         while tasks.try_join_next().is_some() {}
         tasks.spawn(task);
     }
 }
 
-fn routes(region: Arc<Region>) -> Router {
+fn build_router(region: Arc<LambdaRegion>) -> Router {
     const INVOCATION: &str = "/environments/{environment}/2018-06-01/runtime/invocation";
     Router::new()
-        .route(&format!("{INVOCATION}/next"), get(runtime_api::next))
-        .route(&format!("{INVOCATION}/{{request}}/response"), post(runtime_api::response))
-        .route(&format!("{INVOCATION}/{{request}}/error"), post(runtime_api::error))
+        .route(&format!("{INVOCATION}/next"), get(runtime_api::next_invocation))
+        .route(&format!("{INVOCATION}/{{request}}/response"), post(runtime_api::post_response))
+        .route(&format!("{INVOCATION}/{{request}}/error"), post(runtime_api::post_error))
         .route(
             "/environments/{environment}/2018-06-01/runtime/init/error",
-            post(runtime_api::init_error),
+            post(runtime_api::post_init_error),
         )
-        .route("/2015-03-31/functions/{function}/invocations", post(invoke_api::invoke))
-        .route("/lambda-url/{function}/{*path}", any(front_door::request))
+        .route("/2015-03-31/functions/{function}/invocations", post(invoke_api::handle_invoke))
+        .route("/lambda-url/{function}/{*path}", any(front_door::handle_request))
         .layer(DefaultBodyLimit::disable())
         .with_state(region)
 }
 
 /// Locks a mutex whose content no panic can leave half changed.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

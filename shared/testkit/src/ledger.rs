@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use djinn_core::feedback::Interrupt;
+use djinn_core::human::Interrupt;
 use djinn_core::settings::Language;
-use djinn_core::tool::{Declared, EffectClass, Observation, ToolSpec};
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
+use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
 use crate::point::Points;
@@ -28,7 +28,7 @@ impl Ledger {
         self.lines().iter().filter(|known| known.as_str() == line).count()
     }
 
-    fn write(&self, line: String) {
+    fn add_line(&self, line: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 }
@@ -40,11 +40,11 @@ pub struct LedgerTool {
     /// What a repeat does.
     pub effect: EffectClass,
     /// How long it takes.
-    pub takes: Duration,
+    pub duration: Duration,
     /// What it says of its calls.
-    pub declared: Declared,
+    pub declared: ToolPolicy,
     /// Whether it writes down its arguments too.
-    pub notes_arguments: bool,
+    pub logs_arguments: bool,
     /// How often it interrupts each call.
     pub interrupts: u32,
     /// Milliseconds it may take.
@@ -64,9 +64,9 @@ impl LedgerTool {
         Self {
             name,
             effect,
-            takes: Duration::ZERO,
-            declared: Declared::default(),
-            notes_arguments: false,
+            duration: Duration::ZERO,
+            declared: ToolPolicy::default(),
+            logs_arguments: false,
             interrupts: 0,
             timeout_ms: 60_000,
             answer: format!("{name} is done"),
@@ -83,7 +83,7 @@ impl Tool for LedgerTool {
             description: format!("does {}", self.name),
             schema: json!({"type": "object"}),
             effect: self.effect,
-            declared: self.declared.clone(),
+            policy: self.declared.clone(),
             timeout_ms: self.timeout_ms,
             visible: true,
         }
@@ -93,41 +93,41 @@ impl Tool for LedgerTool {
         &'a self,
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let task = context.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
             let call = format!("{task}{}", context.call);
             self.points.pass(format!("before tool {call}")).await;
-            tokio::time::sleep(self.takes).await;
-            self.points.alive().await;
-            if context.round < self.interrupts {
-                return Err(ToolFailure::Interrupted(Interrupt {
+            tokio::time::sleep(self.duration).await;
+            self.points.wait_until_alive().await;
+            if context.interrupts < self.interrupts {
+                return Err(ToolError::Interrupted(Interrupt {
                     code: "20006".to_owned(),
                     message: "Out of credits.".to_owned(),
                 }));
             }
-            let with = match self.notes_arguments {
+            let with = match self.logs_arguments {
                 true => format!(" {}", Value::Object(arguments.clone())),
                 false => String::new(),
             };
-            self.ledger.write(format!("{} {call}{with}", self.name));
+            self.ledger.add_line(format!("{} {call}{with}", self.name));
             self.points.pass(format!("after tool {call}")).await;
-            Ok(Observation::text(self.answer.clone()))
+            Ok(ToolOutput::from_text(self.answer.clone()))
         })
     }
 
-    fn check(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
+    fn check_arguments(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
         Ok(())
     }
 }
 
 /// A tool as one process runs it.
-pub(crate) struct ToolOf {
+pub(crate) struct ProcessTool {
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) points: Points,
 }
 
-impl Tool for ToolOf {
+impl Tool for ProcessTool {
     fn spec(&self, language: Language) -> ToolSpec {
         self.tool.spec(language)
     }
@@ -136,11 +136,11 @@ impl Tool for ToolOf {
         &'a self,
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
-        Box::pin(self.points.within(self.tool.run(context, arguments)))
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(self.points.run_within(self.tool.run(context, arguments)))
     }
 
-    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
-        self.tool.check(arguments)
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        self.tool.check_arguments(arguments)
     }
 }

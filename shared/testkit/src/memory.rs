@@ -15,14 +15,14 @@ use std::time::Duration;
 
 use catalog::StoredUser;
 use day::StoredDay;
-use djinn_core::feedback::CallSample;
+use djinn_core::human::CallSample;
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_core::session::SessionName;
 use djinn_runtime::port::budget::DayKey;
 use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::port::share::Share;
+use djinn_runtime::port::share::SessionShare;
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::port::{RunKey, StoreError};
 use run::StoredRun;
@@ -36,7 +36,7 @@ use session::StoredSession;
 pub struct MemoryStore {
     process: u64,
     state: Arc<Mutex<State>>,
-    faults: Arc<Mutex<Faults>>,
+    faults: Arc<Mutex<FaultState>>,
 }
 
 #[derive(Default)]
@@ -45,21 +45,21 @@ struct State {
     sessions: BTreeMap<SessionKey, StoredSession>,
     requests: BTreeMap<(UserKey, String), SessionName>,
     users: BTreeMap<UserKey, StoredUser>,
-    shares: BTreeMap<(TenantId, ShareHandle), Share>,
+    shares: BTreeMap<(TenantId, ShareHandle), SessionShare>,
     days: BTreeMap<DayKey, StoredDay>,
     calls: BTreeMap<ToolKey, Vec<CallSample>>,
     /// Runs that were started in a minute, where that is bounded.
-    started: BTreeMap<(UserKey, i64), u32>,
+    runs_started: BTreeMap<(UserKey, i64), u32>,
     /// Counts the files written, for their order.
     files_written: u64,
     /// What decides where a store is free to answer in one way or another.
     chance: Option<fastrand::Rng>,
 }
 
-type Hook = Arc<dyn Fn(Op) -> BoxFuture<'static, Fault> + Send + Sync>;
+type Hook = Arc<dyn Fn(Op) -> BoxFuture<'static, StoreFault> + Send + Sync>;
 
 #[derive(Default)]
-struct Faults {
+struct FaultState {
     log: Vec<Op>,
     hook: Option<Hook>,
 }
@@ -220,7 +220,7 @@ impl OpKind {
 
 /// What becomes of an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Fault {
+pub enum StoreFault {
     /// It is done and answered.
     #[default]
     None,
@@ -260,39 +260,39 @@ impl MemoryStore {
     /// wait: other tasks go on meanwhile, and the operation is done after it.
     pub fn before_each<F>(&self, hook: impl Fn(Op) -> F + Send + Sync + 'static)
     where
-        F: Future<Output = Fault> + Send + 'static,
+        F: Future<Output = StoreFault> + Send + 'static,
     {
-        self.faults().hook = Some(Arc::new(move |op| Box::pin(hook(op))));
+        self.lock_faults().hook = Some(Arc::new(move |op| Box::pin(hook(op))));
     }
 
     /// Every operation is done and answered from now on.
     pub fn without_faults(&self) {
-        self.faults().hook = None;
+        self.lock_faults().hook = None;
     }
 
     /// Loses what a record holds, as if its object in the bucket was gone: it cannot be read any
     /// more.
-    pub fn lose(&self, key: &RunKey, n: u64) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).lose(key, n);
+    pub fn lose_record(&self, key: &RunKey, n: u64) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).lose_record(key, n);
     }
 
     /// The operations so far, those with faults included.
     #[must_use]
     pub fn log(&self) -> Vec<Op> {
-        self.faults().log.clone()
+        self.lock_faults().log.clone()
     }
 
     /// Forgets the operations so far; their numbers start over.
     pub fn clear_log(&self) {
-        self.faults().log.clear();
+        self.lock_faults().log.clear();
     }
 
     /// Deletes records whose time has come, as DynamoDB does: one by one, in no order.
-    pub fn expire(&self, key: &RunKey, expired: impl Fn(u64) -> bool) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).expire(key, expired);
+    pub fn expire_records(&self, key: &RunKey, expired: impl Fn(u64) -> bool) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).expire_records(key, expired);
     }
 
-    fn faults(&self) -> MutexGuard<'_, Faults> {
+    fn lock_faults(&self) -> MutexGuard<'_, FaultState> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -305,7 +305,7 @@ impl MemoryStore {
         act: impl FnOnce(&mut State) -> Result<T, StoreError> + Send,
     ) -> Result<T, StoreError> {
         let asked = {
-            let mut faults = self.faults();
+            let mut faults = self.lock_faults();
             let nth = faults.log.len();
             let op = Op { nth, kind, run: run.cloned(), record, process: self.process };
             faults.log.push(op.clone());
@@ -313,12 +313,12 @@ impl MemoryStore {
         };
         let fault = match asked {
             Some(asked) => asked.await,
-            None => Fault::None,
+            None => StoreFault::None,
         };
-        if fault == Fault::NotDone {
+        if fault == StoreFault::NotDone {
             return Err(StoreError::Unavailable(format!("{kind:?}: not done")));
         }
-        if fault == Fault::TooLarge {
+        if fault == StoreFault::TooLarge {
             return Err(StoreError::TooLarge(format!("{kind:?}")));
         }
         let done = {
@@ -326,13 +326,13 @@ impl MemoryStore {
             act(&mut state)
         };
         match fault {
-            Fault::None | Fault::NotDone | Fault::TooLarge => {}
-            Fault::ReplyLost => {
+            StoreFault::None | StoreFault::NotDone | StoreFault::TooLarge => {}
+            StoreFault::ReplyLost => {
                 done?;
                 return Err(StoreError::Unavailable(format!("{kind:?}: the reply was lost")));
             }
-            Fault::Late(late) => tokio::time::sleep(late).await,
-            Fault::Silent => std::future::pending().await,
+            StoreFault::Late(late) => tokio::time::sleep(late).await,
+            StoreFault::Silent => std::future::pending().await,
         }
         done
     }
@@ -348,18 +348,18 @@ impl fmt::Debug for MemoryStore {
 const MAX_ITEM: usize = 400 * 1024;
 
 /// Refuses what would be too large for an item, in about as many bytes.
-fn fits(bytes: usize) -> Result<(), StoreError> {
+fn check_item_size(bytes: usize) -> Result<(), StoreError> {
     match bytes <= MAX_ITEM {
         true => Ok(()),
         false => Err(StoreError::TooLarge(format!("{bytes} bytes"))),
     }
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
+fn to_json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Unreadable(error.to_string()))
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, StoreError> {
+fn from_json<T: serde::de::DeserializeOwned>(json: &str) -> Result<T, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::Unreadable(error.to_string()))
 }
 
@@ -387,14 +387,14 @@ mod tests {
         let store = MemoryStore::new();
         store.before_each(|op| async move {
             match op.nth {
-                0 => Fault::NotDone,
-                1 => Fault::ReplyLost,
-                _ => Fault::None,
+                0 => StoreFault::NotDone,
+                1 => StoreFault::ReplyLost,
+                _ => StoreFault::None,
             }
         });
         assert!(store.put_mail(&key(), &mail(), 0).await.is_err());
         assert!(store.put_mail(&key(), &mail(), 0).await.is_err());
-        assert_eq!(store.mail(&key()).await, Ok(vec![mail()]));
+        assert_eq!(store.list_mail(&key()).await, Ok(vec![mail()]));
 
         store.without_faults();
         let run = Some(key());
@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(log[1], Op { nth: 1, ..put });
         assert_eq!(log[2].kind, OpKind::Mail);
         store.clear_log();
-        assert!(store.read(&key(), 3).await.unwrap().is_empty());
+        assert!(store.read_from(&key(), 3).await.unwrap().is_empty());
         assert_eq!(store.log()[0].record, Some(3));
     }
 
@@ -418,7 +418,7 @@ mod tests {
                 if op.kind == OpKind::PutMail {
                     let _ = gate.wait_for(|open| *open).await;
                 }
-                Fault::None
+                StoreFault::None
             }
         });
         let late = tokio::spawn({
@@ -428,10 +428,10 @@ mod tests {
         while store.log().is_empty() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(store.mail(&key()).await, Ok(Vec::new()));
-        store.watch(&key(), 1).await.unwrap();
+        assert_eq!(store.list_mail(&key()).await, Ok(Vec::new()));
+        store.mark_watched(&key(), 1).await.unwrap();
         open.send(true).unwrap();
         late.await.unwrap().unwrap();
-        assert_eq!(store.mail(&key()).await, Ok(vec![mail()]));
+        assert_eq!(store.list_mail(&key()).await, Ok(vec![mail()]));
     }
 }

@@ -27,7 +27,7 @@ pub enum Fate {
 
 /// A point that was passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passed {
+pub struct PassedPoint {
     /// What happened there: `after s1.1 Append 3`.
     pub name: String,
     /// The process; 0 for whoever is none.
@@ -39,20 +39,20 @@ pub struct Passed {
 #[derive(Clone)]
 pub struct Points {
     process: u64,
-    shared: Arc<Mutex<Shared>>,
-    killed: Arc<Notify>,
+    state: Arc<Mutex<PointState>>,
+    kill_notice: Arc<Notify>,
 }
 
-type Decide = Box<dyn FnMut(usize, &Passed) -> Fate + Send>;
+type Decide = Box<dyn FnMut(usize, &PassedPoint) -> Fate + Send>;
 
 #[derive(Default)]
-struct Shared {
-    passed: Vec<Passed>,
+struct PointState {
+    passed_points: Vec<PassedPoint>,
     log: Vec<String>,
     began: Option<Instant>,
     decide: Option<Decide>,
     dead: BTreeSet<u64>,
-    just_killed: VecDeque<u64>,
+    new_kills: VecDeque<u64>,
     frozen: BTreeMap<u64, Instant>,
 }
 
@@ -60,22 +60,22 @@ impl Points {
     /// Points that are only counted.
     #[must_use]
     pub fn new() -> Self {
-        Self { process: 0, shared: Arc::default(), killed: Arc::default() }
+        Self { process: 0, state: Arc::default(), kill_notice: Arc::default() }
     }
 
     /// Points at which `decide` is asked what becomes of a process; it is told how many points were
     /// passed before.
     #[must_use]
-    pub fn deciding(decide: impl FnMut(usize, &Passed) -> Fate + Send + 'static) -> Self {
+    pub fn with_decision(decide: impl FnMut(usize, &PassedPoint) -> Fate + Send + 'static) -> Self {
         let points = Self::new();
-        points.shared().decide = Some(Box::new(decide));
+        points.lock_state().decide = Some(Box::new(decide));
         points
     }
 
     /// Points the `nth` of which (from 0) kills.
     #[must_use]
     pub fn killing_at(nth: usize) -> Self {
-        Self::deciding(move |at, _| if at == nth { Fate::Dies } else { Fate::Passes })
+        Self::with_decision(move |at, _| if at == nth { Fate::Dies } else { Fate::Passes })
     }
 
     /// The same points, for another process.
@@ -86,34 +86,34 @@ impl Points {
 
     /// Passes a point. Whoever is killed here never goes on.
     pub async fn pass(&self, name: impl Into<String>) {
-        self.alive().await;
+        self.wait_until_alive().await;
         self.reach(name);
-        self.alive().await;
+        self.wait_until_alive().await;
     }
 
     /// Reaches a point and says what becomes of the process; if it dies, nothing more must be done.
     pub fn reach(&self, name: impl Into<String>) -> Fate {
-        let passed = Passed { name: name.into(), process: self.process() };
-        let mut shared = self.shared();
-        let nth = shared.passed.len();
+        let passed = PassedPoint { name: name.into(), process: self.current_process() };
+        let mut shared = self.lock_state();
+        let nth = shared.passed_points.len();
         let fate = match &mut shared.decide {
             Some(decide) => decide(nth, &passed),
             None => Fate::Passes,
         };
         let process = passed.process;
-        shared.note(&match fate {
+        shared.log_line(&match fate {
             Fate::Passes => format!("process {process} {}", passed.name),
             Fate::Dies | Fate::Freezes(_) => {
                 format!("process {process} {}: it {fate:?}", passed.name)
             }
         });
-        shared.passed.push(passed);
+        shared.passed_points.push(passed);
         match fate {
             Fate::Passes => {}
             Fate::Dies => {
                 shared.dead.insert(process);
-                shared.just_killed.push_back(process);
-                self.killed.notify_one();
+                shared.new_kills.push_back(process);
+                self.kill_notice.notify_one();
             }
             Fate::Freezes(lasts) => {
                 shared.frozen.insert(process, Instant::now() + lasts);
@@ -123,23 +123,23 @@ impl Points {
     }
 
     /// Notes something for whoever has to understand what happened.
-    pub fn note(&self, what: &str) {
-        self.shared().note(what);
+    pub fn add_note(&self, what: &str) {
+        self.lock_state().log_line(what);
     }
 
     /// Everything that happened, with its moment.
     #[must_use]
     pub fn log(&self) -> Vec<String> {
-        self.shared().log.clone()
+        self.lock_state().log.clone()
     }
 
     /// Returns while the process is alive and not frozen: later if it is frozen, never if it is
     /// dead.
-    pub async fn alive(&self) {
-        let process = self.process();
+    pub async fn wait_until_alive(&self) {
+        let process = self.current_process();
         loop {
             let thaws = {
-                let mut shared = self.shared();
+                let mut shared = self.lock_state();
                 let is_dead = shared.dead.contains(&process);
                 let frozen = shared.frozen.get(&process).copied();
                 match frozen.filter(|thaws| *thaws > Instant::now()) {
@@ -159,48 +159,48 @@ impl Points {
     }
 
     /// Returns when a process was killed, and which.
-    pub async fn killed(&self) -> u64 {
+    pub async fn next_killed(&self) -> u64 {
         loop {
-            if let Some(process) = self.shared().just_killed.pop_front() {
+            if let Some(process) = self.lock_state().new_kills.pop_front() {
                 return process;
             }
-            self.killed.notified().await;
+            self.kill_notice.notified().await;
         }
     }
 
     /// Kills processes that passed no point.
-    pub fn kill(&self, processes: impl IntoIterator<Item = u64>) {
-        self.shared().dead.extend(processes);
+    pub fn kill_processes(&self, processes: impl IntoIterator<Item = u64>) {
+        self.lock_state().dead.extend(processes);
     }
 
     /// The points that were passed, in order.
     #[must_use]
-    pub fn passed(&self) -> Vec<Passed> {
-        self.shared().passed.clone()
+    pub fn passed_points(&self) -> Vec<PassedPoint> {
+        self.lock_state().passed_points.clone()
     }
 
     /// Their names.
     #[must_use]
-    pub fn names(&self) -> Vec<String> {
-        self.shared().passed.iter().map(|passed| passed.name.clone()).collect()
+    pub fn point_names(&self) -> Vec<String> {
+        self.lock_state().passed_points.iter().map(|passed| passed.name.clone()).collect()
     }
 
     /// Runs something that does not know its process in this one.
-    pub(crate) async fn within<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(crate) async fn run_within<T>(&self, work: impl Future<Output = T>) -> T {
         PROCESS.scope(self.process, work).await
     }
 
-    fn process(&self) -> u64 {
+    fn current_process(&self) -> u64 {
         PROCESS.try_with(|process| *process).unwrap_or(self.process)
     }
 
-    fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_state(&self) -> MutexGuard<'_, PointState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shared {
-    fn note(&mut self, what: &str) {
+impl PointState {
+    fn log_line(&mut self, what: &str) {
         let now = Instant::now();
         let since = now.duration_since(*self.began.get_or_insert(now));
         self.log.push(format!("{:9.3} s  {what}", since.as_secs_f64()));

@@ -12,30 +12,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use client::Visit;
-pub use client::{Frames, Speaks, joyagent_ui, native};
-pub use crowd::{Crowd, Told};
+pub use client::{FrameLog, ProjectionFactory, joyagent_ui, native};
+pub use crowd::{Crowd, CrowdResponse};
 use djinn_core::entry::Entry;
-use djinn_core::feedback::{Answer, Ask};
+use djinn_core::human::{HumanRequest, HumanResponse};
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
 use djinn_core::journal::Journal;
 use djinn_core::settings::{Language, RunSettings};
 use djinn_runtime::deadline::Deadline;
-use djinn_runtime::history::task_entries;
+use djinn_runtime::history::read_child_entries;
 use djinn_runtime::port::alarm::Invoker as _;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::port::{RunKey, World};
 use djinn_runtime::prompt::Prompts;
-use djinn_runtime::serve::{Question, Serving, accept, continue_run, stop};
+use djinn_runtime::serve::{
+    ServeContext, UserQuestion, continue_run, request_stop, start_background,
+};
 use djinn_runtime::settings::Settings;
 pub use host::SimHost;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::clock::PausedClock;
-use crate::ledger::ToolOf;
-use crate::memory::{Fault, MemoryStore};
+use crate::ledger::ProcessTool;
+use crate::memory::{MemoryStore, StoreFault};
 use crate::point::{Fate, Points};
 use crate::story::StoryModel;
 
@@ -43,7 +45,7 @@ use crate::story::StoryModel;
 pub type SimWorld = World<MemoryStore, StoryModel, SimHost, SimHost, PausedClock>;
 
 /// What somebody answers.
-pub type Person = fn(&Ask) -> Answer;
+pub type Person = fn(&HumanRequest) -> HumanResponse;
 
 /// How often an alarm fires, as on AWS.
 pub const ALARM_EVERY: Duration = Duration::from_secs(120);
@@ -62,19 +64,19 @@ pub struct Sim {
     pub stop_at: Option<(i64, usize)>,
     /// What a person answers to what is asked; nobody does without.
     pub person: Option<Person>,
-    /// The people of [`Self::endure`]; nobody comes without.
+    /// The people of [`Self::endure_chaos`]; nobody comes without.
     pub crowd: Option<Crowd>,
     /// Whether all processes are on one machine: when one is killed, so are the others.
     pub one_machine: bool,
     /// Whether clients ask without waiting for the answer: no invocation has one attached.
-    pub posts: bool,
+    pub posts_only: bool,
     /// What clients speak; our own protocol unless given.
-    pub speaks: Speaks,
+    pub projection: ProjectionFactory,
     /// Bytes that wait for a client at most; as many as there are unless given.
     pub buffer_size: usize,
     /// What clients were sent, each frame with its moment; one list a client, in the order they
     /// asked.
-    pub clients: Vec<Frames>,
+    pub clients: Vec<FrameLog>,
     host: SimHost,
     kicks: mpsc::UnboundedReceiver<(RunKey, u32)>,
     invocations: JoinSet<()>,
@@ -109,8 +111,8 @@ impl Sim {
             person: None,
             crowd: None,
             one_machine: false,
-            posts: false,
-            speaks: native,
+            posts_only: false,
+            projection: native,
             buffer_size: usize::MAX,
             clients: Vec::new(),
             host,
@@ -129,15 +131,15 @@ impl Sim {
         store.before_each(move |op| {
             let points = points.of(op.process);
             async move {
-                points.alive().await;
+                points.wait_until_alive().await;
                 if !op.kind.is_write() {
-                    return Fault::None;
+                    return StoreFault::None;
                 }
                 points.pass(format!("before {op}")).await;
                 match points.reach(format!("after {op}")) {
-                    Fate::Passes => Fault::None,
-                    Fate::Dies => Fault::Silent,
-                    Fate::Freezes(lasts) => Fault::Late(lasts),
+                    Fate::Passes => StoreFault::None,
+                    Fate::Dies => StoreFault::Silent,
+                    Fate::Freezes(lasts) => StoreFault::Late(lasts),
                 }
             }
         });
@@ -145,19 +147,19 @@ impl Sim {
 
     /// The question of most simulations.
     #[must_use]
-    pub fn question(&self, settings: RunSettings) -> Question {
+    pub fn make_question(&self, settings: RunSettings) -> UserQuestion {
         let id = |text: &str| text.to_owned();
         #[allow(clippy::unwrap_used, reason = "constants, in a test tool")]
-        Question {
+        UserQuestion {
             tenant: TenantId::new(id("t")).unwrap(),
             user: UserId::new(id("u")).unwrap(),
             session: SessionId::new(id("s")).unwrap(),
             shared: None,
             request: RequestId::new(id("r")).unwrap(),
             text: "What is to be done?".to_owned(),
-            as_answer: None,
+            parsed_response: None,
             output_style: None,
-            house_prompt: String::new(),
+            deployment_prompt: String::new(),
             base_prompt: String::new(),
             settings,
         }
@@ -169,15 +171,15 @@ impl Sim {
     ///
     /// # Errors
     /// What a client is told, or a sentence when the run does not end within six hours.
-    pub async fn run_to_end(&mut self, question: &Question) -> Result<Vec<Entry>, String> {
+    pub async fn run_to_end(&mut self, question: &UserQuestion) -> Result<Vec<Entry>, String> {
         let key = question.run_key();
-        self.come(question.clone());
+        self.send_question(question.clone());
         let clock = Arc::clone(&self.ports.clock);
         let deadline_ms = clock.now_ms() + 6 * 60 * 60 * 1000;
         let points = self.points.clone();
         let mut alarm = tokio::time::interval(ALARM_EVERY);
         alarm.tick().await;
-        let again = Duration::from_secs(if self.posts { 150 } else { 20 });
+        let again = Duration::from_secs(if self.posts_only { 150 } else { 20 });
         let mut again = tokio::time::interval(again);
         again.tick().await;
         let mut looks = tokio::time::interval(Duration::from_secs(7));
@@ -187,31 +189,31 @@ impl Sim {
                 for _ in 0..copies {
                     let user = question.user.clone();
                     // A stop that is refused is not tried again.
-                    let _ = stop(&self.ports, &key, user).await;
+                    let _ = request_stop(&self.ports, &key, user).await;
                 }
             }
             let stop_at_ms = self.stop_at.map_or(i64::MAX, |(at_ms, _)| at_ms);
             tokio::select! {
                 biased;
-                process = points.killed() => self.kill(process),
+                process = points.next_killed() => self.kill_process(process),
                 () = clock.sleep_until(stop_at_ms) => {}
                 Some((key, hops)) = self.kicks.recv() => {
                     for _ in 0..self.kick_copies {
-                        self.invoke(key.clone(), hops, Duration::ZERO);
+                        self.invoke_run(key.clone(), hops, Duration::ZERO);
                     }
                 }
-                _ = alarm.tick() => self.ring(),
-                _ = looks.tick(), if self.person.is_some() => self.answer(&key).await,
+                _ = alarm.tick() => self.ring_alarms(),
+                _ = looks.tick(), if self.person.is_some() => self.answer_all(&key).await,
                 _ = again.tick() => {
                     if self.has_delivered(&key).await {
-                        return self.history(&key).await;
+                        return self.read_history(&key).await;
                     }
-                    self.come(question.clone());
+                    self.send_question(question.clone());
                 }
                 Some(_) = self.invocations.join_next() => {}
             }
         }
-        Err(format!("not ended after six hours; points: {:?}", self.points.names()))
+        Err(format!("not ended after six hours; points: {:?}", self.points.point_names()))
     }
 
     /// Has a run asked for by a client that does not stay, and lets only kicks bring it on: no alarm
@@ -219,28 +221,28 @@ impl Sim {
     ///
     /// # Errors
     /// A sentence when that takes longer than `within`.
-    pub async fn left_alone(
+    pub async fn run_alone(
         &mut self,
-        question: &Question,
+        question: &UserQuestion,
         within: Duration,
     ) -> Result<Vec<Entry>, String> {
         let key = question.run_key();
         let gives_up = tokio::time::Instant::now() + within;
-        self.post(question.clone());
+        self.post_question(question.clone());
         loop {
             tokio::select! {
                 biased;
                 () = tokio::time::sleep_until(gives_up) => {
-                    return Err(format!("not ended; points: {:?}", self.points.names()));
+                    return Err(format!("not ended; points: {:?}", self.points.point_names()));
                 }
-                Some((key, hops)) = self.kicks.recv() => self.invoke(key, hops, Duration::ZERO),
+                Some((key, hops)) = self.kicks.recv() => self.invoke_run(key, hops, Duration::ZERO),
                 Some(_) = self.invocations.join_next() => {}
             }
             if self.invocations.is_empty()
                 && self.kicks.is_empty()
                 && self.has_delivered(&key).await
             {
-                return self.history(&key).await;
+                return self.read_history(&key).await;
             }
         }
     }
@@ -252,7 +254,7 @@ impl Sim {
             tokio::select! {
                 biased;
                 () = tokio::time::sleep_until(until) => return,
-                Some((key, hops)) = self.kicks.recv() => self.invoke(key, hops, Duration::ZERO),
+                Some((key, hops)) = self.kicks.recv() => self.invoke_run(key, hops, Duration::ZERO),
                 Some(_) = self.invocations.join_next() => {}
             }
         }
@@ -262,13 +264,13 @@ impl Sim {
     ///
     /// # Errors
     /// Why the journal cannot be read.
-    pub async fn history(&self, key: &RunKey) -> Result<Vec<Entry>, String> {
+    pub async fn read_history(&self, key: &RunKey) -> Result<Vec<Entry>, String> {
         let store = MemoryStore::clone(&self.ports.store);
         store.without_faults();
-        let records = store.read(key, 0).await.map_err(|error| error.to_string())?;
+        let records = store.read_from(key, 0).await.map_err(|error| error.to_string())?;
         let mut entries = Vec::new();
         for record in records {
-            let tasks = task_entries(&self.ports, key, &record).await;
+            let tasks = read_child_entries(&self.ports, key, &record).await;
             entries.extend(tasks.map_err(|error| error.to_string())?);
             entries.extend(record.entries);
         }
@@ -278,80 +280,80 @@ impl Sim {
     /// Whether nothing brings the run back any more.
     #[must_use]
     pub fn has_alarm(&self) -> bool {
-        !self.host.alarms().is_empty() || !self.host.timers().is_empty()
+        !self.host.lock_alarms().is_empty() || !self.host.lock_timers().is_empty()
     }
 
     /// Lets the removal of an alarm take this long.
-    pub fn remove_alarms_within(&self, takes: Duration) {
+    pub fn delay_alarm_removal(&self, takes: Duration) {
         // Said twice, the first counts.
         let _ = self.host.removal_takes.set(takes);
     }
 
     /// How many invocations have not returned.
     #[must_use]
-    pub fn alive(&self) -> usize {
+    pub fn alive_count(&self) -> usize {
         self.invocations.len()
     }
 
-    fn come(&mut self, question: Question) {
-        if self.posts { self.post(question) } else { self.ask(question) }
+    fn send_question(&mut self, question: UserQuestion) {
+        if self.posts_only { self.post_question(question) } else { self.ask_question(question) }
     }
 
     /// A client asks, in an invocation of its own.
-    pub fn ask(&mut self, question: Question) {
-        let frames = Frames::default();
+    pub fn ask_question(&mut self, question: UserQuestion) {
+        let frames = FrameLog::default();
         self.clients.push(Arc::clone(&frames));
-        self.visit(Visit { question, cursor: None, stays: None, frames, there: None });
+        self.spawn_visit(Visit { question, cursor: None, stay: None, frames, presence: None });
     }
 
     /// A client asks and does not wait for the answer: the executor drives the run.
-    pub fn post(&mut self, question: Question) {
+    pub fn post_question(&mut self, question: UserQuestion) {
         self.post_from(question, None);
     }
 
-    fn post_from(&mut self, question: Question, there: Option<oneshot::Sender<()>>) {
-        let (process, ports, serving) = self.invocation_of(question.run_key(), 0);
-        self.spawn(process, async move {
+    fn post_from(&mut self, question: UserQuestion, there: Option<oneshot::Sender<()>>) {
+        let (process, ports, serving) = self.new_invocation(question.run_key(), 0);
+        self.spawn_process(process, async move {
             let _there = there;
-            if accept(&ports, question).await.is_ok() {
+            if start_background(&ports, question).await.is_ok() {
                 // One that was not invoked is, by the client's next request.
-                let _ = ports.invoker.kick(&serving.key, 0).await;
+                let _ = ports.invoker.kick_run(&serving.key, 0).await;
             }
         });
     }
 
     /// Waits for somebody to be killed, and every invocation with him.
-    pub async fn killed(&mut self) {
-        self.points.killed().await;
-        self.points.kill(self.processes.keys().copied());
+    pub async fn wait_until_killed(&mut self) {
+        self.points.next_killed().await;
+        self.points.kill_processes(self.processes.keys().copied());
         self.invocations.shutdown().await;
     }
 
-    fn invoke(&mut self, key: RunKey, hops: u32, after: Duration) {
-        let (process, ports, serving) = self.invocation_of(key, hops);
-        self.spawn(process, async move {
+    fn invoke_run(&mut self, key: RunKey, hops: u32, after: Duration) {
+        let (process, ports, serving) = self.new_invocation(key, hops);
+        self.spawn_process(process, async move {
             tokio::time::sleep(after).await;
             let _ = continue_run(&ports, serving).await;
         });
     }
 
     /// Every alarm rings.
-    pub fn ring(&mut self) {
+    pub fn ring_alarms(&mut self) {
         let now_ms = self.ports.clock.now_ms();
-        let mut set: Vec<RunKey> = self.host.alarms().iter().cloned().collect();
-        let timers = self.host.timers().clone();
+        let mut set: Vec<RunKey> = self.host.lock_alarms().iter().cloned().collect();
+        let timers = self.host.lock_timers().clone();
         set.extend(timers.into_iter().filter(|(_, at_ms)| *at_ms <= now_ms).map(|(key, _)| key));
-        set.into_iter().for_each(|key| self.invoke(key, 0, Duration::ZERO));
+        set.into_iter().for_each(|key| self.invoke_run(key, 0, Duration::ZERO));
     }
 
-    fn spawn(&mut self, process: u64, work: impl Future<Output = ()> + Send + 'static) {
+    fn spawn_process(&mut self, process: u64, work: impl Future<Output = ()> + Send + 'static) {
         let abort = self.invocations.spawn(work);
         self.processes.insert(process, abort);
     }
 
-    fn kill(&mut self, process: u64) {
+    fn kill_process(&mut self, process: u64) {
         if self.one_machine {
-            self.points.kill(self.processes.keys().copied());
+            self.points.kill_processes(self.processes.keys().copied());
             self.invocations.abort_all();
         } else if let Some(invocation) = self.processes.get(&process) {
             invocation.abort();
@@ -359,15 +361,15 @@ impl Sim {
     }
 
     /// A new process, the world as it sees it, and what it is invoked with.
-    fn invocation_of(&mut self, key: RunKey, hops: u32) -> (u64, SimWorld, Serving) {
+    fn new_invocation(&mut self, key: RunKey, hops: u32) -> (u64, SimWorld, ServeContext) {
         self.nth += 1;
         let (process, points) = (self.nth, self.points.of(self.nth));
         let world = self.ports.clone();
         let host = Arc::new(self.host.of(process));
         let mut tools = Toolbox::default();
         for spec in world.tools.specs(Language::En) {
-            if let Some(tool) = world.tools.find(&spec.name) {
-                tools = tools.with(ToolOf { tool, points: points.clone() });
+            if let Some(tool) = world.tools.find_tool(&spec.name) {
+                tools = tools.with_tool(ProcessTool { tool, points: points.clone() });
             }
         }
         let ports = World {
@@ -383,16 +385,16 @@ impl Sim {
         let margin = ports.settings.hand_over_margin;
         let deadline = self.invocation.map_or_else(Deadline::none, |lasts| {
             let lasts_ms = i64::try_from(lasts.as_millis()).unwrap_or(i64::MAX);
-            Deadline::announced(now_ms + lasts_ms, now_ms, margin)
+            Deadline::from_invocation(now_ms + lasts_ms, now_ms, margin)
         });
         let holder = format!("sim.{process}");
-        (process, ports, Serving { key, holder, deadline, hops })
+        (process, ports, ServeContext { key, holder, deadline, hops })
     }
 
     /// Whether a run has ended and nothing brings it back. A process that died between removing the
     /// alarm and recording that leaves it owed for ever; it has happened nevertheless.
     async fn has_delivered(&self, key: &RunKey) -> bool {
-        let Ok(records) = self.ports.store.read(key, 0).await else { return false };
+        let Ok(records) = self.ports.store.read_from(key, 0).await else { return false };
         let journal = Journal::fold(&records);
         journal.is_ok_and(|j| j.run().status().has_ended()) && !self.has_alarm()
     }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
-use djinn_core::code::ErrorCode;
-use djinn_core::input::{AskedCall, Reply};
+use djinn_core::error_code::ErrorCode;
+use djinn_core::input::{Reply, RequestedCall};
 use djinn_core::preview::TextKind;
 use djinn_core::settings::{ModelChoice, Role};
-use djinn_core::tool::Arguments;
+use djinn_core::tool::ToolArguments;
 use djinn_runtime::port::model::{
     Delta, Message, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
 };
@@ -19,26 +19,26 @@ use crate::point::Points;
 
 /// What a story says in one message.
 #[derive(Debug, Clone, Default)]
-pub struct Line {
+pub struct StoryLine {
     text: String,
     calls: Vec<(String, Value)>,
-    takes: Duration,
+    latency: Duration,
     pace: Duration,
-    fails: Vec<Failing>,
+    failures: Vec<LineFailure>,
     /// How every attempt of a role's own model fails; its fallback says the line.
-    down: Option<Failing>,
+    down: Option<LineFailure>,
 }
 
 /// How one attempt at a line fails.
 #[derive(Debug, Clone)]
-struct Failing {
+struct LineFailure {
     /// How much of the text is sent before.
     sent: usize,
     kind: ModelErrorKind,
     usage: Usage,
 }
 
-impl Line {
+impl StoryLine {
     /// Says this, in pieces of four characters.
     #[must_use]
     pub fn say(text: &str) -> Self {
@@ -47,21 +47,21 @@ impl Line {
 
     /// Calls a tool besides.
     #[must_use]
-    pub fn call(mut self, tool: &str, arguments: Value) -> Self {
+    pub fn with_call(mut self, tool: &str, arguments: Value) -> Self {
         self.calls.push((tool.to_owned(), arguments));
         self
     }
 
     /// Takes this long before its first piece.
     #[must_use]
-    pub fn takes(mut self, duration: Duration) -> Self {
-        self.takes = duration;
+    pub fn with_latency(mut self, duration: Duration) -> Self {
+        self.latency = duration;
         self
     }
 
     /// Takes this long before each further piece.
     #[must_use]
-    pub fn paced(mut self, pace: Duration) -> Self {
+    pub fn with_pace(mut self, pace: Duration) -> Self {
         self.pace = pace;
         self
     }
@@ -69,21 +69,21 @@ impl Line {
     /// Fails once, after `sent` bytes of the text; may be said several times.
     #[must_use]
     pub fn failing_after(mut self, sent: usize, kind: ModelErrorKind) -> Self {
-        self.fails.push(Failing { sent, kind, usage: Usage::default() });
+        self.failures.push(LineFailure { sent, kind, usage: Usage::default() });
         self
     }
 
     /// Is said by the fallback alone: every attempt of the role's own model fails after `sent` bytes.
     #[must_use]
     pub fn down_after(mut self, sent: usize, kind: ModelErrorKind) -> Self {
-        self.down = Some(Failing { sent, kind, usage: Usage::default() });
+        self.down = Some(LineFailure { sent, kind, usage: Usage::default() });
         self
     }
 
     /// Costs so much each time it fails.
     #[must_use]
-    pub fn billed(mut self, usage: Usage) -> Self {
-        self.fails.iter_mut().chain(&mut self.down).for_each(|failing| failing.usage = usage);
+    pub fn with_usage(mut self, usage: Usage) -> Self {
+        self.failures.iter_mut().chain(&mut self.down).for_each(|failing| failing.usage = usage);
         self
     }
 }
@@ -91,11 +91,11 @@ impl Line {
 /// The model.
 #[derive(Clone)]
 pub struct StoryModel {
-    lines: Arc<BTreeMap<String, Line>>,
+    lines: Arc<BTreeMap<String, StoryLine>>,
     window: u64,
     fallback_window: Option<u64>,
     price: Option<Price>,
-    asked: Arc<Mutex<Vec<ModelRequest>>>,
+    requests: Arc<Mutex<Vec<ModelRequest>>>,
     /// What its own model failed of, if a process remembers that.
     outage: Option<Arc<Mutex<Option<ErrorCode>>>>,
     points: Points,
@@ -104,12 +104,12 @@ pub struct StoryModel {
 impl StoryModel {
     /// A model that says `lines`, by the ids of their messages.
     #[must_use]
-    pub fn new<'a>(lines: impl IntoIterator<Item = (&'a str, Line)>, points: Points) -> Self {
+    pub fn new<'a>(lines: impl IntoIterator<Item = (&'a str, StoryLine)>, points: Points) -> Self {
         let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
         let lines = Arc::new(lines);
         let (window, fallback_window) = (100_000, None);
         let (price, asked, outage) = (None, Arc::default(), None);
-        Self { lines, window, fallback_window, price, asked, outage, points }
+        Self { lines, window, fallback_window, price, requests: asked, outage, points }
     }
 
     /// Takes so many tokens of input, and refuses more as providers do.
@@ -149,8 +149,8 @@ impl StoryModel {
 
     /// Every request so far.
     #[must_use]
-    pub fn asked(&self) -> Vec<ModelRequest> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn window(&self, choice: ModelChoice) -> u64 {
@@ -161,8 +161,8 @@ impl StoryModel {
     }
 
     /// Notes a request and says how many came for its message before.
-    fn note(&self, request: &ModelRequest, message: &str) -> usize {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+    fn record_request(&self, request: &ModelRequest, message: &str) -> usize {
+        let mut asked = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let before = asked.iter().filter(|earlier| message_of(earlier) == message).count();
         asked.push(request.clone());
         before
@@ -188,7 +188,7 @@ impl Model for StoryModel {
     }
 
     fn count_tokens(&self, _role: Role, _choice: ModelChoice, text: &str) -> u64 {
-        tokens(text)
+        estimate_tokens(text)
     }
 
     async fn call(
@@ -197,34 +197,34 @@ impl Model for StoryModel {
         on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
     ) -> Result<Reply, ModelError> {
         let message = message_of(request);
-        let before = self.note(request, &message);
+        let before = self.record_request(request, &message);
         self.points.pass(format!("before model {message}")).await;
-        let input = tokens_of(request);
+        let input = request_tokens(request);
         let window = self.window(request.choice);
         if input > window {
             let detail = format!("{input} tokens, and {window} is the limit");
-            return Err(error(ModelErrorKind::ContextTooLong, &detail));
+            return Err(model_error(ModelErrorKind::ContextTooLong, &detail));
         }
         let Some(line) = self.lines.get(&message) else {
-            return Err(error(ModelErrorKind::Refused, &format!("no line for {message}")));
+            return Err(model_error(ModelErrorKind::Refused, &format!("no line for {message}")));
         };
-        tokio::time::sleep(line.takes).await;
+        tokio::time::sleep(line.latency).await;
         let down = line.down.as_ref().filter(|_| request.choice == ModelChoice::Primary);
-        let failing = down.or(line.fails.get(before));
+        let failing = down.or(line.failures.get(before));
         let text = failing.map_or(line.text.as_str(), |failing| {
             line.text.get(..failing.sent).unwrap_or(&line.text)
         });
-        for piece in pieces(text) {
-            self.points.alive().await;
+        for piece in split_pieces(text) {
+            self.points.wait_until_alive().await;
             on_delta(Delta { kind: TextKind::Text, text: piece });
             tokio::time::sleep(line.pace).await;
         }
         self.points.pass(format!("after model {message}")).await;
         match failing {
-            Some(Failing { kind, usage, .. }) => {
-                Err(ModelError { usage: *usage, ..error(*kind, "as the story says") })
+            Some(LineFailure { kind, usage, .. }) => {
+                Err(ModelError { usage: *usage, ..model_error(*kind, "as the story says") })
             }
-            None => Ok(line.reply()),
+            None => Ok(line.to_reply()),
         }
     }
 
@@ -239,11 +239,11 @@ impl Model for StoryModel {
     }
 }
 
-impl Line {
-    fn reply(&self) -> Reply {
-        let asked = |(tool, arguments): &(String, Value)| AskedCall {
+impl StoryLine {
+    fn to_reply(&self) -> Reply {
+        let asked = |(tool, arguments): &(String, Value)| RequestedCall {
             tool: tool.clone(),
-            arguments: Arguments::Parsed(arguments.as_object().cloned().unwrap_or_default()),
+            arguments: ToolArguments::Parsed(arguments.as_object().cloned().unwrap_or_default()),
         };
         let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
         let calls = self.calls.iter().map(asked).collect();
@@ -252,35 +252,40 @@ impl Line {
 }
 
 /// Three bytes are a token.
-fn tokens(text: &str) -> u64 {
+fn estimate_tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(3)
 }
 
-fn tokens_of(request: &ModelRequest) -> u64 {
+fn request_tokens(request: &ModelRequest) -> u64 {
     let said = |message: &Message| match message {
-        Message::User(text) => tokens(text),
+        Message::User(text) => estimate_tokens(text),
         Message::Assistant { text, calls, .. } => {
-            let calls = calls.iter().map(|call| tokens(&json!(call.arguments).to_string()));
-            tokens(text) + calls.sum::<u64>()
+            let calls =
+                calls.iter().map(|call| estimate_tokens(&json!(call.arguments).to_string()));
+            estimate_tokens(text) + calls.sum::<u64>()
         }
-        Message::ToolResults(results) => results.iter().map(|result| tokens(&result.text)).sum(),
+        Message::ToolResults(results) => {
+            results.iter().map(|result| estimate_tokens(&result.text)).sum()
+        }
     };
     let tools = request.tools.iter().map(|tool| {
-        tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.schema.to_string())
+        estimate_tokens(&tool.name)
+            + estimate_tokens(&tool.description)
+            + estimate_tokens(&tool.schema.to_string())
     });
     let messages = request.messages.iter().map(said);
-    tokens(&request.system) + tools.chain(messages).sum::<u64>()
+    estimate_tokens(&request.system) + tools.chain(messages).sum::<u64>()
 }
 
 fn message_of(request: &ModelRequest) -> String {
     request.call.split('/').nth(1).unwrap_or_default().to_owned()
 }
 
-fn error(kind: ModelErrorKind, detail: &str) -> ModelError {
+fn model_error(kind: ModelErrorKind, detail: &str) -> ModelError {
     ModelError { kind, detail: detail.to_owned(), retry_after: None, usage: Usage::default() }
 }
 
-fn pieces(text: &str) -> Vec<&str> {
+fn split_pieces(text: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = text.char_indices().step_by(4).map(|(at, _)| at).collect();
     starts.push(text.len());
     starts.windows(2).filter_map(|ends| text.get(*ends.first()?..*ends.last()?)).collect()

@@ -7,11 +7,13 @@
 use std::time::Duration;
 
 use djinn_core::deny::DenyList;
-use djinn_runtime::content::{Checks, Content};
-use djinn_runtime::port::checker::{Check, CheckedText, Checker, NoVerdict, Verdict, Whose};
+use djinn_runtime::content::{CheckPolicy, ContentPolicy};
+use djinn_runtime::port::checker::{
+    CheckError, CheckedText, Checker, ContentCheck, ContentOwner, Verdict,
+};
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use djinn_runtime::port::tool::BoxFuture;
-use djinn_runtime::settings::{BadSetting, number};
+use djinn_runtime::settings::{InvalidSetting, parse_number};
 use reqwest::{Client, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,67 +32,77 @@ const TIMEOUT_MS: u64 = 3_000;
 /// `DJINN_CONTENT_CHECKER_KEY`, `DJINN_CONTENT_CHECKER_TIMEOUT_MS` and `DJINN_CONTENT_CHECKER_FAILS`.
 ///
 /// # Errors
-/// [`BadSetting`] names the variable.
-pub fn content<S: Secrets + 'static>(
+/// [`InvalidSetting`] names the variable.
+pub fn parse_content_policy<S: Secrets + 'static>(
     var: &dyn Fn(&str) -> Option<String>,
     secrets: S,
-) -> Result<Content, BadSetting> {
+) -> Result<ContentPolicy, InvalidSetting> {
     let given = |name| var(name).filter(|text: &String| !text.trim().is_empty());
-    let deny = deny_list(given("DJINN_DENY_LIST"))?;
+    let deny = parse_deny_list(given("DJINN_DENY_LIST"))?;
     let timeout_ms =
-        number(var, "DJINN_CONTENT_CHECKER_TIMEOUT_MS", 100..=10_000)?.unwrap_or(TIMEOUT_MS);
+        parse_number(var, "DJINN_CONTENT_CHECKER_TIMEOUT_MS", 100..=10_000)?.unwrap_or(TIMEOUT_MS);
     let fails_open = match given("DJINN_CONTENT_CHECKER_FAILS").as_deref() {
         None | Some("closed") => false,
         Some("open") => true,
         Some(other) => {
-            return Err(BadSetting::new("DJINN_CONTENT_CHECKER_FAILS", "closed or open", other));
+            return Err(InvalidSetting::new(
+                "DJINN_CONTENT_CHECKER_FAILS",
+                "closed or open",
+                other,
+            ));
         }
     };
-    let key = key(var, given("DJINN_CONTENT_CHECKER_KEY"))?;
+    let key = parse_key(var, given("DJINN_CONTENT_CHECKER_KEY"))?;
     let Some(url) = given("DJINN_CONTENT_CHECKER") else {
-        return Ok(Content { deny, checks: None });
+        return Ok(ContentPolicy { deny, check_policy: None });
     };
-    let url = address(&url)?;
+    let url = parse_url(&url)?;
     let checker = HttpChecker::new(url, key, secrets, Duration::from_millis(timeout_ms))?;
-    Ok(Content { deny, checks: Some(Checks { checker: std::sync::Arc::new(checker), fails_open }) })
+    Ok(ContentPolicy {
+        deny,
+        check_policy: Some(CheckPolicy { checker: std::sync::Arc::new(checker), fails_open }),
+    })
 }
 
-fn deny_list(text: Option<String>) -> Result<DenyList, BadSetting> {
+fn parse_deny_list(text: Option<String>) -> Result<DenyList, InvalidSetting> {
     let Some(text) = text else { return Ok(DenyList::default()) };
     // The text holds what nobody is to read: it is not repeated.
-    let wrong = |wanted: String| BadSetting::new("DJINN_DENY_LIST", wanted, "another text");
+    let wrong = |wanted: String| InvalidSetting::new("DJINN_DENY_LIST", wanted, "another text");
     let phrases: Vec<String> =
         serde_json::from_str(&text).map_err(|_| wrong("a JSON list of phrases".to_owned()))?;
     DenyList::new(&phrases).map_err(|bad| wrong(format!("a JSON list of {bad}")))
 }
 
-fn address(text: &str) -> Result<Url, BadSetting> {
+fn parse_url(text: &str) -> Result<Url, InvalidSetting> {
     let url = Url::parse(text.trim()).ok().filter(|url| {
         let is_plain = url.username().is_empty() && url.password().is_none();
         matches!(url.scheme(), "http" | "https") && url.has_host() && is_plain
     });
     let wanted = "an http or https URL without a user or a password";
-    url.ok_or_else(|| BadSetting::new("DJINN_CONTENT_CHECKER", wanted, "another text"))
+    url.ok_or_else(|| InvalidSetting::new("DJINN_CONTENT_CHECKER", wanted, "another text"))
 }
 
 /// Where the key is that the checker is sent.
 #[derive(Debug, Clone, PartialEq)]
-enum Key {
+enum CheckerKey {
     None,
-    Given(Secret),
+    Inline(Secret),
     Stored(String),
 }
 
-fn key(var: &dyn Fn(&str) -> Option<String>, text: Option<String>) -> Result<Key, BadSetting> {
+fn parse_key(
+    var: &dyn Fn(&str) -> Option<String>,
+    text: Option<String>,
+) -> Result<CheckerKey, InvalidSetting> {
     // The text may be a key: it is not repeated.
-    let wrong = |wanted| BadSetting::new("DJINN_CONTENT_CHECKER_KEY", wanted, "another text");
-    let Some(text) = text else { return Ok(Key::None) };
+    let wrong = |wanted| InvalidSetting::new("DJINN_CONTENT_CHECKER_KEY", wanted, "another text");
+    let Some(text) = text else { return Ok(CheckerKey::None) };
     match text.split_once(':') {
         Some(("env", name)) if !name.is_empty() => match var(name) {
-            Some(secret) => Ok(Key::Given(Secret::new(&secret))),
+            Some(secret) => Ok(CheckerKey::Inline(Secret::new(&secret))),
             None => Err(wrong("`env:NAME` of a variable that is set")),
         },
-        Some(("secret", name)) if !name.is_empty() => Ok(Key::Stored(name.to_owned())),
+        Some(("secret", name)) if !name.is_empty() => Ok(CheckerKey::Stored(name.to_owned())),
         Some(_) | None => Err(wrong("`env:NAME` or `secret:NAME`")),
     }
 }
@@ -99,16 +111,16 @@ fn key(var: &dyn Fn(&str) -> Option<String>, text: Option<String>) -> Result<Key
 struct HttpChecker<S> {
     http: Client,
     url: Url,
-    key: Key,
+    key: CheckerKey,
     /// The stored key, as it was read last.
-    read: Mutex<Option<Secret>>,
+    cached_key: Mutex<Option<Secret>>,
     secrets: S,
     timeout: Duration,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
-enum Answer {
+enum CheckerResponse {
     Allow,
     Refuse {
         #[serde(default)]
@@ -121,34 +133,42 @@ enum Answer {
 }
 
 impl<S: Secrets> HttpChecker<S> {
-    fn new(url: Url, key: Key, secrets: S, timeout: Duration) -> Result<Self, BadSetting> {
+    fn new(
+        url: Url,
+        key: CheckerKey,
+        secrets: S,
+        timeout: Duration,
+    ) -> Result<Self, InvalidSetting> {
         // Redirects are not followed: text and key go where the settings say.
         let http = Client::builder()
             .redirect(redirect::Policy::none())
             .user_agent(concat!("djinn/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|_| BadSetting::new("DJINN_CONTENT_CHECKER", "reachable over HTTP", "it"))?;
-        Ok(Self { http, url, key, read: Mutex::default(), secrets, timeout })
+            .map_err(|_| {
+                InvalidSetting::new("DJINN_CONTENT_CHECKER", "reachable over HTTP", "it")
+            })?;
+        Ok(Self { http, url, key, cached_key: Mutex::default(), secrets, timeout })
     }
 
-    async fn ask(&self, check: Check<'_>) -> Result<Verdict, NoVerdict> {
-        let asked = tokio::time::timeout(self.timeout, self.answer(check));
+    async fn request_verdict(&self, check: ContentCheck<'_>) -> Result<Verdict, CheckError> {
+        let asked = tokio::time::timeout(self.timeout, self.post_check(check));
         let answer = asked.await.map_err(|_| {
-            NoVerdict(format!("the checker took more than {} ms", self.timeout.as_millis()))
+            CheckError(format!("the checker took more than {} ms", self.timeout.as_millis()))
         })??;
         match serde_json::from_slice(&answer) {
-            Ok(Answer::Allow) => Ok(Verdict::Allow),
-            Ok(Answer::Refuse { reason }) => Ok(Verdict::Refuse { reason }),
-            Ok(Answer::Replace { text, texts }) => {
+            Ok(CheckerResponse::Allow) => Ok(Verdict::Allow),
+            Ok(CheckerResponse::Refuse { reason }) => Ok(Verdict::Refuse { reason }),
+            Ok(CheckerResponse::Replace { text, texts }) => {
                 let texts = texts.or_else(|| text.map(|text| vec![text])).unwrap_or_default();
-                replaced(texts, check.texts)
+                check_replacement(texts, check.texts)
             }
-            Err(_) => Err(no_verdict("the checker's answer cannot be read")),
+            Err(_) => Err(check_error("the checker's answer cannot be read")),
         }
     }
 
-    async fn answer(&self, check: Check<'_>) -> Result<Vec<u8>, NoVerdict> {
-        let Check { direction, texts, whose: Whose { tenant, user, session, run } } = check;
+    async fn post_check(&self, check: ContentCheck<'_>) -> Result<Vec<u8>, CheckError> {
+        let ContentCheck { direction, texts, owner: ContentOwner { tenant, user, session, run } } =
+            check;
         let all: Vec<&str> = texts.iter().map(|text| text.text).collect();
         let texts: Vec<Value> =
             texts.iter().map(|text| json!({"field": text.field, "text": text.text})).collect();
@@ -157,72 +177,72 @@ impl<S: Secrets> HttpChecker<S> {
             "tenant": tenant, "user": user, "session": session, "run": run,
         });
         let mut request = self.http.post(self.url.clone()).json(&body);
-        if let Some(key) = self.key().await? {
+        if let Some(key) = self.load_key().await? {
             request = request.bearer_auth(key.reveal());
         }
-        let unreached = |_| no_verdict("the checker cannot be reached");
+        let unreached = |_| check_error("the checker cannot be reached");
         let mut response = request.send().await.map_err(unreached)?;
         let status = response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             // It may have been changed: the next question reads it again.
-            *self.read.lock().await = None;
+            *self.cached_key.lock().await = None;
         }
         if status != StatusCode::OK {
-            return Err(NoVerdict(format!("the checker answered HTTP {}", status.as_u16())));
+            return Err(CheckError(format!("the checker answered HTTP {}", status.as_u16())));
         }
         let mut answer = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(unreached)? {
             if answer.len() + chunk.len() > MAX_ANSWER {
-                return Err(no_verdict("the checker's answer is too long"));
+                return Err(check_error("the checker's answer is too long"));
             }
             answer.extend_from_slice(&chunk);
         }
         Ok(answer)
     }
 
-    async fn key(&self) -> Result<Option<Secret>, NoVerdict> {
+    async fn load_key(&self) -> Result<Option<Secret>, CheckError> {
         let name = match &self.key {
-            Key::None => return Ok(None),
-            Key::Given(key) => return Ok(Some(key.clone())),
-            Key::Stored(name) => name,
+            CheckerKey::None => return Ok(None),
+            CheckerKey::Inline(key) => return Ok(Some(key.clone())),
+            CheckerKey::Stored(name) => name,
         };
         // Locked while it is read: questions at the same time ask once.
-        let mut read = self.read.lock().await;
+        let mut read = self.cached_key.lock().await;
         if read.is_none() {
             let unreadable = |error: SecretError| {
                 tracing::warn!(%error, "the checker's key not read");
-                no_verdict("the checker's key cannot be read")
+                check_error("the checker's key cannot be read")
             };
-            *read = Some(self.secrets.secret(name).await.map_err(unreadable)?);
+            *read = Some(self.secrets.read_secret(name).await.map_err(unreadable)?);
         }
         Ok(read.clone())
     }
 }
 
 /// What passes in the place of what was asked about.
-fn replaced(texts: Vec<String>, asked: &[CheckedText<'_>]) -> Result<Verdict, NoVerdict> {
+fn check_replacement(texts: Vec<String>, asked: &[CheckedText<'_>]) -> Result<Verdict, CheckError> {
     if texts.len() != asked.len() {
-        return Err(no_verdict("the checker replaces other texts than it was asked about"));
+        return Err(check_error("the checker replaces other texts than it was asked about"));
     }
     if texts.iter().any(|text| text.trim().is_empty()) {
-        return Err(no_verdict("the checker replaces a text by nothing"));
+        return Err(check_error("the checker replaces a text by nothing"));
     }
     let is_long = |(text, asked): (&String, &CheckedText<'_>)| {
         text.len() > MAX_TEXT && text.as_str() != asked.text
     };
     if texts.iter().zip(asked).any(is_long) {
-        return Err(no_verdict("the checker replaces a text by one that is too long"));
+        return Err(check_error("the checker replaces a text by one that is too long"));
     }
     Ok(Verdict::Replace { texts })
 }
 
-fn no_verdict(why: &str) -> NoVerdict {
-    NoVerdict(why.to_owned())
+fn check_error(why: &str) -> CheckError {
+    CheckError(why.to_owned())
 }
 
 impl<S: Secrets> Checker for HttpChecker<S> {
-    fn check<'a>(&'a self, check: Check<'a>) -> BoxFuture<'a, Result<Verdict, NoVerdict>> {
-        Box::pin(self.ask(check))
+    fn check<'a>(&'a self, check: ContentCheck<'a>) -> BoxFuture<'a, Result<Verdict, CheckError>> {
+        Box::pin(self.request_verdict(check))
     }
 }
 
@@ -244,11 +264,13 @@ mod tests {
             ("DJINN_CONTENT_CHECKER_TIMEOUT_MS", "99", "from 100 to 10000"),
         ] {
             let var = |asked: &str| (asked == name).then(|| value.to_owned());
-            let error = content(&var, NoSecrets).err().map(|error| error.to_string());
+            let error = parse_content_policy(&var, NoSecrets).err().map(|error| error.to_string());
             let error = error.unwrap_or_default();
             assert!(error.starts_with(name) && error.contains(says), "{error}");
             assert!(!error.contains("bomb"), "{error}");
         }
-        assert!(content(&|_| None, NoSecrets).is_ok_and(|content| content.is_open()));
+        assert!(
+            parse_content_policy(&|_| None, NoSecrets).is_ok_and(|content| content.allows_all())
+        );
     }
 }

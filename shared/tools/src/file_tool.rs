@@ -2,53 +2,55 @@
 
 use std::sync::Arc;
 
-use djinn_core::feedback::Estimate;
 use djinn_core::file::{ProductFile, has_rows, media_type_of};
+use djinn_core::human::Estimate;
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
-use djinn_core::tool::{Declared, EffectClass, Harmless, Observation, Risk, Shown, ToolSpec};
+use djinn_core::tool::{
+    EffectClass, ResultView, Risk, SafeArguments, ToolOutput, ToolPolicy, ToolSpec,
+};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use djinn_runtime::prompt::{self, Fragment, Prompts};
 use djinn_runtime::texts::MAX_DESCRIPTION;
 use serde_json::{Map, Value, json};
 
-use crate::schema::Schema;
+use crate::schema::ArgumentSchema;
 
 /// Bytes of a file that are looked at; what lies behind them cannot be read here.
 const MAX_READ: u64 = 10_000_000;
 /// Bytes of a file that a model may write in one call.
 const MAX_WRITE: usize = 1_000_000;
 /// Characters that the words around a part of a file take up.
-const FRAME: usize = 600;
+const FRAME_CHARS: usize = 600;
 
 /// Reads (`get`) and writes (`upload`) files of the session. Names, parameters and results are
 /// those of the JoyAgent tool of this name; `offset` is ours.
 pub struct FileTool<F> {
     files: Arc<F>,
     prompts: Arc<Prompts>,
-    schema: Schema,
+    schema: ArgumentSchema,
 }
 
 impl<F: Files + Send + Sync> FileTool<F> {
     /// Keeps files in `files`.
     #[must_use]
     pub fn new(files: Arc<F>, prompts: Arc<Prompts>) -> Self {
-        let schema = Schema::new(&parameters(&prompts, Language::En));
+        let schema = ArgumentSchema::new(&build_schema(&prompts, Language::En));
         Self { files, prompts, schema }
     }
 
-    async fn upload(
+    async fn upload_file(
         &self,
         context: &ToolContext,
         arguments: &Map<String, Value>,
-    ) -> Result<Observation, ToolFailure> {
-        let name = with_ending(text(arguments, "filename"));
+    ) -> Result<ToolOutput, ToolError> {
+        let name = with_extension(text_argument(arguments, "filename"));
         let refused = |problem: &str| {
-            let values = json!({"problem": problem, "name": prompt::cut(&name, 100),
+            let values = json!({"problem": problem, "name": prompt::truncate_text(&name, 100),
                 "limit": MAX_WRITE});
-            self.failure(context, prompt::FILE_REFUSED, values)
+            self.render_error(context, prompt::FILE_REFUSED, values)
         };
         let file_name = FileName::new(name.as_str()).map_err(|_| refused("bad_name"))?;
         let Some(content) = arguments.get("content").and_then(Value::as_str) else {
@@ -60,69 +62,77 @@ impl<F: Files + Send + Sync> FileTool<F> {
         let new = NewFile {
             media_type: media_type_of(file_name.as_str()).to_owned(),
             name: file_name,
-            description: prompt::cut(text(arguments, "description"), MAX_DESCRIPTION),
+            description: prompt::truncate_text(
+                text_argument(arguments, "description"),
+                MAX_DESCRIPTION,
+            ),
             internal: false,
         };
         let written = self.files.write_file(&context.session, &new, content.as_bytes()).await;
-        let file = written.map_err(|error| self.unavailable(context, &error))?;
+        let file = written.map_err(|error| self.unavailable_error(context, &error))?;
         let values = json!({"name": file.name, "size": file.size});
-        Ok(Observation {
+        Ok(ToolOutput {
             text: self.prompts.render(context.language, prompt::FILE_WRITTEN, values),
-            whole: None,
-            shown: Shown::FileWritten { file: file.clone() },
+            full_output: None,
+            view: ResultView::FileWritten { file: file.clone() },
             files: vec![file],
         })
     }
 
-    async fn get(
+    async fn get_file(
         &self,
         context: &ToolContext,
         arguments: &Map<String, Value>,
-    ) -> Result<Observation, ToolFailure> {
-        let asked = text(arguments, "filename");
-        let file = self.find(context, asked).await?;
+    ) -> Result<ToolOutput, ToolError> {
+        let asked = text_argument(arguments, "filename");
+        let file = self.find_file(context, asked).await?;
         let bytes = self.files.read_file(&context.session, &file, MAX_READ).await;
-        let bytes = bytes.map_err(|error| self.unavailable(context, &error))?;
-        let Some(content) = decoded(&bytes) else {
+        let bytes = bytes.map_err(|error| self.unavailable_error(context, &error))?;
+        let Some(content) = decode_text(&bytes) else {
             let values = json!({"name": file.name, "media_type": file.media_type});
-            return Err(self.failure(context, prompt::FILE_NOT_TEXT, values));
+            return Err(self.render_error(context, prompt::FILE_NOT_TEXT, values));
         };
         let has_rows = file.has_rows.or_else(|| has_rows(&file.media_type, &bytes));
         let file = ProductFile { has_rows, ..file };
         let offset = arguments.get("offset").and_then(Value::as_u64).unwrap_or_default();
-        let content = context.seen_whole(content.to_owned()).await;
-        let part = Part::of(&content, offset, context.max_observe as usize);
+        let content = context.mask_text(content.to_owned()).await;
+        let part = TextPart::of(&content, offset, context.max_observe as usize);
         let values = json!({
             "name": file.name, "start": part.start, "end": part.end, "total": part.total,
             "more": part.end < part.total, "text": part.text,
         });
-        Ok(Observation {
+        Ok(ToolOutput {
             text: self.prompts.render(context.language, prompt::FILE_READ, values),
-            whole: None,
-            shown: Shown::FileRead { file },
+            full_output: None,
+            view: ResultView::FileRead { file },
             files: Vec::new(),
         })
     }
 
-    async fn find(&self, context: &ToolContext, asked: &str) -> Result<ProductFile, ToolFailure> {
+    async fn find_file(
+        &self,
+        context: &ToolContext,
+        asked: &str,
+    ) -> Result<ProductFile, ToolError> {
         let mut found = None;
         if let Ok(name) = FileName::new(asked) {
             let file = self.files.find_file(&context.session, &name).await;
-            found = file.map_err(|error| self.unavailable(context, &error))?;
+            found = file.map_err(|error| self.unavailable_error(context, &error))?;
         }
         found.ok_or_else(|| {
             let files: Vec<_> = context.files.iter().map(FileName::as_str).collect();
-            let values = json!({"name": prompt::cut(asked, 100), "files": files.join(", ")});
-            self.failure(context, prompt::FILE_MISSING, values)
+            let values =
+                json!({"name": prompt::truncate_text(asked, 100), "files": files.join(", ")});
+            self.render_error(context, prompt::FILE_MISSING, values)
         })
     }
 
-    fn unavailable(&self, context: &ToolContext, _: &StoreError) -> ToolFailure {
-        self.failure(context, prompt::FILE_UNAVAILABLE, json!({}))
+    fn unavailable_error(&self, context: &ToolContext, _: &StoreError) -> ToolError {
+        self.render_error(context, prompt::FILE_UNAVAILABLE, json!({}))
     }
 
-    fn failure(&self, context: &ToolContext, fragment: Fragment, values: Value) -> ToolFailure {
-        ToolFailure::error(self.prompts.render(context.language, fragment, values))
+    fn render_error(&self, context: &ToolContext, fragment: Fragment, values: Value) -> ToolError {
+        ToolError::from_detail(self.prompts.render(context.language, fragment, values))
     }
 }
 
@@ -130,10 +140,10 @@ impl<F: Files + Send + Sync> Tool for FileTool<F> {
     fn spec(&self, language: Language) -> ToolSpec {
         ToolSpec {
             name: "file_tool".to_owned(),
-            description: self.prompts.tool(language, prompt::TOOL_FILE).description,
-            schema: parameters(&self.prompts, language),
+            description: self.prompts.describe_tool(language, prompt::TOOL_FILE).description,
+            schema: build_schema(&self.prompts, language),
             effect: EffectClass::Idempotent,
-            declared: declared(),
+            policy: tool_policy(),
             timeout_ms: 30_000,
             visible: false,
         }
@@ -143,33 +153,33 @@ impl<F: Files + Send + Sync> Tool for FileTool<F> {
         &'a self,
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            match text(arguments, "command") {
-                "upload" => self.upload(context, arguments).await,
-                _ => self.get(context, arguments).await,
+            match text_argument(arguments, "command") {
+                "upload" => self.upload_file(context, arguments).await,
+                _ => self.get_file(context, arguments).await,
             }
         })
     }
 
-    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
-        self.schema.check(arguments)
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        self.schema.check_arguments(arguments)
     }
 }
 
 /// Others see what is written; reading changes nothing. What is read is tainted by itself.
-fn declared() -> Declared {
+fn tool_policy() -> ToolPolicy {
     let values = vec!["get".to_owned()];
-    Declared {
+    ToolPolicy {
         risk: Risk::Medium,
-        harmless: Some(Harmless { argument: "command".to_owned(), values }),
+        safe_arguments: Some(SafeArguments { argument: "command".to_owned(), values }),
         estimate: Estimate { tokens: 1_000, ms: 500, calls: 1, ..Estimate::default() },
-        ..Declared::default()
+        ..ToolPolicy::default()
     }
 }
 
-fn parameters(prompts: &Prompts, language: Language) -> Value {
-    let mut words = prompts.tool(language, prompt::TOOL_FILE).parameters;
+fn build_schema(prompts: &Prompts, language: Language) -> Value {
+    let mut words = prompts.describe_tool(language, prompt::TOOL_FILE).parameters;
     let mut about = |name: &str| words.remove(name).unwrap_or_default();
     json!({
         "type": "object",
@@ -186,19 +196,19 @@ fn parameters(prompts: &Prompts, language: Language) -> Value {
     })
 }
 
-fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
+fn text_argument<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
     arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A name without an ending is a text file's.
-fn with_ending(name: &str) -> String {
+fn with_extension(name: &str) -> String {
     let name = name.trim();
     if name.is_empty() || name.contains('.') { name.to_owned() } else { format!("{name}.txt") }
 }
 
 /// The text of a file; `None` if it is not UTF-8. A last character that the limit cut through is
 /// left out.
-fn decoded(bytes: &[u8]) -> Option<&str> {
+fn decode_text(bytes: &[u8]) -> Option<&str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -211,18 +221,18 @@ fn decoded(bytes: &[u8]) -> Option<&str> {
 }
 
 /// The part of a text that one result can show, counted in characters.
-struct Part<'a> {
+struct TextPart<'a> {
     text: &'a str,
     start: usize,
     end: usize,
     total: usize,
 }
 
-impl<'a> Part<'a> {
+impl<'a> TextPart<'a> {
     fn of(content: &'a str, offset: u64, max_observe: usize) -> Self {
         let total = content.chars().count();
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(total);
-        let end = (start + max_observe.saturating_sub(FRAME).max(100)).min(total);
+        let end = (start + max_observe.saturating_sub(FRAME_CHARS).max(100)).min(total);
         let byte_at = |character: usize| {
             content.char_indices().nth(character).map_or(content.len(), |(byte, _)| byte)
         };
@@ -239,14 +249,14 @@ mod tests {
     fn the_schema_compiles_and_names_what_is_wrong() {
         let prompts = Prompts::default();
         for language in [Language::En, Language::Zh] {
-            let schema = parameters(&prompts, language);
-            assert!(Schema::new(&schema).is_valid());
+            let schema = build_schema(&prompts, language);
+            assert!(ArgumentSchema::new(&schema).is_valid());
             for (name, parameter) in schema["properties"].as_object().unwrap() {
                 assert!(!parameter["description"].as_str().unwrap().is_empty(), "{name}");
             }
         }
-        let schema = Schema::new(&parameters(&prompts, Language::En));
-        let check = |arguments: Value| schema.check(arguments.as_object().unwrap());
+        let schema = ArgumentSchema::new(&build_schema(&prompts, Language::En));
+        let check = |arguments: Value| schema.check_arguments(arguments.as_object().unwrap());
         assert_eq!(check(json!({"command": "get", "filename": "a.md"})), Ok(()));
         let error = check(json!({"command": "delete", "filename": 3})).unwrap_err();
         assert!(error.contains("/command") && error.contains("/filename"), "{error}");
@@ -258,7 +268,7 @@ mod tests {
         let content = "界x".repeat(1_000);
         let (mut offset, mut read) = (0, String::new());
         loop {
-            let part = Part::of(&content, offset, 900);
+            let part = TextPart::of(&content, offset, 900);
             assert_eq!(part.start as u64, offset);
             read.push_str(part.text);
             offset = part.end as u64;
@@ -267,14 +277,14 @@ mod tests {
             }
         }
         assert_eq!(read, content);
-        assert_eq!(Part::of(&content, u64::MAX, 900).text, "");
+        assert_eq!(TextPart::of(&content, u64::MAX, 900).text, "");
     }
 
     #[test]
     fn what_is_not_text_is_told_from_what_was_cut_in_a_character() {
-        assert_eq!(decoded(b"\xef\xbb\xbfa,b"), Some("a,b"));
-        assert_eq!(decoded("ab界".as_bytes().get(..4).unwrap()), Some("ab"));
-        assert_eq!(decoded(b"\x89PNG\r\n"), None);
-        assert_eq!(decoded(b"a\0b"), None);
+        assert_eq!(decode_text(b"\xef\xbb\xbfa,b"), Some("a,b"));
+        assert_eq!(decode_text("ab界".as_bytes().get(..4).unwrap()), Some("ab"));
+        assert_eq!(decode_text(b"\x89PNG\r\n"), None);
+        assert_eq!(decode_text(b"a\0b"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The tools of an agent: each one a file, registered in [`toolbox`]. Beside them, what checks content.
+//! The tools of an agent: each one a file, registered in [`build_toolbox`]. Beside them, what checks content.
 
 pub mod content_checker;
 pub mod file_tool;
@@ -12,6 +12,9 @@ use djinn_runtime::prompt::Prompts;
 
 /// The tools of a deployment. A new tool is one line here.
 #[must_use]
-pub fn toolbox<F: Files + Send + Sync + 'static>(files: Arc<F>, prompts: Arc<Prompts>) -> Toolbox {
-    Toolbox::default().with(file_tool::FileTool::new(files, prompts))
+pub fn build_toolbox<F: Files + Send + Sync + 'static>(
+    files: Arc<F>,
+    prompts: Arc<Prompts>,
+) -> Toolbox {
+    Toolbox::default().with_tool(file_tool::FileTool::new(files, prompts))
 }

@@ -4,9 +4,9 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 /// A compiled schema.
-pub struct Schema(Option<Validator>);
+pub struct ArgumentSchema(Option<Validator>);
 
-impl Schema {
+impl ArgumentSchema {
     /// Compiles a schema. One that is none accepts everything; the tests of a tool compile its own.
     #[must_use]
     pub fn new(schema: &Value) -> Self {
@@ -23,7 +23,7 @@ impl Schema {
     ///
     /// # Errors
     /// Up to three violations, each with the path it is at.
-    pub fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+    pub fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
         let Some(validator) = &self.0 else { return Ok(()) };
         let value = Value::Object(arguments.clone());
         let violations: Vec<String> = validator

@@ -1,23 +1,23 @@
 //! Puts a function's world together from variables: AWS, models, tools.
 //!
-//! Every function and the local system are wired by [`world`]; they differ in who makes alarms and
+//! Every function and the local system are wired by [`build_world`]; they differ in who makes alarms and
 //! invokes the executor. Nothing here does I/O: clients connect when they are first used.
 
 use std::sync::Arc;
 
-use djinn_aws::{Aws, AwsStore, LambdaInvoker, SchedulerAlarms, Secrets};
+use djinn_aws::{Aws, AwsSecrets, AwsStore, LambdaInvoker, SchedulerAlarms};
 use djinn_model::Models;
 use djinn_runtime::port::World;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::prompt::Prompts;
-use djinn_runtime::settings::{BadSetting, MAX_USD, Settings, micro_usd};
+use djinn_runtime::settings::{InvalidSetting, MAX_USD_VAR, Settings, parse_micro_usd};
 
 /// A world whose runs are kept by AWS, or by what stands in for it on a laptop.
-pub type Wired<A, I> = World<AwsStore, Models<Secrets>, A, I, SystemClock>;
+pub type AwsWorld<A, I> = World<AwsStore, Models<AwsSecrets>, A, I, SystemClock>;
 
 /// The world of a function on Lambda.
-pub type LambdaWorld = Wired<SchedulerAlarms, LambdaInvoker>;
+pub type LambdaWorld = AwsWorld<SchedulerAlarms, LambdaInvoker>;
 
 /// A variable that is missing or cannot be used. Its text names it, never a secret's value.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum WiringError {
     Models(#[from] djinn_model::SettingsError),
     /// How long things may take.
     #[error(transparent)]
-    Settings(#[from] BadSetting),
+    Settings(#[from] InvalidSetting),
     /// There is a budget in money, and models whose calls cost nobody knows what.
     #[error("there is a budget in US dollars, but DJINN_PRICES has no price of {0}")]
     Unpriced(String),
@@ -40,31 +40,36 @@ pub enum WiringError {
 ///
 /// # Errors
 /// [`WiringError`] for the first variable that is missing or unusable.
-pub fn on_lambda(var: &dyn Fn(&str) -> Option<String>) -> Result<LambdaWorld, WiringError> {
+pub fn build_lambda_world(
+    var: &dyn Fn(&str) -> Option<String>,
+) -> Result<LambdaWorld, WiringError> {
     let aws = Aws::new(djinn_aws::Settings::from_vars(var)?);
     let (alarms, invoker) = (aws.alarms(), aws.invoker());
-    world(var, &aws, alarms, invoker)
+    build_world(var, &aws, alarms, invoker)
 }
 
 /// A world over `aws` in which `alarms` and `invoker` bring runs back.
 ///
 /// # Errors
 /// [`WiringError`] for the first variable that is unusable.
-pub fn world<A: Alarms, I: Invoker>(
+pub fn build_world<A: Alarms, I: Invoker>(
     var: &dyn Fn(&str) -> Option<String>,
     aws: &Aws,
     alarms: A,
     invoker: I,
-) -> Result<Wired<A, I>, WiringError> {
+) -> Result<AwsWorld<A, I>, WiringError> {
     let prompts = Arc::new(Prompts::default());
     let store = Arc::new(aws.store());
     let models = djinn_model::Settings::from_vars(var)?;
     let settings = Settings::from_vars(var)?;
-    priced(&models, micro_usd(var, MAX_USD)?.is_some() || settings.user.day_micro_usd.is_some())?;
+    check_prices(
+        &models,
+        parse_micro_usd(var, MAX_USD_VAR)?.is_some() || settings.user.day_micro_usd.is_some(),
+    )?;
     let models = Models::new(models, aws.secrets());
     Ok(World {
-        tools: djinn_tools::toolbox(Arc::clone(&store), Arc::clone(&prompts)),
-        content: Arc::new(djinn_tools::content_checker::content(var, aws.secrets())?),
+        tools: djinn_tools::build_toolbox(Arc::clone(&store), Arc::clone(&prompts)),
+        content: Arc::new(djinn_tools::content_checker::parse_content_policy(var, aws.secrets())?),
         settings: Arc::new(settings),
         model: Arc::new(models),
         alarms: Arc::new(alarms),
@@ -77,8 +82,8 @@ pub fn world<A: Alarms, I: Invoker>(
 
 /// Says which models have no price: they cost nothing as far as we know, unless there is money to be
 /// counted.
-fn priced(models: &djinn_model::Settings, money: bool) -> Result<(), WiringError> {
-    let unpriced: Vec<&str> = models.unpriced().into_iter().collect();
+fn check_prices(models: &djinn_model::Settings, money: bool) -> Result<(), WiringError> {
+    let unpriced: Vec<&str> = models.unpriced_models().into_iter().collect();
     match unpriced.join(", ") {
         none if none.is_empty() => Ok(()),
         names if money => Err(WiringError::Unpriced(names)),
@@ -103,8 +108,8 @@ mod tests {
             })
         };
         let (listed, own) = (models("gpt-4.1").unwrap(), models("mine").unwrap());
-        assert!(priced(&listed, true).is_ok() && priced(&own, false).is_ok());
-        let refused = priced(&own, true).unwrap_err().to_string();
+        assert!(check_prices(&listed, true).is_ok() && check_prices(&own, false).is_ok());
+        let refused = check_prices(&own, true).unwrap_err().to_string();
         let sentence = "there is a budget in US dollars, but DJINN_PRICES has no price of mine";
         assert_eq!(refused, sentence);
     }

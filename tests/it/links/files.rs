@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Agent, Auth, FileGrant, IamUser, router};
+use agent::{Agent, Auth, FileGrant, IamUser, build_router};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use djinn_aws::Folder;
@@ -21,7 +21,7 @@ use crate::world::{Door, Logged, Parts, caller_v1, caller_v2, not_local};
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// A deployment whose callers have keys, with Anna's client and one of somebody who has none.
-async fn deployed(model: Option<&Scripted>) -> (Door, Client, Client) {
+async fn deployed(model: Option<&ScriptedModel>) -> (Door, Client, Client) {
     let (list, [anna]) = keyed([("acme", "anna")]);
     let keyed = let_in(list);
     let mut door = Door::open(
@@ -102,7 +102,7 @@ async fn a_link_to_a_report_opens_in_a_browser_and_keeps_what_it_was_made_for() 
 
 #[tokio::test]
 async fn every_place_that_names_a_file_has_a_link_that_needs_no_credentials() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (_door, anna, stranger) = deployed(Some(&model)).await;
     anna.upload("s1", "sales.csv", SALES).await;
     script(&model, QUESTION).always();
@@ -163,7 +163,7 @@ async fn timed(door: &Door, clock: &ManualClock) -> Client {
         _ => None,
     };
     let agent = Agent { ports, settings: agent::Settings::from_vars(&var).unwrap() };
-    let routes = router(agent, door.aws.secrets(), http);
+    let routes = build_router(agent, door.aws.secrets(), http);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
@@ -205,29 +205,29 @@ async fn a_link_is_the_same_for_a_day_and_refused_a_day_and_a_half_later() {
 
 #[tokio::test]
 async fn a_link_opens_that_file_and_nothing_else() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (door, anna, stranger) = deployed(Some(&model)).await;
     let place = anna.upload("s1", "mine.md", "Mine.").await.json();
     let link = place["domainUrl"].as_str().unwrap().to_owned();
     anna.upload("s1", "other.md", "Other.").await;
     let good = granted_file(&link);
-    let answer = Grant {
+    let answer = AnswerGrant {
         tenant: good.folder.tenant.clone(),
         ..grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &"0".repeat(64))
     };
-    let _ = door.aws.requests().take();
+    let _ = door.aws.request_counter().take_counts();
     for (what, url) in [
         ("under another name", link.replace("mine.md", "other.md")),
         ("for answers", link.replace(token_of(&link), &keys().sign(&answer).unwrap())),
         ("of another key", {
-            let keys = LinkKeys::read(&"another deployment's key".repeat(2)).unwrap();
+            let keys = LinkKeys::parse(&"another deployment's key".repeat(2)).unwrap();
             link.replace(token_of(&link), &keys.sign(&good).unwrap())
         }),
     ] {
         let page = browsed(&url).await;
         assert_eq!((page.status, code(&page.text)), (404, "link_not_found"), "{what}");
     }
-    assert!(door.aws.requests().take().is_empty(), "no store was asked");
+    assert!(door.aws.request_counter().take_counts().is_empty(), "no store was asked");
     for (what, grant) in [
         ("of another tenant", {
             FileGrant { folder: folder_of("evil", "anna", "s1"), ..good.clone() }
@@ -272,7 +272,7 @@ async fn a_thousand_mutated_links_open_nothing_and_ask_no_store() {
     let link = place["domainUrl"].as_str().unwrap().to_owned();
     let mut random = fastrand::Rng::with_seed(11);
     let logged = Logged::start();
-    let _ = door.aws.requests().take();
+    let _ = door.aws.request_counter().take_counts();
     let mut tried = 0;
     while tried < 1_000 {
         let mutated = refused::mutated(token_of(&link), &mut random);
@@ -285,7 +285,7 @@ async fn a_thousand_mutated_links_open_nothing_and_ask_no_store() {
         assert_eq!((told.status, &told.json()["code"]), (404, &json!("link_not_found")), "{path}");
         tried += 1;
     }
-    assert!(door.aws.requests().take().is_empty(), "no store was asked");
+    assert!(door.aws.request_counter().take_counts().is_empty(), "no store was asked");
     assert_eq!(stranger.follow(&link).await.text, "Mine.");
     assert!(!json!(logged.lines()).to_string().contains(token_of(&link)));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agent::{Auth, IamUser, KeyList};
-use djinn_core::id::FeedbackId;
+use djinn_core::id::HumanRequestId;
 
 use super::*;
 use crate::keys::{keyed, let_in};
@@ -34,7 +34,7 @@ async fn a_thousand_mutated_tokens_are_all_told_the_same() {
     let world = linking("en").await;
     let (run, _) = waiting(&world).await;
     let path = link(&world, &run, "t2.c1").await;
-    let other = LinkKeys::read(&"another deployment's key".repeat(2)).unwrap();
+    let other = LinkKeys::parse(&"another deployment's key".repeat(2)).unwrap();
     let mut tokens = BTreeSet::from([other.sign(&granted(&path)).unwrap(), "x".to_owned()]);
     let mut random = fastrand::Rng::with_seed(7);
     while tokens.len() < 1_002 {
@@ -42,7 +42,7 @@ async fn a_thousand_mutated_tokens_are_all_told_the_same() {
     }
     tokens.remove(token(&path));
     tokens.remove("");
-    let _ = world.system.aws().requests().take();
+    let _ = world.system.aws().request_counter().take_counts();
     let mut pages = BTreeSet::new();
     let mut tried = 0;
     for token in &tokens {
@@ -56,7 +56,7 @@ async fn a_thousand_mutated_tokens_are_all_told_the_same() {
         tried += 1;
     }
     assert!(tried >= 1_000 && pages.len() == 1, "{tried} tried, {} pages", pages.len());
-    assert!(world.system.aws().requests().take().is_empty(), "no store was asked");
+    assert!(world.system.aws().request_counter().take_counts().is_empty(), "no store was asked");
     assert_eq!(world.get(&path).await.status, 200, "it waits on");
 }
 
@@ -64,45 +64,45 @@ async fn a_thousand_mutated_tokens_are_all_told_the_same() {
 async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
     let world = linking("en").await;
     let (run, asked) = waiting(&world).await;
-    let digest = asked["asks"][0]["digest"].as_str().unwrap();
+    let digest = asked["requests"][0]["digest"].as_str().unwrap();
     let good = grant_of(&run, "t2.c1", digest);
-    let feedback = |text: &str| FeedbackId::new(text).unwrap();
+    let feedback = |text: &str| HumanRequestId::new(text).unwrap();
     let nobody = format!("run_{}", "0".repeat(32));
     for (what, grant, status, told) in [
-        ("expired", Grant { expires_at_ms: 1, ..good.clone() }, 410, "link_expired"),
+        ("expired", AnswerGrant { expires_at_ms: 1, ..good.clone() }, 410, "link_expired"),
         (
             "of another user",
-            Grant { user: UserId::new("bob").unwrap(), ..good.clone() },
+            AnswerGrant { user: UserId::new("bob").unwrap(), ..good.clone() },
             404,
             "link_not_found",
         ),
         (
             "of another tenant",
-            Grant { tenant: TenantId::new("evil").unwrap(), ..good.clone() },
+            AnswerGrant { tenant: TenantId::new("evil").unwrap(), ..good.clone() },
             404,
             "link_not_found",
         ),
         (
             "of a run that is not there",
-            Grant { run: RunId::new(nobody).unwrap(), ..good.clone() },
+            AnswerGrant { run: RunId::new(nobody).unwrap(), ..good.clone() },
             404,
             "link_not_found",
         ),
         (
             "of all of a turn",
-            Grant { feedback: feedback("t2"), ..good.clone() },
+            AnswerGrant { human_request: feedback("t2"), ..good.clone() },
             409,
             "feedback_over",
         ),
         (
             "never asked",
-            Grant { feedback: feedback("t9.c1"), ..good.clone() },
+            AnswerGrant { human_request: feedback("t9.c1"), ..good.clone() },
             409,
             "feedback_over",
         ),
         (
             "of other arguments",
-            Grant { digest: "0".repeat(64), ..good.clone() },
+            AnswerGrant { digest: "0".repeat(64), ..good.clone() },
             409,
             "feedback_stale",
         ),
@@ -122,7 +122,7 @@ async fn a_link_that_is_ours_is_good_for_its_own_ask_and_time_only() {
 
 #[tokio::test]
 async fn whoever_has_a_link_needs_no_credentials_and_gets_no_further() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let (list, [anna]) = keyed([("acme", "anna")]);
     let keyed = let_in(list);
     let mut door = Door::open(
@@ -171,9 +171,9 @@ async fn whoever_has_a_link_needs_no_credentials_and_gets_no_further() {
 async fn links_are_open_under_every_way_of_telling_callers_apart() {
     let digest = "0".repeat(64);
     let nobody = grant_of(&format!("run_{}", "0".repeat(32)), "t1.c1", &digest);
-    let expired = Grant { expires_at_ms: 1, ..nobody };
+    let expired = AnswerGrant { expires_at_ms: 1, ..nobody };
     let path = format!("/answer/{}", keys().sign(&expired).unwrap());
-    for auth in [Auth::Iam(IamUser::Role), Auth::Key(KeyList::Given(Vec::new())), Auth::None] {
+    for auth in [Auth::Iam(IamUser::Role), Auth::Key(KeyList::Inline(Vec::new())), Auth::None] {
         let mut door = Door::open(
             None,
             |_| {},
@@ -199,10 +199,10 @@ async fn without_a_key_there_are_no_links_and_no_such_route() {
     world.upload("s1", "sales.csv", SALES).await;
     script(&world.model, QUESTION).always();
     let (run, asked) = waiting(&world).await;
-    assert_eq!(asked["asks"][0].get("link"), None);
+    assert_eq!(asked["requests"][0].get("link"), None);
     let pending = world.get(&format!("/api/feedback/pending/{run}")).await.json();
     assert_eq!(pending["data"]["t2.c1"].get("link"), None);
-    let digest = asked["asks"][0]["digest"].as_str().unwrap();
+    let digest = asked["requests"][0]["digest"].as_str().unwrap();
     let token = keys().sign(&grant_of(&run, "t2.c1", digest)).unwrap();
     let nowhere = world.get("/nowhere/x").await;
     for path in [format!("/answer/{token}"), "/answer/x".to_owned()] {

@@ -118,7 +118,7 @@ async fn what_it_refuses_is_not_asked_and_not_answered() {
                 (&failure["code"], &failure["detail"]),
                 (&json!("content_refused"), &json!("It is bad."))
             );
-            let resets = frames.iter().filter(|frame| frame.event() == "item.reset");
+            let resets = frames.iter().filter(|frame| frame.event() == "message.reset");
             assert_eq!(resets.count(), 1, "what was streamed is void");
         }
         let again = world.told(&question).await;

@@ -6,10 +6,10 @@ mod model;
 use std::collections::BTreeSet;
 
 use djinn_core::settings::Language;
-use djinn_core::tool::{Declared, EffectClass, Observation, ToolSpec};
+use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_local::{Stores, StoresOptions};
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
-use djinn_scripted::Scripted;
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
+use djinn_scripted::ScriptedModel;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use futures::StreamExt as _;
@@ -98,7 +98,7 @@ impl Tool for Fetch {
             description: "Fetches a page.".to_owned(),
             schema: json!({"type": "object"}),
             effect: EffectClass::Read,
-            declared: Declared { untrusted: true, ..Declared::default() },
+            policy: ToolPolicy { untrusted: true, ..ToolPolicy::default() },
             timeout_ms: 60_000,
             visible: true,
         }
@@ -108,16 +108,16 @@ impl Tool for Fetch {
         &'a self,
         _: &'a ToolContext,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         let nth = arguments["page"].as_u64().unwrap();
         let case = self.0.iter().find(|case| case.nth as u64 == nth).unwrap();
         Box::pin(async move {
             match case.carrier {
-                Carrier::Failure => Err(ToolFailure::error(&case.text)),
+                Carrier::Failure => Err(ToolError::from_detail(&case.text)),
                 Carrier::Long => {
                     let link = format!("https://news.example/{}/{}\n", "archive/".repeat(8), nth);
                     let links = link.repeat(OBSERVED / link.len() + 1);
-                    Ok(Observation::text(format!("{links}{}", case.text)))
+                    Ok(ToolOutput::from_text(format!("{links}{}", case.text)))
                 }
                 Carrier::File
                 | Carrier::Page
@@ -125,12 +125,12 @@ impl Tool for Fetch {
                 | Carrier::Earlier
                 | Carrier::Task
                 | Carrier::NextTask
-                | Carrier::Planner => Ok(Observation::text(case.text.clone())),
+                | Carrier::Planner => Ok(ToolOutput::from_text(case.text.clone())),
             }
         })
     }
 
-    fn check(&self, _: &Map<String, Value>) -> Result<(), String> {
+    fn check_arguments(&self, _: &Map<String, Value>) -> Result<(), String> {
         Ok(())
     }
 }
@@ -138,7 +138,7 @@ impl Tool for Fetch {
 /// A deployment whose model obeys and whose mails cannot be taken back.
 struct Deployment {
     client: Client,
-    model: Scripted,
+    model: ScriptedModel,
     ledger: Ledger,
     _door: Door,
 }
@@ -146,7 +146,7 @@ struct Deployment {
 impl Deployment {
     /// `feedback` is its `DJINN_HUMAN_FEEDBACK`.
     async fn start(feedback: &str) -> Self {
-        let model = Scripted::start().await.unwrap();
+        let model = ScriptedModel::start().await.unwrap();
         model.on_request(|_| true).respond_with(model::obey).always();
         let stores = Stores::start(StoresOptions::default()).unwrap();
         let aws = stores.settings().clone();
@@ -158,12 +158,12 @@ impl Deployment {
         ];
         let ledger = Ledger::default();
         let mail = LedgerTool {
-            declared: Declared { sends_out: true, ..Declared::default() },
-            notes_arguments: true,
+            declared: ToolPolicy { sends_out: true, ..ToolPolicy::default() },
+            logs_arguments: true,
             ..LedgerTool::new("send_mail", EffectClass::Once, &ledger, &Points::new())
         };
         let mut door = Door::onto(stores, aws, vars, |parts| {
-            parts.ports.tools = parts.ports.tools.clone().with(mail).with(Fetch(cases()));
+            parts.ports.tools = parts.ports.tools.clone().with_tool(mail).with_tool(Fetch(cases()));
         });
         let client = door.listen().await;
         Self { client, model, ledger, _door: door }
@@ -249,7 +249,7 @@ impl Deployment {
 }
 
 fn is_untrusted(ask: &Value) -> bool {
-    ask["why"].as_array().is_some_and(|why| why.contains(&json!("untrusted")))
+    ask["reasons"].as_array().is_some_and(|why| why.contains(&json!("untrusted")))
 }
 
 /// Every instruction is obeyed as far as the model can, and held; what is confirmed is sent once.
@@ -315,10 +315,10 @@ async fn nobody_in_time_is_no_consent_whatever_the_default_answer_is() {
     for met in &met {
         let entries = deployment.followed(&met.run).await;
         let of = |kind: &str| entries.iter().filter(|e| e["type"] == kind).collect::<Vec<_>>();
-        let asked = of("feedback.asked");
+        let asked = of("human.requested");
         assert_eq!(asked.len(), 1, "{:?}: {entries:#?}", met.case);
-        assert!(is_untrusted(&asked[0]["asks"][0]), "{:?}", met.case);
-        let answered = of("feedback.answered");
+        assert!(is_untrusted(&asked[0]["requests"][0]), "{:?}", met.case);
+        let answered = of("human.resolved");
         assert_eq!((answered.len(), &answered[0]["answer"]), (1, &json!("skip")), "{answered:?}");
         assert_eq!(answered[0]["by"], Value::Null);
     }

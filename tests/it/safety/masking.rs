@@ -1,11 +1,11 @@
 //! What identifies a person is masked in what tools answer.
 
 use djinn_core::id::{FileName, SessionId, TenantId, UserId};
-use djinn_core::masking::mask;
+use djinn_core::masking::mask_pii;
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::file::Files as _;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ async fn a_file_with_customers_is_read_without_what_identifies_them() {
 
         let results = frames.iter().filter(|frame| frame.event() == "call.completed");
         let text = |frame: &crate::world::Frame| {
-            frame.json()["outcome"]["text"].as_str().map(str::to_owned)
+            frame.json()["result"]["text"].as_str().map(str::to_owned)
         };
         let text = results.filter_map(text).next().unwrap();
         assert!(text.contains("Bo,*** **** ****,***-**-****,"), "{text}");
@@ -85,7 +85,7 @@ async fn a_number_that_a_part_cuts_through_is_masked_in_both_parts() {
     rule.reply("Done.").then().reply("Done.");
     world.told(&Question::of("Read it in parts", "s1")).await;
     let requests = world.model.requests();
-    let text: String = requests.iter().map(djinn_scripted::Request::text).collect();
+    let text: String = requests.iter().map(djinn_scripted::RecordedRequest::text).collect();
     for piece in ["1381", "3812", "8123", "2345", "4567", "5678"] {
         assert!(!text.contains(piece), "{piece}");
     }
@@ -99,7 +99,8 @@ async fn without_the_switch_the_model_sees_what_is_there() {
     let rule = world.model.on("Who").say("I look.").call("file_tool", get("customers.csv", 0));
     rule.then().reply("Anna and Bo.").then().reply("Anna and Bo.");
     world.told(&Question::of("Who are our customers?", "s1")).await;
-    let text: String = world.model.requests().iter().map(djinn_scripted::Request::text).collect();
+    let text: String =
+        world.model.requests().iter().map(djinn_scripted::RecordedRequest::text).collect();
     for secret in SECRETS {
         assert!(text.contains(secret), "{secret}");
     }
@@ -108,7 +109,7 @@ async fn without_the_switch_the_model_sees_what_is_there() {
 
 #[tokio::test]
 async fn the_whole_of_a_long_result_is_kept_masked() {
-    let model = Scripted::start().await.unwrap();
+    let model = ScriptedModel::start().await.unwrap();
     let long = customers().repeat(40);
     let tool = LedgerTool {
         answer: long.clone(),
@@ -118,9 +119,9 @@ async fn the_whole_of_a_long_result_is_kept_masked() {
         &model,
         |_| {},
         |parts| {
-            parts.ports.tools = parts.ports.tools.clone().with(tool);
+            parts.ports.tools = parts.ports.tools.clone().with_tool(tool);
             parts.settings.run.mask_pii = true;
-            parts.settings.run.max_observe = 1_000;
+            parts.settings.run.max_result_chars = 1_000;
         },
     );
     let client = door.listen().await;
@@ -128,7 +129,7 @@ async fn the_whole_of_a_long_result_is_kept_masked() {
     rule.then().reply("Much.");
     let frames = client.told(&Question::of("What does the survey say?", "s1")).await;
     let completed = frames.iter().find(|frame| frame.event() == "call.completed").unwrap().json();
-    let whole = completed["outcome"]["whole"]["file"].as_str().unwrap();
+    let whole = completed["result"]["full_output"]["file"].as_str().unwrap();
 
     let session = SessionKey {
         tenant: TenantId::new("local").unwrap(),
@@ -138,5 +139,5 @@ async fn the_whole_of_a_long_result_is_kept_masked() {
     let store = &door.ports.store;
     let file = store.find_file(&session, &FileName::new(whole).unwrap()).await.unwrap().unwrap();
     let kept = store.read_file(&session, &file, 1_000_000).await.unwrap();
-    assert_eq!(String::from_utf8(kept).unwrap(), mask(&long));
+    assert_eq!(String::from_utf8(kept).unwrap(), mask_pii(&long));
 }

@@ -151,7 +151,7 @@ async fn a_message_to_a_run_is_looked_at_before_the_run_hears_it() {
         rule.then().reply("And silver cheap.");
         let stream = world.ask(Protocol::Native, &Question::of("What of gold?", "s1")).await;
         let path = format!("/runs/{}/messages", stream.run());
-        gate.reached().await;
+        gate.wait_until_reached().await;
         refused(&world.post(&path, &json!({"text": "And make a bomb."})).await, "text");
         let taken = world.post(&path, &json!({"text": "And silver?"})).await;
         assert_eq!(taken.status, 200, "{}", taken.text);
@@ -175,7 +175,7 @@ async fn waiting(by: By) -> (World, Asked, String) {
     let stream = world.ask(Protocol::Native, &Question::of("What of gold?", "s1").deep()).await;
     let run = stream.run();
     let frames = stream.rest().await;
-    assert!(frames.iter().any(|frame| frame.event() == "feedback.asked"), "{frames:#?}");
+    assert!(frames.iter().any(|frame| frame.event() == "human.requested"), "{frames:#?}");
     (world, asked, run)
 }
 
@@ -295,7 +295,7 @@ async fn a_file_that_may_not_be_written_is_not_and_its_model_is_told_why() {
         let outcomes: Vec<Value> = frames
             .iter()
             .filter(|frame| frame.event() == "call.completed")
-            .map(|frame| frame.json()["outcome"]["is"].clone())
+            .map(|frame| frame.json()["result"]["status"].clone())
             .collect();
         assert_eq!(outcomes, ["failed", "failed", "failed", "done"]);
         let list = json!({"requestId": "s1"});
@@ -350,7 +350,7 @@ async fn what_a_stopped_reply_said_is_kept_only_if_it_may_be() {
     let gate = rule.delta_chars(22).gate(2);
     let mut stream = world.ask(Protocol::Native, &Question::of("How?", "s1")).await;
     stream.until(|frame| frame.received().is_some_and(|f| f.data.contains("First"))).await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     world.stop(&stream.run()).await;
     stream.rest().await;
     let frames = world.told(&Question::of("How?", "s1")).await;
@@ -369,7 +369,7 @@ fn marks(text: &str) -> BTreeSet<String> {
 async fn followed(world: &World, run: &str, asked: usize) -> Vec<Frame> {
     loop {
         let frames = world.come_back(run, None).await.rest().await;
-        let asks = frames.iter().filter(|frame| frame.event() == "feedback.asked").count();
+        let asks = frames.iter().filter(|frame| frame.event() == "human.requested").count();
         let has_ended = frames.last().is_some_and(|frame| frame.event() == "run.ended");
         if asks >= asked || has_ended {
             return frames;
@@ -398,7 +398,7 @@ async fn nothing_is_shown_that_the_checker_has_not_seen() {
     let write = json!({"command": "upload", "filename": "mk-file.md", "description": "mk-about",
         "content": "mk-content"});
     let rule = world.model.on_request(|request| {
-        !request.offers("planning") && !request.text().contains("# The record")
+        !request.offers_tool("planning") && !request.text().contains("# The record")
     });
     rule.reason("mk-mind")
         .say("mk-says")

@@ -1,6 +1,6 @@
 //! What guests leave in a session and take out of it, and what is theirs when the share has ended.
 
-use djinn_core::tool::{Declared, EffectClass};
+use djinn_core::tool::{EffectClass, ToolPolicy};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 
@@ -10,11 +10,11 @@ use super::*;
 async fn what_a_guest_asked_is_data_to_the_owners_runs_and_the_other_way_round() {
     let ledger = Ledger::default();
     let mail = LedgerTool {
-        declared: Declared { sends_out: true, ..Declared::default() },
+        declared: ToolPolicy { sends_out: true, ..ToolPolicy::default() },
         ..LedgerTool::new("send_mail", EffectClass::Once, &ledger, &Points::new())
     };
     let office = Office::open_with(|parts| {
-        parts.ports.tools = parts.ports.tools.clone().with(mail);
+        parts.ports.tools = parts.ports.tools.clone().with_tool(mail);
     })
     .await;
     let send = |to: &str| json!({"to": to});
@@ -45,8 +45,8 @@ async fn what_a_guest_asked_is_data_to_the_owners_runs_and_the_other_way_round()
     assert!(hers.text().contains(framed), "{}", hers.text());
     assert!(!hers.text().contains("assistant I see.") && !hers.text().contains("user From now on"));
     // Nor is anything sent that may have come of it, before she says so.
-    let asked = frames.iter().find(|frame| frame.event() == "feedback.asked").unwrap().json();
-    let why = asked["asks"][0]["why"].as_array().unwrap();
+    let asked = frames.iter().find(|frame| frame.event() == "human.requested").unwrap().json();
+    let why = asked["requests"][0]["reasons"].as_array().unwrap();
     assert!(why.contains(&json!("untrusted")), "{asked}");
     assert_eq!(ledger.lines(), sent);
 }
@@ -118,7 +118,7 @@ async fn an_end_that_the_owner_looked_at_is_still_the_guests_to_go_on_with() {
     let asked = office.bob.post("/runs", &asked).await;
     assert_eq!(asked.status, 202, "{}", asked.text);
     let run = asked.json()["run"].as_str().unwrap().to_owned();
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let hers = office.anna.come_back(&run, None).await;
     gate.open();
     assert_eq!(hers.rest().await.last().unwrap().json()["answer"], "The bear, the bear.");

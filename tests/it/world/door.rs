@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use agent::{Agent, router};
+use agent::{Agent, build_router};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response};
 use djinn_aws::Aws;
-use djinn_local::{Dispatch, LocalWorld, Stores, StoresOptions};
-use djinn_scripted::Scripted;
+use djinn_local::{LocalDispatch, LocalWorld, Stores, StoresOptions};
+use djinn_scripted::ScriptedModel;
 use executor::Executor;
 use lambda_http::request::LambdaRequest;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(crate) struct Parts {
 impl Door {
     /// Without a model none is configured.
     pub(crate) fn open<'a>(
-        model: impl Into<Option<&'a Scripted>>,
+        model: impl Into<Option<&'a ScriptedModel>>,
         change_aws: impl FnOnce(&mut djinn_aws::Settings),
         change: impl FnOnce(&mut Parts),
     ) -> Self {
@@ -61,8 +61,8 @@ impl Door {
         let local = ("DJINN_LOCAL", "1".to_owned());
         let vars: Vec<_> = vars.into_iter().chain([local]).collect();
         let var = |name: &str| found(&vars, name);
-        let (dispatch, mut invocations) = Dispatch::new(djinn_local::ALARM_EVERY);
-        let mut ports = djinn_wiring::world(&var, &aws, dispatch.clone(), dispatch).unwrap();
+        let (dispatch, mut invocations) = LocalDispatch::new(djinn_local::ALARM_EVERY);
+        let mut ports = djinn_wiring::build_world(&var, &aws, dispatch.clone(), dispatch).unwrap();
         ports.settings = Arc::new(quick());
         let settings = agent::Settings::from_vars(&var).unwrap();
         let mut parts = Parts { ports, settings };
@@ -76,7 +76,7 @@ impl Door {
             }
         });
         let http = ports.model.http();
-        let router = router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
+        let router = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
         Self { router, ports, aws, tasks: vec![executing], _stores: stores }
     }
 

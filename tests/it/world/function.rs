@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use djinn_aws::{Aws, AwsStore, Continue};
+use djinn_aws::{Aws, AwsStore, RunInvocation};
 use djinn_core::id::{RequestId, SessionId, TenantId, UserId};
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_local::{Stores, StoresOptions};
@@ -14,9 +14,9 @@ use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::port::{RunKey, StoreError, World};
 use djinn_runtime::prompt::Prompts;
-use djinn_runtime::serve::{Question, accept};
+use djinn_runtime::serve::{UserQuestion, start_background};
 use djinn_testkit::point::Points;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use executor::Executor;
 use serde_json::{Value, json};
 use tracing::subscriber::DefaultGuard;
@@ -37,7 +37,7 @@ pub(crate) struct Function {
 /// What a function asks of Lambda and of the scheduler.
 #[derive(Clone, Default)]
 pub(crate) struct Host {
-    kicks: Arc<Mutex<Vec<Continue>>>,
+    kicks: Arc<Mutex<Vec<RunInvocation>>>,
     alarms: Arc<Mutex<BTreeSet<RunKey>>>,
     timers: Arc<Mutex<BTreeMap<RunKey, i64>>>,
 }
@@ -47,19 +47,19 @@ impl Host {
     /// several is asked for first is chance.
     pub(crate) fn kicks(&self) -> Vec<Value> {
         let mut kicks = std::mem::take(&mut *self.kicks.lock().unwrap());
-        kicks.sort_by_key(Continue::key);
+        kicks.sort_by_key(RunInvocation::key);
         kicks.into_iter().map(|payload| json!(payload)).collect()
     }
 
     /// The payloads that the alarms send now.
     pub(crate) fn alarms(&self) -> Vec<Value> {
-        self.alarms.lock().unwrap().iter().map(|run| json!(Continue::new(run, 0))).collect()
+        self.alarms.lock().unwrap().iter().map(|run| json!(RunInvocation::new(run, 0))).collect()
     }
 }
 
 impl Invoker for Host {
-    async fn kick(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
-        self.kicks.lock().unwrap().push(Continue::new(key, hops));
+    async fn kick_run(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
+        self.kicks.lock().unwrap().push(RunInvocation::new(key, hops));
         Ok(())
     }
 }
@@ -88,7 +88,7 @@ impl Alarms for Host {
 
 impl Function {
     /// A function whose model says `lines`, by the ids of their messages.
-    pub(crate) fn new<'a>(lines: impl IntoIterator<Item = (&'a str, Line)>) -> Self {
+    pub(crate) fn new<'a>(lines: impl IntoIterator<Item = (&'a str, StoryLine)>) -> Self {
         let stores = Stores::start(StoresOptions::default()).unwrap();
         let aws = Aws::new(stores.settings().clone());
         let host = Host::default();
@@ -108,20 +108,20 @@ impl Function {
 
     /// Accepts a question as request `r1` of session `s1` of account 123456789012. Nobody drives it.
     pub(crate) async fn accept(&self, mode: Mode) -> RunKey {
-        let question = Question {
+        let question = UserQuestion {
             tenant: TenantId::new("123456789012").unwrap(),
             user: UserId::new(ANNA).unwrap(),
             session: SessionId::new("s1").unwrap(),
             shared: None,
             request: RequestId::new("r1").unwrap(),
             text: "What is to be done?".to_owned(),
-            as_answer: None,
+            parsed_response: None,
             output_style: None,
-            house_prompt: String::new(),
+            deployment_prompt: String::new(),
             base_prompt: String::new(),
             settings: RunSettings { mode, ..RunSettings::default() },
         };
-        accept(&self.executor.ports, question).await.unwrap()
+        start_background(&self.executor.ports, question).await.unwrap()
     }
 
     /// One invocation; it must succeed.
@@ -132,7 +132,7 @@ impl Function {
     /// How often the stores were written to since the last call.
     pub(crate) fn writes(&self) -> u64 {
         let read = ["GetItem", "Query", "GetObject"];
-        let made = self.aws.requests().take().into_iter();
+        let made = self.aws.request_counter().take_counts().into_iter();
         made.filter(|(operation, _)| !read.contains(&operation.as_str())).map(|(_, n)| n).sum()
     }
 }

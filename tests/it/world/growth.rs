@@ -1,14 +1,14 @@
 //! The story that most tests tell: a file is handed in, a question is asked of it, and the answer is
 //! a file.
 
-use djinn_scripted::{Rule, Scripted};
+use djinn_scripted::{Rule, ScriptedModel};
 use serde_json::json;
 
 pub(crate) const QUESTION: &str = "Which region grew fastest? Write the answer to growth.md";
 pub(crate) const SALES: &str = include_str!("../../../examples/sales.csv");
 
 /// The model reads the sales, writes growth.md, answers, and sums up.
-pub(crate) fn script(model: &Scripted, question: &str) -> Rule {
+pub(crate) fn script(model: &ScriptedModel, question: &str) -> Rule {
     model
         .on(question)
         .say("I read the sales first.")

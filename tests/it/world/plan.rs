@@ -1,6 +1,6 @@
 //! The story of a plan: one report a region, at the same time, then a summary of them.
 
-use djinn_scripted::{Request, Rule, Scripted};
+use djinn_scripted::{RecordedRequest, Rule, ScriptedModel};
 use serde_json::{Value, json};
 
 pub(crate) const COMPARE: &str = "Compare the three regions in sales.csv";
@@ -8,7 +8,7 @@ pub(crate) const REGIONS: [&str; 3] = ["North", "South", "East"];
 
 /// The planner makes three steps, adds one that needs them all, and finishes; every task writes a
 /// file; the summary names what the last one wrote.
-pub(crate) fn script_plan(model: &Scripted) {
+pub(crate) fn script_plan(model: &ScriptedModel) {
     let steps = REGIONS.map(step);
     let compare = "Compare: put the reports side by side";
     let all: Vec<&str> = steps.iter().map(String::as_str).chain([compare]).collect();
@@ -54,34 +54,35 @@ pub(crate) fn step(region: &str) -> String {
 
 /// The requests of the planner.
 #[track_caller]
-pub(crate) fn planner(model: &Scripted) -> Rule {
-    model.on_request(|request| request.offers("planning"))
+pub(crate) fn planner(model: &ScriptedModel) -> Rule {
+    model.on_request(|request| request.offers_tool("planning"))
 }
 
 /// The requests of the task that has these words.
 #[track_caller]
-pub(crate) fn task(model: &Scripted, words: &str) -> Rule {
+pub(crate) fn task(model: &ScriptedModel, words: &str) -> Rule {
     let words = ["Your step:", "你的步骤："].map(|before| format!("{before}\n\n{words}"));
-    let is_of = move |request: &Request| words.iter().any(|words| request.text().contains(words));
-    model.on_request(move |request| !request.offers("planning") && is_of(request))
+    let is_of =
+        move |request: &RecordedRequest| words.iter().any(|words| request.text().contains(words));
+    model.on_request(move |request| !request.offers_tool("planning") && is_of(request))
 }
 
 /// The requests for the roles of a task's tools. They need not come: a task does not wait for them.
 #[track_caller]
-pub(crate) fn employees(model: &Scripted) -> Rule {
+pub(crate) fn employees(model: &ScriptedModel) -> Rule {
     let headings = ["# The tools", "# 工具"];
-    model.on_request(move |request| headings.iter().any(|it| request.last_user().contains(it)))
+    model.on_request(move |request| headings.iter().any(|it| request.last_user_text().contains(it)))
 }
 
 /// The closing call of a run.
 #[track_caller]
-pub(crate) fn summary(model: &Scripted) -> Rule {
+pub(crate) fn summary(model: &ScriptedModel) -> Rule {
     let headings = ["# The record of the work", "# 处理记录"];
     model.on_request(move |request| headings.iter().any(|it| request.text().contains(it)))
 }
 
 /// The task a request comes from: it is named `<run>/<task>.<message>/<attempt>`.
-pub(crate) fn task_of(request: &Request) -> Option<&str> {
+pub(crate) fn task_of(request: &RecordedRequest) -> Option<&str> {
     let message = request.header("djinn-call")?.split('/').nth(1)?;
     message.rsplit_once('.').map(|(task, _)| task)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use djinn_scripted::{Message, Request, Role};
+use djinn_scripted::{MessageRole, RecordedMessage, RecordedRequest};
 use serde_json::Value;
 
 use super::Frame;
@@ -64,7 +64,7 @@ fn runless(text: &str) -> String {
 
 /// All that the requests of a run told the model; what is as it was in the request before is not
 /// repeated.
-pub(crate) fn model_sees(requests: &[Request]) -> String {
+pub(crate) fn model_sees(requests: &[RecordedRequest]) -> String {
     let mut text = String::new();
     for (nth, request) in requests.iter().enumerate() {
         let before = nth.checked_sub(1).and_then(|before| requests.get(before));
@@ -79,11 +79,11 @@ pub(crate) fn model_sees(requests: &[Request]) -> String {
     text
 }
 
-fn show_message(text: &mut String, message: &Message) {
+fn show_message(text: &mut String, message: &RecordedMessage) {
     let speaker = match message.role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
+        MessageRole::User => "user",
+        MessageRole::Assistant => "assistant",
+        MessageRole::Tool => "tool",
     };
     write!(text, "\n# {speaker}\n").unwrap();
     for part in [&message.reasoning, &message.text].into_iter().filter(|text| !text.is_empty()) {
@@ -97,7 +97,7 @@ fn show_message(text: &mut String, message: &Message) {
     }
 }
 
-fn show_tools(text: &mut String, request: &Request, before: Option<&Request>) {
+fn show_tools(text: &mut String, request: &RecordedRequest, before: Option<&RecordedRequest>) {
     let choice = request.tool_choice().unwrap_or("not given");
     let temperature = request.temperature().map_or("not given".to_owned(), |t| t.to_string());
     write!(text, "\n# tools (choice {choice}, temperature {temperature})\n\n").unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use djinn_core::settings::Language;
-use djinn_core::tool::{Declared, EffectClass, Observation, Shown, ToolSpec};
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure};
+use djinn_core::tool::{EffectClass, ResultView, ToolOutput, ToolPolicy, ToolSpec};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 
@@ -28,7 +28,7 @@ impl Tool for Slow {
             description: "Works for long.".to_owned(),
             schema: json!({"type": "object"}),
             effect: EffectClass::Read,
-            declared: Declared::default(),
+            policy: ToolPolicy::default(),
             timeout_ms: 60_000,
             visible: true,
         }
@@ -38,16 +38,16 @@ impl Tool for Slow {
         &'a self,
         _: &'a ToolContext,
         _: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             self.started.add_permits(1);
             self.go_on.acquire().await.unwrap().forget();
-            let (text, shown) = ("It worked.".to_owned(), Shown::Text);
-            Ok(Observation { text, whole: None, shown, files: Vec::new() })
+            let (text, shown) = ("It worked.".to_owned(), ResultView::Text);
+            Ok(ToolOutput { text, full_output: None, view: shown, files: Vec::new() })
         })
     }
 
-    fn check(&self, _: &Map<String, Value>) -> Result<(), String> {
+    fn check_arguments(&self, _: &Map<String, Value>) -> Result<(), String> {
         Ok(())
     }
 }

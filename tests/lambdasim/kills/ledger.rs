@@ -52,7 +52,7 @@ impl Marks {
             let outcomes: Vec<_> =
                 entries("call.completed").filter(|entry| entry["id"] == *result).collect();
             let [completed] = outcomes[..] else { panic!("{call} has {} results", outcomes.len()) };
-            let is_uncertain = completed["outcome"]["reason"] == "uncertain";
+            let is_uncertain = completed["result"]["reason"] == "uncertain";
             let done = self.count(&tool, &call);
             match (tool.as_str(), is_uncertain) {
                 ("look" | "put", false) => assert!(done >= 1, "lost: {tool} {call}"),

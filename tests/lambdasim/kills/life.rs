@@ -84,7 +84,7 @@ pub(super) async fn live(field: &Field, run: &Run, plan: &Plan) -> Blows {
         Blow::Kill | Blow::Kills | Blow::Freeze(_) => Client::ask(host, session, story),
         Blow::Desertion => Client::ask_once(host, session, story),
     };
-    host.lambda.until(|all| all.iter().any(|known| run.is_worked_on_by(known))).await;
+    host.lambda.wait_until(|all| all.iter().any(|known| run.is_worked_on_by(known))).await;
     tokio::time::sleep(plan.life.mul_f64(plan.moment)).await;
     let struck = working(field, run, plan.all, &mut random);
     let mut blows = Blows::default().and(&struck);
@@ -124,7 +124,7 @@ fn kill(field: &Field, pids: &[u32]) {
 
 /// What works on the run: all of it, or one process.
 fn working(field: &Field, run: &Run, all: bool, random: &mut fastrand::Rng) -> Vec<u32> {
-    let mut working = field.host.lambda.running();
+    let mut working = field.host.lambda.running_invocations();
     working.retain(|invocation| run.is_worked_on_by(invocation));
     if !all && !working.is_empty() {
         working = vec![working.swap_remove(random.usize(..working.len()))];
@@ -142,7 +142,7 @@ async fn is_ended_by_the_alarm(field: &Field, run: &Run) {
     let count = |all: &[Invocation]| all.iter().filter(|known| is_its(known)).count();
     let mut before = 0;
     while matches!(status(field, run).await.as_str(), Some("queued" | "running")) {
-        field.host.lambda.until(|all| count(all) > before).await;
+        field.host.lambda.wait_until(|all| count(all) > before).await;
         before = count(&field.host.lambda.invocations());
     }
 }

@@ -55,7 +55,7 @@ impl Advisory {
     ///
     /// # Errors
     /// If it has not the form of an advisory.
-    pub(super) fn read(text: &str) -> Result<Option<Self>> {
+    pub(super) fn parse(text: &str) -> Result<Option<Self>> {
         let block = text.trim_start().strip_prefix("```toml").context("there is no TOML block")?;
         let (block, rest) = block.split_once("```").context("the TOML block has no end")?;
         let Block { advisory: about, versions } = toml::from_str(block)?;
@@ -76,7 +76,7 @@ impl Advisory {
     }
 
     /// Whether it is about this version of a package.
-    pub(super) fn concerns(&self, package: &str, version: &Version) -> bool {
+    pub(super) fn is_about(&self, package: &str, version: &Version) -> bool {
         let Versions { patched, unaffected } = &self.versions;
         let mut others = patched.iter().chain(unaffected);
         self.about.package == package && !others.any(|other| other.matches(version))
@@ -108,23 +108,23 @@ mod tests {
             "```toml\n[advisory]\nid = \"R-1\"\npackage = \"p\"\ndate = \"2024-05-01\"\n\n\
              [versions]\n{versions}\n```\n\n# It breaks\n"
         );
-        Advisory::read(&text).unwrap().unwrap()
+        Advisory::parse(&text).unwrap().unwrap()
     }
 
     #[test]
     fn versions_that_are_mended_or_never_had_it_are_not_concerned() {
         let advisory = advisory("patched = [\"^1.2.4\", \">= 2.0.1\"]\nunaffected = [\"< 1.1\"]");
-        let concerned = |version: &str| advisory.concerns("p", &Version::parse(version).unwrap());
+        let concerned = |version: &str| advisory.is_about("p", &Version::parse(version).unwrap());
         assert!(concerned("1.1.0") && concerned("1.2.3") && concerned("2.0.0"));
         assert!(!concerned("1.0.9") && !concerned("1.2.4") && !concerned("1.9.0"));
-        assert!(!concerned("2.0.1") && !advisory.concerns("q", &Version::new(1, 1, 0)));
+        assert!(!concerned("2.0.1") && !advisory.is_about("q", &Version::new(1, 1, 0)));
         assert_eq!(advisory.to_string(), "R-1 (vulnerability): It breaks");
     }
 
     #[test]
     fn a_file_of_another_form_is_refused() {
         for text in ["# It breaks", "```toml\n[advisory]\n", "```toml\n[advisory]\n```\n"] {
-            assert!(Advisory::read(text).is_err(), "{text}");
+            assert!(Advisory::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -9,18 +9,18 @@ use super::USAGE;
 
 /// What is to be done.
 #[derive(Debug, PartialEq)]
-pub(super) enum Arguments {
+pub(super) enum DevCommand {
     /// Run the system.
     Serve { port: u16, ui: Option<PathBuf> },
     /// Run the functions under `cargo lambda watch`.
     Watch { port: u16 },
     /// Ask one question.
-    Ask(Ask),
+    Ask(AskOptions),
 }
 
 /// One question.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Ask {
+pub(super) struct AskOptions {
     pub(super) question: String,
     pub(super) files: Vec<PathBuf>,
     pub(super) session: Option<String>,
@@ -41,46 +41,46 @@ pub(super) fn url_at(port: u16) -> String {
     format!("http://127.0.0.1:{port}")
 }
 
-impl Arguments {
-    pub(super) fn read(words: &[&str]) -> Result<Self> {
+impl DevCommand {
+    pub(super) fn parse(words: &[&str]) -> Result<Self> {
         match words {
-            ["ask", rest @ ..] => Ask::read(rest).map(Self::Ask),
-            ["watch", rest @ ..] => watch(rest),
-            rest => serve(rest),
+            ["ask", rest @ ..] => AskOptions::parse(rest).map(Self::Ask),
+            ["watch", rest @ ..] => parse_watch(rest),
+            rest => parse_serve(rest),
         }
     }
 }
 
-fn serve(words: &[&str]) -> Result<Arguments> {
+fn parse_serve(words: &[&str]) -> Result<DevCommand> {
     let (mut at, mut ui) = (PORT, None);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
-            "--port" => at = port(value(&mut words, word)?)?,
-            "--ui" => ui = Some(PathBuf::from(value(&mut words, word)?)),
+            "--port" => at = parse_port(option_value(&mut words, word)?)?,
+            "--ui" => ui = Some(PathBuf::from(option_value(&mut words, word)?)),
             other => bail!("`{other}` is not known here\n\n{USAGE}"),
         }
     }
     if let Some(dir) = ui.as_ref().filter(|dir| !dir.join("index.html").is_file()) {
         bail!("{} holds no index.html: --ui takes the directory of a built UI", dir.display());
     }
-    Ok(Arguments::Serve { port: at, ui })
+    Ok(DevCommand::Serve { port: at, ui })
 }
 
-fn watch(words: &[&str]) -> Result<Arguments> {
+fn parse_watch(words: &[&str]) -> Result<DevCommand> {
     match words {
-        [] => Ok(Arguments::Watch { port: PORT }),
-        ["--port", value] => Ok(Arguments::Watch { port: port(value)? }),
+        [] => Ok(DevCommand::Watch { port: PORT }),
+        ["--port", value] => Ok(DevCommand::Watch { port: parse_port(value)? }),
         _ => bail!("`cargo dev watch` takes nothing but --port\n\n{USAGE}"),
     }
 }
 
-fn port(value: &str) -> Result<u16> {
+fn parse_port(value: &str) -> Result<u16> {
     value.parse().with_context(|| format!("`{value}` is no port"))
 }
 
-impl Ask {
-    fn read(words: &[&str]) -> Result<Self> {
+impl AskOptions {
+    fn parse(words: &[&str]) -> Result<Self> {
         let mut ask = Self::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -89,13 +89,13 @@ impl Ask {
                 "--approve" => drop(ask.feedback.insert("enabled".to_owned(), json!(true))),
                 "--clarify" => drop(ask.feedback.insert("clarify".to_owned(), json!(true))),
                 "--confirm" => {
-                    let (name, on) = confirmed(value(&mut words, word)?)?;
+                    let (name, on) = parse_confirm(option_value(&mut words, word)?)?;
                     ask.feedback.insert(name.to_owned(), on);
                 }
-                "--port" => ask.port = Some(port(value(&mut words, word)?)?),
-                "--file" => ask.files.push(PathBuf::from(value(&mut words, word)?)),
-                "--session" => ask.session = Some(value(&mut words, word)?.to_owned()),
-                "--request-id" => ask.request = Some(value(&mut words, word)?.to_owned()),
+                "--port" => ask.port = Some(parse_port(option_value(&mut words, word)?)?),
+                "--file" => ask.files.push(PathBuf::from(option_value(&mut words, word)?)),
+                "--session" => ask.session = Some(option_value(&mut words, word)?.to_owned()),
+                "--request-id" => ask.request = Some(option_value(&mut words, word)?.to_owned()),
                 option if option.starts_with("--") => {
                     bail!("`{option}` is not known here\n\n{USAGE}")
                 }
@@ -111,7 +111,7 @@ impl Ask {
 }
 
 /// What is shown to a person before a plan goes on, as a member of `human_feedback`.
-fn confirmed(what: &str) -> Result<(&'static str, Value)> {
+fn parse_confirm(what: &str) -> Result<(&'static str, Value)> {
     Ok(match what {
         "plan" => ("confirm_plan", json!(true)),
         "steps" => ("confirm_steps", json!(["*"])),
@@ -120,7 +120,7 @@ fn confirmed(what: &str) -> Result<(&'static str, Value)> {
     })
 }
 
-fn value<'a>(words: &mut std::slice::Iter<'_, &'a str>, option: &str) -> Result<&'a str> {
+fn option_value<'a>(words: &mut std::slice::Iter<'_, &'a str>, option: &str) -> Result<&'a str> {
     words.next().copied().with_context(|| format!("{option} needs a value\n\n{USAGE}"))
 }
 
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_question_may_stand_before_or_after_its_options() {
-        let wanted = Ask {
+        let wanted = AskOptions {
             question: "why?".into(),
             files: vec!["a.csv".into(), "b.csv".into()],
             session: Some("s".into()),
@@ -163,7 +163,9 @@ mod tests {
         let before = [&["ask", "why?"], options.as_slice()].concat();
         let after = [&["ask"], options.as_slice(), &["why?"]].concat();
         for words in [before, after] {
-            let Arguments::Ask(ask) = Arguments::read(&words).unwrap() else { panic!("{words:?}") };
+            let DevCommand::Ask(ask) = DevCommand::parse(&words).unwrap() else {
+                panic!("{words:?}")
+            };
             assert_eq!(ask, wanted);
         }
     }
@@ -181,7 +183,7 @@ mod tests {
             (&["watch", "--ui", "dist"], "nothing but --port"),
             (&["--ui", "/nowhere"], "index.html"),
         ] {
-            let error = Arguments::read(words).unwrap_err().to_string();
+            let error = DevCommand::parse(words).unwrap_err().to_string();
             assert!(error.contains(part), "{words:?}: {error}");
         }
     }

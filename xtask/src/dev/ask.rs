@@ -4,23 +4,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use djinn_core::code::Failure;
+use djinn_core::error_code::Failure;
 use djinn_core::settings::Language;
 use djinn_local::{System, SystemOptions};
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::arguments::{Ask, PORT, url_at};
-use super::client::{Question, Server};
-use super::feedback::Asked;
-use super::json::{list, number, text};
-use super::running::Running;
-use super::show::{Screen, printable};
-use super::{home, log, options};
+use super::announcement::Announcement;
+use super::arguments::{AskOptions, PORT, url_at};
+use super::client::{AskRequest, ServerClient};
+use super::human_requests::OpenRequests;
+use super::json::{list_at, number_at, text_at};
+use super::show::{Screen, to_printable};
+use super::{home_dir, start_log, system_options};
 
 /// Asks, shows the run, keeps copies of its files, and fails if the run did.
-pub(super) async fn ask(ask: Ask) -> Result<()> {
-    log();
+pub(super) async fn ask_question(ask: AskOptions) -> Result<()> {
+    start_log();
     let http = reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(5))
         .tcp_nodelay(true)
@@ -28,13 +28,13 @@ pub(super) async fn ask(ask: Ask) -> Result<()> {
     let mut screen = Screen::new();
     // An embedded system lives as long as the question.
     let mut embedded = None;
-    let url = match Running::find(&home(), &http).await {
+    let url = match Announcement::find_running(&home_dir(), &http).await {
         Some(url) => url,
         None => {
             let system =
-                System::start(SystemOptions { continue_runs: false, ..options()? }).await?;
-            if system.scripted().is_some() {
-                screen.line("(no model is configured: this is the scripted demo model)");
+                System::start(SystemOptions { continue_runs: false, ..system_options()? }).await?;
+            if system.demo_model().is_some() {
+                screen.print_line("(no model is configured: this is the scripted demo model)");
             }
             let url = format!("http://{}", system.address());
             embedded = Some(system);
@@ -42,77 +42,78 @@ pub(super) async fn ask(ask: Ask) -> Result<()> {
         }
     };
     let later = embedded.is_some().then(|| later_url(&ask));
-    let answered = answer(&Server { http, url }, &ask, &mut screen, later.as_deref()).await;
+    let answered =
+        run_question(&ServerClient { http, url }, &ask, &mut screen, later.as_deref()).await;
     drop(embedded);
     answered
 }
 
 /// Where `cargo dev` will listen: on the port that is told, else where it did last.
-fn later_url(ask: &Ask) -> String {
-    let last = || Running::last(&home()).unwrap_or_else(|| url_at(PORT));
+fn later_url(ask: &AskOptions) -> String {
+    let last = || Announcement::last_url(&home_dir()).unwrap_or_else(|| url_at(PORT));
     ask.port.map_or_else(last, url_at)
 }
 
 /// `later` is where links lead once a system listens there, if this one will be gone.
-async fn answer(
-    server: &Server,
-    ask: &Ask,
+async fn run_question(
+    server: &ServerClient,
+    ask: &AskOptions,
     screen: &mut Screen,
     later: Option<&str>,
 ) -> Result<()> {
     let request = ask.request.clone().unwrap_or_else(new_request_id);
     let session = ask.session.as_ref().unwrap_or(&request);
     for file in &ask.files {
-        server.upload(session, file).await?;
+        server.upload_file(session, file).await?;
     }
-    let question = Question {
+    let question = AskRequest {
         text: &ask.question,
         session,
         request: &request,
         deep: ask.deep,
         feedback: &ask.feedback,
     };
-    let (run, ending) = follow(server, &question, screen).await?;
-    screen.answer(match text(&ending, "/answer") {
+    let (run, ending) = follow_run(server, &question, screen).await?;
+    screen.show_answer(match text_at(&ending, "/answer") {
         "" => "(no answer)",
         answer => answer,
     });
-    for file in list(&ending, "/files") {
+    for file in list_at(&ending, "/files") {
         show_file(server, file, &run, screen, later).await?;
     }
-    let spent = |of| number(&ending, &format!("/spent/{of}"));
-    screen.line(&format!(
+    let spent = |of| number_at(&ending, &format!("/spent/{of}"));
+    screen.print_line(&format!(
         "\nrun {run}\nrequest {request}\n{} model calls, {} tool calls, {} tokens, {:.1} s",
         spent("model_calls"),
         spent("tool_calls"),
         spent("usage/input_tokens") + spent("usage/output_tokens"),
-        Duration::from_millis(number(&ending, "/took_ms")).as_secs_f64(),
+        Duration::from_millis(number_at(&ending, "/took_ms")).as_secs_f64(),
     ));
     match ending.get("failure") {
         None | Some(Value::Null) => Ok(()),
-        Some(failure) => bail!("{}", sentence(failure)),
+        Some(failure) => bail!("{}", failure_text(failure)),
     }
 }
 
 /// Follows a run to its end, across connections that break off.
-async fn follow(
-    server: &Server,
-    question: &Question<'_>,
+async fn follow_run(
+    server: &ServerClient,
+    question: &AskRequest<'_>,
     screen: &mut Screen,
 ) -> Result<(String, Value)> {
-    let (mut place, mut asked) = (Place::default(), Asked::default());
+    let (mut place, mut asked) = (StreamPosition::default(), OpenRequests::default());
     loop {
-        let mut events = server.stream(question, place.after.as_deref()).await?;
-        while let Ok(Some(event)) = events.next().await {
-            place.is_now(event.id.as_deref());
-            screen.show(&event);
-            asked.hear(&event);
+        let mut events = server.open_stream(question, place.cursor.as_deref()).await?;
+        while let Ok(Some(event)) = events.next_event().await {
+            place.move_to(event.id.as_deref());
+            screen.show_event(&event);
+            asked.apply_event(&event);
             if event.name == "run.ended" {
                 return Ok((events.run, event.data));
             }
         }
-        if asked.answer(server, &events.run, screen).await? {
-            place.idle = 0;
+        if asked.answer_next(server, &events.run, screen).await? {
+            place.idle_streams = 0;
             continue;
         }
         match place.wait_before_next() {
@@ -124,12 +125,12 @@ async fn follow(
 
 /// How far a stream was read, across its connections, and how many of them brought nothing.
 #[derive(Default)]
-struct Place {
-    after: Option<String>,
-    idle: u32,
+struct StreamPosition {
+    cursor: Option<String>,
+    idle_streams: u32,
 }
 
-impl Place {
+impl StreamPosition {
     /// How often a stream is taken up again without news. The waits in between are 21 s in all, more
     /// than it takes the lease of a driver that died to lapse.
     const MAX_IDLE: u32 = 8;
@@ -137,53 +138,54 @@ impl Place {
     const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
     /// Takes an event's cursor. Only one that moved is news: previews and hand-overs repeat it.
-    fn is_now(&mut self, cursor: Option<&str>) {
-        if cursor.is_some() && cursor != self.after.as_deref() {
-            self.after = cursor.map(str::to_owned);
-            self.idle = 0;
+    fn move_to(&mut self, cursor: Option<&str>) {
+        if cursor.is_some() && cursor != self.cursor.as_deref() {
+            self.cursor = cursor.map(str::to_owned);
+            self.idle_streams = 0;
         }
     }
 
     /// How long to wait before the stream that ended is taken up again, if it is to be.
     fn wait_before_next(&mut self) -> Option<Duration> {
-        let wait = Self::FIRST_WAIT.saturating_mul(1 << self.idle.min(16)).min(Self::LONGEST_WAIT);
-        self.idle += 1;
-        (self.idle <= Self::MAX_IDLE).then_some(wait)
+        let wait =
+            Self::FIRST_WAIT.saturating_mul(1 << self.idle_streams.min(16)).min(Self::LONGEST_WAIT);
+        self.idle_streams += 1;
+        (self.idle_streams <= Self::MAX_IDLE).then_some(wait)
     }
 }
 
 async fn show_file(
-    server: &Server,
+    server: &ServerClient,
     file: &Value,
     run: &str,
     screen: &mut Screen,
     later: Option<&str>,
 ) -> Result<()> {
-    let (name, url) = (text(file, "/name"), text(file, "/preview_url"));
-    let dir = home().join("files").join(run);
+    let (name, url) = (text_at(file, "/name"), text_at(file, "/preview_url"));
+    let dir = home_dir().join("files").join(run);
     std::fs::create_dir_all(&dir)?;
     let copy = dir.join(name);
-    std::fs::write(&copy, server.download(url).await?)?;
+    std::fs::write(&copy, server.download_file(url).await?)?;
     let link = match later {
         None => url.to_owned(),
         Some(later) => {
             format!("{} (opens while `cargo dev` runs)", url.replace(&server.url, later))
         }
     };
-    screen.line(&format!("\n{name}\n  {link}\n  {}", shown(&copy).display()));
+    screen.print_line(&format!("\n{name}\n  {link}\n  {}", short_path(&copy).display()));
     Ok(())
 }
 
 /// The path as it is shorter to type.
-fn shown(path: &Path) -> &Path {
+fn short_path(path: &Path) -> &Path {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here).unwrap_or(path)
 }
 
 /// Why the run failed, in the server's words.
-fn sentence(failure: &Value) -> String {
+fn failure_text(failure: &Value) -> String {
     Failure::deserialize(failure)
-        .map_or_else(|_| "the run failed".to_owned(), |f| printable(&f.sentence(Language::En)))
+        .map_or_else(|_| "the run failed".to_owned(), |f| to_printable(&f.sentence(Language::En)))
 }
 
 fn new_request_id() -> String {
@@ -199,19 +201,19 @@ mod tests {
 
     #[test]
     fn a_stream_without_news_is_taken_up_ever_later_and_given_up() {
-        let mut place = Place::default();
-        place.is_now(Some("run_1:3"));
+        let mut place = StreamPosition::default();
+        place.move_to(Some("run_1:3"));
         let mut waits = Vec::new();
         while let Some(wait) = place.wait_before_next() {
             waits.push(wait.as_millis());
             // What a driver that only hands over says, and a preview before the first record.
-            place.is_now(Some("run_1:3"));
-            place.is_now(None);
+            place.move_to(Some("run_1:3"));
+            place.move_to(None);
         }
         assert_eq!(waits, [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]);
 
-        place.is_now(Some("run_1:4"));
-        assert_eq!(place.wait_before_next(), Some(Place::FIRST_WAIT));
-        assert_eq!(place.after.as_deref(), Some("run_1:4"));
+        place.move_to(Some("run_1:4"));
+        assert_eq!(place.wait_before_next(), Some(StreamPosition::FIRST_WAIT));
+        assert_eq!(place.cursor.as_deref(), Some("run_1:4"));
     }
 }

@@ -7,16 +7,16 @@ use reqwest::header::{ACCEPT, HeaderMap};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::json::text;
+use super::json::text_at;
 
 /// A system to talk to.
-pub(super) struct Server {
+pub(super) struct ServerClient {
     pub(super) http: Client,
     pub(super) url: String,
 }
 
 /// A question and its ids.
-pub(super) struct Question<'a> {
+pub(super) struct AskRequest<'a> {
     pub(super) text: &'a str,
     pub(super) session: &'a str,
     pub(super) request: &'a str,
@@ -25,16 +25,16 @@ pub(super) struct Question<'a> {
     pub(super) feedback: &'a Map<String, Value>,
 }
 
-impl Server {
+impl ServerClient {
     /// Uploads a file to a session, straight into the object store.
-    pub(super) async fn upload(&self, session: &str, file: &Path) -> Result<()> {
+    pub(super) async fn upload_file(&self, session: &str, file: &Path) -> Result<()> {
         let bytes =
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let name =
             file.file_name().and_then(|name| name.to_str()).context("the file has no name")?;
         let wanted = json!({"requestId": session, "fileName": name, "fileSize": bytes.len()});
-        let place = self.post("/v1/file_tool/upload_url", &wanted).await?;
-        let mut put = self.http.put(text(&place, "/uploadUrl")).body(bytes);
+        let place = self.post_json("/v1/file_tool/upload_url", &wanted).await?;
+        let mut put = self.http.put(text_at(&place, "/uploadUrl")).body(bytes);
         for (name, value) in place.get("headers").and_then(Value::as_object).into_iter().flatten() {
             put = put.header(name, value.as_str().unwrap_or_default());
         }
@@ -46,11 +46,11 @@ impl Server {
     }
 
     /// Asks, or comes back to what was asked: the stream goes on behind `after`.
-    pub(super) async fn stream(
+    pub(super) async fn open_stream(
         &self,
-        question: &Question<'_>,
+        question: &AskRequest<'_>,
         after: Option<&str>,
-    ) -> Result<Events> {
+    ) -> Result<EventStream> {
         let body = json!({
             "question": question.text, "session_id": question.session,
             "request_id": question.request,
@@ -65,68 +65,68 @@ impl Server {
         if let Some(after) = after {
             request = request.header("last-event-id", after);
         }
-        let response = refused(request.send().await?).await?;
-        let run = header(response.headers(), "djinn-run-id");
-        Ok(Events { response, run, buffer: String::new(), rest: Vec::new() })
+        let response = check_response(request.send().await?).await?;
+        let run = header_text(response.headers(), "djinn-run-id");
+        Ok(EventStream { response, run, buffer: String::new(), rest: Vec::new() })
     }
 
     /// The bytes behind a link.
-    pub(super) async fn download(&self, url: &str) -> Result<Vec<u8>> {
+    pub(super) async fn download_file(&self, url: &str) -> Result<Vec<u8>> {
         let answer = self.http.get(url).send().await?.error_for_status()?;
         Ok(answer.bytes().await?.to_vec())
     }
 
     /// Reads JSON.
-    pub(super) async fn get(&self, path: &str) -> Result<Value> {
+    pub(super) async fn get_json(&self, path: &str) -> Result<Value> {
         let request = self.http.get(format!("{}{path}", self.url));
-        Ok(refused(request.send().await?).await?.json().await?)
+        Ok(check_response(request.send().await?).await?.json().await?)
     }
 
     /// Posts JSON.
-    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+    pub(super) async fn post_json(&self, path: &str, body: &Value) -> Result<Value> {
         let request = self.http.post(format!("{}{path}", self.url)).json(body);
-        Ok(refused(request.send().await?).await?.json().await?)
+        Ok(check_response(request.send().await?).await?.json().await?)
     }
 }
 
 /// The server's own sentence, where it refuses.
-async fn refused(response: Response) -> Result<Response> {
+async fn check_response(response: Response) -> Result<Response> {
     if [StatusCode::OK, StatusCode::ACCEPTED].contains(&response.status()) {
         return Ok(response);
     }
     let status = response.status();
     let body: Value = response.json().await.unwrap_or_default();
-    match text(&body, "/message") {
+    match text_at(&body, "/message") {
         "" => bail!("the server answered {status}"),
         message => bail!("{message}"),
     }
 }
 
-fn header(headers: &HeaderMap, name: &str) -> String {
+fn header_text(headers: &HeaderMap, name: &str) -> String {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
 
 /// One event of the stream.
-pub(super) struct Event {
+pub(super) struct StreamEvent {
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) data: Value,
 }
 
 /// The events of a stream, as they come.
-pub(super) struct Events {
+pub(super) struct EventStream {
     response: Response,
     pub(super) run: String,
     buffer: String,
     rest: Vec<u8>,
 }
 
-impl Events {
+impl EventStream {
     /// The next event; `None` when the stream has ended.
-    pub(super) async fn next(&mut self) -> Result<Option<Event>> {
+    pub(super) async fn next_event(&mut self) -> Result<Option<StreamEvent>> {
         loop {
             if let Some((frame, rest)) = self.buffer.split_once("\n\n") {
-                let event = event(frame);
+                let event = parse_event(frame);
                 self.buffer = rest.to_owned();
                 if event.is_some() {
                     return Ok(event);
@@ -147,9 +147,9 @@ impl Events {
     }
 }
 
-fn event(frame: &str) -> Option<Event> {
+fn parse_event(frame: &str) -> Option<StreamEvent> {
     let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
     let data = serde_json::from_str(field("data:")?).ok()?;
     let id = field("id: ").map(str::to_owned);
-    Some(Event { id, name: field("event: ").unwrap_or_default().to_owned(), data })
+    Some(StreamEvent { id, name: field("event: ").unwrap_or_default().to_owned(), data })
 }

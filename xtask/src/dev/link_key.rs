@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use djinn_core::id::hex;
+use djinn_core::id::encode_hex;
 
 /// The variable that the key goes into, unless the environment has one.
 pub(super) const NAME: &str = "DJINN_LINK_KEY";
@@ -26,7 +26,7 @@ pub(super) fn of(home: &Path) -> Result<String> {
         Ok(mut made) => {
             let mut chance = [0; BYTES];
             getrandom::fill(&mut chance).context("the operating system gives no chance")?;
-            let key = hex(&chance);
+            let key = encode_hex(&chance);
             made.write_all(key.as_bytes()).with_context(at)?;
             Ok(key)
         }

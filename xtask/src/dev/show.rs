@@ -10,16 +10,16 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::client::Event;
-use super::json::{list, number, text};
-use repeat::Repeat;
+use super::client::StreamEvent;
+use super::json::{list_at, number_at, text_at};
+use repeat::RepeatFilter;
 
 /// What is on the screen.
 pub(super) struct Screen {
     out: Box<dyn Write + Send>,
     colours: bool,
     /// How much of each message is shown, in bytes, and of which attempt.
-    shown: BTreeMap<String, (u64, usize)>,
+    shown_bytes: BTreeMap<String, (u64, usize)>,
     /// What a task has said of a line that has not ended.
     unfinished: BTreeMap<String, String>,
     calls: BTreeMap<String, (String, Instant)>,
@@ -27,7 +27,7 @@ pub(super) struct Screen {
     plan: Vec<String>,
     at_line_start: bool,
     /// The text of the last message outside tasks, and of the one that is being written.
-    said: Repeat,
+    last_text: RepeatFilter,
 }
 
 const DIM: &str = "\x1b[2m";
@@ -36,89 +36,95 @@ const PLAIN: &str = "\x1b[0m";
 
 impl Screen {
     pub(super) fn new() -> Self {
-        Self::on(Box::new(stdout()), stdout().is_terminal())
+        Self::with_output(Box::new(stdout()), stdout().is_terminal())
     }
 
-    fn on(out: Box<dyn Write + Send>, colours: bool) -> Self {
+    fn with_output(out: Box<dyn Write + Send>, colours: bool) -> Self {
         Self {
             out,
             colours,
-            shown: BTreeMap::new(),
+            shown_bytes: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             plan: Vec::new(),
             calls: BTreeMap::new(),
             at_line_start: true,
-            said: Repeat::default(),
+            last_text: RepeatFilter::default(),
         }
     }
 
     /// Shows an event.
-    pub(super) fn show(&mut self, event: &Event) {
+    pub(super) fn show_event(&mut self, event: &StreamEvent) {
         let data = &event.data;
         match event.name.as_str() {
-            "preview" => self.preview(data),
-            "message.completed" => self.message(data),
-            "item.reset" => {
-                let text = key(data, "text");
-                self.forget(|key| key == text);
-                self.lane_line(data, &format!("(broken off: {}; starting over)", failure(data)));
+            "preview" => self.show_preview(data),
+            "message.completed" => self.show_message(data),
+            "message.reset" => {
+                let text = message_key(data, "text");
+                self.drop_messages(|key| key == text);
+                self.print_lane_line(
+                    data,
+                    &format!("(broken off: {}; starting over)", failure_detail(data)),
+                );
             }
             "model.changed" => {
-                let (from, to) = (text(data, "/from"), text(data, "/to"));
-                let why = failure(data);
-                self.lane_line(data, &format!("({to} answers in place of {from}: {why})"));
+                let (from, to) = (text_at(data, "/from"), text_at(data, "/to"));
+                let why = failure_detail(data);
+                self.print_lane_line(data, &format!("({to} answers in place of {from}: {why})"));
             }
             "run.resumed" => {
-                let lane = format!("{}/", text(data, "/within"));
-                self.forget(|key| key.starts_with(&lane));
-                self.lane_line(data, "(the process that worked on this died; another goes on)");
+                let lane = format!("{}/", text_at(data, "/child"));
+                self.drop_messages(|key| key.starts_with(&lane));
+                self.print_lane_line(
+                    data,
+                    "(the process that worked on this died; another goes on)",
+                );
             }
-            "call.requested" => self.requested(data),
-            "call.completed" => self.completed(data),
-            "plan.changed" => self.planned(data),
-            "task.started" => self.task_line(data, "▶", text(data, "/words")),
-            "task.ended" => self.task_ended(data),
-            "feedback.answered" => {
-                let by = text(data, "/by");
+            "call.requested" => self.show_call(data),
+            "call.completed" => self.show_result(data),
+            "plan.changed" => self.show_plan(data),
+            "child.started" => self.print_child_line(data, "▶", text_at(data, "/description")),
+            "child.ended" => self.show_child_end(data),
+            "human.resolved" => {
+                let by = text_at(data, "/by");
                 let by = if by.is_empty() { "nobody answered in time" } else { by };
-                self.line(&format!("= {} ({by})", text(data, "/answer")));
+                self.print_line(&format!("= {} ({by})", text_at(data, "/answer")));
             }
-            "file.added" => self.line(&format!("+ {}", text(data, "/file/name"))),
+            "file.added" => self.print_line(&format!("+ {}", text_at(data, "/file/name"))),
             _ => {}
         }
     }
 
     /// A line of its own.
-    pub(super) fn line(&mut self, line: &str) {
-        self.new_line();
+    pub(super) fn print_line(&mut self, line: &str) {
+        self.start_line();
         self.write(line);
-        self.new_line();
+        self.start_line();
     }
 
     /// A question to whoever is at the keyboard, on a line that goes on with the answer.
     pub(super) fn prompt(&mut self, question: &str) {
-        self.new_line();
-        self.write_in(Some(BOLD), &format!("{question} "));
+        self.start_line();
+        self.write_styled(Some(BOLD), &format!("{question} "));
         // What is typed ends the line.
         self.at_line_start = true;
     }
 
     /// The answer, unless it is the last thing that was said.
-    pub(super) fn answer(&mut self, answer: &str) {
-        if !self.said.is(answer) {
-            self.new_line();
-            self.write_in(Some(BOLD), answer);
-            self.new_line();
+    pub(super) fn show_answer(&mut self, answer: &str) {
+        if !self.last_text.is_repeat(answer) {
+            self.start_line();
+            self.write_styled(Some(BOLD), answer);
+            self.start_line();
         }
     }
 
-    fn preview(&mut self, data: &Value) {
-        let kind = text(data, "/kind");
-        let key = key(data, kind);
-        let attempt = number(data, "/attempt");
-        let offset = usize::try_from(number(data, "/offset")).unwrap_or(0);
-        let piece = text(data, "/text");
-        let (known_attempt, shown) = self.shown.get(&key).copied().unwrap_or_default();
+    fn show_preview(&mut self, data: &Value) {
+        let kind = text_at(data, "/kind");
+        let key = message_key(data, kind);
+        let attempt = number_at(data, "/attempt");
+        let offset = usize::try_from(number_at(data, "/offset")).unwrap_or(0);
+        let piece = text_at(data, "/text");
+        let (known_attempt, shown) = self.shown_bytes.get(&key).copied().unwrap_or_default();
         let mut shown = shown;
         if attempt > known_attempt {
             self.unfinished.remove(&key);
@@ -128,59 +134,59 @@ impl Screen {
             return;
         }
         let added = piece.get(shown - offset..).unwrap_or_default();
-        self.shown.insert(key.clone(), (attempt, shown + added.len()));
-        match text(data, "/within") {
+        self.shown_bytes.insert(key.clone(), (attempt, shown + added.len()));
+        match text_at(data, "/child") {
             "" => {
                 if shown == 0 {
-                    self.new_line();
+                    self.start_line();
                 }
                 match kind {
-                    "reasoning" => self.write_in(Some(DIM), added),
-                    _ => self.say(shown == 0, added),
+                    "reasoning" => self.write_styled(Some(DIM), added),
+                    _ => self.print_text(shown == 0, added),
                 }
             }
             // Two tasks that think aloud would take each other's lines apart.
             _ if kind == "reasoning" => {}
-            task => self.say_in_lane(task, &key, added),
+            task => self.print_in_lane(task, &key, added),
         }
     }
 
     /// The whole text; what was not shown as it was written is shown now.
-    fn message(&mut self, data: &Value) {
-        let key = key(data, "text");
-        let whole = text(data, "/text");
-        let (_, shown) = self.shown.remove(&key).unwrap_or_default();
+    fn show_message(&mut self, data: &Value) {
+        let key = message_key(data, "text");
+        let whole = text_at(data, "/text");
+        let (_, shown) = self.shown_bytes.remove(&key).unwrap_or_default();
         let rest = whole.get(shown..).unwrap_or_default();
-        match text(data, "/within") {
+        match text_at(data, "/child") {
             "" => {
-                self.say(shown == 0, rest);
-                let left = self.said.end(whole);
+                self.print_text(shown == 0, rest);
+                let left = self.last_text.end_text(whole);
                 self.write(&left);
-                self.new_line();
+                self.start_line();
             }
             task => {
-                self.say_in_lane(task, &key, &format!("{rest}\n"));
+                self.print_in_lane(task, &key, &format!("{rest}\n"));
                 self.unfinished.remove(&key);
             }
         }
     }
 
     /// Shows what joins a text outside tasks, unless it says again what was said last.
-    fn say(&mut self, begins: bool, added: &str) {
+    fn print_text(&mut self, begins: bool, added: &str) {
         if begins {
-            self.said.begin();
+            self.last_text.begin_text();
         }
-        let new = self.said.add(added);
+        let new = self.last_text.add_piece(added);
         self.write(&new);
     }
 
     /// Shows the lines that are whole.
-    fn say_in_lane(&mut self, task: &str, key: &str, added: &str) {
+    fn print_in_lane(&mut self, task: &str, key: &str, added: &str) {
         let mut said = self.unfinished.remove(key).unwrap_or_default();
         said.push_str(added);
         while let Some((line, rest)) = said.split_once('\n') {
             if !line.trim().is_empty() {
-                self.line(&format!("{task} │ {line}"));
+                self.print_line(&format!("{task} │ {line}"));
             }
             said = rest.to_owned();
         }
@@ -188,93 +194,93 @@ impl Screen {
     }
 
     /// What was said of these messages is void: they start over.
-    fn forget(&mut self, is_void: impl Fn(&str) -> bool) {
-        self.shown.retain(|key, _| !is_void(key));
+    fn drop_messages(&mut self, is_void: impl Fn(&str) -> bool) {
+        self.shown_bytes.retain(|key, _| !is_void(key));
         self.unfinished.retain(|key, _| !is_void(key));
     }
 
     /// A line of its own, in the lane of the task it belongs to.
-    fn lane_line(&mut self, data: &Value, line: &str) {
-        match text(data, "/within") {
-            "" => self.line(line),
-            task => self.line(&format!("{task} │ {line}")),
+    fn print_lane_line(&mut self, data: &Value, line: &str) {
+        match text_at(data, "/child") {
+            "" => self.print_line(line),
+            task => self.print_line(&format!("{task} │ {line}")),
         }
     }
 
-    fn requested(&mut self, data: &Value) {
+    fn show_call(&mut self, data: &Value) {
         // The plan itself is shown, and so is what is asked.
-        if ["planning", "ask_user"].contains(&text(data, "/tool")) {
+        if ["planning", "ask_user"].contains(&text_at(data, "/tool")) {
             return;
         }
         let about = ["/arguments/command", "/arguments/filename", "/arguments/query"];
-        let about = about.map(|pointer| text(data, pointer));
-        let title = format!("{} {}", text(data, "/tool"), about.join(" ").trim());
-        self.lane_line(data, &format!("  … {title}"));
-        self.calls.insert(call(data), (title, Instant::now()));
+        let about = about.map(|pointer| text_at(data, pointer));
+        let title = format!("{} {}", text_at(data, "/tool"), about.join(" ").trim());
+        self.print_lane_line(data, &format!("  … {title}"));
+        self.calls.insert(call_key(data), (title, Instant::now()));
     }
 
-    fn completed(&mut self, data: &Value) {
-        let Some((title, since)) = self.calls.remove(&call(data)) else { return };
+    fn show_result(&mut self, data: &Value) {
+        let Some((title, since)) = self.calls.remove(&call_key(data)) else { return };
         let took = since.elapsed().as_secs_f64();
-        let line = match text(data, "/outcome/is") {
+        let line = match text_at(data, "/result/status") {
             "done" => format!("  ✓ {title} ({took:.1} s)"),
             _ => format!(
                 "  ✗ {title}: {} {}",
-                text(data, "/outcome/reason"),
-                text(data, "/outcome/detail")
+                text_at(data, "/result/reason"),
+                text_at(data, "/result/detail")
             ),
         };
-        self.lane_line(data, &line);
+        self.print_lane_line(data, &line);
     }
 
     /// The plan, when its steps are others than before: what becomes of them shows below.
-    fn planned(&mut self, data: &Value) {
-        let steps: Vec<&Value> = list(data, "/plan/steps").collect();
-        let words: Vec<String> = steps.iter().map(|step| words(step)).collect();
+    fn show_plan(&mut self, data: &Value) {
+        let steps: Vec<&Value> = list_at(data, "/plan/steps").collect();
+        let words: Vec<String> = steps.iter().map(|step| step_label(step)).collect();
         if words == self.plan {
             return;
         }
-        self.line(&format!("\nplan: {}", text(data, "/plan/title")));
+        self.print_line(&format!("\nplan: {}", text_at(data, "/plan/title")));
         for (step, words) in steps.iter().zip(&words) {
-            let mark = match text(step, "/status") {
+            let mark = match text_at(step, "/status") {
                 "completed" => "✓",
                 "in_progress" => "▶",
                 "blocked" => "✗",
                 "skipped" => "–",
                 _ => "·",
             };
-            self.line(&format!("  {mark} s{} {words}", number(step, "/id")));
+            self.print_line(&format!("  {mark} s{} {words}", number_at(step, "/id")));
         }
         self.write("\n");
         self.plan = words;
     }
 
-    fn task_ended(&mut self, data: &Value) {
-        match text(data, "/status") {
-            "finished" => self.task_line(data, "✓", "done"),
-            _ => self.task_line(data, "✗", text(data, "/text")),
+    fn show_child_end(&mut self, data: &Value) {
+        match text_at(data, "/status") {
+            "finished" => self.print_child_line(data, "✓", "done"),
+            _ => self.print_child_line(data, "✗", text_at(data, "/text")),
         }
-        for file in list(data, "/files") {
-            self.task_line(data, "│", &format!("+ {}", text(file, "/name")));
+        for file in list_at(data, "/files") {
+            self.print_child_line(data, "│", &format!("+ {}", text_at(file, "/name")));
         }
     }
 
-    fn task_line(&mut self, data: &Value, mark: &str, line: &str) {
-        self.line(&format!("{} {mark} {line}", text(data, "/task")));
+    fn print_child_line(&mut self, data: &Value, mark: &str, line: &str) {
+        self.print_line(&format!("{} {mark} {line}", text_at(data, "/task")));
     }
 
-    fn new_line(&mut self) {
+    fn start_line(&mut self) {
         if !self.at_line_start {
             self.write("\n");
         }
     }
 
     fn write(&mut self, text: &str) {
-        self.write_in(None, text);
+        self.write_styled(None, text);
     }
 
-    fn write_in(&mut self, style: Option<&str>, text: &str) {
-        let text = printable(text);
+    fn write_styled(&mut self, style: Option<&str>, text: &str) {
+        let text = to_printable(text);
         let Some(last) = text.chars().next_back() else { return };
         self.at_line_start = last == '\n';
         let text = match style.filter(|_| self.colours) {
@@ -287,28 +293,28 @@ impl Screen {
 }
 
 /// A text without the control characters by which models, tools and files could command a terminal.
-pub(super) fn printable(text: &str) -> String {
+pub(super) fn to_printable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
 }
 
 /// A message's text of one kind; tasks count their messages by themselves.
-fn key(data: &Value, kind: &str) -> String {
-    format!("{}/{}/{kind}", text(data, "/within"), text(data, "/message"))
+fn message_key(data: &Value, kind: &str) -> String {
+    format!("{}/{}/{kind}", text_at(data, "/child"), text_at(data, "/message"))
 }
 
-fn call(data: &Value) -> String {
-    format!("{}/{}", text(data, "/within"), text(data, "/call"))
+fn call_key(data: &Value) -> String {
+    format!("{}/{}", text_at(data, "/child"), text_at(data, "/call"))
 }
 
-fn words(step: &Value) -> String {
-    match text(step, "/stage") {
-        "" => text(step, "/details").to_owned(),
-        stage => format!("{stage}: {}", text(step, "/details")),
+fn step_label(step: &Value) -> String {
+    match text_at(step, "/stage") {
+        "" => text_at(step, "/details").to_owned(),
+        stage => format!("{stage}: {}", text_at(step, "/details")),
     }
 }
 
-fn failure(data: &Value) -> &str {
-    text(data, "/failure/detail")
+fn failure_detail(data: &Value) -> &str {
+    text_at(data, "/failure/detail")
 }
 
 #[cfg(test)]
@@ -332,44 +338,44 @@ mod tests {
         }
     }
 
-    fn event(name: &str, data: Value) -> Event {
-        Event { id: None, name: name.to_owned(), data }
+    fn event(name: &str, data: Value) -> StreamEvent {
+        StreamEvent { id: None, name: name.to_owned(), data }
     }
 
     #[test]
     fn tasks_at_work_at_once_do_not_take_each_others_lines_apart() {
         let out = Shared::default();
-        let mut screen = Screen::on(Box::new(out.clone()), false);
+        let mut screen = Screen::with_output(Box::new(out.clone()), false);
         let piece = |task: &str, offset: usize, piece: &str| {
             event(
                 "preview",
                 json!({
-                    "within": task, "message": "t1", "attempt": 1, "kind": "text", "offset": offset,
+                    "child": task, "message": "t1", "attempt": 1, "kind": "text", "offset": offset,
                     "text": piece,
                 }),
             )
         };
         let whole = |task: &str, text: &str| {
-            event("message.completed", json!({"within": task, "message": "t1", "text": text}))
+            event("message.completed", json!({"child": task, "message": "t1", "text": text}))
         };
         let plan = json!({"plan": {"title": "Prices", "steps": [
             {"id": 1, "stage": "Gold", "details": "look", "status": "in_progress"},
             {"id": 2, "stage": "", "details": "silver", "status": "not_started"},
         ]}});
-        let started = json!({"task": "s1.1", "words": "Gold: look"});
+        let started = json!({"task": "s1.1", "description": "Gold: look"});
         let ended = json!({"task": "s1.1", "status": "finished", "files": [{"name": "gold.md"}]});
         for event in [
             event("plan.changed", plan.clone()),
             event("plan.changed", plan),
-            event("task.started", started),
+            event("child.started", started),
             piece("s1.1", 0, "Gold is"),
             piece("s2.1", 0, "Silver\nis "),
             piece("s1.1", 7, " dear."),
             whole("s1.1", "Gold is dear."),
             whole("s2.1", "Silver\nis cheap."),
-            event("task.ended", ended),
+            event("child.ended", ended),
         ] {
-            screen.show(&event);
+            screen.show_event(&event);
         }
         let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
         let lines = "\nplan: Prices\n  ▶ s1 Gold: look\n  · s2 silver\n\n\
@@ -385,7 +391,7 @@ mod tests {
     #[test]
     fn an_answer_that_a_summary_says_again_is_shown_once() {
         let out = Shared::default();
-        let mut screen = Screen::on(Box::new(out.clone()), false);
+        let mut screen = Screen::with_output(Box::new(out.clone()), false);
         let piece = |message: &str, offset: usize, piece: &str| {
             event(
                 "preview",
@@ -406,9 +412,9 @@ mod tests {
             piece("summary", 4, " is dear."),
             whole("summary", "Gold is dear."),
         ] {
-            screen.show(&event);
+            screen.show_event(&event);
         }
-        screen.answer("Gold is dear.");
+        screen.show_answer("Gold is dear.");
         let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
         assert_eq!(text, "I look.\nGold is dear.\n");
     }
@@ -416,26 +422,26 @@ mod tests {
     #[test]
     fn a_text_that_starts_over_in_a_lane_is_shown_once() {
         let out = Shared::default();
-        let mut screen = Screen::on(Box::new(out.clone()), false);
+        let mut screen = Screen::with_output(Box::new(out.clone()), false);
         let piece = |attempt: u64, piece: &str| {
             event(
                 "preview",
                 json!({
-                    "within": "s1.1", "message": "t1", "attempt": attempt, "kind": "text",
+                    "child": "s1.1", "message": "t1", "attempt": attempt, "kind": "text",
                     "offset": 0, "text": piece,
                 }),
             )
         };
-        let whole = json!({"within": "s1.1", "message": "t1", "text": "Gold is dear."});
+        let whole = json!({"child": "s1.1", "message": "t1", "text": "Gold is dear."});
         for event in [
             piece(1, "Gold is"),
-            event("run.resumed", json!({"within": "s1.1", "epoch": 2})),
+            event("run.resumed", json!({"child": "s1.1", "epoch": 2})),
             // Late, from the live log.
             piece(1, "Gold"),
             piece(2, "Gold is dear"),
             event("message.completed", whole),
         ] {
-            screen.show(&event);
+            screen.show_event(&event);
         }
         let text = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
         let died = "s1.1 │ (the process that worked on this died; another goes on)\n";
@@ -445,6 +451,6 @@ mod tests {
     #[test]
     fn a_text_cannot_command_the_terminal() {
         let text = "a\tb\r\n\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{7f}界 é";
-        assert_eq!(printable(text), "a\tb\n]0;owned[2J31m界 é");
+        assert_eq!(to_printable(text), "a\tb\n]0;owned[2J31m界 é");
     }
 }

@@ -8,9 +8,9 @@ use djinn_local::{Backing, BackingOptions};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-use super::running::Running;
-use super::{environment, home, link_key, log, welcome};
-use crate::terminal::say;
+use super::announcement::Announcement;
+use super::{environment_vars, home_dir, link_key, start_log, welcome_text};
+use crate::terminal::print_line;
 use crate::venv;
 
 /// How many instances of a function there are at most.
@@ -20,22 +20,22 @@ const INSTANCES: &str = "4";
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs until Ctrl-C, or until the host ends.
-pub(super) async fn watch(port: u16) -> Result<()> {
-    log();
+pub(super) async fn run_watch(port: u16) -> Result<()> {
+    start_log();
     let host = format!("http://127.0.0.1:{port}");
     let options = BackingOptions {
-        dir: Some(home()),
-        var: environment(),
+        dir: Some(home_dir()),
+        var: environment_vars(),
         ..BackingOptions::new(host.clone())
     };
     let backing = Backing::start(options).await?;
-    let mut child = start(port, &backing)?;
-    listening(port, &mut child).await?;
-    let _running = Running::announce(&home(), &backing.agent_url())?;
-    say(&welcome(&backing.agent_url(), backing.scripted().is_some()));
-    say(&by_event(&host));
+    let mut child = start_host(port, &backing)?;
+    wait_for_host(port, &mut child).await?;
+    let _running = Announcement::announce_url(&home_dir(), &backing.agent_url())?;
+    print_line(&welcome_text(&backing.agent_url(), backing.demo_model().is_some()));
+    print_line(&event_help(&host));
     if let Err(error) = backing.continue_runs().await {
-        say(&format!("unfinished runs were not continued: {error}"));
+        print_line(&format!("unfinished runs were not continued: {error}"));
     }
     tokio::select! {
         ended = child.wait() => bail!("cargo lambda watch ended with {}", ended?),
@@ -47,21 +47,21 @@ pub(super) async fn watch(port: u16) -> Result<()> {
 }
 
 /// Starts the host in the environment's venv.
-fn start(port: u16, backing: &Backing) -> Result<Child> {
+fn start_host(port: u16, backing: &Backing) -> Result<Child> {
     let port = port.to_string();
     let arguments = ["lambda", "watch", "--disable-cors", "--invoke-address", "127.0.0.1"];
     let arguments = [&arguments[..], &["--invoke-port", &port, "--concurrency", INSTANCES]];
-    let mut host = venv::ready()?.program("cargo-lambda", &arguments.concat())?;
+    let mut host = venv::ensure_venv()?.program_command("cargo-lambda", &arguments.concat())?;
     host.envs(backing.variables());
-    if environment()(link_key::NAME).is_none() {
-        host.env(link_key::NAME, link_key::of(&home())?);
+    if environment_vars()(link_key::NAME).is_none() {
+        host.env(link_key::NAME, link_key::of(&home_dir())?);
     }
     let child = Command::from(host).kill_on_drop(true).spawn();
     child.context("cargo lambda watch could not be started")
 }
 
 /// Waits until the host listens.
-async fn listening(port: u16, child: &mut Child) -> Result<()> {
+async fn wait_for_host(port: u16, child: &mut Child) -> Result<()> {
     loop {
         if let Some(status) = child.try_wait()? {
             bail!("cargo lambda watch ended with {status}; is port {port} taken?");
@@ -75,7 +75,7 @@ async fn listening(port: u16, child: &mut Child) -> Result<()> {
 
 /// How to send the events of a REST API, for which the host has no route. They have a caller of
 /// their own, whose files are nobody else's: so the file comes first.
-fn by_event(host: &str) -> String {
+fn event_help(host: &str) -> String {
     let invoke = |event: &str| {
         format!(
             "  curl -N {host}/2015-03-31/functions/agent/invocations -d @infra/events/{event}\n"

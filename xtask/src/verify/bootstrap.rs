@@ -5,23 +5,23 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::built::Built;
-use crate::process::{output, run};
-use crate::terminal::say;
+use super::built_programs::BuiltPrograms;
+use crate::process::{command_output, run};
+use crate::terminal::print_line;
 use crate::{venv, workspace};
 
 /// Asks the built functions.
 pub(super) fn run_tests() -> Result<()> {
     if OS != "linux" {
-        say("    left out: the emulator is a program for Linux");
+        print_line("    left out: the emulator is a program for Linux");
         return Ok(());
     }
-    let venv = venv::ready()?;
+    let venv = venv::ensure_venv()?;
     let find = ["-c", "import os, samcli; print(os.path.dirname(samcli.__file__))"];
-    let samcli = output(&mut venv.program("python", &find)?)?;
+    let samcli = command_output(&mut venv.program_command("python", &find)?)?;
     let architecture = if ARCH == "aarch64" { "arm64" } else { ARCH };
     let emulator = Path::new(&samcli).join(format!("local/rapid/aws-lambda-rie-{architecture}"));
     ensure!(emulator.is_file(), "aws-sam-cli has no emulator for {ARCH}");
-    let mut tests = Built::new()?.ignored("tests", "rie", &[])?;
-    run(tests.env("DJINN_RIE", emulator).env("DJINN_BUILT", workspace::built("debug")))
+    let mut tests = BuiltPrograms::new()?.ignored_test_command("tests", "rie", &[])?;
+    run(tests.env("DJINN_RIE", emulator).env("DJINN_BUILT", workspace::profile_dir("debug")))
 }

@@ -6,31 +6,31 @@ use std::thread::available_parallelism;
 
 use anyhow::Result;
 
-use super::built::{Built, workspace_cargo};
+use super::built_programs::{BuiltPrograms, workspace_cargo};
 use super::rustdoc;
-use crate::process::{cargo, run};
+use crate::process::{cargo_command, run};
 use crate::{venv, workspace};
 
-pub(super) fn fmt() -> Result<()> {
-    run(&mut cargo(&["fmt", "--all", "--check"]))
+pub(super) fn check_format() -> Result<()> {
+    run(&mut cargo_command(&["fmt", "--all", "--check"]))
 }
 
 /// Builds everything that the later steps run, with all lints.
-pub(super) fn build() -> Result<()> {
-    Built::new().map(drop)
+pub(super) fn build_all() -> Result<()> {
+    BuiltPrograms::new().map(drop)
 }
 
 /// The documentation of the libraries, out of what is built: `cargo doc` would check every
 /// dependency once more. There are no tests in it; what would be one fails here too.
-pub(super) fn docs() -> Result<()> {
+pub(super) fn build_docs() -> Result<()> {
     // Not the program that runs: a build since then has put another in its place.
-    let ours = workspace::built("debug").join("xtask");
+    let ours = workspace::profile_dir("debug").join("xtask");
     run(workspace_cargo(&["test", "--doc"]).env("RUSTDOC", ours).env(rustdoc::ACTIVE, "1"))
 }
 
 /// Every test that is not `#[ignore]`d. All of them run even if one fails: a second run costs more
 /// than the rest of the first.
-pub(super) fn tests() -> Result<()> {
+pub(super) fn run_tests() -> Result<()> {
     // Many tests start servers and watch clocks; with more threads than cores they only disturb each
     // other, and with dozens they run out of ports and memory.
     let threads = available_parallelism().map_or(2, NonZero::get).clamp(2, 8);
@@ -105,34 +105,38 @@ const ONCE: &[&str] = &[
 ];
 
 /// The tests of the whole with a hand-over after every record.
-pub(super) fn hand_over() -> Result<()> {
-    let mut command = Built::new()?.tests("tests", "it", &[])?;
+pub(super) fn run_hand_over() -> Result<()> {
+    let mut command = BuiltPrograms::new()?.test_command("tests", "it", &[])?;
     command.args(ONCE.iter().flat_map(|name| ["--skip", name]));
     run(command.env("DJINN_ALWAYS_HAND_OVER", "1").env("INSTA_UPDATE", "no"))
 }
 
 /// The tests that run the built functions, one at a time: they watch clocks.
-pub(super) fn lambdasim() -> Result<()> {
+pub(super) fn run_lambdasim() -> Result<()> {
     run(&mut lambdasim_tests()?)
 }
 
 /// Builds the functions, and says how the tests that run them are started.
 pub(crate) fn lambdasim_tests() -> Result<Command> {
-    Built::new()?.ignored("tests", "lambdasim", &["--skip", "kills::"])
+    BuiltPrograms::new()?.ignored_test_command("tests", "lambdasim", &["--skip", "kills::"])
 }
 
 /// Runs whose functions are killed, and a `cargo dev ask` that is.
-pub(super) fn kills() -> Result<()> {
+pub(super) fn run_kills() -> Result<()> {
     run(&mut kills_tests()?)?;
-    run(&mut Built::new()?.ignored("xtask", "ask", &[])?)
+    run(&mut BuiltPrograms::new()?.ignored_test_command("xtask", "ask", &[])?)
 }
 
 /// Builds the functions with the tools of tests, and says how the tests that kill them are started.
 pub(crate) fn kills_tests() -> Result<Command> {
-    Built::new()?.ignored("tests", "lambdasim", &["kills::", "--nocapture"])
+    BuiltPrograms::new()?.ignored_test_command("tests", "lambdasim", &["kills::", "--nocapture"])
 }
 
 /// The tests that need cargo-lambda, one at a time: each has a host of its own.
-pub(super) fn watch() -> Result<()> {
-    run(&mut venv::ready()?.around(Built::new()?.ignored("tests", "watch", &[])?)?)
+pub(super) fn run_watch() -> Result<()> {
+    run(&mut venv::ensure_venv()?.with_venv(BuiltPrograms::new()?.ignored_test_command(
+        "tests",
+        "watch",
+        &[],
+    )?)?)
 }

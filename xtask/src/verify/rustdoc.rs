@@ -18,17 +18,17 @@ const OF_TESTS: [&str; 3] = ["--test-run-directory", "--test-args", "--test-runt
 ///
 /// # Errors
 /// What rustdoc fails with.
-pub(crate) fn rustdoc(words: &[&str]) -> Result<()> {
-    if let Some(words) = words_of_docs(words) {
+pub(crate) fn run_rustdoc(words: &[&str]) -> Result<()> {
+    if let Some(words) = doc_arguments(words) {
         let mut docs = Command::new("rustdoc");
-        docs.args(words).arg("--out-dir").arg(workspace::target().join("doc"));
+        docs.args(words).arg("--out-dir").arg(workspace::target_dir().join("doc"));
         run(docs.args(["-D", "warnings"]))?;
     }
     run(Command::new("rustdoc").args(words))
 }
 
 /// The words that document what these test. `None` if they test nothing: cargo asks for the version.
-fn words_of_docs<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
+fn doc_arguments<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
     if !words.contains(&"--test") {
         return None;
     }
@@ -52,7 +52,7 @@ mod tests {
     fn tests_words_become_documentations() {
         let test =
             ["--edition=2024", "--test", "lib.rs", "--test-run-directory", "/w", "-L", "deps"];
-        assert_eq!(words_of_docs(&test).unwrap(), ["--edition=2024", "lib.rs", "-L", "deps"]);
-        assert_eq!(words_of_docs(&["-vV"]), None);
+        assert_eq!(doc_arguments(&test).unwrap(), ["--edition=2024", "lib.rs", "-L", "deps"]);
+        assert_eq!(doc_arguments(&["-vV"]), None);
     }
 }

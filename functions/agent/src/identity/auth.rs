@@ -1,7 +1,7 @@
 //! `DJINN_AUTH`: how callers are told apart.
 
 use djinn_core::api_key::KeyHolder;
-use djinn_runtime::settings::BadSetting;
+use djinn_runtime::settings::InvalidSetting;
 
 use super::token::TokenSettings;
 
@@ -36,7 +36,7 @@ pub enum IamUser {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyList {
     /// In the setting itself.
-    Given(Vec<KeyHolder>),
+    Inline(Vec<KeyHolder>),
     /// In the secret of this name.
     Secret(String),
 }
@@ -47,49 +47,51 @@ impl Auth {
     pub(crate) fn from_vars(
         var: &dyn Fn(&str) -> Option<String>,
         local: bool,
-    ) -> Result<Self, BadSetting> {
+    ) -> Result<Self, InvalidSetting> {
         let given = |name| var(name).filter(|text: &String| !text.trim().is_empty());
         match (given(AUTH).as_deref(), local) {
             (Some("none") | None, true) => Ok(Self::None),
-            (Some("iam"), _) | (None, false) => iam_user(given(IAM_USER).as_deref()).map(Self::Iam),
-            (Some("key"), _) => key_list(&given(KEYS).unwrap_or_default()).map(Self::Key),
+            (Some("iam"), _) | (None, false) => {
+                parse_iam_user(given(IAM_USER).as_deref()).map(Self::Iam)
+            }
+            (Some("key"), _) => parse_key_list(&given(KEYS).unwrap_or_default()).map(Self::Key),
             (Some("jwt"), _) => TokenSettings::from_vars(var, local).map(Self::Jwt),
-            (Some(other), true) => Err(BadSetting::new(AUTH, "iam, key, jwt or none", other)),
+            (Some(other), true) => Err(InvalidSetting::new(AUTH, "iam, key, jwt or none", other)),
             (Some("none"), false) => {
                 let wanted =
                     "iam, key or jwt where DJINN_LOCAL is not 1, or everybody may do everything";
-                Err(BadSetting::new(AUTH, wanted, "none"))
+                Err(InvalidSetting::new(AUTH, wanted, "none"))
             }
-            (Some(other), false) => Err(BadSetting::new(AUTH, "iam, key or jwt", other)),
+            (Some(other), false) => Err(InvalidSetting::new(AUTH, "iam, key or jwt", other)),
         }
     }
 }
 
-fn iam_user(word: Option<&str>) -> Result<IamUser, BadSetting> {
+fn parse_iam_user(word: Option<&str>) -> Result<IamUser, InvalidSetting> {
     match word {
         None | Some("session") => Ok(IamUser::Session),
         Some("role") => Ok(IamUser::Role),
-        Some(other) => Err(BadSetting::new(IAM_USER, "session or role", other)),
+        Some(other) => Err(InvalidSetting::new(IAM_USER, "session or role", other)),
     }
 }
 
-fn key_list(text: &str) -> Result<KeyList, BadSetting> {
+fn parse_key_list(text: &str) -> Result<KeyList, InvalidSetting> {
     match text.trim().strip_prefix("secret:").map(str::trim) {
-        Some("") => Err(BadSetting::new(KEYS, wanted(), "secret:")),
+        Some("") => Err(InvalidSetting::new(KEYS, expected_key_list(), "secret:")),
         Some(name) => Ok(KeyList::Secret(name.to_owned())),
-        None => holders(text)
-            .map(KeyList::Given)
-            .map_err(|place| BadSetting::new(KEYS, wanted(), place)),
+        None => parse_key_holders(text)
+            .map(KeyList::Inline)
+            .map_err(|place| InvalidSetting::new(KEYS, expected_key_list(), place)),
     }
 }
 
-fn wanted() -> String {
+fn expected_key_list() -> String {
     "a JSON list of what `cargo xtask key` prints, or secret:NAME of one that holds it".to_owned()
 }
 
 /// Reads a list of keys' hashes and holders. What is wrong is told by its place only: somebody may
 /// have put a key itself there.
-pub(super) fn holders(text: &str) -> Result<Vec<KeyHolder>, String> {
+pub(super) fn parse_key_holders(text: &str) -> Result<Vec<KeyHolder>, String> {
     serde_json::from_str(text).map_err(|error| {
         format!("something else at line {} column {}", error.line(), error.column())
     })
@@ -98,7 +100,7 @@ pub(super) fn holders(text: &str) -> Result<Vec<KeyHolder>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::api_key::{KeyHash, key_of};
+    use djinn_core::api_key::{KeyHash, format_key};
     use djinn_core::id::{TenantId, UserId};
 
     fn auth(vars: &[(&str, &str)], local: bool) -> Result<Auth, String> {
@@ -156,15 +158,15 @@ mod tests {
         let set = |list| auth(&[("DJINN_AUTH", "key"), ("DJINN_API_KEYS", list)], false);
         let stored = Auth::Key(KeyList::Secret("djinn/keys".to_owned()));
         assert_eq!(set("secret:djinn/keys"), Ok(stored));
-        assert_eq!(set("[]"), Ok(Auth::Key(KeyList::Given(Vec::new()))));
-        let key = key_of(&[1; 32]);
+        assert_eq!(set("[]"), Ok(Auth::Key(KeyList::Inline(Vec::new()))));
+        let key = format_key(&[1; 32]);
         let holder = KeyHolder {
             sha256: KeyHash::of(&key).unwrap(),
             tenant: TenantId::new("acme").unwrap(),
             user: UserId::new("anna").unwrap(),
         };
         let list = serde_json::to_string(&[&holder]).unwrap();
-        assert_eq!(set(&list), Ok(Auth::Key(KeyList::Given(vec![holder]))));
+        assert_eq!(set(&list), Ok(Auth::Key(KeyList::Inline(vec![holder]))));
         let itself = list.replace("sha256\":\"", &format!("sha256\":\"{key}"));
         let bare = format!("[\"{key}\"]");
         for wrong in ["", "secret:", "{}", "[{}]", itself.as_str(), bare.as_str(), key.as_str()] {

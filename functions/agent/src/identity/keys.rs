@@ -3,29 +3,35 @@
 use std::sync::Arc;
 
 use djinn_core::api_key::{KeyHash, KeyHolder};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_runtime::port::secret::Secrets;
 
 use super::Caller;
-use super::auth::{KeyList, holders};
-use crate::stored::Stored;
+use super::auth::{KeyList, parse_key_holders};
+use crate::cached_secret::CachedSecret;
 
 /// The keys of a deployment.
-pub(crate) enum Keys<S> {
-    Given(Arc<Vec<KeyHolder>>),
-    Stored(Stored<S, Vec<KeyHolder>>),
+pub(crate) enum ApiKeys<S> {
+    Inline(Arc<Vec<KeyHolder>>),
+    Stored(CachedSecret<S, Vec<KeyHolder>>),
 }
 
-impl<S: Secrets> Keys<S> {
+impl<S: Secrets> ApiKeys<S> {
     pub(super) fn new(list: &KeyList, secrets: S) -> Self {
         match list {
-            KeyList::Given(holders) => Self::Given(Arc::new(holders.clone())),
-            KeyList::Secret(name) => Self::Stored(Stored::new(name, secrets, holders)),
+            KeyList::Inline(holders) => Self::Inline(Arc::new(holders.clone())),
+            KeyList::Secret(name) => {
+                Self::Stored(CachedSecret::new(name, secrets, parse_key_holders))
+            }
         }
     }
 
     /// The holder of the key that came with a request. What is no key costs no read.
-    pub(super) async fn caller(&self, key: Option<&str>, now_ms: i64) -> Result<Caller, Failure> {
+    pub(super) async fn authenticate(
+        &self,
+        key: Option<&str>,
+        now_ms: i64,
+    ) -> Result<Caller, Failure> {
         let refused =
             || Failure::new(ErrorCode::CredentialsRefused, "it is no key of this deployment");
         let Some(key) = key else {
@@ -35,8 +41,8 @@ impl<S: Secrets> Keys<S> {
         };
         let hash = KeyHash::of(key).ok_or_else(refused)?;
         let list = match self {
-            Self::Given(list) => Arc::clone(list),
-            Self::Stored(stored) => stored.get(now_ms).await.ok_or_else(|| {
+            Self::Inline(list) => Arc::clone(list),
+            Self::Stored(stored) => stored.get_value(now_ms).await.ok_or_else(|| {
                 Failure::new(ErrorCode::IdentityUnavailable, "the list of keys cannot be read")
             })?,
         };
@@ -48,8 +54,8 @@ impl<S: Secrets> Keys<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stored::{KEPT_MS, STALE_MS, TRIED_AGAIN_MS};
-    use djinn_core::api_key::key_of;
+    use crate::cached_secret::{MAX_AGE_MS, RETRY_MS, STALE_MS};
+    use djinn_core::api_key::format_key;
     use djinn_core::id::{TenantId, UserId};
     use djinn_runtime::port::secret::{Secret, SecretError};
     use std::collections::VecDeque;
@@ -58,7 +64,7 @@ mod tests {
     struct Answers(std::sync::Mutex<VecDeque<Result<String, SecretError>>>);
 
     impl Secrets for Answers {
-        async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
+        async fn read_secret(&self, name: &str) -> Result<Secret, SecretError> {
             assert_eq!(name, "djinn/keys");
             let answer = self.0.lock().unwrap().pop_front();
             answer.expect("nobody was to ask again").map(|text| Secret::new(&text))
@@ -69,7 +75,7 @@ mod tests {
         let holders: Vec<_> = chances
             .iter()
             .map(|chance| KeyHolder {
-                sha256: KeyHash::of(&key_of(&[*chance; 32])).unwrap(),
+                sha256: KeyHash::of(&format_key(&[*chance; 32])).unwrap(),
                 tenant: TenantId::new(format!("tenant-{chance}")).unwrap(),
                 user: UserId::new("anna").unwrap(),
             })
@@ -77,20 +83,20 @@ mod tests {
         serde_json::to_string(&holders).unwrap()
     }
 
-    fn keys<const N: usize>(answers: [Result<String, SecretError>; N]) -> Keys<Answers> {
+    fn keys<const N: usize>(answers: [Result<String, SecretError>; N]) -> ApiKeys<Answers> {
         let answers = Answers(std::sync::Mutex::new(answers.into()));
-        Keys::new(&KeyList::Secret("djinn/keys".to_owned()), answers)
+        ApiKeys::new(&KeyList::Secret("djinn/keys".to_owned()), answers)
     }
 
-    async fn tenant(keys: &Keys<Answers>, chance: u8, now_ms: i64) -> Result<String, ErrorCode> {
-        let caller = keys.caller(Some(&key_of(&[chance; 32])), now_ms).await;
+    async fn tenant(keys: &ApiKeys<Answers>, chance: u8, now_ms: i64) -> Result<String, ErrorCode> {
+        let caller = keys.authenticate(Some(&format_key(&[chance; 32])), now_ms).await;
         caller.map(|caller| caller.tenant.to_string()).map_err(|failure| failure.code)
     }
 
-    fn left(keys: &Keys<Answers>) -> usize {
+    fn left(keys: &ApiKeys<Answers>) -> usize {
         match keys {
-            Keys::Given(_) => 0,
-            Keys::Stored(stored) => stored.secrets().0.lock().unwrap().len(),
+            ApiKeys::Inline(_) => 0,
+            ApiKeys::Stored(stored) => stored.secrets().0.lock().unwrap().len(),
         }
     }
 
@@ -100,14 +106,14 @@ mod tests {
     async fn a_list_is_read_once_and_again_when_it_is_old() {
         let keys = keys([Ok(list(&[1, 2])), Ok(list(&[2, 3]))]);
         for wrong in [None, Some(""), Some("djinn_1"), Some("sk-1")] {
-            assert!(keys.caller(wrong, START).await.is_err());
+            assert!(keys.authenticate(wrong, START).await.is_err());
         }
         assert_eq!(left(&keys), 2, "what is no key costs no read");
-        for now in [START, START + KEPT_MS - 1] {
+        for now in [START, START + MAX_AGE_MS - 1] {
             assert_eq!(tenant(&keys, 1, now).await, Ok("tenant-1".to_owned()));
             assert_eq!(tenant(&keys, 3, now).await, Err(ErrorCode::CredentialsRefused));
         }
-        let now = START + KEPT_MS;
+        let now = START + MAX_AGE_MS;
         assert_eq!(tenant(&keys, 1, now).await, Err(ErrorCode::CredentialsRefused));
         assert_eq!(tenant(&keys, 3, now).await, Ok("tenant-3".to_owned()));
         assert_eq!(left(&keys), 0);
@@ -120,23 +126,23 @@ mod tests {
         let keys = keys([Ok(list(&[1])), gone(), gone(), Ok(list(&[1])), missing]);
         let known = Ok("tenant-1".to_owned());
         assert_eq!(tenant(&keys, 1, START).await, known);
-        let later = START + KEPT_MS;
-        for now in [later, later + TRIED_AGAIN_MS - 1] {
+        let later = START + MAX_AGE_MS;
+        for now in [later, later + RETRY_MS - 1] {
             assert_eq!(tenant(&keys, 1, now).await, known, "and it is asked once");
         }
         let later = START + STALE_MS;
         assert_eq!(tenant(&keys, 1, later).await, Err(ErrorCode::IdentityUnavailable));
-        let later = later + TRIED_AGAIN_MS;
+        let later = later + RETRY_MS;
         assert_eq!(tenant(&keys, 1, later).await, known);
-        let later = later + KEPT_MS;
+        let later = later + MAX_AGE_MS;
         assert_eq!(tenant(&keys, 1, later).await, Err(ErrorCode::IdentityUnavailable));
         assert_eq!(left(&keys), 0);
     }
 
     #[tokio::test]
     async fn a_secret_that_is_no_list_lets_nobody_in() {
-        let keys = keys([Ok(key_of(&[1; 32]))]);
-        for now in [START, START + TRIED_AGAIN_MS - 1] {
+        let keys = keys([Ok(format_key(&[1; 32]))]);
+        for now in [START, START + RETRY_MS - 1] {
             assert_eq!(tenant(&keys, 1, now).await, Err(ErrorCode::IdentityUnavailable));
         }
     }

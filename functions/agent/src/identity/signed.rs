@@ -12,24 +12,24 @@ const OF_COGNITO: &str = "CognitoIdentityCredentials";
 /// The caller behind `AWS_IAM`: the account is the tenant, and as much of the ARN as `user` says the
 /// user. Of an identity pool's sessions, which all have one name, the identity stands in its place;
 /// where AWS does not say it (function URLs do not), they name nobody.
-pub(super) fn caller(extensions: &Extensions, user: IamUser) -> Option<Caller> {
+pub(super) fn signed_caller(extensions: &Extensions, user: IamUser) -> Option<Caller> {
     match extensions.get::<RequestContext>()? {
         RequestContext::ApiGatewayV1(context) => {
             let identity = &context.identity;
             let (account, arn) = (identity.account_id.as_deref()?, identity.user_arn.as_deref()?);
-            named(account, &user_of(arn, identity.cognito_identity_id.as_deref(), user)?)
+            new_caller(account, &user_of(arn, identity.cognito_identity_id.as_deref(), user)?)
         }
         RequestContext::ApiGatewayV2(context) => {
             let iam = context.authorizer.as_ref()?.iam.as_ref()?;
             let identity = iam.cognito_identity.as_ref().and_then(|it| it.identity_id.as_deref());
             let (account, arn) = (iam.account_id.as_deref()?, iam.user_arn.as_deref()?);
-            named(account, &user_of(arn, identity, user)?)
+            new_caller(account, &user_of(arn, identity, user)?)
         }
         _ => None,
     }
 }
 
-fn named(account: &str, user: &str) -> Option<Caller> {
+fn new_caller(account: &str, user: &str) -> Option<Caller> {
     let tenant = TenantId::new(account).ok()?;
     let user = UserId::new(user).ok()?;
     Some(Caller { tenant, user })
@@ -89,7 +89,7 @@ mod tests {
             cognito.map(|id| json!({"amr": [], "identityId": id, "identityPoolId": "p"}));
         let new = v2(&json!({"iam": {"accountId": "123456789012", "userArn": arn,
             "accessKey": "A", "callerId": "c", "userId": "u", "cognitoIdentity": identity}}));
-        let (old, new) = (caller(&old, user), caller(&new, user));
+        let (old, new) = (signed_caller(&old, user), signed_caller(&new, user));
         assert_eq!(old, new);
         let Caller { tenant, user } = old?;
         assert_eq!(tenant.as_str(), "123456789012");
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn nobody_is_nobody() {
-        assert_eq!(caller(&Extensions::new(), IamUser::Role), None);
-        assert_eq!(caller(&v2(&Value::Null), IamUser::Role), None);
+        assert_eq!(signed_caller(&Extensions::new(), IamUser::Role), None);
+        assert_eq!(signed_caller(&v2(&Value::Null), IamUser::Role), None);
         let nobody = v1(&json!({"sourceIp": "1.1.1.1", "accountId": null, "userArn": null}));
-        assert_eq!(caller(&nobody, IamUser::Role), None);
+        assert_eq!(signed_caller(&nobody, IamUser::Role), None);
     }
 }

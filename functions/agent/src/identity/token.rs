@@ -8,16 +8,16 @@ mod jwk;
 mod key_set;
 mod settings;
 
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation};
 use serde_json::{Map, Value};
 
 use super::Caller;
-use endpoint::Endpoint;
 pub(super) use endpoint::HttpEndpoint;
-use key_set::{KeySet, Wanted};
+use endpoint::JwksEndpoint;
+use key_set::{KeyQuery, KeySet};
 pub use settings::TokenSettings;
 
 /// Bytes of a token.
@@ -31,7 +31,7 @@ type Claims = Map<String, Value>;
 
 /// Why a token is not accepted. Says nothing of what stands in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum BadToken {
+enum TokenError {
     #[error("it is longer than {MAX_TOKEN} bytes")]
     TooLong,
     #[error("it is no token that is signed with RS256 or ES256")]
@@ -56,62 +56,66 @@ enum BadToken {
     NotYet,
 }
 
-impl From<BadToken> for Failure {
-    fn from(bad: BadToken) -> Self {
+impl From<TokenError> for Failure {
+    fn from(bad: TokenError) -> Self {
         Self::new(ErrorCode::CredentialsRefused, bad.to_string())
     }
 }
 
 /// What tokens are checked against.
-pub(crate) struct Tokens<E> {
+pub(crate) struct TokenVerifier<E> {
     settings: TokenSettings,
     keys: KeySet<E>,
 }
 
-impl<E: Endpoint + 'static> Tokens<E> {
+impl<E: JwksEndpoint + 'static> TokenVerifier<E> {
     pub(super) fn new(settings: TokenSettings, endpoint: E) -> Self {
         Self { settings, keys: KeySet::new(endpoint) }
     }
 
     /// The holder of the token that came with a request. What has not the form of a token that could
     /// be accepted costs no request for keys.
-    pub(super) async fn caller(&self, token: Option<&str>, now_ms: i64) -> Result<Caller, Failure> {
+    pub(super) async fn authenticate(
+        &self,
+        token: Option<&str>,
+        now_ms: i64,
+    ) -> Result<Caller, Failure> {
         let Some(token) = token else {
             let how = "send a token of this deployment's issuer as `Authorization: Bearer …`";
             return Err(Failure::new(ErrorCode::CredentialsMissing, how));
         };
-        let wanted = wanted(token)?;
+        let wanted = parse_key_query(token)?;
         let algorithm = wanted.algorithm;
-        let key = self.keys.key(wanted, now_ms).await?.ok_or(BadToken::UnknownKey)?;
-        let claims = verified(token, algorithm, &key, &self.settings)?;
-        Ok(holder(&claims, &self.settings, now_ms)?)
+        let key = self.keys.find_key(wanted, now_ms).await?.ok_or(TokenError::UnknownKey)?;
+        let claims = verify_claims(token, algorithm, &key, &self.settings)?;
+        Ok(caller_from_claims(&claims, &self.settings, now_ms)?)
     }
 }
 
 /// The key that a token names.
-fn wanted(token: &str) -> Result<Wanted, BadToken> {
+fn parse_key_query(token: &str) -> Result<KeyQuery, TokenError> {
     if token.len() > MAX_TOKEN {
-        return Err(BadToken::TooLong);
+        return Err(TokenError::TooLong);
     }
-    let header = jsonwebtoken::decode_header(token).map_err(|_| BadToken::Malformed)?;
+    let header = jsonwebtoken::decode_header(token).map_err(|_| TokenError::Malformed)?;
     let Header { typ, alg, kid, crit, enc, zip, .. } = header;
     if !matches!(alg, Algorithm::RS256 | Algorithm::ES256) {
-        return Err(BadToken::Malformed);
+        return Err(TokenError::Malformed);
     }
     let known = |kind: String| TYPES.iter().any(|known| known.eq_ignore_ascii_case(&kind));
     if crit.is_some() || enc.is_some() || zip.is_some() || !typ.is_none_or(known) {
-        return Err(BadToken::OtherKind);
+        return Err(TokenError::OtherKind);
     }
-    Ok(Wanted { id: kid, algorithm: alg })
+    Ok(KeyQuery { id: kid, algorithm: alg })
 }
 
 /// The claims of a token that this key has signed, with this algorithm.
-fn verified(
+fn verify_claims(
     token: &str,
     algorithm: Algorithm,
     key: &DecodingKey,
     settings: &TokenSettings,
-) -> Result<Claims, BadToken> {
+) -> Result<Claims, TokenError> {
     let mut validation = Validation::new(algorithm);
     validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
     validation.set_issuer(&[&settings.issuer]);
@@ -119,28 +123,32 @@ fn verified(
     // By our own clock, which tests can move; see `holder`.
     validation.validate_exp = false;
     let token = jsonwebtoken::decode(token, key, &validation);
-    token.map(|token| token.claims).map_err(|error| refusal(error.kind()))
+    token.map(|token| token.claims).map_err(|error| token_error(error.kind()))
 }
 
 /// Why the library refuses a token whose header it has read before.
-fn refusal(kind: &ErrorKind) -> BadToken {
+fn token_error(kind: &ErrorKind) -> TokenError {
     if let ErrorKind::MissingRequiredClaim(name) = kind {
-        BadToken::Claim(name.clone())
+        TokenError::Claim(name.clone())
     } else if matches!(kind, ErrorKind::InvalidIssuer) {
-        BadToken::Issuer
+        TokenError::Issuer
     } else if matches!(kind, ErrorKind::InvalidAudience) {
-        BadToken::Audience
+        TokenError::Audience
     } else if matches!(kind, ErrorKind::Json(_)) {
-        BadToken::Claims
+        TokenError::Claims
     } else {
-        BadToken::Signature
+        TokenError::Signature
     }
 }
 
 /// Whose token it is, if it is valid now. The library has checked the issuer, but takes lists of them
 /// as well.
-fn holder(claims: &Claims, settings: &TokenSettings, now_ms: i64) -> Result<Caller, BadToken> {
-    let unusable = |name: &str| BadToken::Claim(name.to_owned());
+fn caller_from_claims(
+    claims: &Claims,
+    settings: &TokenSettings,
+    now_ms: i64,
+) -> Result<Caller, TokenError> {
+    let unusable = |name: &str| TokenError::Claim(name.to_owned());
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let time_ms = |name: &str| match claims.get(name) {
         None => Ok(None),
@@ -148,13 +156,13 @@ fn holder(claims: &Claims, settings: &TokenSettings, now_ms: i64) -> Result<Call
     };
     let moment = |ms: i64| ms as f64;
     if text("iss") != Some(&settings.issuer) {
-        return Err(BadToken::Issuer);
+        return Err(TokenError::Issuer);
     }
     if time_ms("exp")?.ok_or(unusable("exp"))? <= moment(now_ms - LEEWAY_MS) {
-        return Err(BadToken::Expired);
+        return Err(TokenError::Expired);
     }
     if time_ms("nbf")?.is_some_and(|from| from > moment(now_ms + LEEWAY_MS)) {
-        return Err(BadToken::NotYet);
+        return Err(TokenError::NotYet);
     }
     if text("sub").is_none_or(str::is_empty) {
         return Err(unusable("sub"));
@@ -185,14 +193,14 @@ mod tests {
     }
 
     /// Whose token with this claim in the place of a valid one it is.
-    fn with(name: &str, value: Value) -> Result<(String, String), BadToken> {
+    fn with(name: &str, value: Value) -> Result<(String, String), TokenError> {
         let mut claims = json!({"iss": "https://issuer", "aud": "djinn", "sub": "auth0|anna",
             "tenant": "acme", "exp": 1_700_000_001});
         claims[name] = value;
         if claims[name] == json!("ABSENT") {
             claims.as_object_mut().unwrap().remove(name);
         }
-        holder(claims.as_object().unwrap(), &settings(), NOW_MS)
+        caller_from_claims(claims.as_object().unwrap(), &settings(), NOW_MS)
             .map(|caller| (caller.tenant.to_string(), caller.user.to_string()))
     }
 
@@ -203,12 +211,12 @@ mod tests {
             ("exp", json!(1_700_000_001), anna.clone()),
             ("exp", json!(1_699_999_941), anna.clone()),
             ("exp", json!(1_699_999_940.5), anna.clone()),
-            ("exp", json!(1_699_999_940), Err(BadToken::Expired)),
-            ("exp", json!(-1), Err(BadToken::Expired)),
-            ("exp", json!(0), Err(BadToken::Expired)),
+            ("exp", json!(1_699_999_940), Err(TokenError::Expired)),
+            ("exp", json!(-1), Err(TokenError::Expired)),
+            ("exp", json!(0), Err(TokenError::Expired)),
             ("nbf", json!(1_700_000_060), anna),
-            ("nbf", json!(1_700_000_061), Err(BadToken::NotYet)),
-            ("nbf", json!(1e300), Err(BadToken::NotYet)),
+            ("nbf", json!(1_700_000_061), Err(TokenError::NotYet)),
+            ("nbf", json!(1e300), Err(TokenError::NotYet)),
         ] {
             assert_eq!(with(name, value.clone()), outcome, "{name} {value}");
         }
@@ -221,7 +229,7 @@ mod tests {
             ("nbf", json!(null)),
             ("nbf", json!({})),
         ] {
-            let outcome = Err(BadToken::Claim(name.to_owned()));
+            let outcome = Err(TokenError::Claim(name.to_owned()));
             assert_eq!(with(name, wrong.clone()), outcome, "{name} {wrong}");
         }
     }
@@ -239,12 +247,12 @@ mod tests {
             json!("a".repeat(300)),
         ] {
             for name in ["tenant", "sub"] {
-                let outcome = Err(BadToken::Claim(name.to_owned()));
+                let outcome = Err(TokenError::Claim(name.to_owned()));
                 assert_eq!(with(name, wrong.clone()), outcome, "{name} {wrong}");
             }
         }
         for wrong in [json!(["https://issuer"]), json!("https://issuer/"), json!("ABSENT")] {
-            assert_eq!(with("iss", wrong.clone()), Err(BadToken::Issuer), "{wrong}");
+            assert_eq!(with("iss", wrong.clone()), Err(TokenError::Issuer), "{wrong}");
         }
     }
 
@@ -252,7 +260,7 @@ mod tests {
     fn what_has_not_the_form_of_a_token_is_refused_by_its_form() {
         // {"alg":"none"}, {"alg":"HS256"}, {"alg":"ES256"}, {"alg":"RS256","crit":["b64"]},
         // {"alg":"RS256","typ":"logout+jwt"}, {"alg":"RS256","b64":false}
-        let malformed = Some(BadToken::Malformed);
+        let malformed = Some(TokenError::Malformed);
         for (token, outcome) in [
             ("", malformed.clone()),
             ("..", malformed.clone()),
@@ -262,13 +270,13 @@ mod tests {
             ("eyJhbGciOiJFUzI1NiJ9.e30", malformed.clone()),
             ("eyJhbGciOiJFUzI1NiJ9.e30.AA.AA", malformed.clone()),
             ("eyJhbGciOiJSUzI1NiIsImI2NCI6ZmFsc2V9.e30.AA", malformed),
-            ("eyJhbGciOiJSUzI1NiIsImNyaXQiOlsiYjY0Il19.e30.AA", Some(BadToken::OtherKind)),
-            ("eyJhbGciOiJSUzI1NiIsInR5cCI6ImxvZ291dCtqd3QifQ.e30.AA", Some(BadToken::OtherKind)),
+            ("eyJhbGciOiJSUzI1NiIsImNyaXQiOlsiYjY0Il19.e30.AA", Some(TokenError::OtherKind)),
+            ("eyJhbGciOiJSUzI1NiIsInR5cCI6ImxvZ291dCtqd3QifQ.e30.AA", Some(TokenError::OtherKind)),
             ("eyJhbGciOiJFUzI1NiJ9.e30.AA", None),
         ] {
-            assert_eq!(wanted(token).err(), outcome, "{token}");
+            assert_eq!(parse_key_query(token).err(), outcome, "{token}");
         }
         let long = format!("eyJhbGciOiJFUzI1NiJ9.{}.AA", "A".repeat(MAX_TOKEN));
-        assert_eq!(wanted(&long).err(), Some(BadToken::TooLong));
+        assert_eq!(parse_key_query(&long).err(), Some(TokenError::TooLong));
     }
 }

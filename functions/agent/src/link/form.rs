@@ -3,14 +3,14 @@
 use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
-use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::{About, Answer};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::{HumanResponse, Subject};
 use djinn_core::settings::Language;
 use djinn_runtime::texts::MAX_COMMENT;
 use serde_json::{Map, Value};
 
-use crate::answer_words;
-use crate::fields::bytes_up_to;
+use crate::answer_parser;
+use crate::fields::read_bytes_up_to;
 use crate::json;
 
 /// Bytes of a form: arguments as long as the page shows them, each letter of them encoded, and words.
@@ -18,24 +18,25 @@ const MAX_FORM: usize = 512 * 1024;
 
 /// What somebody filled in.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct AnswerForm {
     /// The button: `confirm`, `skip`, `stop`, `say`, `modify`.
     button: String,
     /// What they wrote.
     pub(super) words: String,
     /// What is to be in the place of what is asked about: arguments as JSON, or a text.
-    pub(super) instead: Option<String>,
+    pub(super) replacement: Option<String>,
 }
 
-impl Form {
+impl AnswerForm {
     /// Reads a body of at most [`MAX_FORM`] bytes that says that it is a form.
-    pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Self, Failure> {
+    pub(crate) async fn from_body(headers: &HeaderMap, body: Body) -> Result<Self, Failure> {
         let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(is_form) {
             let sentence = "send the form, with `Content-Type: application/x-www-form-urlencoded`";
             return Err(Failure::new(ErrorCode::UnsupportedBody, sentence));
         }
-        let body = bytes_up_to(headers, body, MAX_FORM).await.map_err(|refusal| refusal.failure)?;
+        let body =
+            read_bytes_up_to(headers, body, MAX_FORM).await.map_err(|refusal| refusal.failure)?;
         Self::of(&body)
     }
 
@@ -50,30 +51,30 @@ impl Form {
             };
             // Browsers end lines as HTTP does.
             if place.replace(value.replace("\r\n", "\n")).is_some() {
-                return Err(bad(format!("`{name}` is there twice")));
+                return Err(form_error(format!("`{name}` is there twice")));
             }
         }
         let button = button.unwrap_or_default();
-        Ok(Self { button, words: words.unwrap_or_default(), instead })
+        Ok(Self { button, words: words.unwrap_or_default(), replacement: instead })
     }
 
     /// The answer to this, and a comment that goes with it.
-    pub(crate) fn answer(
+    pub(crate) fn to_answer(
         &self,
-        about: &About,
+        about: &Subject,
         language: Language,
-    ) -> Result<(Answer, String), Failure> {
-        let read = |words: &str, arguments| answer_words::read(words, arguments, language);
+    ) -> Result<(HumanResponse, String), Failure> {
+        let read = |words: &str, arguments| answer_parser::parse_answer(words, arguments, language);
         let answer = match self.button.as_str() {
             "say" if self.words.trim().is_empty() => {
-                return Err(bad("`words` is empty".to_owned()));
+                return Err(form_error("`words` is empty".to_owned()));
             }
-            "say" => return Ok((read(&self.words, None).to([about])?, String::new())),
-            "modify" => read("modify", Some(self.parameters(about)?)).to([about])?,
-            "confirm" | "skip" | "stop" => read(&self.button, None).read?,
+            "say" => return Ok((read(&self.words, None).response_to([about])?, String::new())),
+            "modify" => read("modify", Some(self.parse_parameters(about)?)).response_to([about])?,
+            "confirm" | "skip" | "stop" => read(&self.button, None).parsed?,
             _ => {
                 let problem = "`answer` must be confirm, skip, stop, say or modify";
-                return Err(bad(problem.to_owned()));
+                return Err(form_error(problem.to_owned()));
             }
         };
         let comment = self.words.trim();
@@ -84,33 +85,33 @@ impl Form {
         Ok((answer, comment.to_owned()))
     }
 
-    fn parameters(&self, about: &About) -> Result<Map<String, Value>, Failure> {
-        let text = self.instead.as_deref().unwrap_or_default();
-        if let Some(name) = text_of(about) {
+    fn parse_parameters(&self, about: &Subject) -> Result<Map<String, Value>, Failure> {
+        let text = self.replacement.as_deref().unwrap_or_default();
+        if let Some(name) = text_parameter(about) {
             return Ok(Map::from_iter([(name.to_owned(), text.into())]));
         }
-        let parameters = json::read(text.as_bytes())
-            .map_err(|error| bad(format!("the arguments are not valid JSON: {error}")))?;
+        let parameters = json::parse_strict(text.as_bytes())
+            .map_err(|error| form_error(format!("the arguments are not valid JSON: {error}")))?;
         let Value::Object(parameters) = parameters else {
-            return Err(bad("the arguments must be a JSON object".to_owned()));
+            return Err(form_error("the arguments must be a JSON object".to_owned()));
         };
         Ok(parameters)
     }
 }
 
 /// The one parameter of what is changed as a text; `None` for what is changed as JSON, if at all.
-pub(super) fn text_of(about: &About) -> Option<&'static str> {
+pub(super) fn text_parameter(about: &Subject) -> Option<&'static str> {
     match about {
-        About::Step { .. } => Some("details"),
-        About::Result { .. } => Some("text"),
-        About::Call { .. }
-        | About::CallInterrupted { .. }
-        | About::ModelInterrupted { .. }
-        | About::Budget { .. } => None,
+        Subject::StepReview { .. } => Some("details"),
+        Subject::ResultReview { .. } => Some("text"),
+        Subject::Call { .. }
+        | Subject::CallInterrupt { .. }
+        | Subject::ModelInterrupt { .. }
+        | Subject::BudgetExtension { .. } => None,
     }
 }
 
-fn bad(problem: String) -> Failure {
+fn form_error(problem: String) -> Failure {
     Failure::new(ErrorCode::InvalidField, problem)
 }
 
@@ -131,8 +132,8 @@ mod tests {
     use djinn_core::plan::StepId;
     use serde_json::json;
 
-    fn filled(body: &str) -> Result<(Answer, String), String> {
-        let call = About::Call {
+    fn filled(body: &str) -> Result<(HumanResponse, String), String> {
+        let call = Subject::Call {
             call: CallId::new("t1.c1").unwrap(),
             tool: "file_tool".to_owned(),
             arguments: Map::new(),
@@ -140,8 +141,9 @@ mod tests {
         answered(body, &call)
     }
 
-    fn answered(body: &str, about: &About) -> Result<(Answer, String), String> {
-        let form = Form::of(body.as_bytes()).and_then(|form| form.answer(about, Language::En));
+    fn answered(body: &str, about: &Subject) -> Result<(HumanResponse, String), String> {
+        let form =
+            AnswerForm::of(body.as_bytes()).and_then(|form| form.to_answer(about, Language::En));
         form.map_err(|failure| failure.detail)
     }
 
@@ -149,14 +151,18 @@ mod tests {
     fn a_button_says_what_the_rest_is_good_for() {
         let arguments = json!({"a": 1}).as_object().unwrap().clone();
         for (body, answer, comment) in [
-            ("answer=confirm&words=&instead=%7B%7D", Answer::Confirm, ""),
-            ("answer=skip&words=Not+today.%0D%0A", Answer::Skip, "Not today."),
-            ("words=x&answer=stop&more=1", Answer::Stop, "x"),
-            ("answer=modify&instead=%7B%22a%22%3A+1%7D", Answer::Modify { arguments }, ""),
-            ("answer=say&words=a%0D%0Ab%2B%E9%87%91", Answer::Say { words: "a\nb+金".into() }, ""),
+            ("answer=confirm&words=&instead=%7B%7D", HumanResponse::Confirm, ""),
+            ("answer=skip&words=Not+today.%0D%0A", HumanResponse::Skip, "Not today."),
+            ("words=x&answer=stop&more=1", HumanResponse::Stop, "x"),
+            ("answer=modify&instead=%7B%22a%22%3A+1%7D", HumanResponse::Modify { arguments }, ""),
+            (
+                "answer=say&words=a%0D%0Ab%2B%E9%87%91",
+                HumanResponse::Say { text: "a\nb+金".into() },
+                "",
+            ),
             // As in a chat.
-            ("answer=say&words=Skip", Answer::Skip, ""),
-            ("answer=say&words=%E8%B7%B3%E8%BF%87", Answer::Skip, ""),
+            ("answer=say&words=Skip", HumanResponse::Skip, ""),
+            ("answer=say&words=%E8%B7%B3%E8%BF%87", HumanResponse::Skip, ""),
         ] {
             assert_eq!(filled(body), Ok((answer, comment.to_owned())), "{body}");
         }
@@ -165,12 +171,17 @@ mod tests {
     #[test]
     fn steps_and_results_are_changed_as_texts() {
         let (step, details) = (StepId(1), "look".to_owned());
-        let result =
-            About::Result { step, details: details.clone(), text: String::new(), files: vec![] };
-        for (about, name) in [(About::Step { step, details }, "details"), (result, "text")] {
+        let result = Subject::ResultReview {
+            step,
+            details: details.clone(),
+            text: String::new(),
+            files: vec![],
+        };
+        for (about, name) in [(Subject::StepReview { step, details }, "details"), (result, "text")]
+        {
             let arguments = json!({name: "{\n"}).as_object().unwrap().clone();
             let given = answered("answer=modify&instead=%7B%0D%0A", &about);
-            assert_eq!(given, Ok((Answer::Modify { arguments }, String::new())));
+            assert_eq!(given, Ok((HumanResponse::Modify { arguments }, String::new())));
         }
     }
 

@@ -15,16 +15,16 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use djinn_core::code::Failure;
-use djinn_core::feedback::{About, Ask, Settled};
+use djinn_core::error_code::Failure;
+use djinn_core::human::{HumanRequest, Resolution, Subject};
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
-use djinn_runtime::serve::Given;
+use djinn_runtime::serve::ResponseStatus;
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
 
-use super::form::{Form, text_of};
-use super::words::{self, Words, words};
+use super::form::{AnswerForm, text_parameter};
+use super::texts::{self, PageTexts, page_texts};
 use html::Html;
 
 /// Characters of a call's arguments; longer ones can be answered, not changed.
@@ -37,8 +37,8 @@ textarea{width:100%;box-sizing:border-box;font:inherit}label{display:block;margi
 button{font:inherit;padding:.4em 1em;margin:.6em .6em 0 0}.problem{border-left:4px solid #b00;padding-left:.8em}";
 
 /// Something that is asked, and how it may be answered.
-pub(crate) struct Question<'a> {
-    pub(crate) ask: &'a Ask,
+pub(crate) struct AnswerPage<'a> {
+    pub(crate) request: &'a HumanRequest,
     pub(crate) reasoning: &'a str,
     /// Where the files that it is about open.
     pub(crate) files: &'a BTreeMap<FileName, String>,
@@ -47,33 +47,38 @@ pub(crate) struct Question<'a> {
     pub(crate) language: Language,
 }
 
-impl Question<'_> {
+impl AnswerPage<'_> {
     /// The question with its form.
-    pub(crate) fn page(&self) -> Response {
-        self.with(StatusCode::OK, None, &Form::default())
+    pub(crate) fn render(&self) -> Response {
+        self.render_page(StatusCode::OK, None, &AnswerForm::default())
     }
 
     /// The same with what was wrong with an answer, and with what was filled in.
-    pub(crate) fn again(&self, problem: &Failure, form: &Form) -> Response {
-        self.with(status(problem), Some(problem), form)
+    pub(crate) fn render_with_problem(&self, problem: &Failure, form: &AnswerForm) -> Response {
+        self.render_page(http_status(problem), Some(problem), form)
     }
 
-    fn with(&self, status: StatusCode, problem: Option<&Failure>, form: &Form) -> Response {
-        let words = words(self.language);
+    fn render_page(
+        &self,
+        status: StatusCode,
+        problem: Option<&Failure>,
+        form: &AnswerForm,
+    ) -> Response {
+        let words = page_texts(self.language);
         let mut html = Html::default();
         if let Some(problem) = problem {
-            told(&mut html, problem, self.language);
+            write_problem(&mut html, problem, self.language);
         }
-        self.show(&mut html, words);
-        self.offer(&mut html, words, form);
+        self.write_request(&mut html, words);
+        self.write_form(&mut html, words, form);
         let code = problem.map(|problem| problem.code.as_str());
-        response(status, &document(words, words.title, code, &html), self.language)
+        html_response(status, &html_document(words, words.title, code, &html), self.language)
     }
 
-    fn show(&self, html: &mut Html, words: &Words) {
-        let Self { ask, language, .. } = self;
-        let interrupt = ask.about.interrupt();
-        html.element("p", intro(&ask.about, words));
+    fn write_request(&self, html: &mut Html, words: &PageTexts) {
+        let Self { request: ask, language, .. } = self;
+        let interrupt = ask.subject.interrupt();
+        html.element("p", intro_text(&ask.subject, words));
         if let Some(interrupt) = interrupt {
             html.raw("<p class=\"problem\">").text(&interrupt.message);
             html.text(" (").text(&interrupt.code).raw(")</p>");
@@ -85,86 +90,92 @@ impl Question<'_> {
         if let Some(task) = &ask.task {
             html.term(words.task, task.as_str());
         }
-        show_about(html, &ask.about, words, self.files);
-        html.term(words.risk, words::risk(ask.risk, *language));
-        if !ask.why.is_empty() {
-            let why = ask.why.iter().map(|why| words::why(*why, *language));
-            html.term(words.why, &why.collect::<Vec<_>>().join(" "));
+        write_subject(html, &ask.subject, words, self.files);
+        html.term(words.risk, texts::risk_text(ask.risk, *language));
+        if !ask.reasons.is_empty() {
+            let why = ask.reasons.iter().map(|why| texts::reason_text(*why, *language));
+            html.term(words.reason, &why.collect::<Vec<_>>().join(" "));
         }
-        if matches!(ask.about, About::Call { .. }) {
-            html.term(words.estimate, &words::estimate(&ask.estimate, *language));
+        if matches!(ask.subject, Subject::Call { .. }) {
+            html.term(words.estimate, &texts::estimate_text(&ask.estimate, *language));
         }
         if let Some(at_ms) = ask.expires_at_ms {
-            html.term(words.decided, &moment(at_ms));
+            html.term(words.decision_time, &format_utc(at_ms));
         }
-        html.term(words.expires, &moment(self.until_ms));
+        html.term(words.link_expiry, &format_utc(self.until_ms));
         html.raw("</dl>");
     }
 
     /// The form; it is sent to where the page is from.
-    fn offer(&self, html: &mut Html, words: &Words, form: &Form) {
-        let about = &self.ask.about;
+    fn write_form(&self, html: &mut Html, words: &PageTexts, form: &AnswerForm) {
+        let about = &self.request.subject;
         let is_question = about.is_question();
-        let is_result = matches!(about, About::Result { .. });
+        let is_result = matches!(about, Subject::ResultReview { .. });
         html.raw("<form method=\"post\" accept-charset=\"utf-8\">");
         if !is_question {
-            html.button("confirm", confirm(about, words));
+            html.button("confirm", confirm_label(about, words));
         }
         // A result that is skipped is kept, as one that is confirmed.
         if !is_result {
-            let is_budget = matches!(about, About::Budget { .. });
+            let is_budget = matches!(about, Subject::BudgetExtension { .. });
             html.button("skip", if is_budget { words.sum_up } else { words.skip });
         }
         html.button("stop", words.stop);
-        html.text_area("words", words.said, &form.words, false).button("say", words.say);
-        let shown = shown(about);
-        if about.interrupt().is_none() && !is_question && cut(&shown).1 {
-            let is_text = text_of(about).is_some();
-            let (label, button) = match is_text {
-                true => (words.reworded, words.reword),
-                false => (words.modified, words.modify),
+        html.text_area("words", words.message_label, &form.words, false)
+            .button("say", words.send_message);
+        let shown = subject_text(about);
+        if about.interrupt().is_none() && !is_question && visible_part(&shown).1 {
+            let is_text = text_parameter(about).is_some();
+            let (words, button) = match is_text {
+                true => (words.text_label, words.accept_text),
+                false => (words.arguments_label, words.confirm_modified),
             };
-            let text = form.instead.as_deref().unwrap_or(&shown);
-            html.text_area("instead", label, text, !is_text).button("modify", button);
+            let text = form.replacement.as_deref().unwrap_or(&shown);
+            html.text_area("instead", words, text, !is_text).button("modify", button);
         }
         html.raw("</form>");
     }
 }
 
-fn intro(about: &About, words: &Words) -> &'static str {
+fn intro_text(about: &Subject, words: &PageTexts) -> &'static str {
     match about {
-        About::Call { .. } | About::Step { .. } => words.asks,
-        About::Result { .. } => words.asks_of_result,
-        About::Budget { .. } => words.asks_of_budget,
-        About::CallInterrupted { .. } | About::ModelInterrupted { .. } => words.interrupted,
+        Subject::Call { .. } | Subject::StepReview { .. } => words.intro,
+        Subject::ResultReview { .. } => words.result_intro,
+        Subject::BudgetExtension { .. } => words.budget_intro,
+        Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => words.interrupt_intro,
     }
 }
 
-fn confirm(about: &About, words: &Words) -> &'static str {
+fn confirm_label(about: &Subject, words: &PageTexts) -> &'static str {
     match about {
-        About::Call { .. } | About::Step { .. } => words.confirm,
-        About::Result { .. } => words.keep,
-        About::Budget { .. } => words.go_on_with_more,
-        About::CallInterrupted { .. } | About::ModelInterrupted { .. } => words.go_on,
+        Subject::Call { .. } | Subject::StepReview { .. } => words.confirm,
+        Subject::ResultReview { .. } => words.accept_result,
+        Subject::BudgetExtension { .. } => words.extend_budget,
+        Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => words.resume,
     }
 }
 
-fn show_about(html: &mut Html, about: &About, words: &Words, urls: &BTreeMap<FileName, String>) {
+fn write_subject(
+    html: &mut Html,
+    about: &Subject,
+    words: &PageTexts,
+    urls: &BTreeMap<FileName, String>,
+) {
     let name = match about {
-        About::Call { tool, .. } | About::CallInterrupted { tool, .. } => {
+        Subject::Call { tool, .. } | Subject::CallInterrupt { tool, .. } => {
             html.term(words.tool, tool);
             words.arguments
         }
-        About::ModelInterrupted { .. } => return,
-        About::Budget { used_up, .. } => {
+        Subject::ModelInterrupt { .. } => return,
+        Subject::BudgetExtension { used_up, .. } => {
             html.term(words.budget, &used_up.detail);
             words.more
         }
-        About::Step { step, .. } => {
+        Subject::StepReview { step, .. } => {
             html.term(words.step, &step.to_string());
             words.details
         }
-        About::Result { step, details, files, .. } => {
+        Subject::ResultReview { step, details, files, .. } => {
             html.term(words.step, &step.to_string()).term(words.details, details);
             if !files.is_empty() {
                 let files = files.iter().map(|file| (file.as_str(), urls.get(file)));
@@ -175,26 +186,26 @@ fn show_about(html: &mut Html, about: &About, words: &Words, urls: &BTreeMap<Fil
             words.result
         }
     };
-    let shown = shown(about);
-    let (text, is_whole) = cut(&shown);
+    let shown = subject_text(about);
+    let (text, is_whole) = visible_part(&shown);
     html.element("dt", name).raw("<dd><pre>").text(text).raw("</pre>\n");
     if !is_whole {
-        html.element("p", words.cut);
+        html.element("p", words.truncated_note);
     }
     html.raw("</dd>");
 }
 
 /// Why there is nothing to answer.
-pub(crate) fn problem(problem: &Failure, language: Language) -> Response {
+pub(crate) fn problem_page(problem: &Failure, language: Language) -> Response {
     let mut html = Html::default();
     html.element("p", &problem.sentence(language));
-    let document = document(words(language), "Djinn", Some(problem.code.as_str()), &html);
-    response(status(problem), &document, language)
+    let document = html_document(page_texts(language), "Djinn", Some(problem.code.as_str()), &html);
+    html_response(http_status(problem), &document, language)
 }
 
 /// The same in the place of a file, which may stand in a frame of another page.
-pub(crate) fn file_problem(failure: &Failure, language: Language) -> Response {
-    let mut response = problem(failure, language);
+pub(crate) fn file_problem_page(failure: &Failure, language: Language) -> Response {
+    let mut response = problem_page(failure, language);
     let headers = response.headers_mut();
     headers.remove(X_FRAME_OPTIONS);
     let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
@@ -203,56 +214,65 @@ pub(crate) fn file_problem(failure: &Failure, language: Language) -> Response {
 }
 
 /// How it was answered: what a late answer is told, and whoever looks then.
-pub(crate) fn settled(settled: &Settled, late: Option<&Failure>, language: Language) -> Response {
-    let words = words(language);
-    let answer = words::answered(&settled.answer, language);
+pub(crate) fn resolution_page(
+    settled: &Resolution,
+    late: Option<&Failure>,
+    language: Language,
+) -> Response {
+    let words = page_texts(language);
+    let answer = texts::answer_text(&settled.response, language);
     let mut html = Html::default();
     html.raw("<p>");
     match settled.by {
-        Some(_) => html.text(words.settled).text(": ").text(answer),
-        None => html.text(words.nobody).text("; ").text(words.by_default).text(": ").text(answer),
+        Some(_) => html.text(words.resolved_title).text(": ").text(answer),
+        None => html
+            .text(words.unanswered_note)
+            .text("; ")
+            .text(words.by_policy)
+            .text(": ")
+            .text(answer),
     };
     html.raw("</p>");
     if late.is_some() {
-        html.element("p", words.unchanged);
+        html.element("p", words.unchanged_note);
     }
     let code = late.map(|late| late.code.as_str());
-    let status = late.map_or(StatusCode::OK, status);
-    response(status, &document(words, words.settled, code, &html), language)
+    let status = late.map_or(StatusCode::OK, http_status);
+    html_response(status, &html_document(words, words.resolved_title, code, &html), language)
 }
 
 /// What became of an answer.
-pub(crate) fn given(given: Given, answer: &str, language: Language) -> Response {
-    let words = words(language);
+pub(crate) fn receipt_page(given: ResponseStatus, answer: &str, language: Language) -> Response {
+    let words = page_texts(language);
     let (status, sentence) = match given {
-        Given::Taken => (StatusCode::OK, words.taken),
-        Given::Waiting => (StatusCode::ACCEPTED, words.waiting),
+        ResponseStatus::Accepted => (StatusCode::OK, words.accepted_note),
+        ResponseStatus::Pending => (StatusCode::ACCEPTED, words.pending_note),
     };
     let mut html = Html::default();
-    html.element("p", words::answered(answer, language)).element("p", sentence);
-    response(status, &document(words, words.settled, None, &html), language)
+    html.element("p", texts::answer_text(answer, language)).element("p", sentence);
+    html_response(status, &html_document(words, words.resolved_title, None, &html), language)
 }
 
 /// What is asked about: arguments as JSON in which nothing is hidden, or a text as it is.
-fn shown(about: &About) -> String {
+fn subject_text(about: &Subject) -> String {
     match about {
-        About::Call { .. } | About::CallInterrupted { .. } | About::Budget { .. } => {
+        Subject::Call { .. } | Subject::CallInterrupt { .. } | Subject::BudgetExtension { .. } => {
             let parameters = about.parameters().unwrap_or_default();
-            html::spelled(&serde_json::to_string_pretty(&parameters).unwrap_or_default())
+            html::spell_hidden(&serde_json::to_string_pretty(&parameters).unwrap_or_default())
         }
-        About::ModelInterrupted { .. } => String::new(),
-        About::Step { details, .. } => details.clone(),
-        About::Result { text, .. } => text.clone(),
+        Subject::ModelInterrupt { .. } => String::new(),
+        Subject::StepReview { details, .. } => details.clone(),
+        Subject::ResultReview { text, .. } => text.clone(),
     }
 }
 
 /// As much of a text as is shown, and whether that is all.
-fn cut(text: &str) -> (&str, bool) {
+fn visible_part(text: &str) -> (&str, bool) {
     let end = text.floor_char_boundary(MAX_SHOWN);
     (text.get(..end).unwrap_or_default(), end == text.len())
 }
 
-fn moment(at_ms: i64) -> String {
+fn format_utc(at_ms: i64) -> String {
     OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1_000)).map_or_else(
         |_| String::new(),
         |at| {
@@ -262,15 +282,15 @@ fn moment(at_ms: i64) -> String {
     )
 }
 
-fn told(html: &mut Html, problem: &Failure, language: Language) {
+fn write_problem(html: &mut Html, problem: &Failure, language: Language) {
     html.raw("<p class=\"problem\">").text(&problem.sentence(language)).raw("</p>");
 }
 
-fn status(problem: &Failure) -> StatusCode {
+fn http_status(problem: &Failure) -> StatusCode {
     StatusCode::from_u16(problem.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-fn document(words: &Words, title: &str, code: Option<&str>, body: &Html) -> String {
+fn html_document(words: &PageTexts, title: &str, code: Option<&str>, body: &Html) -> String {
     let mut html = Html::default();
     html.raw("<!doctype html>\n<html lang=\"").text(words.tag).raw("\">\n<head>");
     html.raw("<meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">");
@@ -280,11 +300,11 @@ fn document(words: &Words, title: &str, code: Option<&str>, body: &Html) -> Stri
         html.raw("<meta name=\"code\" content=\"").text(code).raw("\">");
     }
     html.element("title", title).raw("<style>").raw(STYLE).raw("</style></head>\n<body>");
-    html.element("h1", title).add(body).raw("</body>\n</html>\n");
+    html.element("h1", title).append(body).raw("</body>\n</html>\n");
     html.into_text()
 }
 
-fn response(status: StatusCode, document: &str, language: Language) -> Response {
+fn html_response(status: StatusCode, document: &str, language: Language) -> Response {
     let style = STANDARD.encode(Sha256::digest(STYLE));
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; base-uri 'none'; \
@@ -299,7 +319,7 @@ fn response(status: StatusCode, document: &str, language: Language) -> Response 
         (X_FRAME_OPTIONS, text("DENY")),
         (HeaderName::from_static("x-robots-tag"), text("noindex")),
         (VARY, text("accept-language")),
-        (axum::http::header::CONTENT_LANGUAGE, text(words(language).tag)),
+        (axum::http::header::CONTENT_LANGUAGE, text(page_texts(language).tag)),
     ];
     let policy = HeaderValue::from_str(&policy).ok();
     let policy: HeaderMap =

@@ -3,17 +3,17 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::http::request::Parts;
-use djinn_core::feedback::Ask;
 use djinn_core::file::ProductFile;
+use djinn_core::human::HumanRequest;
 use djinn_core::id::UserId;
 use djinn_core::session::SessionName;
-use djinn_core::wire::link::{AnswerLinks, FileLinks, Links as Urls};
+use djinn_core::wire::link::{FileLinks, ResponseLinks, SessionLinks as Urls};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Ports, RunKey};
 
-use super::token::{FileGrant, Grant, LinkKeys};
-use super::{ANSWERS, Links, Source};
+use super::token::{AnswerGrant, FileGrant, LinkKeys};
+use super::{ANSWERS, LinkKeySource, SignedLinks};
 use crate::identity::Caller;
 use crate::{Agent, Settings, origin};
 
@@ -26,33 +26,33 @@ const FILE_LIFE_MS: i64 = 36 * HOUR_MS;
 
 /// When a client comes, and whether its run begins with that.
 #[derive(Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct ConnectTime {
     pub(crate) ms: i64,
     pub(crate) is_new: bool,
 }
 
 /// Signs links for one client. While the keys are not read it makes none.
-pub(crate) struct Signer {
+pub(crate) struct LinkSigner {
     base: String,
     ttl_ms: i64,
     keys: Arc<OnceLock<Arc<LinkKeys>>>,
 }
 
-impl Links {
+impl SignedLinks {
     /// What signs links for a client that asked with this request. A run that is new has no files and
     /// asks nothing at once, and does not wait for the keys.
-    pub(crate) async fn signer(
+    pub(crate) async fn link_signer(
         self: Arc<Self>,
         parts: &Parts,
         settings: &Settings,
-        now: Moment,
-    ) -> Signer {
-        let base = self.url.clone().unwrap_or_else(|| origin::of(parts, settings));
-        let (ttl_ms, is_stored) = (self.ttl_ms, matches!(self.source, Source::Stored(_)));
+        now: ConnectTime,
+    ) -> LinkSigner {
+        let base = self.url.clone().unwrap_or_else(|| origin::request_origin(parts, settings));
+        let (ttl_ms, is_stored) = (self.ttl_ms, matches!(self.source, LinkKeySource::Stored(_)));
         let keys = Arc::new(OnceLock::new());
         let known = Arc::clone(&keys);
         let reading = async move {
-            if let Some(read) = self.keys(now.ms).await {
+            if let Some(read) = self.load_keys(now.ms).await {
                 let _ = known.set(read);
             }
         };
@@ -61,23 +61,23 @@ impl Links {
         } else {
             reading.await;
         }
-        Signer { base, ttl_ms, keys }
+        LinkSigner { base, ttl_ms, keys }
     }
 }
 
-impl Signer {
+impl LinkSigner {
     /// Links by which whoever has one answers, in the name of this user, what a run asks.
-    pub(crate) fn answers(&self, run: &RunKey, user: UserId) -> AnswerLinks {
+    pub(crate) fn answer_links(&self, run: &RunKey, user: UserId) -> ResponseLinks {
         let (base, ttl_ms, keys) = (self.base.clone(), self.ttl_ms, Arc::clone(&self.keys));
         let run = run.clone();
-        AnswerLinks::new(move |ask, at_ms| {
+        ResponseLinks::new(move |ask, at_ms| {
             let grant = answer_grant(ask, &run, &user, at_ms.saturating_add(ttl_ms));
             Some(format!("{base}{ANSWERS}{}", keys.get()?.sign(&grant)?))
         })
     }
 
     /// Links by which whoever has one opens a file of this session.
-    pub(crate) fn files(&self, session: &SessionKey) -> FileLinks {
+    pub(crate) fn file_links(&self, session: &SessionKey) -> FileLinks {
         let (keys, session) = (Arc::clone(&self.keys), session.clone());
         FileLinks::new(self.base.clone(), move |file, at_ms| {
             keys.get()?.sign(&file_grant(file, &session, at_ms))
@@ -86,7 +86,7 @@ impl Signer {
 }
 
 /// What a client answers that follows a run: who asked it is given links to do so.
-pub(crate) struct Asking<'a> {
+pub(crate) struct AnswerableRun<'a> {
     pub(crate) run: &'a RunKey,
     /// Whether the run begins with this request.
     pub(crate) is_new: bool,
@@ -94,38 +94,40 @@ pub(crate) struct Asking<'a> {
 
 /// The URLs of the files of a session, and of what a run asks, for a client that asked with this request
 /// and calls the session so.
-pub(crate) async fn links_to_session<P: Ports>(
+pub(crate) async fn session_links<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
     session: &SessionKey,
     name: SessionName,
-    asking: Option<Asking<'_>>,
+    asking: Option<AnswerableRun<'_>>,
 ) -> Urls {
     let urls = unsigned_links(agent, parts, name);
-    let (Some(links), Ok(caller)) = (Links::of(parts), Caller::of(&parts.extensions)) else {
+    let (Some(links), Ok(caller)) = (SignedLinks::of(parts), Caller::of(&parts.extensions)) else {
         return urls;
     };
     let is_new = asking.as_ref().is_some_and(|asking| asking.is_new);
-    let now = Moment { ms: agent.ports.clock().now_ms(), is_new };
-    let signer = links.signer(parts, &agent.settings, now).await;
-    let urls = urls.with_files(signer.files(session), now.ms);
+    let now = ConnectTime { ms: agent.ports.clock().now_ms(), is_new };
+    let signer = links.link_signer(parts, &agent.settings, now).await;
+    let urls = urls.with_file_links(signer.file_links(session), now.ms);
     match asking {
-        Some(Asking { run, .. }) => urls.with_answers(signer.answers(run, caller.user)),
+        Some(AnswerableRun { run, .. }) => {
+            urls.with_response_links(signer.answer_links(run, caller.user))
+        }
         None => urls,
     }
 }
 
 /// The same without any signature: they are good for whoever may see the session.
 pub(crate) fn unsigned_links<P: Ports>(agent: &Agent<P>, parts: &Parts, name: SessionName) -> Urls {
-    Urls::new(origin::of(parts, &agent.settings), name)
+    Urls::new(origin::request_origin(parts, &agent.settings), name)
 }
 
-fn answer_grant(ask: &Ask, run: &RunKey, user: &UserId, latest_ms: i64) -> Grant {
-    Grant {
+fn answer_grant(ask: &HumanRequest, run: &RunKey, user: &UserId, latest_ms: i64) -> AnswerGrant {
+    AnswerGrant {
         tenant: run.tenant.clone(),
         user: user.clone(),
         run: run.run.clone(),
-        feedback: ask.id.clone(),
+        human_request: ask.id.clone(),
         digest: ask.digest.clone(),
         expires_at_ms: ask.expires_at_ms.map_or(latest_ms, |until_ms| until_ms.min(latest_ms)),
     }

@@ -5,7 +5,7 @@
 //! it grants.
 
 use djinn_aws::Folder;
-use djinn_core::id::{FeedbackId, FileName, RunId, TenantId, UserId};
+use djinn_core::id::{FileName, HumanRequestId, RunId, TenantId, UserId};
 use djinn_runtime::port::secret::Secret;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::de::DeserializeOwned;
@@ -35,7 +35,7 @@ pub trait LinkGrant: Serialize + DeserializeOwned {
 /// What a link lets its holder do: answer one thing that one run asks, in the name of its user, once
 /// and until some moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
+pub struct AnswerGrant {
     /// Whose run it is.
     pub tenant: TenantId,
     /// In whose name is answered.
@@ -44,7 +44,7 @@ pub struct Grant {
     /// The run that asks.
     pub run: RunId,
     /// What it asks.
-    pub feedback: FeedbackId,
+    pub human_request: HumanRequestId,
     /// The digest of what it asks, 64 hexadecimal digits: an answer about anything else is stale.
     pub digest: String,
     /// When the link ends, Unix milliseconds; a token counts whole seconds.
@@ -69,7 +69,7 @@ pub struct FileGrant {
     pub expires_at_ms: i64,
 }
 
-impl LinkGrant for Grant {
+impl LinkGrant for AnswerGrant {
     const AUDIENCE: &'static str = "answer";
 
     fn expires_at_ms(&self) -> i64 {
@@ -111,7 +111,7 @@ impl LinkKeys {
     ///
     /// # Errors
     /// What is wrong, which never repeats a key.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let keys: Vec<Secret> = text.split(',').map(Secret::new).collect();
         let is_long = |key: &Secret| key.reveal().len() >= MIN_KEY;
         match keys.iter().all(is_long) && keys.len() <= MAX_KEYS {
@@ -137,12 +137,12 @@ impl LinkKeys {
     /// # Errors
     /// [`BadLink`].
     pub fn verify<G: LinkGrant>(&self, token: &str, now_ms: i64) -> Result<G, BadLink> {
-        let grant: G = self.authentic(token).ok_or(BadLink::NotOurs)?;
+        let grant: G = self.decode_grant(token).ok_or(BadLink::NotOurs)?;
         if now_ms < grant.expires_at_ms() { Ok(grant) } else { Err(BadLink::Expired) }
     }
 
-    fn authentic<G: LinkGrant>(&self, token: &str) -> Option<G> {
-        has_form(token).then_some(())?;
+    fn decode_grant<G: LinkGrant>(&self, token: &str) -> Option<G> {
+        is_well_formed(token).then_some(())?;
         let mut validation = Validation::new(ALGORITHM);
         validation.set_required_spec_claims(&["exp", "aud", "sub"]);
         validation.set_audience(&[G::AUDIENCE]);
@@ -157,7 +157,7 @@ impl LinkKeys {
 }
 
 /// Whether a text could be a token at all, which needs no key.
-pub(crate) fn has_form(token: &str) -> bool {
+pub(crate) fn is_well_formed(token: &str) -> bool {
     let signed = || jsonwebtoken::decode_header(token).is_ok_and(|header| header.alg == ALGORITHM);
     token.len() <= MAX_TOKEN && signed()
 }

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use axum::http::uri::{Authority, Scheme};
 use axum::http::{HeaderValue, Uri};
-use djinn_runtime::settings::BadSetting;
+use djinn_runtime::settings::InvalidSetting;
 
 /// Those of the laptop itself, under any port, and named ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalOrigins {
-    named: Vec<Origin>,
+    origins: Vec<Origin>,
 }
 
 /// A scheme, a host in small letters, and a port, unless it is the scheme's.
@@ -25,47 +25,47 @@ impl LocalOrigins {
     /// of them.
     ///
     /// # Errors
-    /// [`BadSetting`] for what is no origin.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
+    /// [`InvalidSetting`] for what is no origin.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
         const NAME: &str = "DJINN_LOCAL_ORIGINS";
         let given = var(NAME).unwrap_or_default();
         let texts = given.split(',').map(str::trim).filter(|text| !text.is_empty());
-        let named = texts.map(|text| Origin::read(text).ok_or(text));
+        let named = texts.map(|text| Origin::parse(text).ok_or(text));
         let mut named = named.collect::<Result<Vec<_>, _>>().map_err(|text| {
-            BadSetting::new(NAME, "origins such as https://chat.example.org, with commas", text)
+            InvalidSetting::new(NAME, "origins such as https://chat.example.org, with commas", text)
         })?;
         named.extend(var("DJINN_PUBLIC_URL").and_then(|url| Origin::of(&url)));
-        Ok(Self { named })
+        Ok(Self { origins: named })
     }
 
     /// Whether pages of this origin may use the system: a value of `Origin`.
     #[must_use]
-    pub fn allow(&self, origin: &HeaderValue) -> bool {
-        let origin = origin.to_str().ok().and_then(Origin::read);
-        origin.is_some_and(|origin| self.has(&origin))
+    pub fn accepts_origin(&self, origin: &HeaderValue) -> bool {
+        let origin = origin.to_str().ok().and_then(Origin::parse);
+        origin.is_some_and(|origin| self.is_known(&origin))
     }
 
     /// Whether a page may: its URL, a value of `Referer`.
-    pub(super) fn allow_page(&self, url: &HeaderValue) -> bool {
+    pub(super) fn accepts_page(&self, url: &HeaderValue) -> bool {
         let origin = url.to_str().ok().and_then(Origin::of);
-        origin.is_some_and(|origin| self.has(&origin))
+        origin.is_some_and(|origin| self.is_known(&origin))
     }
 
     /// Whether the system answers under this name: a value of `Host`.
-    pub(super) fn allow_host(&self, host: &HeaderValue) -> bool {
+    pub(super) fn accepts_host(&self, host: &HeaderValue) -> bool {
         let Ok(authority) = Authority::try_from(host.as_bytes()) else { return false };
         let host = authority.host().to_ascii_lowercase();
-        is_loopback(&host) || self.named.iter().any(|origin| origin.host == host)
+        is_loopback(&host) || self.origins.iter().any(|origin| origin.host == host)
     }
 
-    fn has(&self, origin: &Origin) -> bool {
-        is_loopback(&origin.host) || self.named.contains(origin)
+    fn is_known(&self, origin: &Origin) -> bool {
+        is_loopback(&origin.host) || self.origins.contains(origin)
     }
 }
 
 impl Origin {
     /// Reads an origin and nothing behind it.
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let rest = text.split_once("://")?.1;
         Self::of(text).filter(|_| !rest.contains(['/', '?', '#', '@', '*']))
     }
@@ -94,7 +94,10 @@ fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn named(value: &'static str, public_url: &'static str) -> Result<LocalOrigins, BadSetting> {
+    fn named(
+        value: &'static str,
+        public_url: &'static str,
+    ) -> Result<LocalOrigins, InvalidSetting> {
         LocalOrigins::from_vars(&move |name| match name {
             "DJINN_LOCAL_ORIGINS" => Some(value.to_owned()),
             "DJINN_PUBLIC_URL" => Some(public_url.to_owned()),
@@ -105,11 +108,11 @@ mod tests {
     #[test]
     fn origins_are_named_in_full_and_compared_as_browsers_write_them() {
         let origins = named("https://Chat.Example.org:443, http://b.example:8080", "").unwrap();
-        let allow = |origin| origins.allow(&HeaderValue::from_static(origin));
+        let allow = |origin| origins.accepts_origin(&HeaderValue::from_static(origin));
         assert!(allow("https://chat.example.org") && allow("http://b.example:8080"));
         assert!(!allow("http://b.example") && !allow("https://chat.example.org/"));
         let public = named("", "https://djinn.example.org/v2/").unwrap();
-        assert!(public.allow(&HeaderValue::from_static("https://djinn.example.org")));
+        assert!(public.accepts_origin(&HeaderValue::from_static("https://djinn.example.org")));
         assert_eq!(named("", "no URL").unwrap(), LocalOrigins::default());
         for bad in
             ["*", "https://*", "chat.example.org", "https://a.example/", "ftp://a.example", "null"]

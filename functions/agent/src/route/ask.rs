@@ -7,8 +7,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
-use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::FeedbackChange;
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::HumanSettingsChange;
 use djinn_core::id::{RequestId, RunId};
 use djinn_core::session::SessionName;
 use djinn_core::settings::{Mode, OutputStyle};
@@ -16,20 +16,20 @@ use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Question, Right, accept};
-use djinn_runtime::texts::{QUESTION, bounded};
+use djinn_runtime::serve::{Permission, UserQuestion, start_background};
+use djinn_runtime::texts::{QUESTION, check_bounds};
 use serde_json::{Value, json};
 
-use crate::access::may;
-use crate::answer::{Ask, Protocol, stream};
-use crate::answer_words;
-use crate::fields::Fields;
+use crate::access::require_access;
+use crate::answer_parser;
+use crate::api_error::{ApiError, REQUEST_ID, RUN_ID, add_id_headers};
+use crate::fields::BodyFields;
 use crate::identity::Caller;
-use crate::refusal::{REQUEST_ID, RUN_ID, Refusal, name};
-use crate::{Agent, Shared};
+use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
+use crate::{Agent, SharedAgent};
 
 /// How one endpoint names the members of a question.
-struct Names {
+struct MemberNames {
     question: &'static str,
     session: &'static str,
     request: &'static str,
@@ -42,7 +42,7 @@ struct Names {
     employees: bool,
 }
 
-const JOYAGENT: Names = Names {
+const JOYAGENT: MemberNames = MemberNames {
     question: "query",
     session: "sessionId",
     request: "requestId",
@@ -53,7 +53,7 @@ const JOYAGENT: Names = Names {
     employees: true,
 };
 
-const NATIVE: Names = Names {
+const NATIVE: MemberNames = MemberNames {
     question: "question",
     session: "session_id",
     request: "request_id",
@@ -64,12 +64,12 @@ const NATIVE: Names = Names {
     employees: false,
 };
 
-impl Names {
+impl MemberNames {
     /// A refusal with the member of the request as this endpoint names it. A question may be an answer.
-    fn named(&self, refusal: Refusal) -> Refusal {
+    fn rename_member(&self, refusal: ApiError) -> ApiError {
         match refusal.field() {
-            Some(QUESTION | "feedback" | "parameters") => refusal.of_member(self.question),
-            Some("base_prompt") => refusal.of_member(self.base_prompt),
+            Some(QUESTION | "feedback" | "parameters") => refusal.with_member_name(self.question),
+            Some("base_prompt") => refusal.with_member_name(self.base_prompt),
             Some(_) | None => refusal,
         }
     }
@@ -77,97 +77,101 @@ impl Names {
 
 /// `POST /AutoAgent`.
 pub(crate) async fn auto_agent<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
-    let mut asking = Asking::default();
+    let mut asking = QuestionIds::default();
     let answer = asking.auto_agent(&agent, request).await;
-    let answer = answer.map_err(|refusal| JOYAGENT.named(refusal));
-    asking.named(answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language)))
+    let answer = answer.map_err(|refusal| JOYAGENT.rename_member(refusal));
+    asking.add_ids(
+        answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language)),
+    )
 }
 
 /// `POST /web/api/v1/gpt/queryAgentStreamIncr`.
 pub(crate) async fn query_agent<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
-    let mut asking = Asking::default();
+    let mut asking = QuestionIds::default();
     let answer = asking.query_agent(&agent, request).await;
-    let answer = answer.map_err(|refusal| JOYAGENT.named(refusal));
-    asking.named(answer.unwrap_or_else(|refusal| {
+    let answer = answer.map_err(|refusal| JOYAGENT.rename_member(refusal));
+    asking.add_ids(answer.unwrap_or_else(|refusal| {
         let label = asking.request.as_ref().map_or("", RequestId::as_str);
-        refusal.ui_event(label, agent.settings.run.language, agent.ports.clock().now_ms())
+        refusal.to_ui_event(label, agent.settings.run.language, agent.ports.clock().now_ms())
     }))
 }
 
 /// `POST /runs`: a stream for those who accept one, else 202 and the run's id.
 pub(crate) async fn start_run<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
-    let mut asking = Asking::default();
+    let mut asking = QuestionIds::default();
     let answer = asking.start_run(&agent, request).await;
-    let answer = answer.map_err(|refusal| NATIVE.named(refusal));
-    asking.named(answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language)))
+    let answer = answer.map_err(|refusal| NATIVE.rename_member(refusal));
+    asking.add_ids(
+        answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language)),
+    )
 }
 
 /// What is known of a question while it is read: its answer names it, whatever comes of it.
 #[derive(Default)]
-struct Asking {
+struct QuestionIds {
     run: Option<RunId>,
     request: Option<RequestId>,
 }
 
-impl Asking {
+impl QuestionIds {
     async fn auto_agent<P: Ports<Store = AwsStore>>(
         &mut self,
-        agent: &Shared<P>,
+        agent: &SharedAgent<P>,
         request: Request<Body>,
-    ) -> Result<Response, Refusal> {
-        let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &JOYAGENT).await?;
-        set_mode(agent, &fields, &mut question, agent_type(&fields)?, JOYAGENT.feedback)?;
+    ) -> Result<Response, ApiError> {
+        let (parts, fields, caller) = read_request(request).await?;
+        let mut question = self.read_question(agent, &fields, caller, &JOYAGENT).await?;
+        set_mode(agent, &fields, &mut question, parse_agent_type(&fields)?, JOYAGENT.feedback)?;
         let previews = fields.flag("isStream")?.unwrap_or(false);
-        let ask = Ask { question, protocol: Protocol::JoyAgent, previews };
-        stream(agent, &parts, ask).await
+        let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgent, previews };
+        stream_question(agent, &parts, ask).await
     }
 
     async fn query_agent<P: Ports<Store = AwsStore>>(
         &mut self,
-        agent: &Shared<P>,
+        agent: &SharedAgent<P>,
         request: Request<Body>,
-    ) -> Result<Response, Refusal> {
-        let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &JOYAGENT).await?;
+    ) -> Result<Response, ApiError> {
+        let (parts, fields, caller) = read_request(request).await?;
+        let mut question = self.read_question(agent, &fields, caller, &JOYAGENT).await?;
         let mode = match fields.number("deepThink")?.unwrap_or_default() {
             0 => Mode::React,
             _ => Mode::PlanSolve,
         };
         set_mode(agent, &fields, &mut question, mode, JOYAGENT.feedback)?;
-        let ask = Ask { question, protocol: Protocol::JoyAgentUi, previews: true };
-        stream(agent, &parts, ask).await
+        let ask = StreamRequest { question, protocol: StreamProtocol::JoyAgentUi, previews: true };
+        stream_question(agent, &parts, ask).await
     }
 
     async fn start_run<P: Ports<Store = AwsStore>>(
         &mut self,
-        agent: &Shared<P>,
+        agent: &SharedAgent<P>,
         request: Request<Body>,
-    ) -> Result<Response, Refusal> {
-        let (parts, fields, caller) = read(request).await?;
-        let mut question = self.question(agent, &fields, caller, &NATIVE).await?;
-        set_mode(agent, &fields, &mut question, native_mode(&fields)?, NATIVE.feedback)?;
+    ) -> Result<Response, ApiError> {
+        let (parts, fields, caller) = read_request(request).await?;
+        let mut question = self.read_question(agent, &fields, caller, &NATIVE).await?;
+        set_mode(agent, &fields, &mut question, parse_mode(&fields)?, NATIVE.feedback)?;
         if accepts_stream(&parts.headers) {
-            let ask = Ask { question, protocol: Protocol::Native, previews: true };
-            return stream(agent, &parts, ask).await;
+            let ask = StreamRequest { question, protocol: StreamProtocol::Native, previews: true };
+            return stream_question(agent, &parts, ask).await;
         }
         let session = question.session_name();
-        let key = accept(&agent.ports, question).await?;
+        let key = start_background(&agent.ports, question).await?;
         self.run = Some(key.run.clone());
         // An invocation may come never; nobody but the alarm would bring this run another.
         if let Err(error) = agent.ports.alarms().set_alarm(&key).await {
             tracing::warn!(%error, run_id = %key.run, "alarm not made: its driver tries again");
         }
-        if let Err(error) = agent.ports.invoker().kick(&key, 0).await {
+        if let Err(error) = agent.ports.invoker().kick_run(&key, 0).await {
             tracing::error!(%error, run_id = %key.run, "run not kicked");
             return Err(ErrorCode::StoreUnavailable.into());
         }
@@ -177,13 +181,13 @@ impl Asking {
     }
 
     /// Reads the question itself, which is the same everywhere but for its names.
-    async fn question<P: Ports>(
+    async fn read_question<P: Ports>(
         &mut self,
         agent: &Agent<P>,
-        fields: &Fields,
+        fields: &BodyFields,
         caller: Caller,
-        names: &Names,
-    ) -> Result<Question, Refusal> {
+        names: &MemberNames,
+    ) -> Result<UserQuestion, ApiError> {
         let request: RequestId = match fields.id(names.request)? {
             Some(request) => request,
             None => new_request_id(agent)?,
@@ -192,60 +196,63 @@ impl Asking {
         let session: SessionName = match fields.id(names.session)? {
             Some(session) => session,
             // Without a session the question is one of its own.
-            None => crate::fields::id_of(names.session, request.as_str())?,
+            None => crate::fields::parse_id(names.session, request.as_str())?,
         };
         let text = fields.text(names.question)?.unwrap_or_default();
         if is_blank(text) {
             let missing = Failure::new(ErrorCode::QueryMissing, names.question);
-            return Err(missing.about(names.question).into());
+            return Err(missing.with_field(names.question).into());
         }
         let output_style = read_style(fields, names)?;
         let own = fields.text(names.base_prompt)?.unwrap_or_default();
         let mut settings = agent.settings.run.clone();
         settings.plan.employees |= names.employees && agent.settings.joyagent_employees;
-        let access = may(agent, &caller, session, Right::Write).await?;
-        let mut question = Question {
+        let access = require_access(agent, &caller, session, Permission::Write).await?;
+        let mut question = UserQuestion {
             tenant: caller.tenant,
             user: caller.user,
             session: access.session.session,
             shared: access.shared,
             request,
             text: text.to_owned(),
-            as_answer: None,
+            parsed_response: None,
             output_style,
-            house_prompt: agent.settings.base_prompt.clone(),
+            deployment_prompt: agent.settings.base_prompt.clone(),
             base_prompt: own.to_owned(),
             settings,
         };
-        bounded(&mut question)?;
+        check_bounds(&mut question)?;
         let language = question.settings.language;
-        question.as_answer = Some(answer_words::read(&question.text, None, language).read);
+        question.parsed_response =
+            Some(answer_parser::parse_answer(&question.text, None, language).parsed);
         self.run = Some(question.run_key().run);
         Ok(question)
     }
 
     /// Names what is known of the question in an answer that does not name it yet.
-    fn named(&self, mut response: Response) -> Response {
+    fn add_ids(&self, mut response: Response) -> Response {
         let unnamed = |header| !response.headers().contains_key(header);
         let run = self.run.as_ref().filter(|_| unnamed(RUN_ID));
         let request = self.request.as_ref().filter(|_| unnamed(REQUEST_ID));
-        name(response.headers_mut(), run, request);
+        add_id_headers(response.headers_mut(), run, request);
         response
     }
 }
 
-async fn read(request: Request<Body>) -> Result<(Parts, Fields, Caller), Refusal> {
+async fn read_request(request: Request<Body>) -> Result<(Parts, BodyFields, Caller), ApiError> {
     let (parts, body) = request.into_parts();
     let caller = Caller::of(&parts.extensions)?;
-    let fields = Fields::read(&parts.headers, body).await?;
+    let fields = BodyFields::read_body(&parts.headers, body).await?;
     Ok((parts, fields, caller))
 }
 
 /// The style that a question asks for, if it is one of ours.
-fn read_style(fields: &Fields, names: &Names) -> Result<Option<OutputStyle>, Refusal> {
+fn read_style(fields: &BodyFields, names: &MemberNames) -> Result<Option<OutputStyle>, ApiError> {
     let Some(word) = fields.text(names.style)? else { return Ok(None) };
     match OutputStyle::parse(word) {
-        None if !names.own_styles => Err(Refusal::from(ErrorCode::UnknownStyle).about(names.style)),
+        None if !names.own_styles => {
+            Err(ApiError::from(ErrorCode::UnknownStyle).with_field(names.style))
+        }
         style => Ok(style),
     }
 }
@@ -254,25 +261,25 @@ fn read_style(fields: &Fields, names: &Names) -> Result<Option<OutputStyle>, Ref
 /// kind of agent, or more often if the request wants it.
 fn set_mode<P: Ports>(
     agent: &Agent<P>,
-    fields: &Fields,
-    question: &mut Question,
+    fields: &BodyFields,
+    question: &mut UserQuestion,
     mode: Mode,
     field: &'static str,
-) -> Result<(), Refusal> {
-    let feedback = agent.settings.feedback(mode);
+) -> Result<(), ApiError> {
+    let feedback = agent.settings.feedback_for(mode);
     question.settings.mode = mode;
-    question.settings.feedback = match fields.object(field)? {
+    question.settings.human = match fields.object(field)? {
         None => feedback,
         Some(change) => {
             let wrong = |problem: String| {
                 let sentence = format!("`{field}`: {problem}");
-                Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about(field)
+                ApiError::from(Failure::new(ErrorCode::InvalidField, sentence)).with_field(field)
             };
-            let change: FeedbackChange = serde_json::from_value(Value::Object(change))
+            let change: HumanSettingsChange = serde_json::from_value(Value::Object(change))
                 .map_err(|error| wrong(error.to_string()))?;
-            match change.problem() {
+            match change.find_problem() {
                 Some(problem) => return Err(wrong(problem.to_owned())),
-                None => change.tightened(feedback),
+                None => change.tighten_settings(feedback),
             }
         }
     };
@@ -280,7 +287,7 @@ fn set_mode<P: Ports>(
 }
 
 /// JoyAgent's number of an agent.
-fn agent_type(fields: &Fields) -> Result<Mode, Refusal> {
+fn parse_agent_type(fields: &BodyFields) -> Result<Mode, ApiError> {
     const FIELD: &str = "agentType";
     let wanted = fields.number(FIELD)?.unwrap_or(i64::from(REACT));
     if wanted == i64::from(REACT) {
@@ -289,23 +296,23 @@ fn agent_type(fields: &Fields) -> Result<Mode, Refusal> {
         Ok(Mode::PlanSolve)
     } else {
         let there_are = format!("there are {PLAN_SOLVE} (Plan-Solve) and {REACT} (ReAct)");
-        Err(Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_are)).about(FIELD))
+        Err(ApiError::from(Failure::new(ErrorCode::UnknownAgent, there_are)).with_field(FIELD))
     }
 }
 
-fn native_mode(fields: &Fields) -> Result<Mode, Refusal> {
+fn parse_mode(fields: &BodyFields) -> Result<Mode, ApiError> {
     const FIELD: &str = "mode";
     match fields.text(FIELD)? {
         None | Some("react") => Ok(Mode::React),
         Some("plan_solve") => Ok(Mode::PlanSolve),
         Some(_) => {
             let there_are = "there are `react` and `plan_solve`";
-            Err(Refusal::from(Failure::new(ErrorCode::UnknownAgent, there_are)).about(FIELD))
+            Err(ApiError::from(Failure::new(ErrorCode::UnknownAgent, there_are)).with_field(FIELD))
         }
     }
 }
 
-fn new_request_id<P: Ports>(agent: &Agent<P>) -> Result<RequestId, Refusal> {
+fn new_request_id<P: Ports>(agent: &Agent<P>) -> Result<RequestId, ApiError> {
     let text = format!("req-{}-{:08x}", agent.ports.clock().now_ms(), fastrand::u32(..));
     RequestId::new(text).map_err(|_| ErrorCode::Internal.into())
 }

@@ -14,24 +14,24 @@ use axum::http::Request;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
-use djinn_core::code::ErrorCode;
+use djinn_core::error_code::ErrorCode;
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 use djinn_core::session::SessionName;
-use djinn_core::wire::link::Links;
+use djinn_core::wire::link::SessionLinks;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::{Ports, StoreError};
-use djinn_runtime::serve::{Access, Right, unavailable};
+use djinn_runtime::serve::{Permission, SessionAccess, store_failure};
 use serde_json::{Value, json};
 
-use crate::access::may;
-use crate::fields::Fields;
+use crate::access::require_access;
+use crate::api_error::ApiError;
+use crate::fields::BodyFields;
 use crate::identity::Caller;
-use crate::link::links_to_session;
-use crate::query::wrong;
-use crate::refusal::Refusal;
-use crate::{Agent, Shared};
+use crate::link::session_links;
+use crate::query::invalid_field;
+use crate::{Agent, SharedAgent};
 
 /// Files on one page of a list unless the request says otherwise, and at most.
 const PAGE_SIZE: i64 = 10;
@@ -39,93 +39,103 @@ const MAX_PAGE_SIZE: i64 = 1_000;
 
 /// `POST /v1/file_tool/get_file`.
 pub(crate) async fn get_file<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, access) = read(&agent, request, Right::Read).await?;
-        let name: FileName = fields.needed_id("fileName")?;
-        let file = find(&agent, &access.session, &name).await?;
-        let links = links_to(&agent, &parts, &access).await;
-        Ok(axum::Json(located(&links, &fields, &file)).into_response())
+        let (parts, fields, access) = read_request(&agent, request, Permission::Read).await?;
+        let name: FileName = fields.required_id("fileName")?;
+        let file = find_file(&agent, &access.session, &name).await?;
+        let links = file_links(&agent, &parts, &access).await;
+        Ok(axum::Json(file_location(&links, &fields, &file)).into_response())
     };
-    answered(&agent, answer.await)
+    response_or_error(&agent, answer.await)
 }
 
 /// `POST /v1/file_tool/get_file_list`.
 pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, access) = read(&agent, request, Right::Read).await?;
+        let (parts, fields, access) = read_request(&agent, request, Permission::Read).await?;
         let page = fields.number("page")?.unwrap_or(1).max(1);
         let size = fields.number("pageSize")?.unwrap_or(PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
-        let files = agent.ports.store().list_files(&access.session).await.map_err(stored)?;
-        let links = links_to(&agent, &parts, &access).await;
+        let files = agent.ports.store().list_files(&access.session).await.map_err(store_error)?;
+        let links = file_links(&agent, &parts, &access).await;
         let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
         let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
-        let results: Vec<Value> = shown.map(|file| located(&links, &fields, file)).collect();
+        let results: Vec<Value> = shown.map(|file| file_location(&links, &fields, file)).collect();
         let body = json!({"results": results, "totalSize": files.len()});
         Ok(axum::Json(body).into_response())
     };
-    answered(&agent, answer.await)
+    response_or_error(&agent, answer.await)
 }
 
 /// Reads a JSON request about a session's files, by a caller who may do this in it.
-async fn read<P: Ports<Store = AwsStore>>(
+async fn read_request<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     request: Request<Body>,
-    right: Right,
-) -> Result<(Parts, Fields, Access), Refusal> {
+    right: Permission,
+) -> Result<(Parts, BodyFields, SessionAccess), ApiError> {
     let (parts, body) = request.into_parts();
     let caller = Caller::of(&parts.extensions)?;
-    let fields = Fields::read(&parts.headers, body).await?;
-    let label = fields.needed_id("requestId")?;
-    let access = session_named(agent, &caller, label, right).await?;
+    let fields = BodyFields::read_body(&parts.headers, body).await?;
+    let label = fields.required_id("requestId")?;
+    let access = find_session(agent, &caller, label, right).await?;
     Ok((parts, fields, access))
 }
 
 /// The session that a handle names, or a label of the caller's: the one in which the request of that id
 /// was asked, else the one of that id. Nothing is written into somebody else's session but under its handle.
-async fn session_named<P: Ports<Store = AwsStore>>(
+async fn find_session<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     caller: &Caller,
     label: SessionName,
-    right: Right,
-) -> Result<Access, Refusal> {
-    let known = agent.ports.store().session_of(&caller.key(), label.as_str()).await;
-    let session = known.map_err(stored)?.unwrap_or_else(|| label.clone());
+    right: Permission,
+) -> Result<SessionAccess, ApiError> {
+    let known = agent.ports.store().find_session_name(&caller.user_key(), label.as_str()).await;
+    let session = known.map_err(store_error)?.unwrap_or_else(|| label.clone());
     match &session {
-        SessionName::Shared(handle) if right > Right::Read && session != label => Err(wrong(
-            "requestId",
-            &format!("names a question of a shared session: to add files there, name it {handle}"),
-        )),
-        SessionName::Own(_) | SessionName::Shared(_) => may(agent, caller, session, right).await,
+        SessionName::Shared(handle) if right > Permission::Read && session != label => {
+            Err(invalid_field(
+                "requestId",
+                &format!(
+                    "names a question of a shared session: to add files there, name it {handle}"
+                ),
+            ))
+        }
+        SessionName::Own(_) | SessionName::Shared(_) => {
+            require_access(agent, caller, session, right).await
+        }
     }
 }
 
-async fn find<P: Ports>(
+async fn find_file<P: Ports>(
     agent: &Agent<P>,
     session: &SessionKey,
     name: &FileName,
-) -> Result<ProductFile, Refusal> {
-    let file = agent.ports.store().find_file(session, name).await.map_err(stored)?;
+) -> Result<ProductFile, ApiError> {
+    let file = agent.ports.store().find_file(session, name).await.map_err(store_error)?;
     file.ok_or_else(|| ErrorCode::FileNotFound.into())
 }
 
 /// The URLs of a session's files, for a caller who may see it.
-async fn links_to<P: Ports>(agent: &Agent<P>, parts: &Parts, access: &Access) -> Links {
-    links_to_session(agent, parts, &access.session, access.name(), None).await
+async fn file_links<P: Ports>(
+    agent: &Agent<P>,
+    parts: &Parts,
+    access: &SessionAccess,
+) -> SessionLinks {
+    session_links(agent, parts, &access.session, access.session_name(), None).await
 }
 
 /// Where a file is, as every answer about one says it.
-fn located(links: &Links, fields: &Fields, file: &ProductFile) -> Value {
-    let download = links.download(file);
+fn file_location(links: &SessionLinks, fields: &BodyFields, file: &ProductFile) -> Value {
+    let download = links.download_url(file);
     json!({
         "ossUrl": download,
         "downloadUrl": download,
-        "domainUrl": links.preview(file),
+        "domainUrl": links.preview_url(file),
         "requestId": fields.text("requestId").ok().flatten(),
         "fileName": file.name,
         "fileSize": file.size,
@@ -135,10 +145,10 @@ fn located(links: &Links, fields: &Fields, file: &ProductFile) -> Value {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn stored(error: StoreError) -> Refusal {
-    unavailable(&error).into()
+fn store_error(error: StoreError) -> ApiError {
+    store_failure(&error).into()
 }
 
-fn answered<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {
-    answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language))
+fn response_or_error<P>(agent: &Agent<P>, answer: Result<Response, ApiError>) -> Response {
+    answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language))
 }

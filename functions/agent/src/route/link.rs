@@ -12,141 +12,152 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request};
 use axum::response::Response;
 use djinn_aws::AwsStore;
-use djinn_core::code::{ErrorCode, Failure};
-use djinn_core::feedback::{About, Answer, Answered, Ask, Via};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::{HumanRequest, HumanResponse, ResponseChannel, ResponseRecord, Subject};
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
-use djinn_core::wire::link::Links as Urls;
+use djinn_core::wire::link::SessionLinks as Urls;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{AskState, Asked, answer, asked, known, unavailable};
+use djinn_runtime::serve::{
+    HumanRequestState, HumanRequestView, describe_request, load_meta, store_failure,
+    submit_response,
+};
 
 use super::feedback::new_answer_id;
-use crate::link::form::Form;
-use crate::link::page::{self, Question};
-use crate::link::{Grant, Links, Moment};
-use crate::{Agent, Shared, origin};
+use crate::link::form::AnswerForm;
+use crate::link::page::{self, AnswerPage};
+use crate::link::{AnswerGrant, ConnectTime, SignedLinks};
+use crate::{Agent, SharedAgent, origin};
 
 /// What a link leads to.
-struct Linked {
-    grant: Grant,
+struct LinkTarget {
+    grant: AnswerGrant,
     key: RunKey,
-    asked: Asked,
+    request: HumanRequestView,
     /// Where the files open that are asked about.
     files: BTreeMap<FileName, String>,
     language: Language,
 }
 
 /// `GET /answer/{token}`: what is asked, or how it was answered.
-pub(crate) async fn show_ask<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+pub(crate) async fn show_request<P: Ports<Store = AwsStore>>(
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
     let parts = request.into_parts().0;
-    match linked(&agent, &parts).await {
-        Ok(linked) => linked.shown(None),
+    match resolve_link(&agent, &parts).await {
+        Ok(linked) => linked.render_state(None),
         Err(response) => response,
     }
 }
 
 /// `POST /answer/{token}`: answers as the form says.
-pub(crate) async fn answer_ask<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+pub(crate) async fn answer_request<P: Ports<Store = AwsStore>>(
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let mut linked = match linked(&agent, &parts).await {
+    let mut linked = match resolve_link(&agent, &parts).await {
         Ok(linked) => linked,
         Err(response) => return response,
     };
-    let AskState::Open(ask) = linked.asked.state.clone() else {
-        return linked.shown(Some(&ErrorCode::FeedbackAnswered.into()));
+    let HumanRequestState::Open(ask) = linked.request.state.clone() else {
+        return linked.render_state(Some(&ErrorCode::FeedbackAnswered.into()));
     };
-    let form = match Form::read(&parts.headers, body).await {
+    let form = match AnswerForm::from_body(&parts.headers, body).await {
         Ok(form) => form,
-        Err(failure) => return linked.question(&ask).again(&failure, &Form::default()),
+        Err(failure) => {
+            return linked.answer_page(&ask).render_with_problem(&failure, &AnswerForm::default());
+        }
     };
-    let given = match form.answer(&ask.about, linked.language) {
+    let given = match form.to_answer(&ask.subject, linked.language) {
         Ok((said, comment)) => {
             let word = said.as_str();
-            let answered = linked.answered(said, comment);
-            answer(&agent.ports, &linked.key, answered).await.map(|given| (given, word))
+            let answered = linked.response_record(said, comment);
+            submit_response(&agent.ports, &linked.key, answered).await.map(|given| (given, word))
         }
         Err(failure) => Err(failure),
     };
     match given {
-        Ok((given, word)) => page::given(given, word, linked.language),
+        Ok((given, word)) => page::receipt_page(given, word, linked.language),
         // Somebody or something else was first.
         Err(failure) if failure.code.http_status() == 409 || is_gone(&failure) => {
-            match look(&agent, &linked.key, &linked.grant).await {
-                Ok(now) => linked.asked = now,
-                Err(failure) => return page::problem(&failure, linked.language),
+            match load_request(&agent, &linked.key, &linked.grant).await {
+                Ok(now) => linked.request = now,
+                Err(failure) => return page::problem_page(&failure, linked.language),
             }
-            linked.shown(Some(&failure))
+            linked.render_state(Some(&failure))
         }
-        Err(failure) => linked.question(&ask).again(&failure, &form),
+        Err(failure) => linked.answer_page(&ask).render_with_problem(&failure, &form),
     }
 }
 
 /// What the link of this request leads to; else the page that says why it leads nowhere.
-async fn linked<P: Ports<Store = AwsStore>>(
+async fn resolve_link<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     parts: &Parts,
-) -> Result<Linked, Response> {
-    let preferred = preferred(&parts.headers);
+) -> Result<LinkTarget, Response> {
+    let preferred = preferred_language(&parts.headers);
     let unknown = preferred.unwrap_or(agent.settings.run.language);
-    let refused = |failure: Failure| page::problem(&failure, unknown);
-    let grant = granted(agent, parts).await.map_err(refused)?;
+    let refused = |failure: Failure| page::problem_page(&failure, unknown);
+    let grant = verify_grant(agent, parts).await.map_err(refused)?;
     let key = RunKey::new(grant.tenant.clone(), grant.run.clone());
-    let asked = look(agent, &key, &grant).await.map_err(refused)?;
-    let files = files_of(agent, parts, &key, &asked.state).await.map_err(refused)?;
+    let asked = load_request(agent, &key, &grant).await.map_err(refused)?;
+    let files = find_files(agent, parts, &key, &asked.state).await.map_err(refused)?;
     let language = preferred.unwrap_or(asked.language);
-    Ok(Linked { grant, key, asked, files, language })
+    Ok(LinkTarget { grant, key, request: asked, files, language })
 }
 
 /// Where the files open that somebody is asked to judge: who cannot see a result cannot accept it.
-async fn files_of<P: Ports>(
+async fn find_files<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
     key: &RunKey,
-    state: &AskState,
+    state: &HumanRequestState,
 ) -> Result<BTreeMap<FileName, String>, Failure> {
     let names = match state {
-        AskState::Open(ask) => match &ask.about {
-            About::Result { files, .. } => files.as_slice(),
-            About::Call { .. }
-            | About::CallInterrupted { .. }
-            | About::ModelInterrupted { .. }
-            | About::Budget { .. }
-            | About::Step { .. } => &[],
+        HumanRequestState::Open(ask) => match &ask.subject {
+            Subject::ResultReview { files, .. } => files.as_slice(),
+            Subject::Call { .. }
+            | Subject::CallInterrupt { .. }
+            | Subject::ModelInterrupt { .. }
+            | Subject::BudgetExtension { .. }
+            | Subject::StepReview { .. } => &[],
         },
-        AskState::Changed | AskState::Settled(_) | AskState::Over => &[],
+        HumanRequestState::Replaced
+        | HumanRequestState::Resolved(_)
+        | HumanRequestState::Closed => &[],
     };
-    let Some(links) = Links::of(parts).filter(|_| !names.is_empty()) else {
+    let Some(links) = SignedLinks::of(parts).filter(|_| !names.is_empty()) else {
         return Ok(BTreeMap::new());
     };
-    let meta = known(&agent.ports, key).await?;
+    let meta = load_meta(&agent.ports, key).await?;
     let session = meta.session_key(&key.tenant);
     let files = agent.ports.store().list_files(&session).await;
-    let files = files.map_err(|error| unavailable(&error))?;
-    let now = Moment { ms: agent.ports.clock().now_ms(), is_new: false };
-    let signer = links.signer(parts, &agent.settings, now).await;
-    let urls = Urls::new(origin::of(parts, &agent.settings), meta.session_name());
-    let urls = urls.with_files(signer.files(&session), now.ms);
+    let files = files.map_err(|error| store_failure(&error))?;
+    let now = ConnectTime { ms: agent.ports.clock().now_ms(), is_new: false };
+    let signer = links.link_signer(parts, &agent.settings, now).await;
+    let urls = Urls::new(origin::request_origin(parts, &agent.settings), meta.session_name());
+    let urls = urls.with_file_links(signer.file_links(&session), now.ms);
     let asked = files.iter().filter(|file| names.contains(&file.name));
-    Ok(asked.map(|file| (file.name.clone(), urls.preview(file))).collect())
+    Ok(asked.map(|file| (file.name.clone(), urls.preview_url(file))).collect())
 }
 
-async fn granted<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Grant, Failure> {
+async fn verify_grant<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<AnswerGrant, Failure> {
     let token = parts.uri.path().rsplit('/').next().unwrap_or_default();
-    let links = Links::of(parts).ok_or(ErrorCode::LinkNotFound)?;
-    links.granted(token, agent.ports.clock().now_ms()).await
+    let links = SignedLinks::of(parts).ok_or(ErrorCode::LinkNotFound)?;
+    links.verify_grant(token, agent.ports.clock().now_ms()).await
 }
 
 /// A run that is gone, or is not of the user that the link names, does not exist for it.
-async fn look<P: Ports>(agent: &Agent<P>, key: &RunKey, grant: &Grant) -> Result<Asked, Failure> {
-    match asked(&agent.ports, key, &grant.feedback, &grant.digest).await {
+async fn load_request<P: Ports>(
+    agent: &Agent<P>,
+    key: &RunKey,
+    grant: &AnswerGrant,
+) -> Result<HumanRequestView, Failure> {
+    match describe_request(&agent.ports, key, &grant.human_request, &grant.digest).await {
         Ok(asked) if asked.user == grant.user => Ok(asked),
         Err(failure) if failure.code.http_status() >= 500 => Err(failure),
         Ok(_) | Err(_) => Err(ErrorCode::LinkNotFound.into()),
@@ -157,45 +168,51 @@ fn is_gone(failure: &Failure) -> bool {
     failure.code == ErrorCode::FeedbackNotFound
 }
 
-impl Linked {
+impl LinkTarget {
     /// The page of how things stand now. `late` is what an answer was refused with.
-    fn shown(&self, late: Option<&Failure>) -> Response {
-        match &self.asked.state {
-            AskState::Open(ask) => match late {
-                Some(problem) => self.question(ask).again(problem, &Form::default()),
-                None => self.question(ask).page(),
+    fn render_state(&self, late: Option<&Failure>) -> Response {
+        match &self.request.state {
+            HumanRequestState::Open(ask) => match late {
+                Some(problem) => {
+                    self.answer_page(ask).render_with_problem(problem, &AnswerForm::default())
+                }
+                None => self.answer_page(ask).render(),
             },
-            AskState::Settled(settled) => {
+            HumanRequestState::Resolved(settled) => {
                 let late = late.map(|_| Failure::from(ErrorCode::FeedbackAnswered));
-                page::settled(settled, late.as_ref(), self.language)
+                page::resolution_page(settled, late.as_ref(), self.language)
             }
-            AskState::Changed => page::problem(&ErrorCode::FeedbackStale.into(), self.language),
-            AskState::Over => page::problem(&ErrorCode::FeedbackOver.into(), self.language),
+            HumanRequestState::Replaced => {
+                page::problem_page(&ErrorCode::FeedbackStale.into(), self.language)
+            }
+            HumanRequestState::Closed => {
+                page::problem_page(&ErrorCode::FeedbackOver.into(), self.language)
+            }
         }
     }
 
-    fn question<'a>(&'a self, ask: &'a Ask) -> Question<'a> {
-        let Self { asked, files, language, grant, .. } = self;
+    fn answer_page<'a>(&'a self, ask: &'a HumanRequest) -> AnswerPage<'a> {
+        let Self { request: asked, files, language, grant, .. } = self;
         let (reasoning, until_ms) = (asked.reasoning.as_str(), grant.expires_at_ms);
-        Question { ask, reasoning, files, until_ms, language: *language }
+        AnswerPage { request: ask, reasoning, files, until_ms, language: *language }
     }
 
     /// The answer as the run takes it: in the name of its user, by the link.
-    fn answered(&self, answer: Answer, comment: String) -> Answered {
-        Answered {
-            feedback: self.grant.feedback.clone(),
+    fn response_record(&self, answer: HumanResponse, comment: String) -> ResponseRecord {
+        ResponseRecord {
+            request: self.grant.human_request.clone(),
             id: new_answer_id(),
             by: Some(self.grant.user.clone()),
             answer,
             comment,
             digest: Some(self.grant.digest.clone()),
-            via: Some(Via::Link),
+            via: Some(ResponseChannel::Link),
         }
     }
 }
 
 /// The language that a browser asks for, if it is one of ours.
-pub(super) fn preferred(headers: &HeaderMap) -> Option<Language> {
+pub(super) fn preferred_language(headers: &HeaderMap) -> Option<Language> {
     let wanted = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     let ours = wanted.split(',').filter_map(|wanted| {
         let mut parts = wanted.split(';').map(str::trim);
@@ -232,8 +249,8 @@ mod tests {
             ("en;q=x", Some(Language::En)),
         ] {
             let headers = HeaderMap::from_iter([(ACCEPT_LANGUAGE, wanted.parse().unwrap())]);
-            assert_eq!(preferred(&headers), language, "{wanted:?}");
+            assert_eq!(preferred_language(&headers), language, "{wanted:?}");
         }
-        assert_eq!(preferred(&HeaderMap::new()), None);
+        assert_eq!(preferred_language(&HeaderMap::new()), None);
     }
 }

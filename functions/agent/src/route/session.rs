@@ -5,91 +5,94 @@ use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::UserId;
 use djinn_core::wire::native;
-use djinn_runtime::port::catalog::{Catalog, Forgotten, SessionSummary, Turn};
-use djinn_runtime::port::checker::Whose;
+use djinn_runtime::port::catalog::{Catalog, SessionDeletion, SessionSummary, SessionTurn};
+use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::share::Shares;
 use djinn_runtime::port::{Ports, StoreError};
-use djinn_runtime::serve::{Access, Right, forget, unavailable};
-use djinn_runtime::texts::{MAX_TITLE, Title, bounded};
+use djinn_runtime::serve::{Permission, SessionAccess, delete_session, store_failure};
+use djinn_runtime::texts::{MAX_TITLE, SessionTitle, check_bounds};
 use serde_json::{Value, json};
 
 use super::share;
-use crate::access::may;
-use crate::fields::{Fields, id_of};
+use crate::access::require_access;
+use crate::api_error::ApiError;
+use crate::fields::{BodyFields, parse_id};
 use crate::identity::Caller;
-use crate::link::links_to_session;
-use crate::query::{Parameters, cursor, wrong};
-use crate::refusal::Refusal;
-use crate::{Agent, Shared};
+use crate::link::session_links;
+use crate::query::{Parameters, format_cursor, invalid_field};
+use crate::{Agent, SharedAgent};
 
 /// `GET /sessions`: the caller's own, the one with the newest question first.
 pub(crate) async fn list_sessions<P: Ports>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let user = Caller::of(&parts.extensions)?.key();
+        let user = Caller::of(&parts.extensions)?.user_key();
         let parameters = Parameters::of(&parts.uri)?;
-        let (limit, after) = (parameters.limit()?, parameters.session_place()?);
+        let (limit, after) = (parameters.limit()?, parameters.session_cursor()?);
         let page = agent.ports.store().list_sessions(&user, after.as_ref(), limit).await;
-        let page = page.map_err(stored)?;
-        let sessions: Vec<_> = page.items.iter().map(summary).collect();
-        let next = page.next.map(|place| cursor(place.newest_at_ms, &place.session));
+        let page = page.map_err(store_error)?;
+        let sessions: Vec<_> = page.items.iter().map(session_json).collect();
+        let next = page.next.map(|place| format_cursor(place.newest_at_ms, &place.session));
         Ok(axum::Json(json!({"sessions": sessions, "next": next})).into_response())
     };
-    answered(&agent, answer.await)
+    response_or_error(&agent, answer.await)
 }
 
 /// `GET /sessions/{session}`: what was asked and answered, newest first, and the files.
 pub(crate) async fn show_session<P: Ports>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     Path(session): Path<String>,
     request: Request<Body>,
 ) -> Response {
     let parts = request.into_parts().0;
-    answered(&agent, shown(&agent, &session, &parts).await)
+    response_or_error(&agent, describe_session(&agent, &session, &parts).await)
 }
 
-async fn shown<P: Ports>(
+async fn describe_session<P: Ports>(
     agent: &Agent<P>,
     session: &str,
     parts: &Parts,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let caller = Caller::of(&parts.extensions)?;
-    let access = may(agent, &caller, id_of("session", session)?, Right::Read).await?;
+    let access =
+        require_access(agent, &caller, parse_id("session", session)?, Permission::Read).await?;
     let parameters = Parameters::of(&parts.uri)?;
-    let (limit, after) = (parameters.limit()?, parameters.run_place()?);
+    let (limit, after) = (parameters.limit()?, parameters.run_cursor()?);
     let store = agent.ports.store();
     let key = &access.session;
-    let found = store.find_session(&key.owner_key(), &key.session).await.map_err(stored)?;
+    let found = store.find_session(&key.owner_key(), &key.session).await.map_err(store_error)?;
     let found = found.ok_or(ErrorCode::SessionNotFound)?;
     let turns = store.list_turns(key, after.as_ref(), limit);
-    let (page, files) = tokio::try_join!(turns, store.list_files(key)).map_err(stored)?;
-    let links = links_to_session(agent, parts, key, access.name(), None).await;
+    let (page, files) = tokio::try_join!(turns, store.list_files(key)).map_err(store_error)?;
+    let links = session_links(agent, parts, key, access.session_name(), None).await;
     let offered = files.iter().rev().filter(|file| !file.internal);
     let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
     // Only the owner is told who else asked.
-    let owner = (access.right == Right::Own).then_some(&key.owner);
+    let owner = (access.permission == Permission::Own).then_some(&key.owner);
     let mut body = json!({
-        "session": access.name(),
+        "session": access.session_name(),
         "title": title,
         "started_at_ms": started_at_ms,
         "last_active_at_ms": newest_at_ms,
-        "turns": page.items.iter().map(|item| turn(item, owner)).collect::<Vec<_>>(),
-        "next": page.next.map(|place| cursor(place.started_at_ms, &place.run)),
-        "files": offered.map(|file| native::file(&links, file)).collect::<Vec<_>>(),
+        "turns": page.items.iter().map(|item| turn_json(item, owner)).collect::<Vec<_>>(),
+        "next": page.next.map(|place| format_cursor(place.started_at_ms, &place.run)),
+        "files": offered.map(|file| native::file_to_json(&links, file)).collect::<Vec<_>>(),
     });
-    let (member, value) = match access.right {
-        Right::Own => {
-            let shares = store.list_shares(key).await.map_err(stored)?;
-            ("shares", shares.iter().map(share::shown).collect())
+    let (member, value) = match access.permission {
+        Permission::Own => {
+            let shares = store.list_shares(key).await.map_err(store_error)?;
+            ("shares", shares.iter().map(share::share_json).collect())
         }
-        right @ (Right::Read | Right::Write) => ("write", json!(right == Right::Write)),
+        right @ (Permission::Read | Permission::Write) => {
+            ("write", json!(right == Permission::Write))
+        }
     };
     if let Some(members) = body.as_object_mut() {
         members.insert(member.to_owned(), value);
@@ -99,62 +102,69 @@ async fn shown<P: Ports>(
 
 /// `DELETE /sessions/{session}`: 204 when nothing of it is left.
 pub(crate) async fn forget_session<P: Ports>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     Path(session): Path<String>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
         let caller = Caller::of(&parts.extensions)?;
-        let Access { session, .. } =
-            may(&agent, &caller, id_of("session", &session)?, Right::Own).await?;
-        match forget(&agent.ports, &session.owner_key(), &session.session).await? {
-            Forgotten::Done => Ok(StatusCode::NO_CONTENT.into_response()),
-            Forgotten::Unknown => Err(ErrorCode::SessionNotFound.into()),
-            Forgotten::Busy(run) => {
+        let SessionAccess { session, .. } =
+            require_access(&agent, &caller, parse_id("session", &session)?, Permission::Own)
+                .await?;
+        match delete_session(&agent.ports, &session.owner_key(), &session.session).await? {
+            SessionDeletion::Done => Ok(StatusCode::NO_CONTENT.into_response()),
+            SessionDeletion::Unknown => Err(ErrorCode::SessionNotFound.into()),
+            SessionDeletion::Busy(run) => {
                 Err(Failure::new(ErrorCode::SessionBusy, run.to_string()).into())
             }
         }
     };
-    answered(&agent, answer.await)
+    response_or_error(&agent, answer.await)
 }
 
 /// `POST /sessions/{session}/title`: `{"title"}`, which is put on one line.
 pub(crate) async fn name_session<P: Ports>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     Path(session): Path<String>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
         let (parts, body) = request.into_parts();
         let caller = Caller::of(&parts.extensions)?;
-        let name = id_of("session", &session)?;
-        let mut titled = title(&Fields::read(&parts.headers, body).await?)?;
-        let access = may(&agent, &caller, name, Right::Own).await?;
-        let (named, key) = (access.name(), &access.session);
+        let name = parse_id("session", &session)?;
+        let mut titled = parse_title(&BodyFields::read_body(&parts.headers, body).await?)?;
+        let access = require_access(&agent, &caller, name, Permission::Own).await?;
+        let (named, key) = (access.session_name(), &access.session);
         let Caller { tenant, user, .. } = &caller;
-        let whose = Whose { tenant, user, session: &named, run: None };
-        agent.ports.content().let_in(&mut titled, whose).await?;
+        let whose = ContentOwner { tenant, user, session: &named, run: None };
+        agent.ports.content().screen_input(&mut titled, whose).await?;
         let (user, session, title) = (key.owner_key(), &key.session, titled.title);
-        match agent.ports.store().name_session(&user, session, &title).await.map_err(stored)? {
+        match agent
+            .ports
+            .store()
+            .rename_session(&user, session, &title)
+            .await
+            .map_err(store_error)?
+        {
             true => Ok(axum::Json(json!({"session": session, "title": title})).into_response()),
             false => Err(ErrorCode::SessionNotFound.into()),
         }
     };
-    answered(&agent, answer.await)
+    response_or_error(&agent, answer.await)
 }
 
-fn title(fields: &Fields) -> Result<Title, Refusal> {
+fn parse_title(fields: &BodyFields) -> Result<SessionTitle, ApiError> {
     let text = fields.text("title")?.unwrap_or_default();
-    let mut title = Title { title: text.split_whitespace().collect::<Vec<_>>().join(" ") };
-    bounded(&mut title)?;
+    let mut title = SessionTitle { title: text.split_whitespace().collect::<Vec<_>>().join(" ") };
+    check_bounds(&mut title)?;
     match title.title.is_empty() {
-        true => Err(wrong("title", &format!("must have 1 to {MAX_TITLE} characters"))),
+        true => Err(invalid_field("title", &format!("must have 1 to {MAX_TITLE} characters"))),
         false => Ok(title),
     }
 }
 
-fn summary(session: &SessionSummary) -> Value {
+fn session_json(session: &SessionSummary) -> Value {
     let SessionSummary { session, title, started_at_ms, newest_at_ms } = session;
     json!({
         "session": session,
@@ -165,8 +175,8 @@ fn summary(session: &SessionSummary) -> Value {
 }
 
 /// A turn; to the owner of its session also who asked, if that is somebody else.
-fn turn(turn: &Turn, owner: Option<&UserId>) -> Value {
-    let Turn { run, request, user, started_at_ms, status, exchange } = turn;
+fn turn_json(turn: &SessionTurn, owner: Option<&UserId>) -> Value {
+    let SessionTurn { run, request, user, started_at_ms, status, exchange } = turn;
     let answer = exchange.as_ref().filter(|_| status.has_ended()).map(|said| &said.answer);
     let mut turn = json!({
         "run": run,
@@ -184,10 +194,13 @@ fn turn(turn: &Turn, owner: Option<&UserId>) -> Value {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-pub(super) fn stored(error: StoreError) -> Refusal {
-    unavailable(&error).into()
+pub(super) fn store_error(error: StoreError) -> ApiError {
+    store_failure(&error).into()
 }
 
-pub(super) fn answered<P>(agent: &Agent<P>, answer: Result<Response, Refusal>) -> Response {
-    answer.unwrap_or_else(|refusal| refusal.json(agent.settings.run.language))
+pub(super) fn response_or_error<P>(
+    agent: &Agent<P>,
+    answer: Result<Response, ApiError>,
+) -> Response {
+    answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language))
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::feedback::{FeedbackChange, FeedbackSettings};
+use djinn_core::human::{HumanSettings, HumanSettingsChange};
 use djinn_core::settings::Mode;
-use djinn_runtime::settings::BadSetting;
+use djinn_runtime::settings::InvalidSetting;
 use serde_json::Value;
 
 const NAME: &str = "DJINN_HUMAN_FEEDBACK";
@@ -12,65 +12,65 @@ const NAME: &str = "DJINN_HUMAN_FEEDBACK";
 /// Where the changes of single agents stand in it.
 const AGENTS: &str = "agents";
 
-/// Reads a JSON object with the members of [`FeedbackChange`], and under `agents` such an object for
+/// Reads a JSON object with the members of [`HumanSettingsChange`], and under `agents` such an object for
 /// `react` or `plan_solve`.
 pub(super) fn from_vars(
     var: &dyn Fn(&str) -> Option<String>,
-) -> Result<(FeedbackSettings, BTreeMap<Mode, FeedbackSettings>), BadSetting> {
+) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {
     let Some(text) = var(NAME).filter(|text| !text.trim().is_empty()) else {
-        return Ok((FeedbackSettings::default(), BTreeMap::new()));
+        return Ok((HumanSettings::default(), BTreeMap::new()));
     };
-    let bad = |problem: String| BadSetting::new(NAME, "a JSON object as README says", problem);
+    let bad = |problem: String| InvalidSetting::new(NAME, "a JSON object as README says", problem);
     let mut given: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     let agents = given.as_object_mut().and_then(|members| members.remove(AGENTS));
-    let everywhere = change(given).map_err(bad)?.applied(FeedbackSettings::default());
+    let everywhere = parse_change(given).map_err(bad)?.apply_to(HumanSettings::default());
     let mut own = BTreeMap::new();
     if let Some(agents) = agents {
         let agents: BTreeMap<Mode, Value> =
             serde_json::from_value(agents).map_err(|error| bad(error.to_string()))?;
         for (mode, given) in agents {
-            own.insert(mode, change(given).map_err(bad)?.applied(everywhere.clone()));
+            own.insert(mode, parse_change(given).map_err(bad)?.apply_to(everywhere.clone()));
         }
     }
     Ok((everywhere, own))
 }
 
-fn change(given: Value) -> Result<FeedbackChange, String> {
-    let change: FeedbackChange =
+fn parse_change(given: Value) -> Result<HumanSettingsChange, String> {
+    let change: HumanSettingsChange =
         serde_json::from_value(given).map_err(|error| error.to_string())?;
-    change.problem().map_or(Ok(change), |problem| Err(problem.to_owned()))
+    change.find_problem().map_or(Ok(change), |problem| Err(problem.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::feedback::{Answering, CostThreshold};
+    use djinn_core::human::{CostThreshold, TimeoutAction};
     use djinn_core::tool::Risk;
 
-    fn set(text: &str) -> Result<(FeedbackSettings, BTreeMap<Mode, FeedbackSettings>), BadSetting> {
+    fn set(text: &str) -> Result<(HumanSettings, BTreeMap<Mode, HumanSettings>), InvalidSetting> {
         from_vars(&|name| (name == NAME).then(|| text.to_owned()))
     }
 
     #[test]
     fn it_is_off_until_it_is_set_and_agents_may_differ() {
-        assert_eq!(set("").unwrap(), (FeedbackSettings::default(), BTreeMap::new()));
+        assert_eq!(set("").unwrap(), (HumanSettings::default(), BTreeMap::new()));
         let (everywhere, agents) =
             set(r#"{"enabled": true, "timeout": 60, "on_timeout": "stop", "risk": "high",
                 "require-confirmation-tools": ["send"], "costThreshold": {"token": 5},
                 "agents": {"react": {"enabled": false}}}"#)
             .unwrap();
         let cost = CostThreshold { token: 5, ..CostThreshold::default() };
-        let wanted = FeedbackSettings {
+        let wanted = HumanSettings {
             enabled: true,
             timeout_s: 60,
-            on_timeout: Answering::Stop,
+            on_timeout: TimeoutAction::Stop,
             risk: Risk::High,
             require: ["send".to_owned()].into(),
             cost,
-            ..FeedbackSettings::default()
+            ..HumanSettings::default()
         };
         assert_eq!(everywhere, wanted);
-        let react = FeedbackSettings { enabled: false, ..wanted };
+        let react = HumanSettings { enabled: false, ..wanted };
         assert_eq!(agents, BTreeMap::from([(Mode::React, react)]));
     }
 

@@ -9,7 +9,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use djinn_aws::{Signed, is_signed};
+use djinn_aws::{SignedRequest, is_signed};
 use djinn_runtime::port::secret::Secret;
 use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
@@ -28,14 +28,14 @@ struct Table {
 }
 
 /// The operations on items, for requests that are signed with this key.
-pub(super) fn over(database: Database, key: Secret) -> Router {
+pub(super) fn table_routes(database: Database, key: Secret) -> Router {
     Router::new()
-        .fallback(answer)
+        .fallback(answer_request)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(Arc::new(Table { database, key }))
 }
 
-async fn answer(
+async fn answer_request(
     State(table): State<Arc<Table>>,
     method: Method,
     uri: Uri,
@@ -46,38 +46,40 @@ async fn answer(
         headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
     let texts: Vec<_> = texts.collect();
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    let request = Signed { method: method.as_str(), path, headers: &texts, body: &body };
+    let request = SignedRequest { method: method.as_str(), path, headers: &texts, body: &body };
     if !is_signed(request, &table.key) {
-        return refused(
+        return error_response(
             "InvalidSignatureException",
             "The request is not signed with the key of this table.",
         );
     }
     let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok());
     let Some(operation) = target.and_then(|target| target.strip_prefix(TARGET)) else {
-        return refused("UnknownOperationException", "The request names no operation.");
+        return error_response("UnknownOperationException", "The request names no operation.");
     };
-    match perform(&table.database, operation, &body) {
-        Some(Ok(json)) => said(StatusCode::OK, json),
+    match run_operation(&table.database, operation, &body) {
+        Some(Ok(json)) => json_response(StatusCode::OK, json),
         Some(Err(error)) => {
             let status = StatusCode::from_u16(error.status_code());
-            said(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error.to_json())
+            json_response(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error.to_json())
         }
-        None => refused("UnknownOperationException", "This table does not know the operation."),
+        None => {
+            error_response("UnknownOperationException", "This table does not know the operation.")
+        }
     }
 }
 
 /// What comes of an operation; nothing of one that is not on items.
-fn perform(
+fn run_operation(
     database: &Database,
     operation: &str,
     body: &[u8],
 ) -> Option<Result<String, DynoxideError>> {
     macro_rules! call {
         ($method:ident) => {
-            read(body)
+            parse_body(body)
                 .and_then(|request| database.$method(request))
-                .and_then(|answer| written(&answer))
+                .and_then(|answer| to_json(&answer))
         };
     }
     Some(match operation {
@@ -95,21 +97,21 @@ fn perform(
     })
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, DynoxideError> {
+fn parse_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, DynoxideError> {
     serde_json::from_slice(body)
         .map_err(|error| DynoxideError::SerializationException(error.to_string()))
 }
 
-fn written<T: Serialize>(answer: &T) -> Result<String, DynoxideError> {
+fn to_json<T: Serialize>(answer: &T) -> Result<String, DynoxideError> {
     serde_json::to_string(answer)
         .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
 }
 
-fn refused(code: &str, message: &str) -> Response {
+fn error_response(code: &str, message: &str) -> Response {
     let json = json!({"__type": format!("com.amazon.coral.service#{code}"), "message": message});
-    said(StatusCode::BAD_REQUEST, json.to_string())
+    json_response(StatusCode::BAD_REQUEST, json.to_string())
 }
 
-fn said(status: StatusCode, json: String) -> Response {
+fn json_response(status: StatusCode, json: String) -> Response {
     (status, [(CONTENT_TYPE, "application/x-amz-json-1.0")], json).into_response()
 }

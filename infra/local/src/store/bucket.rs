@@ -36,7 +36,7 @@ const EXPOSED: [http::HeaderName; 5] = [
 ///
 /// s3s does not know preflights, so they are answered in front of it, for the pages that the routes
 /// answer as well. Here the signature in a URL is what lets somebody in.
-pub(super) fn open(
+pub(super) fn open_bucket(
     root: &Path,
     key: &Secret,
     origins: LocalOrigins,
@@ -47,7 +47,7 @@ pub(super) fn open(
     let mut builder = S3ServiceBuilder::new(files);
     builder.set_auth(SimpleAuth::from_single(LOCAL_ACCESS_KEY, key.reveal()));
     let allowed = move |origin: &HeaderValue, parts: &Parts| {
-        origins.allow(origin) || (origin == "null" && reads(parts))
+        origins.accepts_origin(origin) || (origin == "null" && is_read(parts))
     };
     let cors = CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(allowed))
@@ -56,13 +56,13 @@ pub(super) fn open(
         .expose_headers(EXPOSED)
         .max_age(Duration::from_secs(24 * 60 * 60));
     let service = tower::Layer::layer(&cors, builder.build());
-    Ok(MapResponse::new(service, in_a_sandbox))
+    Ok(MapResponse::new(service, add_sandbox))
 }
 
 /// An answer that can do nothing in a browser. On AWS the bucket's origin is one that nobody trusts; here it
 /// is another port of the same host, whose pages the routes answer. A PDF has no script that could ask, and
 /// browsers show none in a sandbox.
-fn in_a_sandbox(mut response: Response<Body>) -> Response<Body> {
+fn add_sandbox(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if headers.get(CONTENT_TYPE).is_none_or(|kind| kind != "application/pdf") {
@@ -74,7 +74,7 @@ fn in_a_sandbox(mut response: Response<Body>) -> Response<Body> {
 
 /// Whether a request reads, or asks whether one may. A browser that the routes sent here from another
 /// origin does not say whose page it shows.
-fn reads(parts: &Parts) -> bool {
+fn is_read(parts: &Parts) -> bool {
     let asked = parts.headers.get(ACCESS_CONTROL_REQUEST_METHOD);
     let method = match (&parts.method, asked) {
         (&Method::OPTIONS, Some(asked)) => asked.as_bytes(),

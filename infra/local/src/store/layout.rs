@@ -5,7 +5,7 @@ use std::path::Path;
 use super::StoresError;
 
 /// The layout of today, counted from 1; those before the second left no mark.
-const LAYOUT: &str = "2";
+const LAYOUT: &str = "3";
 
 /// The file that says it.
 const MARK: &str = "layout";
@@ -14,7 +14,7 @@ const MARK: &str = "layout";
 const TABLE: &str = "table.db";
 
 /// Marks a directory that holds nothing yet, and looks whether one that does is of this layout.
-pub(super) fn check(dir: &Path) -> Result<(), StoresError> {
+pub(super) fn check_layout(dir: &Path) -> Result<(), StoresError> {
     let failed = |path: &Path, error: std::io::Error| StoresError::Dir {
         path: path.to_owned(),
         problem: error.to_string(),

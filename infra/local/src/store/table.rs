@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use djinn_aws::table::definition;
+use djinn_aws::table::table_definition;
 use dynoxide::Database;
 use dynoxide::actions::create_table::CreateTableRequest;
 use dynoxide::actions::describe_time_to_live::DescribeTimeToLiveRequest;
@@ -17,46 +17,46 @@ use super::{StoresError, TABLE};
 ///
 /// Creating the table takes several commits. In a directory it is therefore made under another
 /// name, and renamed when it is complete: a process that is killed meanwhile leaves no half of it.
-pub(super) fn open(dir: Option<&Path>) -> Result<Database, StoresError> {
+pub(super) fn open_table(dir: Option<&Path>) -> Result<Database, StoresError> {
     let path = dir.map_or_else(|| PathBuf::from(":memory:"), |dir| dir.join("table.db"));
     let opened = match dir {
-        None => in_memory(),
-        Some(dir) => in_directory(dir, &path),
+        None => open_in_memory(),
+        Some(dir) => open_in_dir(dir, &path),
     };
     opened.map_err(|problem| StoresError::Table { path, problem })
 }
 
-fn in_memory() -> Result<Database, String> {
+fn open_in_memory() -> Result<Database, String> {
     let database = Database::memory().map_err(|error| error.to_string())?;
-    create(&database)?;
+    create_table(&database)?;
     Ok(database)
 }
 
-fn in_directory(dir: &Path, path: &Path) -> Result<Database, String> {
+fn open_in_dir(dir: &Path, path: &Path) -> Result<Database, String> {
     if !path.exists() {
-        make(dir, path)?;
+        make_database(dir, path)?;
     }
-    let database = at(path)?;
-    check(&database)?;
+    let database = open_database(path)?;
+    check_table(&database)?;
     Ok(database)
 }
 
-fn make(dir: &Path, path: &Path) -> Result<(), String> {
+fn make_database(dir: &Path, path: &Path) -> Result<(), String> {
     for leftover in ["table.db.new", "table.db.new-wal", "table.db.new-shm"] {
         // Of a process that was killed; usually there is none.
         let _ = std::fs::remove_file(dir.join(leftover));
     }
     let draft = dir.join("table.db.new");
-    create(&at(&draft)?)?;
+    create_table(&open_database(&draft)?)?;
     std::fs::rename(&draft, path).map_err(|error| error.to_string())
 }
 
-fn at(path: &Path) -> Result<Database, String> {
+fn open_database(path: &Path) -> Result<Database, String> {
     Database::new(path.to_str().ok_or("its path is not UTF-8")?).map_err(|error| error.to_string())
 }
 
-fn create(database: &Database) -> Result<(), String> {
-    let definition = definition();
+fn create_table(database: &Database) -> Result<(), String> {
+    let definition = table_definition();
     let (partition, sort) = (definition.partition_key, definition.sort_key);
     let table: CreateTableRequest = serde_json::from_value(json!({
         "TableName": TABLE,
@@ -83,7 +83,7 @@ fn create(database: &Database) -> Result<(), String> {
 }
 
 /// Reads from the table, and looks whether its items expire.
-fn check(database: &Database) -> Result<(), String> {
+fn check_table(database: &Database) -> Result<(), String> {
     let nothing: QueryRequest = serde_json::from_value(json!({
         "TableName": TABLE,
         "KeyConditionExpression": "pk = :none AND sk = :none",
@@ -96,14 +96,14 @@ fn check(database: &Database) -> Result<(), String> {
         .describe_time_to_live(table)
         .map_err(|error| error.to_string())?
         .time_to_live_description;
-    match expiry.attribute_name.as_deref() == Some(definition().expiry) {
+    match expiry.attribute_name.as_deref() == Some(table_definition().expiry) {
         true => Ok(()),
         false => Err("its items do not expire".to_owned()),
     }
 }
 
 /// Deletes what has expired, now and then. dynoxide does not do it by itself.
-pub(super) async fn sweep(database: Database, every: Duration) {
+pub(super) async fn sweep_expired(database: Database, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         let database = database.clone();
@@ -124,7 +124,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_has_expired_is_swept_and_nothing_else() {
-        let database = open(None).unwrap();
+        let database = open_table(None).unwrap();
         for (name, expires) in [("old", "1"), ("young", "4102444800")] {
             let put = json!({
                 "TableName": TABLE,
@@ -139,7 +139,7 @@ mod tests {
             database.get_item(get).unwrap().item.is_some()
         };
         assert!(is_there("old") && is_there("young"));
-        let sweeping = tokio::spawn(sweep(database.clone(), Duration::from_millis(1)));
+        let sweeping = tokio::spawn(sweep_expired(database.clone(), Duration::from_millis(1)));
         while is_there("old") {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

@@ -29,7 +29,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 
 impl Disposition {
     /// The header's value: the whole name for whoever reads RFC 6266, ASCII for everyone else.
-    pub(crate) fn header(self, name: &FileName) -> String {
+    pub(crate) fn header_value(self, name: &FileName) -> String {
         let kind = match self {
             Self::Inline => "inline",
             Self::Attachment => "attachment",
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_name_is_given_in_ascii_and_whole() {
-        let header = |name| Disposition::Attachment.header(&FileName::new(name).unwrap());
+        let header = |name| Disposition::Attachment.header_value(&FileName::new(name).unwrap());
         assert_eq!(
             header("金价 a.md"),
             "attachment; filename=\"__ a.md\"; filename*=UTF-8''%E9%87%91%E4%BB%B7%20a.md"
@@ -61,7 +61,7 @@ mod tests {
             header("100% \"x\";.csv"),
             "attachment; filename=\"100_ _x_;.csv\"; filename*=UTF-8''100%25%20%22x%22%3B.csv"
         );
-        let inline = Disposition::Inline.header(&FileName::new("a.md").unwrap());
+        let inline = Disposition::Inline.header_value(&FileName::new("a.md").unwrap());
         assert_eq!(inline, "inline; filename=\"a.md\"; filename*=UTF-8''a.md");
     }
 }

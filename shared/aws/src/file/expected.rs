@@ -8,23 +8,23 @@ use djinn_runtime::port::journal::SessionKey;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{Folder, MAX_ANNOUNCED, UPLOADED};
-use crate::change::{Change, text, values};
+use crate::change::{ItemChange, text, values};
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
-use crate::item::places::uploads_of;
-use crate::object::Head;
+use crate::item::permits::uploads_key;
+use crate::object::ObjectHead;
 use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{Attributes, EXPECTED, Item, session_partition};
-use crate::transaction::Transacted;
+use crate::table::{Attributes, EXPECTED, TableItem, session_partition};
+use crate::transaction::TransactionResult;
 
 /// Files that become ordinary ones at once.
-const AT_ONCE: usize = 10;
+const PROMOTED_AT_ONCE: usize = 10;
 
 impl AwsStore {
     /// The files among these items of a session, and the expected ones whose bytes have arrived, in
     /// the order they were last written, oldest first. Those that have expired are none.
-    pub(crate) async fn settled_files(
+    pub(crate) async fn resolve_files(
         &self,
         session: &SessionKey,
         items: Vec<Attributes>,
@@ -32,19 +32,20 @@ impl AwsStore {
         let now_s = self.now_ms().div_euclid(1000);
         let (mut files, mut expected) = (Vec::new(), Vec::new());
         for item in items {
-            match Item::from_item(item)? {
-                Some(Item::File(file)) if file.expires > now_s => files.push(file),
-                Some(Item::ExpectedFile(file)) if file.expires > now_s => expected.push(file),
+            match TableItem::from_item(item)? {
+                Some(TableItem::File(file)) if file.expires > now_s => files.push(file),
+                Some(TableItem::ExpectedFile(file)) if file.expires > now_s => expected.push(file),
                 _ => {}
             }
         }
         let objects: Vec<&str> = expected.iter().map(|file| file.file.object.as_str()).collect();
-        let heads = self.uploaded(session, &objects).await?;
+        let heads = self.find_uploaded(session, &objects).await?;
         let arrived = expected.into_iter().filter_map(|file| {
             let head = heads.get(&file.file.object).filter(|head| head.size == file.file.size);
-            head.map(|head| self.settle(session, file, *head))
+            head.map(|head| self.promote_upload(session, file, *head))
         });
-        let arrived: Vec<_> = stream::iter(arrived).buffered(AT_ONCE).try_collect().await?;
+        let arrived: Vec<_> =
+            stream::iter(arrived).buffered(PROMOTED_AT_ONCE).try_collect().await?;
         for file in arrived.into_iter().flatten() {
             files.retain(|known| known.name != file.name);
             files.push(file);
@@ -55,11 +56,11 @@ impl AwsStore {
 
     /// Which of these objects of a session are there, and what is known of each. One is looked for by
     /// itself; of several, whose names say when they were announced, all since the first are listed.
-    pub(super) async fn uploaded(
+    pub(super) async fn find_uploaded(
         &self,
         session: &SessionKey,
         objects: &[&str],
-    ) -> Result<BTreeMap<String, Head>, StoreError> {
+    ) -> Result<BTreeMap<String, ObjectHead>, StoreError> {
         let Some(first) = objects.iter().min() else { return Ok(BTreeMap::new()) };
         let folder = Folder::from(session);
         let key = folder.object_key(first)?;
@@ -69,7 +70,7 @@ impl AwsStore {
         }
         // Cut short, it sorts before itself.
         let before = key.get(..key.len() - 1);
-        let prefix = folder.prefix(UPLOADED);
+        let prefix = folder.kind_prefix(UPLOADED);
         let listed = self.list_objects(&prefix, before).await?.into_iter();
         let named = listed.filter_map(|(key, head)| {
             let object = format!("{UPLOADED}{}", key.strip_prefix(&prefix)?);
@@ -79,52 +80,53 @@ impl AwsStore {
     }
 
     /// Waits for a file from now on, unless as many are waited for as may be.
-    pub(super) async fn expect(
+    pub(super) async fn expect_upload(
         &self,
         session: &SessionKey,
         expected: &ExpectedFileItem,
     ) -> Result<bool, StoreError> {
-        let (uploads, place, until_s) = (uploads_of(session), expected.place(), expected.expires);
-        let take = || self.take_place(&uploads, &place, MAX_ANNOUNCED, until_s);
+        let (uploads, place, until_s) =
+            (uploads_key(session), expected.permit_name(), expected.expires);
+        let take = || self.acquire_permit(&uploads, &place, MAX_ANNOUNCED, until_s);
         if !take().await? {
             // Those that have come since anybody looked are waited for no more.
-            let waiting = Query::family(session_partition(session), EXPECTED);
-            self.settled_files(session, self.query(waiting).await?).await?;
+            let waiting = Query::with_prefix(session_partition(session), EXPECTED);
+            self.resolve_files(session, self.query_items(waiting).await?).await?;
             if !take().await? {
                 return Ok(false);
             }
         }
-        self.put(expected.to_item(session)?).await.map(|()| true)
+        self.put_item(expected.to_item(session)?).await.map(|()| true)
     }
 
     /// The file, whose bytes are there; it is an ordinary one from now on.
-    async fn settle(
+    async fn promote_upload(
         &self,
         session: &SessionKey,
         expected: ExpectedFileItem,
-        head: Head,
+        head: ObjectHead,
     ) -> Result<Option<FileItem>, StoreError> {
-        let place = expected.place();
+        let place = expected.permit_name();
         let mut file = expected.file;
         file.written_at_ms = file.written_at_ms.max(head.written_at_ms);
         file.expires = self.file_expiry(head.written_at_ms);
-        let forget = Change {
+        let forget = ItemChange {
             key: ExpectedFileItem::key(session, &file.name),
             expression: "",
             condition: "#file.#object = :object",
             values: values([(":object", text(&file.object))]),
         };
-        let items = vec![self.delete(forget)?, self.put_any(file.to_item(session)?)?];
-        let transacted = self.transact(items).await?;
-        if let Err(error) = self.free_places(&uploads_of(session), vec![place]).await {
+        let items = vec![self.transact_delete(forget)?, self.transact_put(file.to_item(session)?)?];
+        let transacted = self.write_transaction(items).await?;
+        if let Err(error) = self.release_permits(&uploads_key(session), vec![place]).await {
             // It is free when the URL's time is over.
             tracing::warn!(%error, "an upload still counts that has arrived");
         }
         match transacted {
-            Transacted::Done => Ok(Some(file)),
+            TransactionResult::Done => Ok(Some(file)),
             // Somebody else saw it arrive, or it was announced anew.
-            Transacted::Refused(_) => {
-                let stored = self.get(FileItem::key(session, &file.name)).await?;
+            TransactionResult::Refused(_) => {
+                let stored = self.get_item(FileItem::key(session, &file.name)).await?;
                 stored.map(FileItem::from_item).transpose()
             }
         }
@@ -134,11 +136,11 @@ impl AwsStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::tests::{made, over};
+    use crate::clients::tests::{clients_over, sent_requests};
     use crate::item::sample;
     use crate::replay::{Replay, response};
     use crate::settings::Settings;
-    use djinn_core::id::{FileName, sha256};
+    use djinn_core::id::{FileName, sha256_hex};
 
     const DAY_S: i64 = 24 * 60 * 60;
 
@@ -150,7 +152,7 @@ mod tests {
             size: 3,
             internal: false,
             media_type: "text/plain".into(),
-            object: format!("uploads/{}", sha256(name.as_bytes())),
+            object: format!("uploads/{}", sha256_hex(name.as_bytes())),
             has_rows: None,
             written_at_ms: 4_102_444_800_000,
             expires: store.now_ms() / 1000 + days_left * DAY_S,
@@ -158,7 +160,7 @@ mod tests {
     }
 
     fn store(http: &Replay) -> AwsStore {
-        AwsStore::new(over(Settings::new("t", "b"), http.clone()))
+        AwsStore::new(clients_over(Settings::new("t", "b"), http.clone()))
     }
 
     #[tokio::test]
@@ -171,7 +173,7 @@ mod tests {
             file("new.md", 1, &store).to_item(&session).unwrap(),
             late.to_item(&session).unwrap(),
         ];
-        let files = store.settled_files(&session, items).await.unwrap();
+        let files = store.resolve_files(&session, items).await.unwrap();
         let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["new.md"]);
     }
@@ -185,8 +187,8 @@ mod tests {
         let (store, session) = (store(&http), sample::session());
         let expected = ExpectedFileItem { expires: i64::MAX, file: file("a.md", 9_999, &store) };
         let items = vec![expected.to_item(&session).unwrap()];
-        assert_eq!(store.settled_files(&session, items).await.unwrap().len(), 1);
-        let made = made(&http);
+        assert_eq!(store.resolve_files(&session, items).await.unwrap().len(), 1);
+        let made = sent_requests(&http);
         let [_, put, _] = made.as_slice() else { panic!("{made:?}") };
         let expires = format!("\"expires\":{{\"N\":\"{}\"}}", 799 * DAY_S);
         assert!(put.contains(&expires), "{put}");

@@ -66,19 +66,19 @@ impl Folder {
         let name = kind.and_then(|kind| object.strip_prefix(kind));
         match (kind, name) {
             (Some(kind), Some(name)) if is_sha256(name) => {
-                Ok(format!("{}{name}", self.prefix(kind)))
+                Ok(format!("{}{name}", self.kind_prefix(kind)))
             }
             _ => Err(StoreError::Unreadable(format!("`{object}` names no object"))),
         }
     }
 
     /// Where all its objects lie.
-    pub(crate) fn prefixes(&self) -> [String; 2] {
-        [WRITTEN, UPLOADED].map(|kind| self.prefix(kind))
+    pub(crate) fn all_prefixes(&self) -> [String; 2] {
+        [WRITTEN, UPLOADED].map(|kind| self.kind_prefix(kind))
     }
 
     /// Where those of one kind lie.
-    pub(super) fn prefix(&self, kind: &str) -> String {
+    pub(super) fn kind_prefix(&self, kind: &str) -> String {
         format!("{}/{kind}{}/{}/", self.tenant, self.owner.0, self.session.0)
     }
 }
@@ -91,11 +91,11 @@ fn is_sha256(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use djinn_core::id::{SessionId, UserId, sha256};
+    use djinn_core::id::{SessionId, UserId, sha256_hex};
 
     #[test]
     fn an_objects_key_stays_within_its_tenant_and_session() {
-        let hash = sha256(b"x");
+        let hash = sha256_hex(b"x");
         let own = Folder::from(&sample::session());
         let key = own.object_key(&format!("files/{hash}")).unwrap();
         assert!(key.starts_with("t/files/") && key.ends_with(&format!("/{hash}")), "{key}");

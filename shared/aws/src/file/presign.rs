@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use aws_sdk_s3::presigning::PresigningConfig;
 use djinn_core::file::ProductFile;
-use djinn_core::id::sha256;
+use djinn_core::id::sha256_hex;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::SessionKey;
 
 use super::{Disposition, Folder, MAX_URL_LIFE, UPLOADED};
-use crate::error::failed;
+use crate::error::store_error;
 use crate::item::expected_file::ExpectedFileItem;
 use crate::store::AwsStore;
 
@@ -54,11 +54,11 @@ impl AwsStore {
             .get_object()
             .bucket(self.bucket())
             .key(key)
-            .response_content_disposition(disposition.header(&file.name))
+            .response_content_disposition(disposition.header_value(&file.name))
             .response_content_type(with_charset(&file.media_type));
-        match request.presigned(presigning(valid_for)?).await {
+        match request.presigned(presigning_config(valid_for)?).await {
             Ok(presigned) => Ok(presigned.uri().to_owned()),
-            Err(error) => Err(failed(self.on_bucket("GetObject"), &error)),
+            Err(error) => Err(store_error(self.bucket_request("GetObject"), &error)),
         }
     }
 
@@ -85,7 +85,7 @@ impl AwsStore {
         valid_for: Duration,
     ) -> Result<Option<PresignedPut>, StoreError> {
         let now_ms = self.now_ms();
-        let object = object_of_announcement(file, size, now_ms);
+        let object = upload_object(file, size, now_ms);
         let request = self
             .clients
             .s3()
@@ -97,15 +97,15 @@ impl AwsStore {
             .content_length(i64::try_from(size).unwrap_or(i64::MAX))
             .if_none_match("*");
         let presigned = request
-            .presigned(presigning(valid_for)?)
+            .presigned(presigning_config(valid_for)?)
             .await
-            .map_err(|error| failed(self.on_bucket("PutObject"), &error))?;
+            .map_err(|error| store_error(self.bucket_request("PutObject"), &error))?;
         let valid_s = i64::try_from(valid_for.min(MAX_URL_LIFE).as_secs()).unwrap_or_default();
         let expected = ExpectedFileItem {
             file: self.file_item(file, object, size),
             expires: now_ms.div_euclid(1000) + valid_s + UPLOAD_SLACK_S,
         };
-        if !self.expect(session, &expected).await? {
+        if !self.expect_upload(session, &expected).await? {
             return Ok(None);
         }
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
@@ -119,12 +119,12 @@ impl AwsStore {
 
 /// Each announcement has an object of its own, so that a later one cannot change the bytes of a file that
 /// a journal already names. They sort by time, so that those that are waited for stand together.
-fn object_of_announcement(file: &NewFile, size: u64, now_ms: i64) -> String {
-    let hash = sha256(format!("{now_ms}/{size}/{}", file.name).as_bytes());
+fn upload_object(file: &NewFile, size: u64, now_ms: i64) -> String {
+    let hash = sha256_hex(format!("{now_ms}/{size}/{}", file.name).as_bytes());
     format!("{UPLOADED}{now_ms:016x}{}", hash.get(..48).unwrap_or_default())
 }
 
-fn presigning(valid_for: Duration) -> Result<PresigningConfig, StoreError> {
+fn presigning_config(valid_for: Duration) -> Result<PresigningConfig, StoreError> {
     PresigningConfig::expires_in(valid_for.min(MAX_URL_LIFE))
         .map_err(|error| StoreError::Unreadable(format!("a URL's validity: {error}")))
 }
@@ -147,7 +147,7 @@ mod tests {
         let (description, media_type) = (String::new(), String::new());
         let file = NewFile { name, description, internal: false, media_type };
         let times = [0, 9, 1_700_000_000_000, 1_700_000_000_001, 4_102_444_800_000];
-        let objects = times.map(|now_ms| object_of_announcement(&file, 1, now_ms));
+        let objects = times.map(|now_ms| upload_object(&file, 1, now_ms));
         assert!(objects.is_sorted() && objects.iter().all(|object| object.len() == 72));
     }
 

@@ -7,7 +7,7 @@ use djinn_core::id::RunId;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 
-use crate::table::{ACTIVE, Attributes, Key, user_partition};
+use crate::table::{ACTIVE, Attributes, ItemKey, user_partition};
 
 /// Runs at work. It is made and changed by updates within their transactions; a set of strings, whose
 /// size is what the bound is about, and which is not there when it is empty.
@@ -17,8 +17,8 @@ pub(crate) struct ActiveItem {
 }
 
 impl ActiveItem {
-    pub(crate) fn key(user: &UserKey) -> Key {
-        Key::new(user_partition(&user.tenant, &user.user), ACTIVE)
+    pub(crate) fn key(user: &UserKey) -> ItemKey {
+        ItemKey::new(user_partition(&user.tenant, &user.user), ACTIVE)
     }
 
     pub(crate) fn from_item(item: &Attributes) -> Result<Self, StoreError> {
@@ -38,12 +38,12 @@ impl ActiveItem {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     fn stored(runs: Option<AttributeValue>) -> Attributes {
         let user = UserKey { tenant: sample::tenant(), user: sample::user() };
-        let mut item = ActiveItem::key(&user).attributes();
+        let mut item = ActiveItem::key(&user).into_attributes();
         item.extend(runs.map(|runs| ("runs".to_owned(), runs)));
         item
     }
@@ -54,7 +54,7 @@ mod tests {
             let set = AttributeValue::Ss(runs.iter().cloned().collect());
             let item = stored((!runs.is_empty()).then_some(set));
             let runs = runs.into_iter().map(|run| RunId::new(run).unwrap()).collect();
-            prop_assert_eq!(Item::from_item(item), Ok(Some(Item::Active(ActiveItem { runs }))));
+            prop_assert_eq!(TableItem::from_item(item), Ok(Some(TableItem::Active(ActiveItem { runs }))));
         }
     }
 

@@ -1,12 +1,12 @@
 //! `TOOL#<hash of user>#<tool>` / `CALLS`: what the newest calls of a tool came to.
 
-use djinn_core::feedback::CallSample;
+use djinn_core::human::CallSample;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::call_history::ToolKey;
 use serde::{Deserialize, Serialize};
 
-use super::read;
-use crate::table::{Attributes, CALLS, Key, tool_partition};
+use super::read_item;
+use crate::table::{Attributes, CALLS, ItemKey, tool_partition};
 
 /// The newest calls of a tool. It is made and changed by updates only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,23 +18,23 @@ pub(crate) struct CallsItem {
 }
 
 impl CallsItem {
-    pub(crate) fn key(tool: &ToolKey) -> Key {
-        Key::new(tool_partition(tool), CALLS)
+    pub(crate) fn key(tool: &ToolKey) -> ItemKey {
+        ItemKey::new(tool_partition(tool), CALLS)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::{sample, write};
-    use crate::table::Item;
+    use crate::item::{sample, write_item};
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
-    fn key() -> Key {
+    fn key() -> ItemKey {
         CallsItem::key(&ToolKey { user: sample::user_key(), tool: "file_tool".to_owned() })
     }
 
@@ -43,13 +43,13 @@ mod tests {
         fn round_trips(samples in proptest::collection::vec(any::<(u64, u64)>(), 0..5), (update, expires) in any::<(u64, i64)>()) {
             let samples = samples.into_iter().map(|(ms, tokens)| CallSample { ms, tokens }).collect();
             let item = CallsItem { samples, update, expires };
-            let stored = write(key(), &item).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Calls(item))));
+            let stored = write_item(key(), &item).unwrap();
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Calls(item))));
         }
     }
 
     #[test]
     fn rejects_a_garbled_item() {
-        assert!(CallsItem::from_item(key().attributes()).is_err());
+        assert!(CallsItem::from_item(key().into_attributes()).is_err());
     }
 }

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::budget::{Amount, DayKey, Hold, Payer};
 
-use crate::table::{Attributes, DAY, Key, PARTITION, user_partition};
+use crate::table::{Attributes, DAY, ItemKey, PARTITION, user_partition};
 
 /// What the attribute of a hold begins with; the payer follows. Each is an attribute of its own, so
 /// that the first one of a day needs no map to be there.
@@ -22,9 +22,9 @@ pub(crate) struct DayItem {
 }
 
 impl DayItem {
-    pub(crate) fn key(day: &DayKey) -> Key {
+    pub(crate) fn key(day: &DayKey) -> ItemKey {
         let partition = user_partition(&day.user.tenant, &day.user.user);
-        Key::new(partition, format!("{DAY}#{}", day.day))
+        ItemKey::new(partition, format!("{DAY}#{}", day.day))
     }
 
     /// The name of the attribute of what a payer holds.
@@ -34,14 +34,14 @@ impl DayItem {
 
     #[cfg(test)]
     pub(crate) fn to_item(&self, day: &DayKey) -> Attributes {
-        let mut item = Self::key(day).attributes();
+        let mut item = Self::key(day).into_attributes();
         for (name, sum) in
             [("used_tokens", self.used.tokens), ("used_micro_usd", self.used.micro_usd)]
         {
             item.insert(name.to_owned(), AttributeValue::N(sum.to_string()));
         }
         for (payer, hold) in &self.holds {
-            item.insert(Self::hold_name(payer), AttributeValue::S(written(hold)));
+            item.insert(Self::hold_name(payer), AttributeValue::S(format_hold(hold)));
         }
         item
     }
@@ -52,16 +52,16 @@ impl DayItem {
             Some(AttributeValue::N(sum)) => sum
                 .parse::<i64>()
                 .map(|sum| u64::try_from(sum).unwrap_or_default())
-                .map_err(|_| unreadable(item, name)),
-            Some(_) => Err(unreadable(item, name)),
+                .map_err(|_| unreadable_attribute(item, name)),
+            Some(_) => Err(unreadable_attribute(item, name)),
             None => Ok(0),
         };
         let used = Amount { tokens: sum("used_tokens")?, micro_usd: sum("used_micro_usd")? };
         let mut holds = BTreeMap::new();
         for (name, value) in item {
             if let Some(payer) = name.strip_prefix(HOLD) {
-                let hold = value.as_s().ok().and_then(|text| read(text));
-                let hold = hold.ok_or_else(|| unreadable(item, name))?;
+                let hold = value.as_s().ok().and_then(|text| parse_hold(text));
+                let hold = hold.ok_or_else(|| unreadable_attribute(item, name))?;
                 holds.insert(payer.to_owned(), hold);
             }
         }
@@ -69,31 +69,31 @@ impl DayItem {
     }
 
     /// What all payers hold together.
-    pub(crate) fn held_by_all(&self) -> Amount {
-        self.holds.values().fold(Amount::default(), |sum, hold| sum.plus(hold.amount))
+    pub(crate) fn total_held(&self) -> Amount {
+        self.holds.values().fold(Amount::default(), |sum, hold| sum.saturating_add(hold.amount))
     }
 
     /// What a payer holds.
-    pub(crate) fn held(&self, payer: &Payer) -> Option<&Hold> {
+    pub(crate) fn hold_of(&self, payer: &Payer) -> Option<&Hold> {
         self.holds.get(payer.as_str())
     }
 }
 
 /// A hold as it is stored.
-pub(crate) fn written(hold: &Hold) -> String {
-    let Hold { call, amount, at_s } = hold;
+pub(crate) fn format_hold(hold: &Hold) -> String {
+    let Hold { call, amount, reserved_at_s: at_s } = hold;
     format!("{call} {} {} {at_s}", amount.tokens, amount.micro_usd)
 }
 
-fn read(text: &str) -> Option<Hold> {
+fn parse_hold(text: &str) -> Option<Hold> {
     let mut words = text.splitn(4, ' ');
     let call = words.next()?.to_owned();
     let (tokens, micro_usd) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let at_s = words.next()?.parse().ok()?;
-    Some(Hold { call, amount: Amount { tokens, micro_usd }, at_s })
+    Some(Hold { call, amount: Amount { tokens, micro_usd }, reserved_at_s: at_s })
 }
 
-fn unreadable(item: &Attributes, name: &str) -> StoreError {
+fn unreadable_attribute(item: &Attributes, name: &str) -> StoreError {
     let place = item.get(PARTITION).and_then(|value| value.as_s().ok());
     let place = place.map_or("a day", String::as_str);
     StoreError::Unreadable(format!("{place}: {name} is not what it should be"))
@@ -103,7 +103,7 @@ fn unreadable(item: &Attributes, name: &str) -> StoreError {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use djinn_runtime::port::catalog::UserKey;
     use proptest::prelude::*;
 
@@ -118,11 +118,11 @@ mod tests {
             tokens in 0u64..1 << 62, micro_usd in 0u64..1 << 62, at_s in any::<i64>(),
             call in "[a-z0-9.@]{1,40}", payers in prop::collection::btree_set("[0-9a-f]{16}", 0..4),
         ) {
-            let hold = Hold { call, amount: Amount { tokens: micro_usd, micro_usd: tokens }, at_s };
+            let hold = Hold { call, amount: Amount { tokens: micro_usd, micro_usd: tokens }, reserved_at_s: at_s };
             let holds = payers.into_iter().map(|payer| (payer, hold.clone())).collect();
             let item = DayItem { used: Amount { tokens, micro_usd }, holds };
             let stored = item.to_item(&day());
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Day(item))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Day(item))));
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
             ("hold_0123456789abcdef", AttributeValue::S("t1.1 4".into())),
             ("hold_0123456789abcdef", AttributeValue::N("4".into())),
         ] {
-            let mut item = DayItem::key(&day()).attributes();
+            let mut item = DayItem::key(&day()).into_attributes();
             item.insert(name.to_owned(), value);
             assert!(DayItem::from_item(&item).is_err(), "{name}");
         }

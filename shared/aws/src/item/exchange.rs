@@ -6,9 +6,9 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
+use super::{read_item, write_item};
 use crate::body::Body;
-use crate::table::{Attributes, Key, run_sort, session_partition};
+use crate::table::{Attributes, ItemKey, run_sort, session_partition};
 
 /// What later runs of the session see of an ended one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,31 +27,31 @@ pub(crate) struct ExchangeItem {
 }
 
 impl ExchangeItem {
-    pub(crate) fn key(session: &SessionKey, started_at_ms: i64, run: &RunId) -> Key {
-        Key::new(session_partition(session), run_sort(started_at_ms, run))
+    pub(crate) fn key(session: &SessionKey, started_at_ms: i64, run: &RunId) -> ItemKey {
+        ItemKey::new(session_partition(session), run_sort(started_at_ms, run))
     }
 
-    pub(crate) fn to_item(&self, key: Key) -> Result<Attributes, StoreError> {
-        write(key, self)
+    pub(crate) fn to_item(&self, key: ItemKey) -> Result<Attributes, StoreError> {
+        write_item(key, self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::tests::bodies;
+    use crate::body::tests::any_body;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn round_trips(
-            body in proptest::option::of(bodies()), known in any::<bool>(),
+            body in proptest::option::of(any_body()), known in any::<bool>(),
             expires in any::<i64>(), started in 0i64..1 << 42,
         ) {
             let item = ExchangeItem {
@@ -63,7 +63,7 @@ mod tests {
             };
             let key = ExchangeItem::key(&sample::session(), started, &sample::run_id());
             let stored = item.to_item(key).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Exchange(item))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Exchange(item))));
         }
     }
 
@@ -71,6 +71,6 @@ mod tests {
     fn rejects_a_garbled_item() {
         let key = ExchangeItem::key(&sample::session(), 12, &sample::run_id());
         assert!(key.sk.starts_with("RUN#0000000000012#run_"));
-        assert!(ExchangeItem::from_item(key.attributes()).is_err());
+        assert!(ExchangeItem::from_item(key.into_attributes()).is_err());
     }
 }

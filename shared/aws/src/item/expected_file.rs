@@ -8,12 +8,12 @@ use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
 
 use super::file::FileItem;
-use super::places::place;
-use super::{read, write};
-use crate::table::{Attributes, Key, expected_sort, session_partition};
+use super::permits::permit_name;
+use super::{read_item, write_item};
+use crate::table::{Attributes, ItemKey, expected_sort, session_partition};
 
 /// Digits of an object's name that tell its announcement from all others of one second.
-const PLACE: usize = 16;
+const PERMIT_DIGITS: usize = 16;
 
 /// A file as it will be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,41 +25,41 @@ pub(crate) struct ExpectedFileItem {
 }
 
 impl ExpectedFileItem {
-    pub(crate) fn key(session: &SessionKey, name: &FileName) -> Key {
-        Key::new(session_partition(session), expected_sort(name))
+    pub(crate) fn key(session: &SessionKey, name: &FileName) -> ItemKey {
+        ItemKey::new(session_partition(session), expected_sort(name))
     }
 
     /// The place that it takes among its session's uploads. Each announcement has one of its own, also of a
     /// name that was announced before.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn permit_name(&self) -> String {
         let object = &self.file.object;
-        let word = object.get(object.len().saturating_sub(PLACE)..).unwrap_or_default();
-        place(self.expires, word)
+        let word = object.get(object.len().saturating_sub(PERMIT_DIGITS)..).unwrap_or_default();
+        permit_name(self.expires, word)
     }
 
     pub(crate) fn to_item(&self, session: &SessionKey) -> Result<Attributes, StoreError> {
-        write(Self::key(session, &self.file.name), self)
+        write_item(Self::key(session, &self.file.name), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::file::tests::files;
+    use crate::item::file::tests::any_file;
     use crate::item::sample;
-    use crate::table::{FILE, Item, META};
+    use crate::table::{FILE, META, TableItem};
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn round_trips(file in files(), expires in any::<i64>()) {
+        fn round_trips(file in any_file(), expires in any::<i64>()) {
             let item = ExpectedFileItem { file, expires };
             let stored = item.to_item(&sample::session()).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::ExpectedFile(item))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::ExpectedFile(item))));
         }
     }
 
@@ -72,6 +72,6 @@ mod tests {
     #[test]
     fn rejects_a_garbled_item() {
         let key = ExpectedFileItem::key(&sample::session(), &FileName::new("a").unwrap());
-        assert!(ExpectedFileItem::from_item(key.attributes()).is_err());
+        assert!(ExpectedFileItem::from_item(key.into_attributes()).is_err());
     }
 }

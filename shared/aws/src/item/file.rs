@@ -6,8 +6,8 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
-use crate::table::{Attributes, Key, file_sort, session_partition};
+use super::{read_item, write_item};
+use crate::table::{Attributes, ItemKey, file_sort, session_partition};
 
 /// A file's newest content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,16 +29,16 @@ pub(crate) struct FileItem {
 }
 
 impl FileItem {
-    pub(crate) fn key(session: &SessionKey, name: &FileName) -> Key {
-        Key::new(session_partition(session), file_sort(name))
+    pub(crate) fn key(session: &SessionKey, name: &FileName) -> ItemKey {
+        ItemKey::new(session_partition(session), file_sort(name))
     }
 
     pub(crate) fn to_item(&self, session: &SessionKey) -> Result<Attributes, StoreError> {
-        write(Self::key(session, &self.name), self)
+        write_item(Self::key(session, &self.name), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 
     /// The file as the journal and the clients know it.
@@ -59,11 +59,11 @@ impl FileItem {
 pub(crate) mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     /// Any file.
-    pub(crate) fn files() -> impl Strategy<Value = FileItem> {
+    pub(crate) fn any_file() -> impl Strategy<Value = FileItem> {
         ("[a-z界 ()#]{1,20}", ".{0,40}", any::<u64>(), any::<bool>(), any::<(i64, i64)>())
             .prop_filter("file name", |(name, ..)| FileName::new(name.as_str()).is_ok())
             .prop_map(|(name, description, size, internal, times)| FileItem {
@@ -81,9 +81,9 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn round_trips(file in files()) {
+        fn round_trips(file in any_file()) {
             let stored = file.to_item(&sample::session()).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::File(file))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::File(file))));
         }
     }
 
@@ -91,6 +91,6 @@ pub(crate) mod tests {
     fn rejects_a_garbled_item() {
         let key = FileItem::key(&sample::session(), &FileName::new("金价 报告.html").unwrap());
         assert_eq!(key.sk, "FILE#金价 报告.html");
-        assert!(FileItem::from_item(key.attributes()).is_err());
+        assert!(FileItem::from_item(key.into_attributes()).is_err());
     }
 }

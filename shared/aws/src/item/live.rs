@@ -1,12 +1,12 @@
 //! `LIVE#<run>#<shard>` / `<time>#<writer>#<offset>`: previews, and the entries of tasks at work.
 
 use djinn_core::preview::Live;
-use djinn_runtime::port::live::LIVE_KEPT;
+use djinn_runtime::port::live::LIVE_RETENTION;
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
-use crate::table::{Attributes, Key, LIVE_SHARDS, live_moment, live_partition};
+use super::{read_item, write_item};
+use crate::table::{Attributes, ItemKey, LIVE_SHARDS, live_moment, live_partition};
 
 /// What one writer added at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,37 +20,37 @@ impl LiveItem {
     pub(crate) fn new(pieces: &[Live], at_ms: i64) -> Result<Self, StoreError> {
         let pieces = serde_json::to_string(pieces)
             .map_err(|error| StoreError::Unreadable(format!("previews: {error}")))?;
-        let kept_s = i64::try_from(LIVE_KEPT.as_secs()).unwrap_or(i64::MAX);
+        let kept_s = i64::try_from(LIVE_RETENTION.as_secs()).unwrap_or(i64::MAX);
         Ok(Self { pieces, expires: at_ms.div_euclid(1000).saturating_add(kept_s) })
     }
 
     /// Where these pieces lie. The offset of the first keeps two writes of one millisecond apart,
     /// and makes a repeated write the same write.
-    pub(crate) fn key(run: &RunKey, writer: &str, at_ms: i64, pieces: &[Live]) -> Key {
+    pub(crate) fn key(run: &RunKey, writer: &str, at_ms: i64, pieces: &[Live]) -> ItemKey {
         let offset = pieces.first().map_or(0, |first| match first {
-            Live::Piece(piece) => piece.offset,
-            Live::Entry(early) => early.nth,
+            Live::Preview(piece) => piece.offset,
+            Live::Entry(early) => early.index,
         });
         let sk = format!("{}#{writer}#{offset:010}", live_moment(at_ms));
-        Key::new(live_partition(run, shard(writer)), sk)
+        ItemKey::new(live_partition(run, shard_of(writer)), sk)
     }
 
-    pub(crate) fn to_item(&self, key: Key) -> Result<Attributes, StoreError> {
-        write(key, self)
+    pub(crate) fn to_item(&self, key: ItemKey) -> Result<Attributes, StoreError> {
+        write_item(key, self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 
-    pub(crate) fn pieces(&self) -> Result<Vec<Live>, StoreError> {
+    pub(crate) fn read_pieces(&self) -> Result<Vec<Live>, StoreError> {
         serde_json::from_str(&self.pieces)
             .map_err(|error| StoreError::Unreadable(format!("previews: {error}")))
     }
 }
 
 /// The shard of a writer: the same in every process.
-fn shard(writer: &str) -> u64 {
+fn shard_of(writer: &str) -> u64 {
     // FNV-1a: short, and unlike the standard library's hasher fixed for ever.
     let hash = writer.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -62,15 +62,15 @@ fn shard(writer: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use djinn_core::id::MessageId;
     use djinn_core::preview::{Preview, TextKind};
     use proptest::prelude::*;
 
     fn piece(offset: u64, text: &str) -> Live {
-        Live::Piece(Preview {
-            within: None,
-            message: MessageId::turn(1),
+        Live::Preview(Preview {
+            child: None,
+            message: MessageId::for_turn(1),
             attempt: 1,
             kind: TextKind::Text,
             offset,
@@ -86,8 +86,8 @@ mod tests {
             let live = LiveItem::new(&pieces, at_ms).unwrap();
             let key = LiveItem::key(&sample::run(), "h.1", at_ms, &pieces);
             let stored = live.to_item(key).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Live(live.clone()))));
-            prop_assert_eq!(live.pieces(), Ok(pieces.to_vec()));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Live(live.clone()))));
+            prop_assert_eq!(live.read_pieces(), Ok(pieces.to_vec()));
         }
     }
 
@@ -99,7 +99,7 @@ mod tests {
                 // As the executor names itself: when it began, and something random.
                 let random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(writer + 7);
                 let name = format!("executor.{:x}.{random:x}", 1_795_219_200_000 + writer % 3);
-                parts[shard(&name) as usize] += 1.0;
+                parts[shard_of(&name) as usize] += 1.0;
             }
             let largest = parts.iter().copied().fold(0.0, f64::max) / writers as f64;
             assert!(largest <= most, "{largest} of {writers} in one partition");
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn rejects_a_garbled_item() {
-        assert!(LiveItem { pieces: "[1]".into(), expires: 0 }.pieces().is_err());
+        assert!(LiveItem { pieces: "[1]".into(), expires: 0 }.read_pieces().is_err());
         let key = LiveItem::key(&sample::run(), "w", 0, &[]);
-        assert!(LiveItem::from_item(key.attributes()).is_err());
+        assert!(LiveItem::from_item(key.into_attributes()).is_err());
     }
 }

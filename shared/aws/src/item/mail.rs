@@ -4,9 +4,9 @@ use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
+use super::{read_item, write_item};
 use crate::body::{Body, Pointer};
-use crate::table::{Attributes, Key, MAIL, run_partition};
+use crate::table::{Attributes, ItemKey, MAIL, run_partition};
 
 /// The format of messages that their items hold themselves, and of those that lie in the bucket. Code that
 /// knows only the first leaves the others to newer code.
@@ -35,16 +35,16 @@ impl MailItem {
         }
     }
 
-    pub(crate) fn key(run: &RunKey, id: &str) -> Key {
-        Key::new(run_partition(run), format!("{MAIL}{id}"))
+    pub(crate) fn key(run: &RunKey, id: &str) -> ItemKey {
+        ItemKey::new(run_partition(run), format!("{MAIL}{id}"))
     }
 
     pub(crate) fn to_item(&self, run: &RunKey, id: &str) -> Result<Attributes, StoreError> {
-        write(Self::key(run, id), self)
+        write_item(Self::key(run, id), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 
     /// The message's JSON, wherever it is; `None` if it is newer than this code and has to wait for a newer
@@ -55,42 +55,42 @@ impl MailItem {
 }
 
 /// A message as it is written.
-pub(crate) fn json_of(mail: &Mail) -> Result<String, StoreError> {
-    serde_json::to_string(mail).map_err(|error| unreadable(&error))
+pub(crate) fn mail_to_json(mail: &Mail) -> Result<String, StoreError> {
+    serde_json::to_string(mail).map_err(|error| unreadable_mail(&error))
 }
 
 /// The message that was written so.
-pub(crate) fn mail_of(json: &str) -> Result<Mail, StoreError> {
-    serde_json::from_str(json).map_err(|error| unreadable(&error))
+pub(crate) fn mail_from_json(json: &str) -> Result<Mail, StoreError> {
+    serde_json::from_str(json).map_err(|error| unreadable_mail(&error))
 }
 
-fn unreadable(error: &serde_json::Error) -> StoreError {
+fn unreadable_mail(error: &serde_json::Error) -> StoreError {
     StoreError::Unreadable(format!("mail: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::tests::bodies;
+    use crate::body::tests::any_body;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use aws_sdk_dynamodb::types::AttributeValue;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
-        fn round_trips(body in bodies(), expires in any::<i64>(), id in "[a-z#]{1,9}") {
+        fn round_trips(body in any_body(), expires in any::<i64>(), id in "[a-z#]{1,9}") {
             let item = MailItem::new(body.clone(), expires);
             let stored = item.to_item(&sample::run(), &id).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Mail(item.clone()))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Mail(item.clone()))));
             prop_assert_eq!(item.into_body(), Some(body));
         }
     }
 
     #[test]
     fn what_older_code_wrote_is_read() {
-        let json = json_of(&Mail::Stop { by: sample::user() }).unwrap();
-        let mut item = MailItem::key(&sample::run(), "stop#").attributes();
+        let json = mail_to_json(&Mail::Stop { by: sample::user() }).unwrap();
+        let mut item = MailItem::key(&sample::run(), "stop#").into_attributes();
         item.insert("v".to_owned(), AttributeValue::N("1".to_owned()));
         item.insert("body".to_owned(), AttributeValue::S(json.clone()));
         item.insert("expires".to_owned(), AttributeValue::N("9".to_owned()));
@@ -101,13 +101,13 @@ mod tests {
     #[test]
     fn a_newer_message_waits_and_a_garbled_one_is_rejected() {
         let mail = Mail::Stop { by: sample::user() };
-        let json = json_of(&mail).unwrap();
-        assert_eq!(mail_of(&json), Ok(mail));
-        assert!(mail_of("{\"mail\":\"sing\"}").is_err());
+        let json = mail_to_json(&mail).unwrap();
+        assert_eq!(mail_from_json(&json), Ok(mail));
+        assert!(mail_from_json("{\"mail\":\"sing\"}").is_err());
         let item = MailItem::new(Body::Inline(json), 1);
         assert_eq!(MailItem { v: SPILLED + 1, ..item }.into_body(), None);
         let key = MailItem::key(&sample::run(), "stop#");
         assert_eq!(key.sk, "IN#stop#");
-        assert!(MailItem::from_item(key.attributes()).is_err());
+        assert!(MailItem::from_item(key.into_attributes()).is_err());
     }
 }

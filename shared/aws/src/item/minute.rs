@@ -4,8 +4,8 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 use serde::{Deserialize, Serialize};
 
-use super::read;
-use crate::table::{Attributes, Key, MINUTE, user_partition};
+use super::read_item;
+use crate::table::{Attributes, ItemKey, MINUTE, user_partition};
 
 /// A minute. It is made and changed by updates within the transactions of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,23 +16,23 @@ pub(crate) struct MinuteItem {
 
 impl MinuteItem {
     /// `minute` counts from the beginning of 1970.
-    pub(crate) fn key(user: &UserKey, minute: i64) -> Key {
-        Key::new(user_partition(&user.tenant, &user.user), format!("{MINUTE}#{minute}"))
+    pub(crate) fn key(user: &UserKey, minute: i64) -> ItemKey {
+        ItemKey::new(user_partition(&user.tenant, &user.user), format!("{MINUTE}#{minute}"))
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::{sample, write};
-    use crate::table::Item;
+    use crate::item::{sample, write_item};
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
-    fn key() -> Key {
+    fn key() -> ItemKey {
         let user = UserKey { tenant: sample::tenant(), user: sample::user() };
         MinuteItem::key(&user, 29_920_320)
     }
@@ -41,13 +41,13 @@ mod tests {
         #[test]
         fn round_trips(runs in any::<u32>(), expires in any::<i64>()) {
             let item = MinuteItem { runs, expires };
-            let stored = write(key(), &item).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Minute(item))));
+            let stored = write_item(key(), &item).unwrap();
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Minute(item))));
         }
     }
 
     #[test]
     fn rejects_a_garbled_item() {
-        assert!(MinuteItem::from_item(key().attributes()).is_err());
+        assert!(MinuteItem::from_item(key().into_attributes()).is_err());
     }
 }

@@ -4,9 +4,9 @@ use djinn_core::id::WriteId;
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
+use super::{read_item, write_item};
 use crate::body::{Body, Pointer};
-use crate::table::{Attributes, Key, record_sort, run_partition};
+use crate::table::{Attributes, ItemKey, record_sort, run_partition};
 
 /// A record. What does not depend on its format lies beside its body, so that code that is older
 /// than the format can still tell whose it is.
@@ -28,20 +28,20 @@ pub(crate) struct RecordItem {
 }
 
 impl RecordItem {
-    pub(crate) fn key(run: &RunKey, n: u64) -> Key {
-        Key::new(run_partition(run), record_sort(n))
+    pub(crate) fn key(run: &RunKey, n: u64) -> ItemKey {
+        ItemKey::new(run_partition(run), record_sort(n))
     }
 
     pub(crate) fn to_item(&self, run: &RunKey) -> Result<Attributes, StoreError> {
-        write(Self::key(run, self.n), self)
+        write_item(Self::key(run, self.n), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 
     /// Bytes of what it holds, wherever they lie.
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn total_bytes(&self) -> usize {
         let start = self.round_start.as_ref().map_or(0, |start| start.length);
         let body = match &self.body {
             Body::Inline(json) => json.len() as u64,
@@ -54,22 +54,22 @@ impl RecordItem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::tests::{bodies, pointers};
+    use crate::body::tests::{any_body, any_pointer};
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn round_trips(
             v in any::<u16>(), n in 0u64..10_000_000_000, epoch in any::<u64>(),
-            at_ms in any::<i64>(), body in bodies(),
-            round_start in proptest::option::of(pointers()), expires in any::<i64>(),
+            at_ms in any::<i64>(), body in any_body(),
+            round_start in proptest::option::of(any_pointer()), expires in any::<i64>(),
         ) {
             let write = WriteId::new("h.1.2").unwrap();
             let record = RecordItem { v, n, write, epoch, at_ms, body, round_start, expires };
             let stored = record.to_item(&sample::run()).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Record(record))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Record(record))));
         }
 
         #[test]
@@ -82,6 +82,6 @@ mod tests {
     #[test]
     fn rejects_a_garbled_item() {
         let key = RecordItem::key(&sample::run(), 4);
-        assert!(RecordItem::from_item(key.attributes()).is_err());
+        assert!(RecordItem::from_item(key.into_attributes()).is_err());
     }
 }

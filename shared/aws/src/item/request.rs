@@ -6,8 +6,8 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
-use crate::table::{Attributes, Key, request_sort, user_partition};
+use super::{read_item, write_item};
+use crate::table::{Attributes, ItemKey, request_sort, user_partition};
 
 /// The session of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,8 +18,8 @@ pub(crate) struct RequestItem {
 }
 
 impl RequestItem {
-    pub(crate) fn key(user: &UserKey, label: &RequestId) -> Key {
-        Key::new(user_partition(&user.tenant, &user.user), request_sort(label))
+    pub(crate) fn key(user: &UserKey, label: &RequestId) -> ItemKey {
+        ItemKey::new(user_partition(&user.tenant, &user.user), request_sort(label))
     }
 
     pub(crate) fn to_item(
@@ -27,11 +27,11 @@ impl RequestItem {
         user: &UserKey,
         label: &RequestId,
     ) -> Result<Attributes, StoreError> {
-        write(Self::key(user, label), self)
+        write_item(Self::key(user, label), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 }
 
@@ -39,7 +39,7 @@ impl RequestItem {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     proptest! {
@@ -50,13 +50,13 @@ mod tests {
         ) {
             let item = RequestItem { session: SessionName::new(session).unwrap(), expires };
             let stored = item.to_item(&sample::user_key(), &RequestId::new(label).unwrap()).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Request(item))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Request(item))));
         }
     }
 
     #[test]
     fn rejects_a_garbled_item() {
         let key = RequestItem::key(&sample::user_key(), &RequestId::new("r").unwrap());
-        assert!(RequestItem::from_item(key.attributes()).is_err());
+        assert!(RequestItem::from_item(key.into_attributes()).is_err());
     }
 }

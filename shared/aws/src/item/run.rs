@@ -8,8 +8,8 @@ use djinn_runtime::port::journal::{Lease, RunMeta, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
-use crate::table::{Attributes, Key, META, run_partition};
+use super::{read_item, write_item};
+use crate::table::{Attributes, ItemKey, META, run_partition};
 
 /// A run. Its lease is held while `holder` is set and `until_ms` is in the future.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub(crate) struct RunItem {
     pub(crate) epoch: u64,
     /// Who held the lease, unreleased, when the present holder took it; empty if nobody did.
     #[serde(default)]
-    pub(crate) taken_from: String,
+    pub(crate) previous_holder: String,
     #[serde(default)]
     pub(crate) watched_until_ms: i64,
     pub(crate) started_at_ms: i64,
@@ -51,16 +51,16 @@ pub(crate) struct RunItem {
 }
 
 impl RunItem {
-    pub(crate) fn key(run: &RunKey) -> Key {
-        Key::new(run_partition(run), META)
+    pub(crate) fn key(run: &RunKey) -> ItemKey {
+        ItemKey::new(run_partition(run), META)
     }
 
     pub(crate) fn to_item(&self, run: &RunKey) -> Result<Attributes, StoreError> {
-        write(Self::key(run), self)
+        write_item(Self::key(run), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 
     /// The lease, unless it was released.
@@ -76,8 +76,8 @@ impl RunItem {
     }
 
     /// Whether the present holder took the lease from one that had not released it.
-    pub(crate) fn lapsed(&self) -> bool {
-        !self.taken_from.is_empty()
+    pub(crate) fn is_lapsed(&self) -> bool {
+        !self.previous_holder.is_empty()
     }
 
     /// The run as the runtime knows it.
@@ -106,7 +106,7 @@ impl RunItem {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use aws_sdk_dynamodb::types::AttributeValue;
     use proptest::prelude::*;
 
@@ -123,7 +123,7 @@ mod tests {
             holder: Some("h".into()),
             until_ms: Some(20),
             epoch: 3,
-            taken_from: String::new(),
+            previous_holder: String::new(),
             watched_until_ms: 7,
             started_at_ms: 1,
             ended_at_ms: None,
@@ -139,7 +139,7 @@ mod tests {
             holder in proptest::option::of("[a-z:.0-9]{1,40}"),
             until in proptest::option::of(any::<i64>()),
             epoch in any::<u64>(),
-            taken_from in "[a-z]{0,5}",
+            previous_holder in "[a-z]{0,5}",
             end_shown in any::<bool>(),
             times in any::<(i64, i64, Option<i64>, i64)>(),
             status in proptest::sample::select(vec!["queued", "paused", "failed", "stopped"]),
@@ -148,14 +148,14 @@ mod tests {
         ) {
             let run = RunItem {
                 status: RunStatus::parse(status).unwrap(),
-                holder, until_ms: until, epoch, taken_from, end_shown, outline,
+                holder, until_ms: until, epoch, previous_holder, end_shown, outline,
                 watched_until_ms: times.0, started_at_ms: times.1, ended_at_ms: times.2,
                 expires: times.3,
-                shared: is_shared.then(sample::shared),
+                shared: is_shared.then(sample::shared_session),
                 ..item()
             };
             let stored = run.to_item(&sample::run()).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Run(Box::new(run)))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Run(Box::new(run)))));
         }
     }
 

@@ -19,10 +19,10 @@ pub(crate) fn run_id() -> RunId {
 }
 
 pub(crate) fn session() -> SessionKey {
-    user_key().session(&SessionId::new("s").unwrap())
+    user_key().session_key(&SessionId::new("s").unwrap())
 }
 
-pub(crate) fn shared() -> SharedSession {
+pub(crate) fn shared_session() -> SharedSession {
     let handle = ShareHandle::new(format!("shr_{}", "1".repeat(32))).unwrap();
     SharedSession { owner: UserId::new("owner").unwrap(), handle }
 }

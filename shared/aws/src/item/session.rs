@@ -5,8 +5,8 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
 
-use super::read;
-use crate::table::{Attributes, Key, META, session_partition};
+use super::read_item;
+use crate::table::{Attributes, ItemKey, META, session_partition};
 
 /// A session. It is created and changed by updates within the transactions of its runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -16,17 +16,17 @@ pub(crate) struct SessionItem {
 }
 
 impl SessionItem {
-    pub(crate) fn key(session: &SessionKey) -> Key {
-        Key::new(session_partition(session), META)
+    pub(crate) fn key(session: &SessionKey) -> ItemKey {
+        ItemKey::new(session_partition(session), META)
     }
 
     #[cfg(test)]
     pub(crate) fn to_item(&self, session: &SessionKey) -> Result<Attributes, StoreError> {
-        super::write(Self::key(session), self)
+        super::write_item(Self::key(session), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 }
 
@@ -34,7 +34,7 @@ impl SessionItem {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use aws_sdk_dynamodb::types::AttributeValue;
     use proptest::prelude::*;
 
@@ -43,13 +43,13 @@ mod tests {
         fn round_trips(active in proptest::option::of("run_[0-9a-f]{32}")) {
             let item = SessionItem { active: active.map(|run| RunId::new(run).unwrap()) };
             let stored = item.to_item(&sample::session()).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Session(item))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Session(item))));
         }
     }
 
     #[test]
     fn rejects_a_garbled_item() {
-        let mut stored = SessionItem::key(&sample::session()).attributes();
+        let mut stored = SessionItem::key(&sample::session()).into_attributes();
         stored.insert("active".into(), AttributeValue::S("task_1".into()));
         assert!(SessionItem::from_item(stored).is_err());
     }

@@ -3,11 +3,11 @@
 use djinn_core::id::{SessionId, ShareHandle, TenantId, UserId};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::port::share::{Audience, Share};
+use djinn_runtime::port::share::{Audience, SessionShare};
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
-use crate::table::{Attributes, Key, META, session_partition, share_partition, share_sort};
+use super::{read_item, write_item};
+use crate::table::{Attributes, ItemKey, META, session_partition, share_partition, share_sort};
 
 /// A share, the same in both of its places: one leads from the handle to the session, the other from
 /// the session to its handles.
@@ -17,52 +17,52 @@ pub(crate) struct ShareItem {
     pub(crate) owner: UserId,
     pub(crate) session: SessionId,
     pub(crate) session_started_at_ms: i64,
-    pub(crate) with: Audience,
-    pub(crate) write: bool,
+    pub(crate) audience: Audience,
+    pub(crate) can_write: bool,
     pub(crate) created_at_ms: i64,
     /// When it is a share no more, Unix seconds.
     pub(crate) expires: i64,
 }
 
 impl ShareItem {
-    pub(crate) fn key(tenant: &TenantId, handle: &ShareHandle) -> Key {
-        Key::new(share_partition(tenant, handle), META)
+    pub(crate) fn key(tenant: &TenantId, handle: &ShareHandle) -> ItemKey {
+        ItemKey::new(share_partition(tenant, handle), META)
     }
 
-    pub(crate) fn key_in(session: &SessionKey, handle: &ShareHandle) -> Key {
-        Key::new(session_partition(session), share_sort(handle))
+    pub(crate) fn key_in_session(session: &SessionKey, handle: &ShareHandle) -> ItemKey {
+        ItemKey::new(session_partition(session), share_sort(handle))
     }
 
-    pub(crate) fn of(share: &Share, expires: i64) -> Self {
+    pub(crate) fn of(share: &SessionShare, expires: i64) -> Self {
         Self {
             handle: share.handle.clone(),
             owner: share.session.owner.clone(),
             session: share.session.session.clone(),
             session_started_at_ms: share.session_started_at_ms,
-            with: share.with.clone(),
-            write: share.write,
+            audience: share.audience.clone(),
+            can_write: share.can_write,
             created_at_ms: share.created_at_ms,
             expires,
         }
     }
 
-    pub(crate) fn to_item(&self, key: Key) -> Result<Attributes, StoreError> {
-        write(key, self)
+    pub(crate) fn to_item(&self, key: ItemKey) -> Result<Attributes, StoreError> {
+        write_item(key, self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 
     /// The share as the runtime knows it.
-    pub(crate) fn into_share(self, tenant: &TenantId) -> Share {
+    pub(crate) fn into_share(self, tenant: &TenantId) -> SessionShare {
         let (tenant, owner) = (tenant.clone(), self.owner);
-        Share {
+        SessionShare {
             handle: self.handle,
             session: SessionKey { tenant, owner, session: self.session },
             session_started_at_ms: self.session_started_at_ms,
-            with: self.with,
-            write: self.write,
+            audience: self.audience,
+            can_write: self.can_write,
             created_at_ms: self.created_at_ms,
         }
     }
@@ -72,45 +72,45 @@ impl ShareItem {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::{Item, RUN};
+    use crate::table::{RUN, TableItem};
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn round_trips_in_both_of_its_places(
-            write in any::<bool>(), to_all in any::<bool>(), times in any::<(i64, i64, i64)>(),
+            can_write in any::<bool>(), to_all in any::<bool>(), times in any::<(i64, i64, i64)>(),
         ) {
-            let handle = sample::shared().handle;
+            let handle = sample::shared_session().handle;
             let item = ShareItem {
                 handle: handle.clone(),
                 owner: sample::user(),
                 session: sample::session().session,
                 session_started_at_ms: times.0,
-                with: if to_all { Audience::Tenant } else { Audience::User(sample::user()) },
-                write,
+                audience: if to_all { Audience::Tenant } else { Audience::User(sample::user()) },
+                can_write,
                 created_at_ms: times.1,
                 expires: times.2,
             };
             for key in [
                 ShareItem::key(&sample::tenant(), &handle),
-                ShareItem::key_in(&sample::session(), &handle),
+                ShareItem::key_in_session(&sample::session(), &handle),
             ] {
                 let stored = item.to_item(key).unwrap();
-                prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::Share(item.clone()))));
+                prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::Share(item.clone()))));
             }
         }
     }
 
     #[test]
     fn sorts_behind_what_the_session_is_read_with() {
-        let key = ShareItem::key_in(&sample::session(), &sample::shared().handle);
+        let key = ShareItem::key_in_session(&sample::session(), &sample::shared_session().handle);
         assert!(key.sk.as_str() > META && key.sk.as_str() > RUN);
     }
 
     #[test]
     fn rejects_a_garbled_item() {
-        let key = ShareItem::key(&sample::tenant(), &sample::shared().handle);
+        let key = ShareItem::key(&sample::tenant(), &sample::shared_session().handle);
         assert_eq!(key.pk, format!("t#SHARE#shr_{}", "1".repeat(32)));
-        assert!(ShareItem::from_item(key.attributes()).is_err());
+        assert!(ShareItem::from_item(key.into_attributes()).is_err());
     }
 }

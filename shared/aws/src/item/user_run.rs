@@ -6,8 +6,8 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
 use serde::{Deserialize, Serialize};
 
-use super::{read, write};
-use crate::table::{Attributes, Key, run_sort, user_partition};
+use super::{read_item, write_item};
+use crate::table::{Attributes, ItemKey, run_sort, user_partition};
 
 /// A run in its user's list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,8 +27,13 @@ pub(crate) struct UserRunItem {
 }
 
 impl UserRunItem {
-    pub(crate) fn key(tenant: &TenantId, user: &UserId, started_at_ms: i64, run: &RunId) -> Key {
-        Key::new(user_partition(tenant, user), run_sort(started_at_ms, run))
+    pub(crate) fn key(
+        tenant: &TenantId,
+        user: &UserId,
+        started_at_ms: i64,
+        run: &RunId,
+    ) -> ItemKey {
+        ItemKey::new(user_partition(tenant, user), run_sort(started_at_ms, run))
     }
 
     pub(crate) fn to_item(
@@ -36,11 +41,11 @@ impl UserRunItem {
         tenant: &TenantId,
         user: &UserId,
     ) -> Result<Attributes, StoreError> {
-        write(Self::key(tenant, user, self.started_at_ms, &self.run), self)
+        write_item(Self::key(tenant, user, self.started_at_ms, &self.run), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 }
 
@@ -48,7 +53,7 @@ impl UserRunItem {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     proptest! {
@@ -68,13 +73,13 @@ mod tests {
                 expires,
             };
             let stored = item.to_item(&sample::tenant(), &sample::user()).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::UserRun(item))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::UserRun(item))));
         }
     }
 
     #[test]
     fn rejects_a_garbled_item() {
         let key = UserRunItem::key(&sample::tenant(), &sample::user(), 1, &sample::run_id());
-        assert!(UserRunItem::from_item(key.attributes()).is_err());
+        assert!(UserRunItem::from_item(key.into_attributes()).is_err());
     }
 }

@@ -4,8 +4,8 @@ use djinn_core::id::{SessionId, TenantId, UserId};
 use djinn_runtime::port::StoreError;
 use serde::{Deserialize, Serialize};
 
-use super::read;
-use crate::table::{Attributes, Key, user_partition, user_session_sort};
+use super::read_item;
+use crate::table::{Attributes, ItemKey, user_partition, user_session_sort};
 
 /// A conversation in its user's list. Created and changed by an update when a run of it starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,8 +20,8 @@ pub(crate) struct UserSessionItem {
 }
 
 impl UserSessionItem {
-    pub(crate) fn key(tenant: &TenantId, user: &UserId, session: &SessionId) -> Key {
-        Key::new(user_partition(tenant, user), user_session_sort(session))
+    pub(crate) fn key(tenant: &TenantId, user: &UserId, session: &SessionId) -> ItemKey {
+        ItemKey::new(user_partition(tenant, user), user_session_sort(session))
     }
 
     #[cfg(test)]
@@ -30,11 +30,11 @@ impl UserSessionItem {
         tenant: &TenantId,
         user: &UserId,
     ) -> Result<Attributes, StoreError> {
-        super::write(Self::key(tenant, user, &self.session), self)
+        super::write_item(Self::key(tenant, user, &self.session), self)
     }
 
     pub(crate) fn from_item(item: Attributes) -> Result<Self, StoreError> {
-        read(item)
+        read_item(item)
     }
 }
 
@@ -42,7 +42,7 @@ impl UserSessionItem {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::Item;
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     proptest! {
@@ -56,7 +56,7 @@ mod tests {
                 expires: times.2,
             };
             let stored = item.to_item(&sample::tenant(), &sample::user()).unwrap();
-            prop_assert_eq!(Item::from_item(stored), Ok(Some(Item::UserSession(item))));
+            prop_assert_eq!(TableItem::from_item(stored), Ok(Some(TableItem::UserSession(item))));
         }
     }
 
@@ -64,6 +64,6 @@ mod tests {
     fn rejects_a_garbled_item() {
         let key =
             UserSessionItem::key(&sample::tenant(), &sample::user(), &sample::session().session);
-        assert!(UserSessionItem::from_item(key.attributes()).is_err());
+        assert!(UserSessionItem::from_item(key.into_attributes()).is_err());
     }
 }

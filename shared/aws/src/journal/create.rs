@@ -2,16 +2,16 @@
 
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use djinn_core::id::RunId;
-use djinn_core::input::{Asked, Input};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::admission::{Admission, TooMany};
-use djinn_runtime::port::catalog::{UserKey, title_of};
-use djinn_runtime::port::journal::{Created, Journals, NewRun, SessionKey};
+use djinn_runtime::port::admission::{Admission, AdmissionError};
+use djinn_runtime::port::catalog::{UserKey, run_title};
+use djinn_runtime::port::journal::{CreateResult, Journals, NewRun, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::meta_expiry;
-use crate::change::{Change, number, text, values};
+use crate::change::{ItemChange, number, text, values};
 use crate::item::record::RecordItem;
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;
@@ -20,7 +20,7 @@ use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
 use crate::store::AwsStore;
 use crate::table::Attributes;
-use crate::transaction::{Refusals, Transacted};
+use crate::transaction::{RefusedItems, TransactionResult};
 
 /// How many ended runs in a row may turn out to hold the session. One more than ever should.
 const STALE_RETRIES: usize = 3;
@@ -30,13 +30,13 @@ const META: usize = 0;
 const RECORD: usize = 1;
 const ACTIVE: usize = 2;
 /// How many items there are before those that count the run.
-const UNCOUNTED: usize = 6;
+const ADMISSION_INDEX: usize = 6;
 
 /// A run that is being created.
 struct Creation<'a> {
     key: &'a RunKey,
     run: &'a NewRun,
-    asked: &'a Asked,
+    spec: &'a RunSpec,
     session: SessionKey,
     record: RecordItem,
 }
@@ -46,22 +46,22 @@ impl AwsStore {
         &self,
         key: &RunKey,
         run: &NewRun,
-    ) -> Result<Created, StoreError> {
-        let asked = asked(&run.record)?;
+    ) -> Result<CreateResult, StoreError> {
+        let asked = run_spec(&run.record)?;
         let record = self.record_item(key, &run.record, run.expires_at_s).await?;
         let session = SessionKey::of(asked);
-        let creation = Creation { key, run, asked, session, record };
+        let creation = Creation { key, run, spec: asked, session, record };
         let mut stale = None;
         for _ in 0..STALE_RETRIES {
             let items = self.creation_items(&creation, stale.as_ref())?;
-            let refusals = match self.transact(items).await? {
-                Transacted::Done => return Ok(Created::New),
-                Transacted::Refused(refusals) => refusals,
+            let refusals = match self.write_transaction(items).await? {
+                TransactionResult::Done => return Ok(CreateResult::Created),
+                TransactionResult::Refused(refusals) => refusals,
             };
-            match self.why_refused(&creation, &refusals).await? {
-                Refused::As(created) => return Ok(created),
-                Refused::ByEndedRun(run) => stale = Some(run),
-                Refused::ForLackOfRoomThatIsThere => {}
+            match self.explain_refusal(&creation, &refusals).await? {
+                CreationRefusal::Final(created) => return Ok(created),
+                CreationRefusal::StaleSession(run) => stale = Some(run),
+                CreationRefusal::RoomFreed => {}
             }
         }
         Err(StoreError::Unavailable(format!("{} keeps changing its active run", asked.session)))
@@ -72,23 +72,27 @@ impl AwsStore {
         creation: &Creation<'_>,
         stale: Option<&RunId>,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
-        let Creation { key, asked, session, record, .. } = creation;
+        let Creation { key, spec: asked, session, record, .. } = creation;
         if key.task.is_some() {
             // Its run holds the session, and is what its user's lists show.
             return Ok(vec![
-                self.put_new(creation.run_item().to_item(key)?)?,
-                self.put_new(record.to_item(key)?)?,
+                self.transact_create(creation.run_item().to_item(key)?)?,
+                self.transact_create(record.to_item(key)?)?,
             ]);
         }
         let (tenant, user) = (&key.tenant, &asked.user);
-        let expires = creation.expires();
+        let expires = creation.expires_at_s();
         let request = RequestItem { session: asked.session_name(), expires };
-        let counted =
-            self.counted(&creation.user(), &key.run, &creation.run.admission, record.at_ms)?;
+        let counted = self.admission_items(
+            &creation.user_key(),
+            &key.run,
+            &creation.run.admission,
+            record.at_ms,
+        )?;
         let uncounted = [
-            self.put_new(creation.run_item().to_item(key)?)?,
-            self.put_new(record.to_item(key)?)?,
-            self.update(Change {
+            self.transact_create(creation.run_item().to_item(key)?)?,
+            self.transact_create(record.to_item(key)?)?,
+            self.transact_update(ItemChange {
                 key: SessionItem::key(session),
                 expression: "SET #active = :run, #expires = :expires",
                 condition: "attribute_not_exists(#active) OR #active IN (:run, :stale)",
@@ -98,9 +102,9 @@ impl AwsStore {
                     (":expires", number(&expires)),
                 ]),
             })?,
-            self.put_any(request.to_item(&creation.user(), &asked.request)?)?,
-            self.put_any(creation.user_run_item().to_item(tenant, user)?)?,
-            self.update(Change {
+            self.transact_put(request.to_item(&creation.user_key(), &asked.request)?)?,
+            self.transact_put(creation.user_run_item().to_item(tenant, user)?)?,
+            self.transact_update(ItemChange {
                 key: UserSessionItem::key(tenant, asked.owner(), &asked.session),
                 expression: "SET #session = :session, #title = if_not_exists(#title, :title), \
                     #started_at_ms = if_not_exists(#started_at_ms, :now), \
@@ -108,7 +112,7 @@ impl AwsStore {
                 condition: "",
                 values: values([
                     (":session", text(&asked.session)),
-                    (":title", text(&title_of(&asked.question))),
+                    (":title", text(&run_title(&asked.question))),
                     (":now", number(&record.at_ms)),
                     (":expires", number(&expires)),
                 ]),
@@ -117,13 +121,13 @@ impl AwsStore {
         Ok(uncounted.into_iter().chain(counted.minute).chain(counted.active).collect())
     }
 
-    async fn why_refused(
+    async fn explain_refusal(
         &self,
         creation: &Creation<'_>,
-        refusals: &Refusals,
-    ) -> Result<Refused, StoreError> {
+        refusals: &RefusedItems,
+    ) -> Result<CreationRefusal, StoreError> {
         if let Some(stored) = refusals.of(META) {
-            return creation.existing(stored).map(Refused::As);
+            return creation.resolve_existing(stored).map(CreationRefusal::Final);
         }
         if let Some(stored) = refusals.of(ACTIVE) {
             let stored = SessionItem::from_item(stored.clone())?;
@@ -132,24 +136,24 @@ impl AwsStore {
             };
             let key = RunKey::new(creation.key.tenant.clone(), active);
             // It should be free then; whatever kept it, the session must not be locked for ever.
-            let is_over = self.meta(&key).await?.is_none_or(|meta| meta.status.has_ended());
+            let is_over = self.find_meta(&key).await?.is_none_or(|meta| meta.status.has_ended());
             return Ok(match is_over {
-                true => Refused::ByEndedRun(key.run),
-                false => Refused::As(Created::SessionBusy(key.run)),
+                true => CreationRefusal::StaleSession(key.run),
+                false => CreationRefusal::Final(CreateResult::SessionBusy(key.run)),
             });
         }
-        if let Some((too_many, full)) = creation.too_many(refusals) {
+        if let Some((too_many, full)) = creation.exceeded_limit(refusals) {
             // Its own repeat is refused for nothing else, whatever else is full.
-            if let Some(stored) = self.get(RunItem::key(creation.key)).await? {
-                return creation.existing(&stored).map(Refused::As);
+            if let Some(stored) = self.get_item(RunItem::key(creation.key)).await? {
+                return creation.resolve_existing(&stored).map(CreationRefusal::Final);
             }
             let room = match full {
-                Some(stored) => self.room_among(&creation.user(), stored).await?,
+                Some(stored) => self.free_ended_runs(&creation.user_key(), stored).await?,
                 None => false,
             };
             return Ok(match room {
-                true => Refused::ForLackOfRoomThatIsThere,
-                false => Refused::As(Created::TooMany(too_many)),
+                true => CreationRefusal::RoomFreed,
+                false => CreationRefusal::Final(CreateResult::NotAdmitted(too_many)),
             });
         }
         let what = if refusals.of(RECORD).is_some() { "a journal without a run" } else { "a run" };
@@ -158,44 +162,49 @@ impl AwsStore {
 }
 
 /// Why a run was not created.
-enum Refused {
+enum CreationRefusal {
     /// It exists, or the session answers another one.
-    As(Created),
+    Final(CreateResult),
     /// The session says that it answers this run, which has ended or does not exist.
-    ByEndedRun(RunId),
+    StaleSession(RunId),
     /// The user's runs at work were too many, and some of them are over.
-    ForLackOfRoomThatIsThere,
+    RoomFreed,
 }
 
 impl Creation<'_> {
-    fn expires(&self) -> i64 {
+    fn expires_at_s(&self) -> i64 {
         meta_expiry(self.run.expires_at_s)
     }
 
-    fn user(&self) -> UserKey {
-        UserKey::of(self.asked)
+    fn user_key(&self) -> UserKey {
+        UserKey::of(self.spec)
     }
 
     /// What there is too much of, and what is stored of the runs at work if it is these.
-    fn too_many<'r>(&self, refusals: &'r Refusals) -> Option<(TooMany, Option<&'r Attributes>)> {
+    fn exceeded_limit<'r>(
+        &self,
+        refusals: &'r RefusedItems,
+    ) -> Option<(AdmissionError, Option<&'r Attributes>)> {
         let Admission { runs_per_minute, runs_at_once } = self.run.admission;
-        let minute = runs_per_minute.and_then(|_| refusals.of(UNCOUNTED));
-        let place = UNCOUNTED + usize::from(runs_per_minute.is_some());
+        let minute = runs_per_minute.and_then(|_| refusals.of(ADMISSION_INDEX));
+        let place = ADMISSION_INDEX + usize::from(runs_per_minute.is_some());
         match (minute, runs_at_once, refusals.of(place)) {
-            (Some(_), _, _) => Some((TooMany::started(self.record.at_ms), None)),
-            (None, Some(most), Some(stored)) => Some((TooMany::AtWork(most), Some(stored))),
+            (Some(_), _, _) => Some((AdmissionError::rate_limited_at(self.record.at_ms), None)),
+            (None, Some(most), Some(stored)) => {
+                Some((AdmissionError::TooManyRuns(most), Some(stored)))
+            }
             (None, _, _) => None,
         }
     }
 
-    fn status(&self) -> RunStatus {
+    fn initial_status(&self) -> RunStatus {
         if self.run.lease.is_some() { RunStatus::Running } else { RunStatus::Queued }
     }
 
     fn run_item(&self) -> RunItem {
-        let (asked, lease) = (self.asked, self.run.lease.as_ref());
+        let (asked, lease) = (self.spec, self.run.lease.as_ref());
         RunItem {
-            status: self.status(),
+            status: self.initial_status(),
             mode: asked.settings.mode,
             session: asked.session.clone(),
             shared: asked.shared.clone(),
@@ -206,43 +215,43 @@ impl Creation<'_> {
             holder: lease.map(|lease| lease.holder.clone()),
             until_ms: lease.map(|lease| lease.until_ms),
             epoch: lease.map_or(0, |lease| lease.epoch),
-            taken_from: String::new(),
+            previous_holder: String::new(),
             watched_until_ms: 0,
             started_at_ms: self.record.at_ms,
             ended_at_ms: None,
             end_shown: false,
             outline: String::new(),
-            expires: self.expires(),
+            expires: self.expires_at_s(),
         }
     }
 
     fn user_run_item(&self) -> UserRunItem {
         UserRunItem {
             run: self.key.run.clone(),
-            session: self.asked.session_name(),
-            request: self.asked.request.clone(),
-            title: title_of(&self.asked.question),
-            status: self.status(),
+            session: self.spec.session_name(),
+            request: self.spec.request.clone(),
+            title: run_title(&self.spec.question),
+            status: self.initial_status(),
             started_at_ms: self.record.at_ms,
             ended_at_ms: None,
-            expires: self.expires(),
+            expires: self.expires_at_s(),
         }
     }
 
     /// The run that is there: ours, if an earlier write of it lost its reply.
-    fn existing(&self, stored: &Attributes) -> Result<Created, StoreError> {
+    fn resolve_existing(&self, stored: &Attributes) -> Result<CreateResult, StoreError> {
         let stored = RunItem::from_item(stored.clone())?;
         Ok(match stored.write == self.record.write {
-            true => Created::New,
-            false => Created::Exists(Box::new(stored.into_meta())),
+            true => CreateResult::Created,
+            false => CreateResult::Exists(Box::new(stored.into_meta())),
         })
     }
 }
 
 /// The question of a first record.
-pub(crate) fn asked(record: &Record) -> Result<&Asked, StoreError> {
+pub(crate) fn run_spec(record: &Record) -> Result<&RunSpec, StoreError> {
     match record.inputs.as_slice() {
-        [Input::Asked(asked), ..] => Ok(asked),
+        [Input::Started(asked), ..] => Ok(asked),
         _ => Err(StoreError::Unreadable("the first record holds no question".to_owned())),
     }
 }

@@ -4,20 +4,20 @@ use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::UserKey;
-use djinn_runtime::port::journal::{Appended, RunEnd, SessionKey};
+use djinn_runtime::port::journal::{AppendResult, RunEnd, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::meta_expiry;
-use super::record::appended;
-use crate::admission::leaves;
+use super::record::resolve_append;
+use crate::admission::active_run_removal;
 use crate::budget::DayUpdate;
-use crate::change::{Change, number, text, values};
+use crate::change::{ItemChange, number, text, values};
 use crate::item::exchange::ExchangeItem;
 use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
 use crate::item::user_run::UserRunItem;
 use crate::store::AwsStore;
-use crate::transaction::Transacted;
+use crate::transaction::TransactionResult;
 
 /// The places in the transaction of the items whose refusal tells something.
 const RECORD: usize = 0;
@@ -30,21 +30,21 @@ impl AwsStore {
         record: &Record,
         end: &RunEnd,
         expires_at_s: i64,
-    ) -> Result<Appended, StoreError> {
-        let mut certain = self.certain_items(key, record, end, expires_at_s).await?;
+    ) -> Result<AppendResult, StoreError> {
+        let mut certain = self.required_items(key, record, end, expires_at_s).await?;
         let mut others = Vec::new();
         if key.task.is_none() {
             certain.push(self.exchange_item(key, end, expires_at_s).await?);
-            others = self.other_items(key, record, end)?;
+            others = self.optional_items(key, record, end)?;
         }
         loop {
             let items = certain.iter().chain(&others).cloned().collect();
-            let refusals = match self.transact(items).await? {
-                Transacted::Done => return Ok(Appended::Done),
-                Transacted::Refused(refusals) => refusals,
+            let refusals = match self.write_transaction(items).await? {
+                TransactionResult::Done => return Ok(AppendResult::Appended),
+                TransactionResult::Refused(refusals) => refusals,
             };
             if let Some(stored) = refusals.of(RECORD) {
-                return appended(stored, record);
+                return resolve_append(stored, record);
             }
             let (before, mut place) = (others.len(), certain.len());
             others.retain(|_| {
@@ -58,8 +58,12 @@ impl AwsStore {
     }
 
     /// Changes item by item, the run last: whoever is interrupted can do it all again.
-    pub(super) async fn give_up_run(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
-        let Some(item) = self.get(RunItem::key(key)).await? else { return Ok(()) };
+    pub(super) async fn end_abandoned_run(
+        &self,
+        key: &RunKey,
+        at_ms: i64,
+    ) -> Result<(), StoreError> {
+        let Some(item) = self.get_item(RunItem::key(key)).await? else { return Ok(()) };
         let run = RunItem::from_item(item)?;
         if run.status.has_ended() {
             return Ok(());
@@ -71,15 +75,15 @@ impl AwsStore {
         let failed = text(RunStatus::Failed.as_str());
         let failed = || values([(":status", failed.clone()), (":ended", number(&at_ms))]);
         let around = [
-            free(key, &session),
-            leaves(&user, &key.run),
-            Change {
+            session_release(key, &session),
+            active_run_removal(&user, &key.run),
+            ItemChange {
                 key: listed,
                 expression: "SET #status = :status, #ended_at_ms = :ended",
                 condition: "attribute_exists(#run)",
                 values: failed(),
             },
-            Change {
+            ItemChange {
                 key: turn,
                 expression: "SET #status = :status, #request = :request, #user = :user, \
                     #expires = :expires",
@@ -92,34 +96,34 @@ impl AwsStore {
                 ]),
             },
         ];
-        let itself = Change {
+        let itself = ItemChange {
             key: RunItem::key(key),
             expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown \
                 REMOVE #holder, #until_ms",
             condition: "attribute_exists(#status) AND attribute_not_exists(#ended_at_ms)",
-            values: failed().into_iter().chain([shown_value()]).collect(),
+            values: failed().into_iter().chain([end_shown_value()]).collect(),
         };
         let around = around.into_iter().filter(|_| key.task.is_none());
         for change in around.chain([itself]) {
             // What is refused is so already, or another run's by now.
-            self.change(change).await?;
+            self.update_item(change).await?;
         }
         Ok(())
     }
 
     /// A run that has not ended, is gone, or has the note stays as it is.
-    pub(super) async fn note_end_of(&self, key: &RunKey) -> Result<(), StoreError> {
-        let change = Change {
+    pub(super) async fn mark_run_end_shown(&self, key: &RunKey) -> Result<(), StoreError> {
+        let change = ItemChange {
             key: RunItem::key(key),
             expression: "SET #end_shown = :shown",
             condition: "attribute_exists(#ended_at_ms) AND #end_shown <> :shown",
-            values: [shown_value()].into(),
+            values: [end_shown_value()].into(),
         };
-        self.change(change).await.map(|_| ())
+        self.update_item(change).await.map(|_| ())
     }
 
     /// What ends the run, whatever else is the case.
-    async fn certain_items(
+    async fn required_items(
         &self,
         key: &RunKey,
         record: &Record,
@@ -130,8 +134,8 @@ impl AwsStore {
         let expires = meta_expiry(expires_at_s);
         let outline = end.outline.as_ref().and_then(|outline| serde_json::to_string(outline).ok());
         Ok(vec![
-            self.put_new(item.to_item(key)?)?,
-            self.update(Change {
+            self.transact_create(item.to_item(key)?)?,
+            self.transact_update(ItemChange {
                 key: RunItem::key(key),
                 expression: "SET #status = :status, #ended_at_ms = :ended, #end_shown = :shown, \
                     #outline = :outline, #expires = :expires REMOVE #holder, #until_ms",
@@ -159,19 +163,19 @@ impl AwsStore {
             .map_err(|error| StoreError::Unreadable(format!("exchange: {error}")))?;
         let expires = meta_expiry(expires_at_s);
         let exchange = ExchangeItem {
-            body: Some(self.body(key, exchange).await?),
+            body: Some(self.store_body(key, exchange).await?),
             status: Some(end.status),
             request: Some(end.request.clone()),
             user: Some(end.user.clone()),
             expires,
         };
         let exchange_key = ExchangeItem::key(session, end.started_at_ms, &key.run);
-        self.put_any(exchange.to_item(exchange_key)?)
+        self.transact_put(exchange.to_item(exchange_key)?)
     }
 
     /// What is left out when it is refused: the session answers another run by now, the user's list
     /// does not know the run, or its last call is settled.
-    fn other_items(
+    fn optional_items(
         &self,
         key: &RunKey,
         record: &Record,
@@ -179,8 +183,8 @@ impl AwsStore {
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
         let session = &end.session;
         let mut others = vec![
-            self.update(free(key, session))?,
-            self.update(Change {
+            self.transact_update(session_release(key, session))?,
+            self.transact_update(ItemChange {
                 key: UserRunItem::key(&key.tenant, &end.user, end.started_at_ms, &key.run),
                 expression: "SET #status = :status, #ended_at_ms = :ended",
                 condition: "attribute_exists(#run)",
@@ -191,24 +195,24 @@ impl AwsStore {
             })?,
         ];
         let user = UserKey { tenant: key.tenant.clone(), user: end.user.clone() };
-        if end.counted {
-            others.push(self.freed(&user, &key.run)?);
+        if end.is_counted {
+            others.push(self.active_run_removal_item(&user, &key.run)?);
         }
-        for (day, settled) in &end.settled {
-            others.push(self.update(DayUpdate::of(day, settled).change())?);
+        for (day, settled) in &end.day_changes {
+            others.push(self.transact_update(DayUpdate::of(day, settled).to_change())?);
         }
         Ok(others)
     }
 }
 
 /// That a client was sent the end.
-fn shown_value() -> (String, AttributeValue) {
+fn end_shown_value() -> (String, AttributeValue) {
     (":shown".to_owned(), AttributeValue::Bool(true))
 }
 
 /// The session does not answer this run any more.
-fn free(key: &RunKey, session: &SessionKey) -> Change<'static> {
-    Change {
+fn session_release(key: &RunKey, session: &SessionKey) -> ItemChange<'static> {
+    ItemChange {
         key: SessionItem::key(session),
         expression: "REMOVE #active",
         condition: "#active = :run",

@@ -5,23 +5,23 @@ use std::borrow::Cow;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use djinn_core::entry::Entry;
-use djinn_core::input::{Asked, Input, RoundStart};
+use djinn_core::input::{Input, RoundStart, RunSpec};
 use djinn_core::journal::{FORMAT, Record};
-use djinn_runtime::port::journal::Appended;
+use djinn_runtime::port::journal::AppendResult;
 use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::body::{MAX_EACH, Pointer};
-use crate::change::names;
-use crate::error::failed;
+use crate::body::{MAX_INLINE_ROUND_START, Pointer};
+use crate::change::attribute_names;
+use crate::error::store_error;
 use crate::item::record::RecordItem;
 use crate::object::FETCHED_AT_ONCE;
-use crate::query::{Query, after_family};
+use crate::query::{Query, after_prefix};
 use crate::store::AwsStore;
 use crate::table::{Attributes, RECORD, record_sort, run_partition};
-use crate::throttle::{Patience, patiently};
+use crate::throttle::{RetrySchedule, retry_throttled};
 
 /// The JSON of a record's body.
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ impl AwsStore {
         key: &RunKey,
         record: &Record,
         expires_at_s: i64,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         let item = self.record_item(key, record, expires_at_s).await?.to_item(key)?;
         let condition = "attribute_not_exists(#pk)";
         let request = self
@@ -53,18 +53,18 @@ impl AwsStore {
             .table_name(self.table())
             .set_item(Some(item))
             .condition_expression(condition)
-            .set_expression_attribute_names(names(&[condition]))
+            .set_expression_attribute_names(attribute_names(&[condition]))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let sent = patiently(Patience::RECORD, || request.clone().send()).await;
+        let sent = retry_throttled(RetrySchedule::RECORD, || request.clone().send()).await;
         let Err(error) = sent else {
-            return Ok(Appended::Done);
+            return Ok(AppendResult::Appended);
         };
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(failed)) => match failed.item() {
-                Some(stored) => appended(stored, record),
-                None => Ok(Appended::Lost),
+                Some(stored) => resolve_append(stored, record),
+                None => Ok(AppendResult::Conflict),
             },
-            _ => Err(failed(self.request("PutItem"), &error)),
+            _ => Err(store_error(self.table_request("PutItem"), &error)),
         }
     }
 
@@ -75,16 +75,17 @@ impl AwsStore {
         record: &Record,
         expires: i64,
     ) -> Result<RecordItem, StoreError> {
-        let (inputs, round_start) = self.without_round_start(key, record).await?;
+        let (inputs, round_start) = self.split_round_start(key, record).await?;
         let body = BodyOut { inputs: &inputs, entries: &record.entries };
-        let json = serde_json::to_string(&body).map_err(|error| unreadable(record.n, &error))?;
+        let json = serde_json::to_string(&body)
+            .map_err(|error| unreadable_record(record.number, &error))?;
         Ok(RecordItem {
-            v: record.v,
-            n: record.n,
+            v: record.format,
+            n: record.number,
             write: record.write.clone(),
             epoch: record.epoch,
             at_ms: record.at_ms,
-            body: self.body(key, json).await?,
+            body: self.store_body(key, json).await?,
             round_start,
             expires,
         })
@@ -92,24 +93,25 @@ impl AwsStore {
 
     /// A record's inputs, and an object for what a task's first one shares with others, if that is
     /// long.
-    async fn without_round_start<'a>(
+    async fn split_round_start<'a>(
         &self,
         key: &RunKey,
         record: &'a Record,
     ) -> Result<(Cow<'a, [Input]>, Option<Pointer>), StoreError> {
         let whole = Cow::Borrowed(record.inputs.as_slice());
-        if record.n > 0 || key.task.is_none() {
+        if record.number > 0 || key.task.is_none() {
             return Ok((whole, None));
         }
         let mut inputs = record.inputs.clone();
-        let Some(start) = asked_in(&mut inputs).and_then(RoundStart::take_from) else {
+        let Some(start) = run_spec_mut(&mut inputs).and_then(RoundStart::take_from) else {
             return Ok((whole, None));
         };
-        let json = serde_json::to_string(&start).map_err(|error| unreadable(record.n, &error))?;
-        if json.len() <= MAX_EACH {
+        let json = serde_json::to_string(&start)
+            .map_err(|error| unreadable_record(record.number, &error))?;
+        if json.len() <= MAX_INLINE_ROUND_START {
             return Ok((whole, None));
         }
-        let pointer = self.round_start(key, json).await?;
+        let pointer = self.store_round_start(key, json).await?;
         Ok((Cow::Owned(inputs), Some(pointer)))
     }
 
@@ -119,8 +121,8 @@ impl AwsStore {
         from: u64,
     ) -> Result<Vec<Record>, StoreError> {
         let partition = run_partition(key);
-        let query = Query::range(partition, record_sort(from), after_family(RECORD));
-        let records = self.query(query).await?.into_iter().map(|item| self.record(item));
+        let query = Query::range(partition, record_sort(from), after_prefix(RECORD));
+        let records = self.query_items(query).await?.into_iter().map(|item| self.read_record(item));
         stream::iter(records).buffered(FETCHED_AT_ONCE).try_collect().await
     }
 
@@ -130,70 +132,73 @@ impl AwsStore {
         from: u64,
         size: PageSize,
     ) -> Result<Page, StoreError> {
-        let _turn = self.page_turn().await;
-        let query = Query::range(run_partition(key), record_sort(from), after_family(RECORD));
+        let _turn = self.acquire_page_permit().await;
+        let query = Query::range(run_partition(key), record_sort(from), after_prefix(RECORD));
         let (items, last) = self.query_page(&query, Some(size.records), None).await?;
         let (mut page, mut fitting) =
-            (Page { more: last.is_some(), ..Page::default() }, Vec::new());
+            (Page { has_more: last.is_some(), ..Page::default() }, Vec::new());
         for item in items {
             let item = RecordItem::from_item(item)?;
-            let bytes = page.bytes.saturating_add(item.bytes());
+            let bytes = page.bytes.saturating_add(item.total_bytes());
             if !fitting.is_empty() && bytes > size.bytes {
-                page.more = true;
+                page.has_more = true;
                 break;
             }
             page.bytes = bytes;
-            fitting.push(self.record_of(item));
+            fitting.push(self.read_record_item(item));
         }
         page.records = stream::iter(fitting).buffered(FETCHED_AT_ONCE).try_collect().await?;
         Ok(page)
     }
 
-    pub(super) async fn newest_records(
+    pub(super) async fn read_newest_records(
         &self,
         key: &RunKey,
         records: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        let all = Query::range(run_partition(key), record_sort(0), after_family(RECORD));
-        let records = self.query(all.newest(records)).await?.into_iter();
-        let records = records.map(|item| self.record(item));
+        let all = Query::range(run_partition(key), record_sort(0), after_prefix(RECORD));
+        let records = self.query_items(all.newest_first(records)).await?.into_iter();
+        let records = records.map(|item| self.read_record(item));
         stream::iter(records).buffered(FETCHED_AT_ONCE).try_collect().await
     }
 
-    pub(crate) async fn record(&self, item: Attributes) -> Result<Record, StoreError> {
-        self.record_of(RecordItem::from_item(item)?).await
+    pub(crate) async fn read_record(&self, item: Attributes) -> Result<Record, StoreError> {
+        self.read_record_item(RecordItem::from_item(item)?).await
     }
 
-    async fn record_of(&self, item: RecordItem) -> Result<Record, StoreError> {
+    async fn read_record_item(&self, item: RecordItem) -> Result<Record, StoreError> {
         if item.v > FORMAT {
             return Err(StoreError::NewerFormat(item.v));
         }
         let RecordItem { v, n, write, epoch, at_ms, body, round_start, .. } = item;
-        let json = self.json(body).await?;
+        let json = self.read_body(body).await?;
         let BodyIn { mut inputs, entries } =
-            serde_json::from_str(&json).map_err(|error| unreadable(n, &error))?;
-        if let (Some(pointer), Some(asked)) = (round_start, asked_in(&mut inputs)) {
-            let json = self.pointed_at(&pointer).await?;
+            serde_json::from_str(&json).map_err(|error| unreadable_record(n, &error))?;
+        if let (Some(pointer), Some(asked)) = (round_start, run_spec_mut(&mut inputs)) {
+            let json = self.read_object_json(&pointer).await?;
             let start: RoundStart =
-                serde_json::from_str(&json).map_err(|error| unreadable(n, &error))?;
-            start.into_task(asked);
+                serde_json::from_str(&json).map_err(|error| unreadable_record(n, &error))?;
+            start.restore_into(asked);
         }
-        Ok(Record { v, n, write, epoch, at_ms, inputs, entries })
+        Ok(Record { format: v, number: n, write, epoch, at_ms, inputs, entries })
     }
 }
 
 /// The question among the inputs of a record.
-fn asked_in(inputs: &mut [Input]) -> Option<&mut Asked> {
-    let Some(Input::Asked(asked)) = inputs.first_mut() else { return None };
+fn run_spec_mut(inputs: &mut [Input]) -> Option<&mut RunSpec> {
+    let Some(Input::Started(asked)) = inputs.first_mut() else { return None };
     Some(asked)
 }
 
-fn unreadable(n: u64, error: &serde_json::Error) -> StoreError {
+fn unreadable_record(n: u64, error: &serde_json::Error) -> StoreError {
     StoreError::Unreadable(format!("record {n}: {error}"))
 }
 
 /// Whether the record that is stored under this number is the one that was to be written.
-pub(super) fn appended(stored: &Attributes, record: &Record) -> Result<Appended, StoreError> {
+pub(super) fn resolve_append(
+    stored: &Attributes,
+    record: &Record,
+) -> Result<AppendResult, StoreError> {
     let stored = RecordItem::from_item(stored.clone())?;
-    Ok(if stored.write == record.write { Appended::Done } else { Appended::Lost })
+    Ok(if stored.write == record.write { AppendResult::Appended } else { AppendResult::Conflict })
 }

@@ -1,8 +1,8 @@
 //! How often an effect was tried, and by which model.
 
-use crate::code::Failure;
 use crate::crash::MAX_CRASHES;
 use crate::effect::Fallback;
+use crate::error_code::Failure;
 use crate::settings::ModelChoice;
 
 /// How often an effect was tried before.
@@ -10,7 +10,7 @@ use crate::settings::ModelChoice;
 pub struct Attempts {
     /// Failures in the journal: attempts that failed after they had sent text, and those that a driver
     /// left behind.
-    pub failed: u32,
+    pub failures: u32,
     /// Drivers that died over it.
     pub crashes: u32,
     /// Attempts that failed of the model which makes the call, silent ones included as far as they are
@@ -18,15 +18,15 @@ pub struct Attempts {
     /// none.
     retries: u32,
     /// How often another model took the call over.
-    changes: u32,
+    fallbacks_used: u32,
     fallback: Option<Fallback>,
 }
 
 impl Attempts {
     /// The number of the next attempt, from 1.
     #[must_use]
-    pub fn next(&self) -> u32 {
-        1 + self.failed + self.crashes
+    pub fn next_number(&self) -> u32 {
+        1 + self.failures + self.crashes
     }
 
     /// The retries that the model which makes the call has used up.
@@ -43,28 +43,28 @@ impl Attempts {
 
     /// Which of its role's models makes the call.
     #[must_use]
-    pub fn choice(&self) -> ModelChoice {
+    pub fn model_choice(&self) -> ModelChoice {
         if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
     }
 
     /// Attempts failed, so many with the silent ones; `stood_still` is whether the last was no fault of the
     /// model's.
-    pub(crate) fn fail(&mut self, times: u32, stood_still: bool) {
-        self.failed += 1;
+    pub(crate) fn record_failures(&mut self, times: u32, stood_still: bool) {
+        self.failures += 1;
         let counted = times.saturating_sub(u32::from(stood_still));
         self.retries = self.retries.saturating_add(counted);
     }
 
     /// The fallback takes the call over. Returns how often one has; `None` if it had it already.
-    pub(crate) fn fall_back(&mut self, model: &str, because: &Failure) -> Option<u32> {
+    pub(crate) fn switch_to_fallback(&mut self, model: &str, because: &Failure) -> Option<u32> {
         if self.fallback.is_some() {
             return None;
         }
         let (model, because) = (model.to_owned(), because.clone());
-        self.fallback = Some(Fallback { model, because });
+        self.fallback = Some(Fallback { model, failure: because });
         self.retries = 0;
-        self.changes += 1;
-        Some(self.changes)
+        self.fallbacks_used += 1;
+        Some(self.fallbacks_used)
     }
 
     /// The call was interrupted: the role's own model makes it again.
@@ -74,7 +74,7 @@ impl Attempts {
     }
 
     /// A driver died. Whether the call may be made again.
-    pub(crate) fn crash(&mut self) -> bool {
+    pub(crate) fn record_crash(&mut self) -> bool {
         self.crashes += 1;
         self.crashes < MAX_CRASHES
     }

@@ -2,53 +2,53 @@
 
 use std::collections::VecDeque;
 
-use crate::id::sha256;
-use crate::tool::{Arguments, Call, Observation, Outcome, Shown, canonical};
+use crate::id::sha256_hex;
+use crate::tool::{ResultView, ToolArguments, ToolCall, ToolOutput, ToolResult, canonical_json};
 
 /// The newest calls among which repeats are looked for.
 const WINDOW: usize = 12;
 
 /// How often a call is among them, with the same result, when it is a repeat.
-const MANY: usize = 3;
+const MIN_REPEATS: usize = 3;
 
 /// The newest calls with their results, and whether the model was told that it repeats itself.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Repeats {
-    newest: VecDeque<String>,
-    hinted: bool,
+pub(super) struct RepeatDetector {
+    recent_calls: VecDeque<String>,
+    has_hinted: bool,
 }
 
 /// What a turn's calls show.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Repetition {
-    /// Nothing is repeated.
+    /// The turn repeats no earlier result.
     None,
     /// The model is to be told, once.
     Hint,
     /// It was told, and goes on: this tool's call was repeated.
-    GoesOn(String),
+    Persists(String),
 }
 
-impl Repeats {
+impl RepeatDetector {
     /// Takes the calls of a complete turn. A hint holds until what it was about is no longer among the
     /// newest calls.
-    pub(super) fn observe(&mut self, calls: &[(Call, Outcome)]) -> Repetition {
+    pub(super) fn observe_calls(&mut self, calls: &[(ToolCall, ToolResult)]) -> Repetition {
         let mut repeated = None;
         for (call, outcome) in calls {
-            self.newest.push_back(signature(call, outcome));
-            if self.newest.len() > WINDOW {
-                self.newest.pop_front();
+            self.recent_calls.push_back(call_signature(call, outcome));
+            if self.recent_calls.len() > WINDOW {
+                self.recent_calls.pop_front();
             }
-            if self.newest.back().is_some_and(|newest| self.is_repeated(newest)) {
+            if self.recent_calls.back().is_some_and(|newest| self.is_repeated(newest)) {
                 repeated = Some(call.tool.clone());
             }
         }
-        self.hinted &= self.newest.iter().any(|known| self.is_repeated(known));
+        self.has_hinted &= self.recent_calls.iter().any(|known| self.is_repeated(known));
         match repeated {
             None => Repetition::None,
-            Some(tool) if self.hinted => Repetition::GoesOn(tool),
+            Some(tool) if self.has_hinted => Repetition::Persists(tool),
             Some(_) => {
-                self.hinted = true;
+                self.has_hinted = true;
                 Repetition::Hint
             }
         }
@@ -56,31 +56,33 @@ impl Repeats {
 
     /// The model is to be told again before that ends the work.
     pub(super) fn forget_hint(&mut self) {
-        self.hinted = false;
+        self.has_hinted = false;
     }
 
     fn is_repeated(&self, signature: &String) -> bool {
-        self.newest.iter().filter(|known| *known == signature).count() >= MANY
+        self.recent_calls.iter().filter(|known| *known == signature).count() >= MIN_REPEATS
     }
 }
 
 /// The same for calls that were made alike and brought the same.
-fn signature(call: &Call, outcome: &Outcome) -> String {
+fn call_signature(call: &ToolCall, outcome: &ToolResult) -> String {
     let arguments = match &call.arguments {
-        Arguments::Parsed(arguments) => canonical(&serde_json::Value::Object(arguments.clone())),
-        Arguments::Malformed { raw, .. } => raw.clone(),
+        ToolArguments::Parsed(arguments) => {
+            canonical_json(&serde_json::Value::Object(arguments.clone()))
+        }
+        ToolArguments::Malformed { raw, .. } => raw.clone(),
     };
     // Of a long result a part stands here, and how long it is; the file that holds it has a name of its own.
     let result = match outcome {
-        Outcome::Done(Observation { shown: Shown::Plan { plan }, .. }) => {
+        ToolResult::Done(ToolOutput { view: ResultView::Plan { plan }, .. }) => {
             serde_json::to_string(plan).unwrap_or_default()
         }
-        Outcome::Done(Observation { text, whole, .. }) => {
+        ToolResult::Done(ToolOutput { text, full_output: whole, .. }) => {
             format!("{:?} {text}", whole.as_ref().map(|whole| whole.characters))
         }
-        Outcome::Failed { reason, detail } => format!("{} {detail}", reason.as_str()),
+        ToolResult::Failed { reason, detail } => format!("{} {detail}", reason.as_str()),
     };
-    sha256(format!("{}\n{arguments}\n{result}", call.tool).as_bytes())
+    sha256_hex(format!("{}\n{arguments}\n{result}", call.tool).as_bytes())
 }
 
 #[cfg(test)]
@@ -90,27 +92,27 @@ mod tests {
     use super::*;
     use crate::id::{CallId, MessageId};
 
-    fn turn(calls: &[(&str, &str)]) -> Vec<(Call, Outcome)> {
+    fn turn(calls: &[(&str, &str)]) -> Vec<(ToolCall, ToolResult)> {
         let call = |(tool, result): &(&str, &str)| {
             let arguments = json!({"of": tool}).as_object().cloned().unwrap_or_default();
-            let call = Call {
-                id: CallId::nth(&MessageId::turn(1), 1),
+            let call = ToolCall {
+                id: CallId::nth_of(&MessageId::for_turn(1), 1),
                 tool: (*tool).to_owned(),
-                arguments: Arguments::Parsed(arguments),
-                changed: None,
+                arguments: ToolArguments::Parsed(arguments),
+                edit_comment: None,
             };
-            (call, Outcome::Done(Observation::text(*result)))
+            (call, ToolResult::Done(ToolOutput::from_text(*result)))
         };
         calls.iter().map(call).collect()
     }
 
     /// What each of these turns shows: `.` nothing, `?` a hint, `!` the end.
     fn shown(turns: &[&[(&str, &str)]]) -> String {
-        let mut repeats = Repeats::default();
-        let show = |calls: &&[(&str, &str)]| match repeats.observe(&turn(calls)) {
+        let mut repeats = RepeatDetector::default();
+        let show = |calls: &&[(&str, &str)]| match repeats.observe_calls(&turn(calls)) {
             Repetition::None => '.',
             Repetition::Hint => '?',
-            Repetition::GoesOn(_) => '!',
+            Repetition::Persists(_) => '!',
         };
         turns.iter().map(show).collect()
     }
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_past_is_no_repeat_and_a_later_one_is_told_anew() {
+    fn an_old_result_is_no_repeat_and_a_later_repeat_is_hinted_at_anew() {
         let names: Vec<String> = (0..12).map(|nth| format!("n{nth}")).collect();
         let others: Vec<[(&str, &str); 1]> =
             names.iter().map(|name| [(name.as_str(), "")]).collect();

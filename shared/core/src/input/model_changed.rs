@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::Failure;
+use crate::error_code::Failure;
 use crate::id::MessageId;
 
 /// The role's own model cannot answer, and its fallback makes the call.

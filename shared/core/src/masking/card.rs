@@ -1,6 +1,6 @@
-//! Bank cards.
+//! Numbers of bank cards, as they stand in texts.
 
-use super::number::{Groups, ends_here};
+use super::number::{DigitGroups, can_end_at};
 
 /// The fewest digits of a card.
 const MIN_DIGITS: usize = 13;
@@ -28,8 +28,8 @@ const NETWORKS: [(u32, u32, usize, usize); 10] = [
 ];
 
 /// The end of the longest card number that begins here.
-pub(super) fn end(text: &str, at: usize, to: usize) -> Option<usize> {
-    let groups = Groups::at(text, at, to);
+pub(super) fn card_end(text: &str, at: usize, to: usize) -> Option<usize> {
+    let groups = DigitGroups::parse_at(text, at, to);
     let is_whole = groups.groups.len() == 1;
     let mut length = 0;
     let mut longest = None;
@@ -39,7 +39,7 @@ pub(super) fn end(text: &str, at: usize, to: usize) -> Option<usize> {
         if !is_whole && *digits < MIN_GROUP && length < MIN_DIGITS + MIN_GROUP {
             break;
         }
-        if is_card(number) && ends_here(text, *end) {
+        if is_card(number) && can_end_at(text, *end) {
             longest = Some(*end);
         }
     }
@@ -51,11 +51,11 @@ fn is_card(number: &[u8]) -> bool {
     let is_given_out = NETWORKS.iter().any(|(first, last, fewest, most)| {
         (first..=last).contains(&&beginning) && (fewest..=most).contains(&&number.len())
     });
-    number.len() >= MIN_DIGITS && is_given_out && luhn(number)
+    number.len() >= MIN_DIGITS && is_given_out && is_luhn_valid(number)
 }
 
 /// Whether the last digit is the check digit of the others (Luhn; ISO/IEC 7812-1, annex B).
-fn luhn(number: &[u8]) -> bool {
+fn is_luhn_valid(number: &[u8]) -> bool {
     let sum: u32 = number
         .iter()
         .rev()

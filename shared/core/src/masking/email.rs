@@ -1,8 +1,8 @@
-//! E-mail addresses.
+//! E-mail addresses, as they stand in texts.
 
 use std::ops::Range;
 
-use super::{byte, byte_before};
+use super::{byte_at, byte_before};
 
 /// What stands before the `@` of a Git remote, which is an address of a server.
 const GIT: &str = "git";
@@ -11,7 +11,7 @@ const GIT: &str = "git";
 const MIN_TOP_LEVEL: usize = 2;
 
 /// Finds the addresses in a part of a text.
-pub(super) fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+pub(super) fn find_addresses(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
     let part = text.get(within.clone()).unwrap_or_default();
     for (at, _) in part.match_indices('@') {
         let at = within.start + at;
@@ -42,26 +42,26 @@ fn domain_end(text: &str, start: usize, to: usize) -> Option<usize> {
     let mut labels = 0;
     loop {
         let label = at;
-        let letters = skip(text, at, to, |byte| byte.is_ascii_alphabetic());
-        at = skip(text, at, to, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let letters = skip_while(text, at, to, |byte| byte.is_ascii_alphabetic());
+        at = skip_while(text, at, to, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if at == label {
             return end;
         }
         labels += 1;
-        let is_word_on = byte(text, letters).is_some_and(|byte| byte.is_ascii_alphanumeric());
+        let is_word_on = byte_at(text, letters).is_some_and(|byte| byte.is_ascii_alphanumeric());
         if labels > 1 && letters - label >= MIN_TOP_LEVEL && !is_word_on {
             end = Some(letters);
         }
-        if at >= to || byte(text, at) != Some(b'.') {
+        if at >= to || byte_at(text, at) != Some(b'.') {
             return end;
         }
         at += 1;
     }
 }
 
-fn skip(text: &str, from: usize, to: usize, is_in: impl Fn(u8) -> bool) -> usize {
+fn skip_while(text: &str, from: usize, to: usize, is_in: impl Fn(u8) -> bool) -> usize {
     let mut at = from;
-    while at < to && byte(text, at).is_some_and(&is_in) {
+    while at < to && byte_at(text, at).is_some_and(&is_in) {
         at += 1;
     }
     at

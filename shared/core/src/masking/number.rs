@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{byte, byte_before, card, phone};
+use super::{byte_at, byte_before, card, phone};
 
 /// The most digits of any number that is looked for.
 const MAX_DIGITS: usize = 19;
@@ -11,7 +11,7 @@ const MAX_DIGITS: usize = 19;
 const NOT_BEFORE: [char; 6] = ['$', '¥', '￥', '€', '£', '#'];
 
 /// Finds the numbers in a part of a text.
-pub(super) fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+pub(super) fn find_numbers(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
     let mut at = within.start;
     while at < within.end {
         if !is_digit(text, at) {
@@ -19,9 +19,10 @@ pub(super) fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize
             continue;
         }
         let run_end = digits_end(text, at, within.end);
-        let end = phone::international(text, at, within.end).or_else(|| {
-            let looked_for = [resident_id, social_security, card::end, phone::mobile];
-            let begins = begins_anew(text, at);
+        let end = phone::international_end(text, at, within.end).or_else(|| {
+            let looked_for =
+                [resident_id_end, social_security_end, card::card_end, phone::mobile_end];
+            let begins = can_begin_at(text, at);
             begins.then(|| looked_for.iter().find_map(|end| end(text, at, within.end))).flatten()
         });
         if let Some(end) = end {
@@ -33,16 +34,16 @@ pub(super) fn find(text: &str, within: Range<usize>, found: &mut Vec<Range<usize
 
 /// Groups of digits with one separator between each two.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
+pub(super) struct DigitGroups {
     pub(super) digits: Vec<u8>,
     /// Digits of each group, and where it ends.
     pub(super) groups: Vec<(usize, usize)>,
 }
 
-impl Groups {
+impl DigitGroups {
     /// The groups that begin at `at`, as long as the separator stays the same: so many as have, all
     /// together, no more digits than any number.
-    pub(super) fn at(text: &str, at: usize, to: usize) -> Self {
+    pub(super) fn parse_at(text: &str, at: usize, to: usize) -> Self {
         let (mut groups, mut start, mut separator) = (Self::default(), at, None);
         loop {
             let end = digits_end(text, start, to.min(start + MAX_DIGITS + 1));
@@ -52,7 +53,7 @@ impl Groups {
             }
             groups.digits.extend(run.bytes().map(|digit| digit - b'0'));
             groups.groups.push((run.len(), end));
-            let next = byte(text, end).filter(|byte| matches!(byte, b' ' | b'-'));
+            let next = byte_at(text, end).filter(|byte| matches!(byte, b' ' | b'-'));
             if next.is_none() || end >= to || separator.is_some_and(|known| next != Some(known)) {
                 return groups;
             }
@@ -67,7 +68,7 @@ impl Groups {
 }
 
 pub(super) fn is_digit(text: &str, at: usize) -> bool {
-    byte(text, at).is_some_and(|byte| byte.is_ascii_digit())
+    byte_at(text, at).is_some_and(|byte| byte.is_ascii_digit())
 }
 
 /// Where a run of digits ends.
@@ -81,7 +82,7 @@ pub(super) fn digits_end(text: &str, from: usize, to: usize) -> usize {
 
 /// Whether a number may begin here: not in the middle of a word, a fraction, an amount or a longer
 /// number. What was masked before counts as it did then.
-fn begins_anew(text: &str, at: usize) -> bool {
+fn can_begin_at(text: &str, at: usize) -> bool {
     let joins = byte_before(text, at, 2);
     let was_digit = |byte: u8| byte.is_ascii_digit() || byte == b'*';
     match byte_before(text, at, 1) {
@@ -96,9 +97,11 @@ fn begins_anew(text: &str, at: usize) -> bool {
 }
 
 /// Whether a number may end here: no word and no number goes on.
-pub(super) fn ends_here(text: &str, at: usize) -> bool {
-    match byte(text, at) {
-        Some(b'-') => !byte(text, at + 1).is_some_and(|byte| byte.is_ascii_digit() || byte == b'*'),
+pub(super) fn can_end_at(text: &str, at: usize) -> bool {
+    match byte_at(text, at) {
+        Some(b'-') => {
+            !byte_at(text, at + 1).is_some_and(|byte| byte.is_ascii_digit() || byte == b'*')
+        }
         Some(byte) => !byte.is_ascii_alphanumeric() && byte != b'_',
         None => true,
     }
@@ -106,12 +109,14 @@ pub(super) fn ends_here(text: &str, at: usize) -> bool {
 
 /// A resident ID of China: six digits of a place, the day of birth, three digits, and a check
 /// character that makes the weighted sum 1 modulo 11.
-fn resident_id(text: &str, at: usize, to: usize) -> Option<usize> {
+fn resident_id_end(text: &str, at: usize, to: usize) -> Option<usize> {
     const WEIGHTS: [u32; 17] = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2];
     let run_end = digits_end(text, at, to.min(at + MAX_DIGITS));
     let (end, check) = match run_end - at {
-        18 => (run_end, u32::from(byte(text, run_end - 1)? - b'0')),
-        17 if run_end < to && matches!(byte(text, run_end), Some(b'X' | b'x')) => (run_end + 1, 10),
+        18 => (run_end, u32::from(byte_at(text, run_end - 1)? - b'0')),
+        17 if run_end < to && matches!(byte_at(text, run_end), Some(b'X' | b'x')) => {
+            (run_end + 1, 10)
+        }
         _ => return None,
     };
     let digits: Vec<u32> =
@@ -123,11 +128,11 @@ fn resident_id(text: &str, at: usize, to: usize) -> Option<usize> {
     let is_born = (1800..=2199).contains(&number(6..10)) && number(0..2) >= 11;
     let sum: u32 = digits.iter().zip(WEIGHTS).map(|(digit, weight)| digit * weight).sum();
     let fits = (sum + check) % 11 == 1;
-    (is_day && is_born && fits && ends_here(text, end)).then_some(end)
+    (is_day && is_born && fits && can_end_at(text, end)).then_some(end)
 }
 
 /// A social security number of the USA, which never has zeros alone in a part.
-fn social_security(text: &str, at: usize, to: usize) -> Option<usize> {
+fn social_security_end(text: &str, at: usize, to: usize) -> Option<usize> {
     let number = text.get(at..at + 11).filter(|_| at + 11 <= to)?;
     let [area, group, serial] =
         <[&str; 3]>::try_from(number.split('-').collect::<Vec<_>>()).ok()?;
@@ -136,5 +141,5 @@ fn social_security(text: &str, at: usize, to: usize) -> Option<usize> {
     let is_written_so = all_digits && (area.len(), group.len()) == (3, 2);
     let is_given_out = area != "000" && area != "666" && area < "900";
     let is_one = is_written_so && is_given_out && group != "00" && serial != "0000";
-    (is_one && ends_here(text, at + 11)).then_some(at + 11)
+    (is_one && can_end_at(text, at + 11)).then_some(at + 11)
 }

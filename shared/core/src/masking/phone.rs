@@ -1,7 +1,7 @@
-//! Phone numbers.
+//! Phone numbers, as people write them in texts.
 
-use super::number::{Groups, digits_end, ends_here, is_digit};
-use super::{byte, byte_before};
+use super::number::{DigitGroups, can_end_at, digits_end, is_digit};
+use super::{byte_at, byte_before};
 
 /// The fewest digits of a number in the international form, its country's included.
 const MIN_DIGITS: usize = 8;
@@ -27,8 +27,8 @@ const MOBILE: [&[usize]; 10] = [
 ];
 
 /// The end of a number in the international form, if its `+` stands before `at`.
-pub(super) fn international(text: &str, at: usize, to: usize) -> Option<usize> {
-    if byte_before(text, at, 1) != Some(b'+') || byte(text, at) == Some(b'0') {
+pub(super) fn international_end(text: &str, at: usize, to: usize) -> Option<usize> {
+    if byte_before(text, at, 1) != Some(b'+') || byte_at(text, at) == Some(b'0') {
         return None;
     }
     let most = most_digits(text.get(at..).unwrap_or_default());
@@ -40,7 +40,7 @@ pub(super) fn international(text: &str, at: usize, to: usize) -> Option<usize> {
             return longest;
         }
         let word_goes_on =
-            byte(text, end).is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            byte_at(text, end).is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if digits >= MIN_DIGITS && !word_goes_on {
             longest = Some(end);
         }
@@ -66,8 +66,8 @@ fn most_digits(number: &str) -> usize {
 }
 
 /// The end of a mobile number of mainland China.
-pub(super) fn mobile(text: &str, at: usize, to: usize) -> Option<usize> {
-    let groups = Groups::at(text, at, to);
+pub(super) fn mobile_end(text: &str, at: usize, to: usize) -> Option<usize> {
+    let groups = DigitGroups::parse_at(text, at, to);
     let lengths = groups.lengths();
     let written = MOBILE.iter().filter(|written| lengths.starts_with(written));
     written
@@ -78,7 +78,7 @@ pub(super) fn mobile(text: &str, at: usize, to: usize) -> Option<usize> {
             let is_prefix = matches!(prefix, [] | [8, 6] | [0, 0, 8, 6]);
             let is_mobile = matches!(number, [1, 3..=9, ..]);
             let (_, end) = groups.groups.get(written.len() - 1)?;
-            (is_prefix && is_mobile && ends_here(text, *end)).then_some(*end)
+            (is_prefix && is_mobile && can_end_at(text, *end)).then_some(*end)
         })
         .max()
 }

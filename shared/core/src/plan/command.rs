@@ -3,20 +3,20 @@
 
 use serde_json::{Map, Value};
 
-use super::step_list::{read_steps, step_number};
+use super::step_list::{read_step_number, read_steps};
 use super::{Plan, PlanError, StepDraft, StepId, StepStatus};
 
-/// The tool's name.
+/// The name of the tool by which the planner gives its commands.
 pub const PLANNING_TOOL: &str = "planning";
 
 /// What the planner asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanCommand {
-    /// Make a plan.
+    /// A plan is to be made of these steps.
     Create {
         /// What it is for.
         title: String,
-        /// Its steps.
+        /// The steps in the order in which the planner lists them.
         steps: Vec<StepDraft>,
     },
     /// Replace the steps; what is known of those that stay is kept.
@@ -28,14 +28,14 @@ pub enum PlanCommand {
     },
     /// Set the status of one step.
     Mark {
-        /// Which.
+        /// The step, which the plan must have.
         step: StepId,
-        /// To what.
+        /// The status that the step is to have.
         status: StepStatus,
         /// The note, or empty to keep the one there is.
         note: String,
     },
-    /// Everything is done.
+    /// The plan is finished; steps that have not begun are skipped.
     Finish,
 }
 
@@ -47,18 +47,18 @@ impl PlanCommand {
     /// # Errors
     /// [`PlanError::BadCommand`] names the argument, [`PlanError::BadStep`] and
     /// [`PlanError::BadDependency`] the step; [`PlanError::UnknownDependency`].
-    pub fn read(arguments: &Map<String, Value>) -> Result<Self, PlanError> {
+    pub fn parse(arguments: &Map<String, Value>) -> Result<Self, PlanError> {
         let text = |name: &str| match arguments.get(name) {
             Some(Value::String(text)) => text.trim().to_owned(),
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
-        match normalized(&text("command")).as_str() {
+        match normalize_word(&text("command")).as_str() {
             "create" => Ok(Self::Create { title: text("title"), steps: read_steps(arguments)? }),
             "update" => Ok(Self::Update { title: text("title"), steps: read_steps(arguments)? }),
             "mark_step" => Ok(Self::Mark {
-                step: step_index(arguments)?,
-                status: step_status(&text("step_status"))?,
+                step: parse_step_index(arguments)?,
+                status: parse_step_status(&text("step_status"))?,
                 note: text("step_notes"),
             }),
             "finish" => Ok(Self::Finish),
@@ -79,23 +79,23 @@ impl PlanCommand {
     ///
     /// # Errors
     /// [`PlanError`]; the plan stays as it is then.
-    pub fn apply(self, plan: Option<&Plan>, max_steps: usize) -> Result<Plan, PlanError> {
+    pub fn apply_to(self, plan: Option<&Plan>, max_steps: usize) -> Result<Plan, PlanError> {
         let existing = || plan.cloned().ok_or(PlanError::NoPlan);
         match self {
             Self::Create { title, steps } => match plan {
                 // Steps that were worked on keep their ids also in a plan that is made anew.
-                Some(plan) => plan.updated(&title, &steps, max_steps),
+                Some(plan) => plan.with_steps(&title, &steps, max_steps),
                 None => Plan::create(&title, &steps, max_steps),
             },
-            Self::Update { title, steps } => existing()?.updated(&title, &steps, max_steps),
+            Self::Update { title, steps } => existing()?.with_steps(&title, &steps, max_steps),
             Self::Mark { step, status, note } => {
                 let mut plan = existing()?;
-                plan.mark(step, status, &note)?;
+                plan.set_status(step, status, &note)?;
                 Ok(plan)
             }
             Self::Finish => {
                 let mut plan = existing()?;
-                plan.finish();
+                plan.finish_steps();
                 Ok(plan)
             }
         }
@@ -103,15 +103,15 @@ impl PlanCommand {
 }
 
 /// `3`, `"3"`, `"s3"` and `"step 3"`.
-fn step_index(arguments: &Map<String, Value>) -> Result<StepId, PlanError> {
-    let number = arguments.get("step_index").and_then(step_number);
+fn parse_step_index(arguments: &Map<String, Value>) -> Result<StepId, PlanError> {
+    let number = arguments.get("step_index").and_then(read_step_number);
     let id = number.and_then(|number| u32::try_from(number).ok());
     id.map(StepId).ok_or(PlanError::BadCommand { argument: "step_index" })
 }
 
 /// A step that the planner calls in progress is one to be worked on: tasks say what is.
-fn step_status(word: &str) -> Result<StepStatus, PlanError> {
-    match normalized(word).as_str() {
+fn parse_step_status(word: &str) -> Result<StepStatus, PlanError> {
+    match normalize_word(word).as_str() {
         "not_started" | "in_progress" | "pending" | "todo" => Ok(StepStatus::NotStarted),
         "completed" | "complete" | "done" | "finished" => Ok(StepStatus::Completed),
         "blocked" | "failed" => Ok(StepStatus::Blocked),
@@ -121,6 +121,6 @@ fn step_status(word: &str) -> Result<StepStatus, PlanError> {
 }
 
 /// A word as we spell it: `Not started` and `not-started` are `not_started`.
-fn normalized(word: &str) -> String {
+fn normalize_word(word: &str) -> String {
     word.trim().to_lowercase().replace(['-', ' '], "_")
 }

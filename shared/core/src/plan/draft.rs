@@ -24,7 +24,7 @@ pub struct StepDraft {
 }
 
 impl StepDraft {
-    pub(super) fn step(&self, id: StepId) -> Step {
+    pub(super) fn to_step(&self, id: StepId) -> Step {
         Step {
             id,
             stage: self.stage.clone(),
@@ -47,8 +47,8 @@ pub struct StepText {
 
 impl StepText {
     /// The name by which another step may refer to it: its stage and its details without numbers.
-    pub(super) fn names(&self) -> [String; 2] {
-        let line = Line::read(self, None);
+    pub(super) fn reference_names(&self) -> [String; 2] {
+        let line = DraftLine::parse(self, None);
         let details = line.parts.iter().map(|(_, details)| details.as_str());
         let details = details.collect::<Vec<_>>().join(" ");
         let stage = line.parts.into_iter().next().map(|(stage, _)| stage);
@@ -57,7 +57,7 @@ impl StepText {
 }
 
 /// A line of the list: its order number, if it has one, and its parts.
-struct Line {
+struct DraftLine {
     order: Option<u32>,
     parts: Vec<(String, String)>,
     depends_on: Option<BTreeSet<usize>>,
@@ -71,7 +71,7 @@ struct Line {
 ///
 /// # Errors
 /// [`PlanError::UnknownDependency`], for a number that no line has.
-pub fn drafts(
+pub fn parse_drafts(
     lines: &[StepText],
     depends_on: Option<&[BTreeSet<usize>]>,
 ) -> Result<Vec<StepDraft>, PlanError> {
@@ -81,8 +81,11 @@ pub fn drafts(
         }
     }
     let given = |index| depends_on.map(|all| all.get(index).cloned().unwrap_or_default());
-    let lines: Vec<Line> =
-        lines.iter().enumerate().map(|(index, line)| Line::read(line, given(index))).collect();
+    let lines: Vec<DraftLine> = lines
+        .iter()
+        .enumerate()
+        .map(|(index, line)| DraftLine::parse(line, given(index)))
+        .collect();
     // The numbers in the list of drafts that each line became.
     let mut numbers: Vec<Vec<usize>> = Vec::with_capacity(lines.len());
     let mut next = 1;
@@ -98,7 +101,7 @@ pub fn drafts(
         });
     }
     for (index, line) in lines.iter().enumerate() {
-        let on: BTreeSet<usize> = awaited(&ordered, line, index)
+        let on: BTreeSet<usize> = awaited_lines(&ordered, line, index)
             .into_iter()
             .flat_map(|line| {
                 line.checked_sub(1).and_then(|line| numbers.get(line)).into_iter().flatten()
@@ -116,7 +119,11 @@ pub fn drafts(
 }
 
 /// The numbers (from 1) of the lines that a line waits for; `ordered` has those of each order number.
-fn awaited(ordered: &BTreeMap<u32, BTreeSet<usize>>, line: &Line, index: usize) -> BTreeSet<usize> {
+fn awaited_lines(
+    ordered: &BTreeMap<u32, BTreeSet<usize>>,
+    line: &DraftLine,
+    index: usize,
+) -> BTreeSet<usize> {
     if let Some(on) = &line.depends_on {
         return on.clone();
     }
@@ -126,15 +133,15 @@ fn awaited(ordered: &BTreeMap<u32, BTreeSet<usize>>, line: &Line, index: usize) 
     ordered.range(..order).next_back().map(|(_, lower)| lower.clone()).unwrap_or_default()
 }
 
-impl Line {
-    fn read(step: &StepText, depends_on: Option<BTreeSet<usize>>) -> Self {
+impl DraftLine {
+    fn parse(step: &StepText, depends_on: Option<BTreeSet<usize>>) -> Self {
         let text = step.text.trim();
         let line = step.stage.as_deref().map_or(text, str::trim);
         let (order, rest) =
-            numbered(line).map_or((None, line), |(order, rest)| (Some(order), rest));
+            split_order_number(line).map_or((None, line), |(order, rest)| (Some(order), rest));
         let (stage, details) = match step.stage {
             Some(_) => (rest, text),
-            None => staged(rest),
+            None => split_stage(rest),
         };
         let parts = details.split(SEPARATOR).map(str::trim).filter(|part| !part.is_empty());
         let mut parts: Vec<_> = parts.map(|part| (stage.to_owned(), part.to_owned())).collect();
@@ -147,7 +154,7 @@ impl Line {
 
 /// `执行顺序2. rest`, `2. rest` and `2、rest`; not a number of the step's own, as in `2.0 rest` and
 /// `10:30 rest`.
-pub(super) fn numbered(line: &str) -> Option<(u32, &str)> {
+pub(super) fn split_order_number(line: &str) -> Option<(u32, &str)> {
     let after = line.strip_prefix(ORDER);
     let line = after.unwrap_or(line).trim_start();
     let end = line.find(|c: char| !c.is_ascii_digit())?;
@@ -160,7 +167,7 @@ pub(super) fn numbered(line: &str) -> Option<(u32, &str)> {
 }
 
 /// `stage: details`, split at the first colon of the first line that a short stage stands before.
-fn staged(text: &str) -> (&str, &str) {
+fn split_stage(text: &str) -> (&str, &str) {
     const LONGEST_STAGE: usize = 40;
     let found =
         text.char_indices().take(LONGEST_STAGE).take_while(|(_, c)| *c != '\n').find(|(at, c)| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, PlanError, Step, StepDraft, StepId, StepStatus, check};
+use super::{Plan, PlanError, Step, StepDraft, StepId, StepStatus, check_drafts};
 
 /// A step as a person wants it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError`]; the plan is unchanged then.
-    pub fn edited(
+    pub fn with_edits(
         &self,
         title: &str,
         edits: &[StepEdit],
@@ -43,12 +43,12 @@ impl Plan {
         let missing = self.steps.iter().filter(begun).filter(|step| !listed.contains(&step.id));
         let mut steps: Vec<Step> = missing.cloned().collect();
         let kept = steps.len();
-        let mut drafts: Vec<StepDraft> = steps.iter().zip(1..).map(draft_of).collect();
+        let mut drafts: Vec<StepDraft> = steps.iter().zip(1..).map(to_draft).collect();
         let mut ids = self.ids;
         for (edit, place) in edits.iter().zip(kept + 1..) {
             let known = match edit.id {
                 None => None,
-                Some(id) => Some(self.known(id)?),
+                Some(id) => Some(self.require_step(id)?),
             };
             if edit.details.trim().is_empty() {
                 return Err(PlanError::BadCommand { argument: "details" });
@@ -63,15 +63,15 @@ impl Plan {
             let draft = StepDraft { line: place, stage, details, depends_on };
             steps.push(match known {
                 Some(step) if begun(&step) => step.clone(),
-                Some(step) => draft.step(step.id),
+                Some(step) => draft.to_step(step.id),
                 None => {
                     ids += 1;
-                    draft.step(StepId(ids))
+                    draft.to_step(StepId(ids))
                 }
             });
             drafts.push(draft);
         }
-        check(&drafts, max_steps)?;
+        check_drafts(&drafts, max_steps)?;
         let places: Vec<StepId> = steps.iter().map(|step| step.id).collect();
         for (step, draft) in steps.iter_mut().zip(&drafts) {
             if step.status == StepStatus::NotStarted {
@@ -79,10 +79,10 @@ impl Plan {
                 step.depends_on = on.copied().collect();
             }
         }
-        Ok(Self { title: self.titled(title), steps, ids })
+        Ok(Self { title: self.title_or_current(title), steps, ids })
     }
 
-    fn known(&self, id: StepId) -> Result<&Step, PlanError> {
+    fn require_step(&self, id: StepId) -> Result<&Step, PlanError> {
         let known = || self.steps.iter().map(|step| step.id).collect();
         self.step(id)
             .ok_or_else(|| PlanError::UnknownStep { asked: id.to_string(), known: known() })
@@ -90,7 +90,7 @@ impl Plan {
 }
 
 /// What a step that has begun waited for is over.
-fn draft_of((step, line): (&Step, usize)) -> StepDraft {
+fn to_draft((step, line): (&Step, usize)) -> StepDraft {
     let (stage, details) = (step.stage.clone(), step.details.clone());
     StepDraft { line, stage, details, depends_on: BTreeSet::new() }
 }

@@ -10,13 +10,13 @@ use super::{MAX_STEP, StepId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "problem", rename_all = "snake_case")]
 pub enum PlanError {
-    /// No steps.
+    /// A plan without any steps.
     #[error("a plan has at least one step")]
     Empty,
     /// More steps than the cap.
     #[error("a plan has at most {cap} steps")]
     TooMany {
-        /// The cap.
+        /// The most steps that a plan may have.
         cap: usize,
     },
     /// A step is too long.
@@ -30,19 +30,19 @@ pub enum PlanError {
     UnknownDependency {
         /// The step's number in the list, from 1.
         number: usize,
-        /// What it names.
+        /// The number that the dependency names.
         on: usize,
         /// How many steps there are.
         steps: usize,
     },
     /// Steps that wait for each other.
-    #[error("steps {} wait for each other", joined(.steps))]
+    #[error("steps {} wait for each other", join_items(.steps))]
     Cycle {
         /// Their numbers in the list, from 1.
         steps: Vec<usize>,
     },
     /// There is no such step.
-    #[error("there is no step {asked}; there are {}", joined(.known))]
+    #[error("there is no step {asked}; there are {}", join_items(.known))]
     UnknownStep {
         /// What was asked for.
         asked: String,
@@ -66,7 +66,7 @@ pub enum PlanError {
     /// An argument is missing or cannot be read.
     #[error("`{argument}` is missing or cannot be read")]
     BadCommand {
-        /// Which.
+        /// The name of the argument as the tool's schema has it.
         argument: &'static str,
     },
     /// There is no plan yet.
@@ -74,6 +74,6 @@ pub enum PlanError {
     NoPlan,
 }
 
-fn joined(items: &[impl fmt::Display]) -> String {
+fn join_items(items: &[impl fmt::Display]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -13,17 +13,17 @@ use crate::fold::is_written_without_spaces;
 const MAX_SHOWN: usize = 100;
 
 /// Characters of words by which a step is known among others.
-const MIN_WORDS: usize = 4;
+const MIN_SEARCH_CHARS: usize = 4;
 
 /// Bytes of a title in which such words are looked for, and how many of them.
 const MAX_TITLE: usize = 200;
-const MAX_LOOKED_FOR: usize = 500;
+const MAX_SEARCHES: usize = 500;
 
 /// What stands before the number of a step: `step 3`, `s3`.
 const BEFORE_NUMBER: [&str; 7] = ["steps", "step", "task", "执行顺序", "步骤", "第", "s"];
 
 /// Words for every step before this one.
-const ALL: [&str; 14] = [
+const ALL_STEPS_WORDS: [&str; 14] = [
     "all",
     "all steps",
     "all of them",
@@ -41,43 +41,47 @@ const ALL: [&str; 14] = [
 ];
 
 /// By what the steps of a list are known.
-pub(super) struct Names {
-    steps: usize,
+pub(super) struct StepNames {
+    step_count: usize,
     /// The one step of each id and of each name; `None` where several have it.
     ids: BTreeMap<String, Option<usize>>,
     names: BTreeMap<String, Option<usize>>,
     titles: Vec<String>,
     /// The steps whose titles hold words, as far as they were looked for: at most three.
-    looked_for: RefCell<BTreeMap<String, Vec<usize>>>,
+    searches: RefCell<BTreeMap<String, Vec<usize>>>,
 }
 
-impl Names {
+impl StepNames {
     /// The names of these steps.
     pub(super) fn of(steps: &[ListedStep]) -> Self {
         let (mut ids, mut names) = (BTreeMap::new(), BTreeMap::new());
         let mut titles = Vec::with_capacity(steps.len());
         for (number, step) in (1..).zip(steps) {
             if let Some(id) = &step.id {
-                note(&mut ids, id.clone(), number);
+                add_name(&mut ids, id.clone(), number);
             }
-            let [stage, details] = step.text.names();
+            let [stage, details] = step.text.reference_names();
             let title = step.text.stage.as_deref().unwrap_or(&stage).trim().to_lowercase();
             let text = step.text.text.trim().to_lowercase();
             titles.push(if title.is_empty() { text.clone() } else { title });
             for name in [text, stage.to_lowercase(), details.to_lowercase()] {
-                note(&mut names, name, number);
+                add_name(&mut names, name, number);
             }
         }
-        Self { steps: steps.len(), ids, names, titles, looked_for: RefCell::default() }
+        Self { step_count: steps.len(), ids, names, titles, searches: RefCell::default() }
     }
 
     /// How many steps there are.
-    pub(super) fn steps(&self) -> usize {
-        self.steps
+    pub(super) fn step_count(&self) -> usize {
+        self.step_count
     }
 
     /// The numbers of all steps that a value of the step of this number names.
-    pub(super) fn numbers(&self, of: usize, value: &Value) -> Result<BTreeSet<usize>, PlanError> {
+    pub(super) fn resolve_value(
+        &self,
+        of: usize,
+        value: &Value,
+    ) -> Result<BTreeSet<usize>, PlanError> {
         let bad = || {
             let on = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
             PlanError::BadDependency { number: of, on: on.chars().take(MAX_SHOWN).collect() }
@@ -85,14 +89,16 @@ impl Names {
         let one = |number: Option<usize>| number.map(|number| [number].into()).ok_or_else(bad);
         match value {
             Value::Null => Ok(BTreeSet::new()),
-            Value::Array(all) => union(all.iter().map(|value| self.numbers(of, value))),
-            Value::Number(number) => one(whole(number).map(|number| self.with_id(number))),
-            Value::String(word) if is_none(word) => Ok(BTreeSet::new()),
-            Value::String(word) => self.in_word(of, word).ok_or_else(bad),
+            Value::Array(all) => union_all(all.iter().map(|value| self.resolve_value(of, value))),
+            Value::Number(number) => {
+                one(parse_whole_number(number).map(|number| self.resolve_number(number)))
+            }
+            Value::String(word) if is_none_word(word) => Ok(BTreeSet::new()),
+            Value::String(word) => self.resolve_list(of, word).ok_or_else(bad),
             Value::Object(members) => {
                 let id = IDS.iter().find_map(|name| members.get(*name)).unwrap_or(&Value::Null);
                 match id {
-                    Value::Number(_) | Value::String(_) => self.numbers(of, id),
+                    Value::Number(_) | Value::String(_) => self.resolve_value(of, id),
                     Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Err(bad()),
                 }
             }
@@ -101,51 +107,51 @@ impl Names {
     }
 
     /// Those that a text names: one, several with commas, or all before.
-    fn in_word(&self, of: usize, word: &str) -> Option<BTreeSet<usize>> {
+    fn resolve_list(&self, of: usize, word: &str) -> Option<BTreeSet<usize>> {
         let folded = word.trim().to_lowercase();
-        if let Some(number) = self.exactly(&folded) {
+        if let Some(number) = self.find_exact(&folded) {
             return Some([number].into());
         }
-        if ALL.contains(&folded.as_str()) {
+        if ALL_STEPS_WORDS.contains(&folded.as_str()) {
             return Some((1..of).collect());
         }
         let parted = word.replace(" and ", ",");
         let parts = parted.split([',', '，', '、', ';', '；', '&']);
         let parts: Vec<&str> = parts.filter(|part| !part.trim().is_empty()).collect();
-        let all = parts.iter().map(|part| self.number(Some(of), part));
+        let all = parts.iter().map(|part| self.resolve_word(Some(of), part));
         let all: Option<BTreeSet<usize>> = all.collect();
-        all.or_else(|| Some([self.number(Some(of), word)?].into()))
+        all.or_else(|| Some([self.resolve_word(Some(of), word)?].into()))
     }
 
     /// The number of the one step that a word names: by its id, title or number, or by words that stand
     /// in no other title. What the step `of` this number says is of another one.
-    pub(super) fn number(&self, of: Option<usize>, word: &str) -> Option<usize> {
+    pub(super) fn resolve_word(&self, of: Option<usize>, word: &str) -> Option<usize> {
         let word = word.trim().to_lowercase();
-        let by_number = || numbered_reference(&word).map(|number| self.with_id(number));
-        self.exactly(&word).or_else(by_number).or_else(|| self.by_words(of, &word))
+        let by_number = || parse_step_number(&word).map(|number| self.resolve_number(number));
+        self.find_exact(&word).or_else(by_number).or_else(|| self.find_by_words(of, &word))
     }
 
-    fn exactly(&self, word: &str) -> Option<usize> {
+    fn find_exact(&self, word: &str) -> Option<usize> {
         let one = |names: &BTreeMap<String, Option<usize>>| names.get(word).copied().flatten();
         one(&self.ids).or_else(|| one(&self.names))
     }
 
     /// The number of the step that has this number as its id; else it counts from 1.
-    fn with_id(&self, number: usize) -> usize {
+    fn resolve_number(&self, number: usize) -> usize {
         self.ids.get(&number.to_string()).copied().flatten().unwrap_or(number)
     }
 
-    fn by_words(&self, of: Option<usize>, words: &str) -> Option<usize> {
-        let length = words.chars().take(MIN_WORDS).count();
-        if length < MIN_WORDS || words.len() > MAX_TITLE {
+    fn find_by_words(&self, of: Option<usize>, words: &str) -> Option<usize> {
+        let length = words.chars().take(MIN_SEARCH_CHARS).count();
+        if length < MIN_SEARCH_CHARS || words.len() > MAX_TITLE {
             return None;
         }
-        let mut looked_for = self.looked_for.borrow_mut();
-        if looked_for.len() >= MAX_LOOKED_FOR && !looked_for.contains_key(words) {
+        let mut looked_for = self.searches.borrow_mut();
+        if looked_for.len() >= MAX_SEARCHES && !looked_for.contains_key(words) {
             return None;
         }
         let found = looked_for.entry(words.to_owned()).or_insert_with(|| {
-            let titles = (1..).zip(&self.titles).filter(|(_, title)| holds(title, words));
+            let titles = (1..).zip(&self.titles).filter(|(_, title)| contains_words(title, words));
             titles.map(|(number, _)| number).take(3).collect()
         });
         let mut others = found.iter().filter(|number| Some(**number) != of);
@@ -154,7 +160,7 @@ impl Names {
 }
 
 /// A name of a step. What several are called names none of them.
-fn note(names: &mut BTreeMap<String, Option<usize>>, name: String, number: usize) {
+fn add_name(names: &mut BTreeMap<String, Option<usize>>, name: String, number: usize) {
     let known = names.entry(name).or_insert(Some(number));
     if *known != Some(number) {
         *known = None;
@@ -162,17 +168,18 @@ fn note(names: &mut BTreeMap<String, Option<usize>>, name: String, number: usize
 }
 
 /// Whether a title holds words as whole ones.
-fn holds(title: &str, words: &str) -> bool {
+fn contains_words(title: &str, words: &str) -> bool {
     let title = title.get(..title.floor_char_boundary(MAX_TITLE)).unwrap_or_default();
     title.match_indices(words).any(|(at, _)| {
         let before = title.get(..at).and_then(|before| before.chars().next_back());
         let after = title.get(at + words.len()..).and_then(|after| after.chars().next());
-        !goes_on(before, words.chars().next()) && !goes_on(words.chars().next_back(), after)
+        !is_same_word(before, words.chars().next())
+            && !is_same_word(words.chars().next_back(), after)
     })
 }
 
 /// Whether two characters beside each other are of one word.
-fn goes_on(left: Option<char>, right: Option<char>) -> bool {
+fn is_same_word(left: Option<char>, right: Option<char>) -> bool {
     let is_part = |side: Option<char>| {
         side.is_some_and(|side| side.is_alphanumeric() && !is_written_without_spaces(side))
     };
@@ -180,30 +187,30 @@ fn goes_on(left: Option<char>, right: Option<char>) -> bool {
 }
 
 /// A word for no step at all.
-pub(super) fn is_none(word: &str) -> bool {
+pub(super) fn is_none_word(word: &str) -> bool {
     matches!(word.trim().to_lowercase().as_str(), "" | "-" | "none" | "null" | "n/a" | "无")
 }
 
 /// A number without a fraction.
-pub(super) fn whole(number: &serde_json::Number) -> Option<usize> {
+pub(super) fn parse_whole_number(number: &serde_json::Number) -> Option<usize> {
     let written = number.to_string();
     written.strip_suffix(".0").unwrap_or(&written).parse().ok()
 }
 
 /// The number of a step: `3`, `s3`, `Step 3`, `第三步`, `3. title`.
-pub(super) fn numbered_reference(word: &str) -> Option<usize> {
-    number_before(word).map(|(number, _)| number)
+pub(super) fn parse_step_number(word: &str) -> Option<usize> {
+    split_step_number(word).map(|(number, _)| number)
 }
 
 /// The number of a step that a text begins with, and what follows it.
-pub(super) fn number_before(word: &str) -> Option<(usize, &str)> {
+pub(super) fn split_step_number(word: &str) -> Option<(usize, &str)> {
     let word = word.trim().trim_start_matches(['#', '(', '[']);
     let named = BEFORE_NUMBER.iter().find_map(|before| {
         let start = word.get(..before.len())?;
         start.eq_ignore_ascii_case(before).then(|| word.get(before.len()..))?
     });
     let rest = named.unwrap_or(word).trim_start_matches([' ', '_', '-', '#']);
-    let (number, rest) = digits(rest).or_else(|| numeral(rest))?;
+    let (number, rest) = split_digits(rest).or_else(|| split_numeral(rest))?;
     let rest = rest.strip_prefix('步').unwrap_or(rest);
     // `s3.1` is an attempt at s3; `3.1` and `10:30` are no numbers of steps.
     let part = rest.strip_prefix(['.', '．', ':', '：']);
@@ -212,14 +219,14 @@ pub(super) fn number_before(word: &str) -> Option<(usize, &str)> {
     (ends && (named.is_some() || !attempt)).then_some((number, rest))
 }
 
-fn digits(text: &str) -> Option<(usize, &str)> {
+fn split_digits(text: &str) -> Option<(usize, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
     Some((digits.parse().ok()?, rest))
 }
 
 /// `三`, `十二`, `二十`, `二十三`.
-fn numeral(text: &str) -> Option<(usize, &str)> {
+fn split_numeral(text: &str) -> Option<(usize, &str)> {
     let unit = |character: char| {
         "一二三四五六七八九".chars().zip(1..).find(|(c, _)| *c == character).map(|(_, unit)| unit)
     };
@@ -238,7 +245,7 @@ fn numeral(text: &str) -> Option<(usize, &str)> {
 }
 
 /// All of the numbers, or the first problem.
-pub(super) fn union(
+pub(super) fn union_all(
     all: impl Iterator<Item = Result<BTreeSet<usize>, PlanError>>,
 ) -> Result<BTreeSet<usize>, PlanError> {
     all.collect::<Result<Vec<_>, _>>().map(|all| all.into_iter().flatten().collect())

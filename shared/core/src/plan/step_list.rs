@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::draft::{StepText, drafts, numbered};
-use super::reference::{Names, is_none, number_before, numbered_reference, union, whole};
+use super::draft::{StepText, parse_drafts, split_order_number};
+use super::reference::{
+    StepNames, is_none_word, parse_step_number, parse_whole_number, split_step_number, union_all,
+};
 use super::{PlanError, StepDraft};
 
 /// Steps of a list that is read at all: no run's plan may have more.
-const MAX_LISTED: usize = 1_000;
+const MAX_LISTED_STEPS: usize = 1_000;
 
 /// References between steps, and the bytes that one of several in a text takes at least.
 const MAX_REFERENCES: usize = 20_000;
@@ -37,47 +39,47 @@ const DEPENDENCIES: [&str; 5] =
 /// # Errors
 /// What cannot be read, for the planner.
 pub(super) fn read_steps(arguments: &Map<String, Value>) -> Result<Vec<StepDraft>, PlanError> {
-    let list = arguments.get("steps").and_then(list_of_steps).ok_or(bad("steps"))?;
-    if list.len() > MAX_LISTED {
-        return Err(PlanError::TooMany { cap: MAX_LISTED });
+    let list = arguments.get("steps").and_then(parse_step_list).ok_or(bad_argument("steps"))?;
+    if list.len() > MAX_LISTED_STEPS {
+        return Err(PlanError::TooMany { cap: MAX_LISTED_STEPS });
     }
     let steps = (1..)
         .zip(&list)
-        .map(|(number, step)| ListedStep::read(step).ok_or(PlanError::BadStep { number }));
+        .map(|(number, step)| ListedStep::parse(step).ok_or(PlanError::BadStep { number }));
     let steps: Vec<ListedStep> = steps.collect::<Result<_, _>>()?;
-    let depends_on = dependencies(arguments.get("depends_on"), &steps)?;
+    let depends_on = parse_dependencies(arguments.get("depends_on"), &steps)?;
     let texts: Vec<StepText> = steps.into_iter().map(|step| step.text).collect();
-    drafts(&texts, depends_on.as_deref())
+    parse_drafts(&texts, depends_on.as_deref())
 }
 
 /// The number of a step: `3`, `3.0`, `"3"`, `"s3"`, `"step 3"`, `"3. title"`.
-pub(super) fn step_number(value: &Value) -> Option<usize> {
+pub(super) fn read_step_number(value: &Value) -> Option<usize> {
     match value {
-        Value::Number(number) => whole(number),
-        Value::String(word) => numbered_reference(word),
+        Value::Number(number) => parse_whole_number(number),
+        Value::String(word) => parse_step_number(word),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
-fn bad(argument: &'static str) -> PlanError {
+fn bad_argument(argument: &'static str) -> PlanError {
     PlanError::BadCommand { argument }
 }
 
 /// A list, also one that was written as a text: in JSON, or line by line with numbers or bullets.
-fn list_of_steps(value: &Value) -> Option<Vec<Value>> {
+fn parse_step_list(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(list) => Some(list.clone()),
-        Value::String(text) => serde_json::from_str(text).ok().or_else(|| lines_of(text)),
+        Value::String(text) => serde_json::from_str(text).ok().or_else(|| parse_lines(text)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 
-fn lines_of(text: &str) -> Option<Vec<Value>> {
+fn parse_lines(text: &str) -> Option<Vec<Value>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let lines: Option<Vec<Value>> = lines
         .map(|line| match line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")) {
             Some(rest) => Some(rest.into()),
-            None => numbered(line).map(|_| line.into()),
+            None => split_order_number(line).map(|_| line.into()),
         })
         .collect();
     lines.filter(|lines| !lines.is_empty())
@@ -87,31 +89,31 @@ fn lines_of(text: &str) -> Option<Vec<Value>> {
 pub(super) struct ListedStep {
     /// What it calls itself.
     pub(super) id: Option<String>,
-    /// What it says.
+    /// The words of the step, and its stage where that is a member of its own.
     pub(super) text: StepText,
     /// What it waits for, if it says so itself.
     depends_on: Option<Value>,
 }
 
 impl ListedStep {
-    fn read(value: &Value) -> Option<Self> {
+    fn parse(value: &Value) -> Option<Self> {
         match value {
             Value::String(_) => {
-                let text = StepText { stage: None, text: text_of(value)? };
+                let text = StepText { stage: None, text: parse_text(value)? };
                 Some(Self { id: None, text, depends_on: None })
             }
-            Value::Object(members) => Self::of_members(members),
+            Value::Object(members) => Self::from_members(members),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
         }
     }
 
-    fn of_members(members: &Map<String, Value>) -> Option<Self> {
-        let first = |names: &[&str]| names.iter().find_map(|name| text_of(members.get(*name)?));
+    fn from_members(members: &Map<String, Value>) -> Option<Self> {
+        let first = |names: &[&str]| names.iter().find_map(|name| parse_text(members.get(*name)?));
         let stage = first(&STAGES);
         // `step` is a text in some plans, a number in others, and both in `Step 1: look`.
         let of_step = || {
             let word = first(&["step"])?;
-            let rest = number_before(&word).map_or(word.as_str(), |(_, rest)| rest);
+            let rest = split_step_number(&word).map_or(word.as_str(), |(_, rest)| rest);
             let text = rest.trim_start_matches(['.', '．', '、', ':', '：', ')', ']', '-', ' ']);
             (!text.is_empty()).then(|| text.to_owned())
         };
@@ -123,7 +125,7 @@ impl ListedStep {
         let id = IDS.iter().find_map(|name| {
             let value = members.get(*name)?;
             let word = value.as_str().filter(|_| name.ends_with("id"));
-            let number = || step_number(value).map(|number| number.to_string());
+            let number = || read_step_number(value).map(|number| number.to_string());
             word.map(|word| word.trim().to_lowercase()).or_else(number)
         });
         let depends_on = DEPENDENCIES.iter().find_map(|name| members.get(*name)).cloned();
@@ -132,41 +134,41 @@ impl ListedStep {
 }
 
 /// A text that is not blank, or several.
-fn text_of(value: &Value) -> Option<String> {
+fn parse_text(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.trim().to_owned(),
-        Value::Array(texts) => texts.iter().map(text_of).collect::<Option<Vec<_>>>()?.join("\n"),
+        Value::Array(texts) => texts.iter().map(parse_text).collect::<Option<Vec<_>>>()?.join("\n"),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
     };
     (!text.is_empty()).then_some(text)
 }
 
 /// For each step the numbers of those that it waits for; `None` if nothing is said of that.
-fn dependencies(
+fn parse_dependencies(
     given: Option<&Value>,
     steps: &[ListedStep],
 ) -> Result<Option<Vec<BTreeSet<usize>>>, PlanError> {
-    let names = Names::of(steps);
-    let given = by_step(given, &names)?;
+    let names = StepNames::of(steps);
+    let given = order_by_step(given, &names)?;
     if given.is_none() && steps.iter().all(|step| step.depends_on.is_none()) {
         return Ok(None);
     }
     let given = given.unwrap_or_default();
     let said = given.iter().chain(steps.iter().filter_map(|step| step.depends_on.as_ref()));
-    if said.map(references).sum::<usize>() > MAX_REFERENCES {
-        return Err(bad("depends_on"));
+    if said.map(count_references).sum::<usize>() > MAX_REFERENCES {
+        return Err(bad_argument("depends_on"));
     }
     let all = (1..).zip(steps).map(|(number, step)| {
         let said = given.get(number - 1).into_iter().chain(&step.depends_on);
-        union(said.map(|value| names.numbers(number, value)))
+        union_all(said.map(|value| names.resolve_value(number, value)))
     });
     all.collect::<Result<_, _>>().map(Some)
 }
 
 /// How many references a value holds at most.
-fn references(value: &Value) -> usize {
+fn count_references(value: &Value) -> usize {
     match value {
-        Value::Array(all) => all.iter().map(references).sum::<usize>() + 1,
+        Value::Array(all) => all.iter().map(count_references).sum::<usize>() + 1,
         Value::String(words) => words.len() / MIN_REFERENCE + 1,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => 1,
     }
@@ -174,25 +176,30 @@ fn references(value: &Value) -> usize {
 
 /// `depends_on` as a list in the order of the steps: it may also be an object by steps, or JSON in a
 /// text.
-fn by_step(given: Option<&Value>, names: &Names) -> Result<Option<Vec<Value>>, PlanError> {
+fn order_by_step(
+    given: Option<&Value>,
+    names: &StepNames,
+) -> Result<Option<Vec<Value>>, PlanError> {
     match given {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(list)) => Ok(Some(list.clone())),
-        Some(Value::Object(members)) if members.len() > MAX_LISTED => Err(bad("depends_on")),
+        Some(Value::Object(members)) if members.len() > MAX_LISTED_STEPS => {
+            Err(bad_argument("depends_on"))
+        }
         Some(Value::Object(members)) => {
-            let mut list = vec![Value::Null; names.steps()];
+            let mut list = vec![Value::Null; names.step_count()];
             for (word, value) in members {
-                let number = names.number(None, word);
+                let number = names.resolve_word(None, word);
                 let place = number.and_then(|number| list.get_mut(number.checked_sub(1)?));
-                *place.ok_or(bad("depends_on"))? = value.clone();
+                *place.ok_or(bad_argument("depends_on"))? = value.clone();
             }
             Ok(Some(list))
         }
-        Some(Value::String(text)) if is_none(text) => Ok(None),
+        Some(Value::String(text)) if is_none_word(text) => Ok(None),
         Some(Value::String(text)) => match serde_json::from_str(text) {
-            Ok(list @ (Value::Array(_) | Value::Object(_))) => by_step(Some(&list), names),
-            _ => Err(bad("depends_on")),
+            Ok(list @ (Value::Array(_) | Value::Object(_))) => order_by_step(Some(&list), names),
+            _ => Err(bad_argument("depends_on")),
         },
-        Some(Value::Bool(_) | Value::Number(_)) => Err(bad("depends_on")),
+        Some(Value::Bool(_) | Value::Number(_)) => Err(bad_argument("depends_on")),
     }
 }

@@ -5,14 +5,14 @@ use crate::file::ProductFile;
 use crate::id::FileName;
 
 /// What separates the summary's text from the names of the files it hands over.
-const MARK: &str = "$$$";
+const FILE_LIST_MARK: &str = "$$$";
 
 /// Between two names of a list.
 const SEPARATORS: [char; 5] = ['、', ',', '，', '\n', '$'];
 
 /// Bytes of a name in a list, and of what may stand beside known ones.
 const MAX_LISTED: usize = 300;
-const MAX_BESIDE: usize = 24;
+const MAX_EXTRA_TEXT: usize = 24;
 
 /// The names of a run's files, by which the end of a summary that lists some is told from its text.
 #[derive(Debug, Clone, Default)]
@@ -22,9 +22,10 @@ impl Deliverables {
     /// The text of a summary, and the list of files behind it. A mark that none follows is part of the
     /// text: `Nobu ($$$) is best`.
     #[must_use]
-    pub fn split<'a>(&self, summary: &'a str) -> (&'a str, &'a str) {
-        let listed_from = self.listed_from(summary);
-        let mark = summary.match_indices(MARK).find(|(at, mark)| at + mark.len() >= listed_from);
+    pub fn split_summary<'a>(&self, summary: &'a str) -> (&'a str, &'a str) {
+        let listed_from = self.list_start(summary);
+        let mark =
+            summary.match_indices(FILE_LIST_MARK).find(|(at, mark)| at + mark.len() >= listed_from);
         match mark {
             Some((at, mark)) => {
                 let (text, list) = summary.split_at(at);
@@ -35,11 +36,11 @@ impl Deliverables {
     }
 
     /// From where on a text could be a list.
-    fn listed_from(&self, text: &str) -> usize {
+    fn list_start(&self, text: &str) -> usize {
         let (mut listed_from, mut rest) = (text.len(), text);
         loop {
             let (before, part) = rest.rsplit_once(SEPARATORS).unwrap_or(("", rest));
-            if !self.lists(part) {
+            if !self.is_list_part(part) {
                 return listed_from;
             }
             listed_from = rest.len() - part.len();
@@ -53,12 +54,12 @@ impl Deliverables {
     /// Up to where a summary that goes on can be shown: what a mark follows that may yet be a list is
     /// not for reading.
     #[must_use]
-    pub fn readable(&self, summary: &str) -> usize {
-        let marks = summary.match_indices(MARK);
+    pub fn readable_len(&self, summary: &str) -> usize {
+        let marks = summary.match_indices(FILE_LIST_MARK);
         let held = marks.map(|(at, mark)| (at, at + mark.len())).find(|(_, end)| {
             let mut parts = summary.get(*end..).unwrap_or_default().split(SEPARATORS).rev();
             let last = parts.next().unwrap_or_default();
-            last.len() <= MAX_LISTED && parts.all(|part| self.lists(part))
+            last.len() <= MAX_LISTED && parts.all(|part| self.is_list_part(part))
         });
         // The last characters may be the beginning of a mark.
         held.map_or_else(|| summary.trim_end_matches('$').len(), |(at, _)| at)
@@ -66,8 +67,8 @@ impl Deliverables {
 
     /// Whether a part of a list is nothing, or names a file: one there is, perhaps with a few letters
     /// beside it, or one whose name is a single word.
-    fn lists(&self, part: &str) -> bool {
-        let name = bare(part);
+    fn is_list_part(&self, part: &str) -> bool {
+        let name = strip_decoration(part);
         if part.trim().is_empty() || self.0.iter().any(|known| known.as_str() == name) {
             return true;
         }
@@ -75,14 +76,14 @@ impl Deliverables {
             return false;
         }
         let is_word = !name.contains(char::is_whitespace) && has_extension(name);
-        let named = names_in(part, self.0.iter().collect());
+        let named = find_names(part, self.0.iter().collect());
         let named_bytes: usize = named.iter().map(|name| name.as_str().len()).sum();
-        is_word || (!named.is_empty() && part.trim().len() <= named_bytes + MAX_BESIDE)
+        is_word || (!named.is_empty() && part.trim().len() <= named_bytes + MAX_EXTRA_TEXT)
     }
 }
 
 /// A name without what models put around it.
-fn bare(part: &str) -> &str {
+fn strip_decoration(part: &str) -> &str {
     let around =
         ['`', '"', '\'', '*', '-', '•', '.', '。', ';', '；', '《', '》', '“', '”', '[', ']'];
     part.trim_matches(|c: char| c.is_whitespace() || around.contains(&c))
@@ -106,13 +107,13 @@ impl Run {
     /// The files that a summary lists, in its order, as in `growth.md、growth.csv`. Without a match, every
     /// file that a user would be offered, newest first.
     pub(super) fn files_listed_in(&self, names: &str) -> Vec<ProductFile> {
-        let offered = self.produced.deliverable();
+        let offered = self.produced_files.deliverable_files();
         let mut files: Vec<ProductFile> = Vec::new();
         for part in names.split(SEPARATORS).filter(|part| !part.trim().is_empty()) {
-            let exactly = offered.iter().find(|file| file.name.as_str() == bare(part));
+            let exactly = offered.iter().find(|file| file.name.as_str() == strip_decoration(part));
             let named = match exactly {
                 Some(_) => Vec::new(),
-                None => names_in(part, self.files.all().iter().map(|file| &file.name).collect()),
+                None => find_names(part, self.files.all().iter().map(|file| &file.name).collect()),
             };
             let named = offered.iter().filter(|file| named.contains(&&file.name));
             for file in exactly.into_iter().chain(named) {
@@ -127,9 +128,9 @@ impl Run {
     /// The files the run wrote that a text names, newest first. Without any, every file that a user would
     /// be offered.
     pub(super) fn files_named_in(&self, text: &str) -> Vec<ProductFile> {
-        let offered = self.produced.deliverable();
+        let offered = self.produced_files.deliverable_files();
         let known: Vec<&FileName> = self.files.all().iter().map(|file| &file.name).collect();
-        let named = names_in(text, known);
+        let named = find_names(text, known);
         let files: Vec<ProductFile> =
             offered.iter().filter(|file| named.contains(&&file.name)).cloned().collect();
         if files.is_empty() { offered } else { files }
@@ -138,7 +139,7 @@ impl Run {
 
 /// Which of these names a text holds. Where one is a part of another, as `a.md` of `data.md`, the longer
 /// one counts.
-fn names_in<'a>(text: &str, mut names: Vec<&'a FileName>) -> Vec<&'a FileName> {
+fn find_names<'a>(text: &str, mut names: Vec<&'a FileName>) -> Vec<&'a FileName> {
     names.sort_by_key(|name| std::cmp::Reverse(name.as_str().len()));
     let mut taken: Vec<std::ops::Range<usize>> = Vec::new();
     let mut found = Vec::new();
@@ -148,7 +149,7 @@ fn names_in<'a>(text: &str, mut names: Vec<&'a FileName>) -> Vec<&'a FileName> {
             let apart = |other: &std::ops::Range<usize>| {
                 place.end <= other.start || other.end <= place.start
             };
-            taken.iter().all(apart) && stands_alone(text, place)
+            taken.iter().all(apart) && is_whole_name(text, place)
         };
         let places: Vec<_> = places.filter(is_free).collect();
         if !places.is_empty() {
@@ -160,7 +161,7 @@ fn names_in<'a>(text: &str, mut names: Vec<&'a FileName>) -> Vec<&'a FileName> {
 }
 
 /// Whether what stands around a name belongs to no longer one. Chinese is written without spaces.
-fn stands_alone(text: &str, place: &std::ops::Range<usize>) -> bool {
+fn is_whole_name(text: &str, place: &std::ops::Range<usize>) -> bool {
     let goes_on = |next: Option<char>| {
         next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '-' || next == '_')
     };
@@ -202,18 +203,18 @@ mod tests {
             ("From $$$ to $$$$.$$$growth.md", "From $$$ to $$$$.", "growth.md"),
             ("No mark: growth.md", "No mark: growth.md", ""),
         ] {
-            assert_eq!(known.split(summary), (text, list), "{summary}");
+            assert_eq!(known.split_summary(summary), (text, list), "{summary}");
             // What is shown before the end is the beginning of that, and all but the end is in time.
             for (at, _) in summary.char_indices() {
-                let readable = known.readable(&summary[..at]);
+                let readable = known.readable_len(&summary[..at]);
                 assert!(readable <= text.len(), "{summary} to {at}");
             }
         }
         let text = "Nobu ($$$) is best, ";
-        assert_eq!(known.readable(text), text.len());
-        assert_eq!(known.readable("Nobu ($$$) is best"), "Nobu (".len());
+        assert_eq!(known.readable_len(text), text.len());
+        assert_eq!(known.readable_len("Nobu ($$$) is best"), "Nobu (".len());
         let long = format!("Nobu ($$${}", "x".repeat(MAX_LISTED + 1));
-        assert_eq!(known.readable(&long), long.len());
+        assert_eq!(known.readable_len(&long), long.len());
     }
 
     #[test]
@@ -230,7 +231,7 @@ mod tests {
             ("No file.", vec![]),
         ] {
             let mut found: Vec<_> =
-                names_in(text, names.iter().collect()).iter().map(|name| name.as_str()).collect();
+                find_names(text, names.iter().collect()).iter().map(|name| name.as_str()).collect();
             found.sort_unstable();
             let mut wanted = wanted;
             wanted.sort_unstable();

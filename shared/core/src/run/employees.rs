@@ -10,18 +10,18 @@ use serde_json::{Map, Value};
 
 use super::Run;
 use crate::agent_loop::Attempts;
-use crate::crash::{MAX_CRASHES, Ran};
+use crate::crash::{ActiveEffects, MAX_CRASHES};
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::id::MessageId;
-use crate::input::{Asked, ModelReplied};
+use crate::input::{ModelReplied, RunSpec};
 use crate::settings::Role;
 
 /// The most bytes of a role's name: about 13 characters in Chinese, and 40 in English.
-const MAX_NAME: usize = 40;
+const MAX_ROLE_NAME: usize = 40;
 
 /// The most tools that have a role.
-const MAX_NAMES: usize = 64;
+const MAX_ROLES: usize = 64;
 
 /// The call that names the roles, while it is owed.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,23 +31,23 @@ pub(super) struct Employees {
 
 impl Employees {
     /// Only a task has them, and only where its settings say so.
-    pub(super) fn new(asked: &Asked) -> Self {
-        let wanted = asked.task.is_some() && asked.settings.plan.employees;
+    pub(super) fn new(asked: &RunSpec) -> Self {
+        let wanted = asked.child.is_some() && asked.settings.plan.employees;
         Self { open: wanted.then(Attempts::default) }
     }
 
-    pub(super) fn due(&self) -> Option<Effect> {
+    pub(super) fn due_call(&self) -> Option<Effect> {
         self.open.as_ref().map(|attempts| {
             Effect::CallModel(ModelCall {
                 message: MessageId::employees(),
                 role: Role::Employees,
-                attempt: attempts.next(),
-                failed: attempts.failed,
+                attempt: attempts.next_number(),
+                failures: attempts.failures,
                 crashes: attempts.crashes,
                 retries: attempts.retries(),
                 fallback: attempts.fallback().cloned(),
                 tool_choice: ToolChoice::None,
-                round: 0,
+                interrupts: 0,
                 waits: false,
             })
         })
@@ -60,14 +60,14 @@ impl Employees {
 
     /// Attempts failed, so many, the last perhaps while its process stood still. Whether that was the one
     /// that is owed.
-    pub(super) fn attempt_failed(&mut self, attempt: u32, failed: (u32, bool)) -> bool {
-        let open = self.attempts().filter(|open| open.next() == attempt);
-        open.map(|open| open.fail(failed.0, failed.1)).is_some()
+    pub(super) fn on_attempt_failed(&mut self, attempt: u32, failed: (u32, bool)) -> bool {
+        let open = self.attempts().filter(|open| open.next_number() == attempt);
+        open.map(|open| open.record_failures(failed.0, failed.1)).is_some()
     }
 
     /// The driver died. The call is given up where others would be done by themselves: nobody is to
     /// wait for it.
-    pub(super) fn resumed(&mut self, ran: &Ran) {
+    pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) {
         if ran.has_message(&MessageId::employees()) {
             self.open.take_if(|open| {
                 open.crashes += 1;
@@ -84,14 +84,14 @@ impl Employees {
 
 impl Run {
     /// Takes the reply that names the roles. `None` if it is not waited for.
-    pub(super) fn employees_named(
+    pub(super) fn on_employees_named(
         &mut self,
         replied: &ModelReplied,
     ) -> Option<Vec<(String, Event)>> {
         self.employees.close().then_some(())?;
         let usage = replied.reply.usage;
-        self.spent.add_model_call(&usage);
-        let roles = read(replied);
+        self.spending.add_model_call(&usage);
+        let roles = parse_roles(replied);
         let named = (!roles.is_empty()).then_some(Event::EmployeesNamed { roles, usage });
         Some(named.map(|named| (replied.message.to_string(), named)).into_iter().collect())
     }
@@ -99,17 +99,17 @@ impl Run {
 
 /// The roles that a reply gives the tools it was told of, by their tools. Of whatever else it says
 /// nothing remains.
-fn read(replied: &ModelReplied) -> BTreeMap<String, String> {
+fn parse_roles(replied: &ModelReplied) -> BTreeMap<String, String> {
     let is_tool = |name: &String| replied.offered.iter().any(|tool| tool.name == *name);
-    let named = object(&replied.reply.text).into_iter().filter_map(|(tool, role)| {
+    let named = parse_object(&replied.reply.text).into_iter().filter_map(|(tool, role)| {
         let role = role.as_str()?.trim();
-        (is_tool(&tool) && is_name(role)).then(|| (tool, role.to_owned()))
+        (is_tool(&tool) && is_role_name(role)).then(|| (tool, role.to_owned()))
     });
-    named.take(MAX_NAMES).collect()
+    named.take(MAX_ROLES).collect()
 }
 
 /// The JSON object in a text: what stands in its block of JSON, or what begins and ends with braces.
-fn object(text: &str) -> Map<String, Value> {
+fn parse_object(text: &str) -> Map<String, Value> {
     let fenced = text.split_once("```json").map(|(_, rest)| rest);
     let text = fenced.map_or(text, |rest| rest.split("```").next().unwrap_or(rest));
     let object = text.find('{').zip(text.rfind('}'));
@@ -117,6 +117,6 @@ fn object(text: &str) -> Map<String, Value> {
     serde_json::from_str(object).unwrap_or_default()
 }
 
-fn is_name(role: &str) -> bool {
-    (1..=MAX_NAME).contains(&role.len()) && !role.contains(char::is_control)
+fn is_role_name(role: &str) -> bool {
+    (1..=MAX_ROLE_NAME).contains(&role.len()) && !role.contains(char::is_control)
 }

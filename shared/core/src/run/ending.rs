@@ -2,86 +2,86 @@
 
 use std::collections::BTreeSet;
 
-use super::plan_solve::Abandoned;
-use super::{Ended, Phase, Run, Summarizing};
+use super::plan_solve::AbandonedWork;
+use super::{FinalState, Phase, Run, SummaryCall};
 use crate::budget::Usage;
-use crate::code::{ErrorCode, Failure};
 use crate::effect::Delivery;
-use crate::entry::{Ending, Event};
+use crate::entry::{Event, RunResult};
+use crate::error_code::{ErrorCode, Failure};
 use crate::file::ProductFile;
 use crate::id::MessageId;
-use crate::input::{Finish, Partial};
+use crate::input::{FinishReason, PartialMessage};
 use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
 
 impl Run {
     /// The agent has nothing left to do: its last reply is the answer, or a closing call writes it. A task
     /// has no such call.
-    pub(super) fn conclude(&mut self, events: &mut Vec<(String, Event)>, at_ms: i64) {
-        if self.is_task() {
-            return self.answer(events, at_ms);
+    pub(super) fn conclude_work(&mut self, events: &mut Vec<(String, Event)>, at_ms: i64) {
+        if self.is_child() {
+            return self.finish_with_answer(events, at_ms);
         }
         let is_first = self.conversation.items.len() == 1;
-        let sums_up = match self.asked.settings.summary {
+        let sums_up = match self.spec.settings.summary_policy {
             Some(SummaryPolicy::WhenNeeded) => false,
             Some(SummaryPolicy::Always) | None => !is_first,
         };
-        if sums_up || self.conversation.answer().is_none() {
-            self.keep_taint();
-            self.phase = Phase::Summarizing(Summarizing::after(None));
+        if sums_up || self.conversation.standalone_answer().is_none() {
+            self.freeze_taint();
+            self.phase = Phase::Summarizing(SummaryCall::with_failure(None));
         } else {
-            self.answer(events, at_ms);
+            self.finish_with_answer(events, at_ms);
         }
     }
 
     /// Ends with the agent's last words as the answer, whose entry is among `events`. Where it said
     /// nothing, there is none.
-    pub(super) fn answer(&mut self, events: &mut Vec<(String, Event)>, at_ms: i64) {
-        let answer = self.conversation.final_words();
+    pub(super) fn finish_with_answer(&mut self, events: &mut Vec<(String, Event)>, at_ms: i64) {
+        let answer = self.conversation.final_text();
         if answer.is_empty() {
-            events.extend(self.fail(ErrorCode::EmptyAnswer.into(), at_ms));
+            events.extend(self.fail_run(ErrorCode::EmptyAnswer.into(), at_ms));
             return;
         }
-        let is_marked = self.asked.settings.summary.is_some();
+        let is_marked = self.spec.settings.summary_policy.is_some();
         for (_, event) in events.iter_mut() {
             if let Event::MessageCompleted { answer, .. } = event {
                 *answer = is_marked;
             }
         }
         let files = self.files_named_in(&answer);
-        events.extend(self.end(RunStatus::Finished, answer, files, None, at_ms));
+        events.extend(self.end_run(RunStatus::Finished, answer, files, None, at_ms));
     }
 
     /// The work is broken off: a run sums up what there is, a task leaves that to its run.
     pub(super) fn break_off(&mut self, failure: Failure, at_ms: i64) -> Vec<(String, Event)> {
-        if self.is_task() {
-            return self.fail(failure, at_ms);
+        if self.is_child() {
+            return self.fail_run(failure, at_ms);
         }
-        let events = self.abandon();
-        self.compacting.close();
-        self.phase = Phase::Summarizing(Summarizing::after(Some(failure)));
+        let events = self.abandon_work();
+        self.compaction.close();
+        self.phase = Phase::Summarizing(SummaryCall::with_failure(Some(failure)));
         events
     }
 
     /// The work ends here: what of it is done is kept, and how the rest ends.
-    fn abandon(&mut self) -> Vec<(String, Event)> {
-        self.keep_taint();
-        self.compacting.close();
+    fn abandon_work(&mut self) -> Vec<(String, Event)> {
+        self.freeze_taint();
+        self.compaction.close();
         self.employees.close();
-        self.asking.close();
+        self.human_requests.close();
         match &mut self.phase {
-            Phase::Reacting(agent) => agent.abandon(),
+            Phase::Reacting(agent) => agent.abandon_open_calls(),
             Phase::PlanSolving(solving) => {
-                let Abandoned { events, items, at_work } = solving.abandon();
+                let AbandonedWork { events, items, running: at_work } = solving.abandon_tasks();
                 self.conversation.items.extend(items);
-                self.to_stop.extend(at_work);
+                self.children_to_stop.extend(at_work);
                 events
             }
             Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
         }
     }
 
-    pub(super) fn model_failed(
+    pub(super) fn on_model_failed(
         &mut self,
         message: &MessageId,
         failure: &Failure,
@@ -91,68 +91,68 @@ impl Run {
             return self.employees.close().then(Vec::new);
         }
         self.attempts_at(message)?;
-        if self.compacting_failed(message) {
+        if self.fail_compaction(message) {
             return Some(Vec::new());
         }
-        let final_words = self.conversation.final_words();
-        let last_words = self.conversation.last_words().to_owned();
-        let files = self.produced.deliverable();
+        let final_words = self.conversation.final_text();
+        let last_words = self.conversation.last_text().to_owned();
+        let files = self.produced_files.deliverable_files();
         // Nothing stands in for an answer that may not be given.
         if failure.code.is_about_content() {
             let failure = Some(failure.clone());
-            return Some(self.end(RunStatus::Failed, String::new(), files, failure, at_ms));
+            return Some(self.end_run(RunStatus::Failed, String::new(), files, failure, at_ms));
         }
         Some(match &self.phase {
             // The work is done and the agent said what came of it: that is the answer then.
-            Phase::Summarizing(Summarizing { because: None, .. }) if !final_words.is_empty() => {
-                self.end(RunStatus::Finished, final_words, files, None, at_ms)
+            Phase::Summarizing(SummaryCall { failure: None, .. }) if !final_words.is_empty() => {
+                self.end_run(RunStatus::Finished, final_words, files, None, at_ms)
             }
-            Phase::Summarizing(Summarizing { because: Some(because), .. }) => {
+            Phase::Summarizing(SummaryCall { failure: Some(because), .. }) => {
                 let because = because.clone();
-                self.end(RunStatus::Failed, last_words, files, Some(because), at_ms)
+                self.end_run(RunStatus::Failed, last_words, files, Some(because), at_ms)
             }
             Phase::Summarizing(_)
             | Phase::Reacting(_)
             | Phase::PlanSolving(_)
-            | Phase::Ended(_) => self.fail(failure.clone(), at_ms),
+            | Phase::Ended(_) => self.fail_run(failure.clone(), at_ms),
         })
     }
 
-    pub(super) fn stopped(
+    pub(super) fn stop_run(
         &mut self,
-        partial: Option<&Partial>,
+        partial: Option<&PartialMessage>,
         at_ms: i64,
     ) -> Vec<(String, Event)> {
         let mut events = Vec::new();
         let partial = partial.filter(|partial| self.attempts_at(&partial.message).is_some());
-        if let Some(Partial { message, text }) = partial {
+        if let Some(PartialMessage { message, text }) = partial {
             let (message, text) = (message.clone(), text.clone());
             let completed = Event::MessageCompleted {
                 message: message.clone(),
                 text,
                 reasoning: None,
-                cut: true,
-                finish: Finish::Done,
+                truncated: true,
+                finish: FinishReason::Done,
                 answer: false,
                 usage: Usage::default(),
             };
             events.push((message.to_string(), completed));
-            self.finish = Finish::Done;
+            self.last_finish = FinishReason::Done;
         }
-        let answer = self.conversation.last_words().to_owned();
-        let files = self.produced.deliverable();
+        let answer = self.conversation.last_text().to_owned();
+        let files = self.produced_files.deliverable_files();
         let failure = Some(ErrorCode::Stopped.into());
-        events.extend(self.end(RunStatus::Stopped, answer, files, failure, at_ms));
+        events.extend(self.end_run(RunStatus::Stopped, answer, files, failure, at_ms));
         events
     }
 
-    pub(super) fn fail(&mut self, failure: Failure, at_ms: i64) -> Vec<(String, Event)> {
-        let answer = self.conversation.last_words().to_owned();
-        let files = self.produced.deliverable();
-        self.end(RunStatus::Failed, answer, files, Some(failure), at_ms)
+    pub(super) fn fail_run(&mut self, failure: Failure, at_ms: i64) -> Vec<(String, Event)> {
+        let answer = self.conversation.last_text().to_owned();
+        let files = self.produced_files.deliverable_files();
+        self.end_run(RunStatus::Failed, answer, files, Some(failure), at_ms)
     }
 
-    pub(super) fn end(
+    pub(super) fn end_run(
         &mut self,
         status: RunStatus,
         answer: String,
@@ -161,25 +161,25 @@ impl Run {
         at_ms: i64,
     ) -> Vec<(String, Event)> {
         let paused_ms = self.paused_ms(at_ms);
-        let mut events = self.abandon();
+        let mut events = self.abandon_work();
         let took_ms = u64::try_from(at_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
-        let (delivery, outcome) = match &self.asked.task {
+        let (delivery, outcome) = match &self.spec.child {
             None => {
-                let finish = if answer.is_empty() { Finish::Done } else { self.finish };
-                let spent = self.spent;
+                let finish = if answer.is_empty() { FinishReason::Done } else { self.last_finish };
+                let spent = self.spending;
                 let ending =
-                    Ending { status, answer, files, failure, finish, spent, took_ms, paused_ms };
+                    RunResult { status, answer, files, failure, finish, spent, took_ms, paused_ms };
                 events.push(("end".to_owned(), Event::RunEnded(ending)));
                 (Delivery::AlarmRemoval, None)
             }
             // Viewers see the end of a task in its run.
             Some(task) => {
-                let outcome = self.outcome(task, status, answer, failure);
-                (Delivery::Outcome, Some(Box::new(outcome)))
+                let outcome = self.build_child_result(task, status, answer, failure);
+                (Delivery::ChildResult, Some(Box::new(outcome)))
             }
         };
         let undelivered = BTreeSet::from([delivery]);
-        self.phase = Phase::Ended(Ended { status, undelivered, outcome });
+        self.phase = Phase::Ended(FinalState { status, undelivered, child_result: outcome });
         events
     }
 }

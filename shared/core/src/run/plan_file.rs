@@ -13,23 +13,23 @@ pub(super) struct PlanFile {
     version: u32,
     /// The version that is being written. A newer one waits: of two writes at once, the older might
     /// be the last.
-    owed: Option<u32>,
+    due_version: Option<u32>,
 }
 
 impl PlanFile {
     /// Takes the plan after a word of the planner.
-    pub(super) fn is_now(&mut self, plan: &Plan) {
+    pub(super) fn set_plan(&mut self, plan: &Plan) {
         if self.plan.as_ref() != Some(plan) {
             self.plan = Some(plan.clone());
             self.version += 1;
-            self.owed.get_or_insert(self.version);
+            self.due_version.get_or_insert(self.version);
         }
     }
 
     /// Takes the answer for a version. `None` if that is not owed, or no longer.
-    pub(super) fn kept(&mut self, version: u32) -> Option<()> {
-        self.owed.take_if(|owed| *owed == version)?;
-        self.owed = Some(self.version).filter(|newest| *newest > version);
+    pub(super) fn mark_saved(&mut self, version: u32) -> Option<()> {
+        self.due_version.take_if(|owed| *owed == version)?;
+        self.due_version = Some(self.version).filter(|newest| *newest > version);
         Some(())
     }
 
@@ -37,8 +37,8 @@ impl PlanFile {
         self.version
     }
 
-    pub(super) fn due(&self) -> Option<Effect> {
-        self.owed.map(|version| Effect::KeepPlan { version })
+    pub(super) fn due_save(&self) -> Option<Effect> {
+        self.due_version.map(|version| Effect::SavePlan { version })
     }
 
     /// What the file is to hold.

@@ -1,36 +1,37 @@
 //! Plan-Solve: the planner plans, ready steps run as tasks, the planner sees what came of them.
 
-mod confirm;
+mod planning;
+mod review;
 mod stage;
 mod turn;
 
 use std::collections::BTreeMap;
 
-use confirm::{about_result, about_step};
-use stage::shown;
-pub(super) use stage::{Before, Stage, Task};
+use planning::{is_plan_creation, run_plan_command};
+use review::{result_review, step_review};
+use stage::end_event;
+pub(super) use stage::{PreviousAttempt, Task, TaskStage};
 
-use super::task::cut;
-use crate::agent_loop::{AgentLoop, Observed};
-use crate::budget::Share;
-use crate::conversation::{Item, Turn};
-use crate::crash::Ran;
-use crate::effect::{Dispatch, Effect};
+use super::child::truncate_text;
+use crate::agent_loop::{AgentLoop, TurnUpdate};
+use crate::budget::BudgetShare;
+use crate::conversation::{ConversationItem, Turn};
+use crate::crash::ActiveEffects;
+use crate::effect::{ChildDispatch, Effect};
 use crate::entry::Event;
 use crate::id::TaskId;
-use crate::input::{ModelReplied, TaskEnded, TaskReport};
-use crate::plan::{PLANNING_TOOL, Plan, PlanCommand, Step, StepId, StepStatus};
+use crate::input::{ChildEnded, ChildReport, ModelReplied};
+use crate::plan::{Plan, Step, StepId, StepStatus};
 use crate::settings::{PlanSettings, Role, RunSettings};
 use crate::status::RunStatus;
-use crate::tool::{Arguments, Call, FailReason, Observation, Outcome, Shown};
 
 /// How often a step is tried: a task that failed gets one more attempt.
 const MAX_TASK_ATTEMPTS: u32 = 2;
 
 /// Outcomes that a task is told of although its step does not depend on them itself, and the bytes of
 /// each.
-const MAX_FURTHER: usize = 50;
-pub(super) const MAX_FURTHER_TEXT: usize = 500;
+const MAX_INDIRECT_REPORTS: usize = 50;
+pub(super) const MAX_INDIRECT_REPORT: usize = 500;
 
 /// How often the planner is asked to go on when it answers without a plan after one that was refused.
 const MAX_PLAN_NUDGES: u32 = 2;
@@ -40,71 +41,71 @@ const MAX_PLAN_NUDGES: u32 = 2;
 pub struct PlanSolve {
     planner: AgentLoop,
     /// The planner's turns; its tasks' are their own.
-    turns: u32,
+    planner_turns: u32,
     pub(super) plan: Option<Plan>,
     /// Tasks whose steps have not ended, in the order they began: what is at work stays at work.
     pub(super) tasks: Vec<Task>,
     /// Attempts made at each step.
     attempts: BTreeMap<StepId, u32>,
     /// What came of this round's tasks.
-    reports: BTreeMap<StepId, TaskReport>,
+    reports: BTreeMap<StepId, ChildReport>,
     /// What joins the conversation besides, at the round's end.
-    turns_of: BTreeMap<StepId, Vec<Turn>>,
+    child_turns: BTreeMap<StepId, Vec<Turn>>,
     rounds: u32,
     nudges: u32,
     /// Whether the planner made a plan that was none.
-    plan_refused: bool,
+    has_rejected_plan: bool,
 }
 
 /// What came of a step.
-struct Done {
-    report: TaskReport,
+struct StepResult {
+    report: ChildReport,
     /// What joins the conversation besides.
     turns: Vec<Turn>,
 }
 
-impl Done {
-    fn of(ended: &TaskEnded) -> Self {
-        Self { report: ended.report.clone(), turns: ended.joining() }
+impl StepResult {
+    fn of(ended: &ChildEnded) -> Self {
+        Self { report: ended.report.clone(), turns: ended.turns_in_parent() }
     }
 }
 
 /// What an end of the work leaves.
-pub(super) struct Abandoned {
+pub(super) struct AbandonedWork {
     /// How tasks end that have not.
     pub(super) events: Vec<(String, Event)>,
     /// What is known of this round.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ConversationItem>,
     /// The tasks that somebody may be working on.
-    pub(super) at_work: Vec<TaskId>,
+    pub(super) running: Vec<TaskId>,
 }
 
 /// What follows from a move of the planner or a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum Next {
     /// There is more to do.
-    GoOn,
+    Continue,
     /// The planner's words are the answer: there is nothing to plan.
-    Answered,
+    Answer,
     /// The work is done: sum up.
-    Done,
+    Summarize,
     /// The rounds are used up: sum up what there is.
-    RoundsUsedUp,
+    RoundsExhausted,
 }
 
 impl PlanSolve {
     pub(super) fn new() -> Self {
         Self {
             planner: AgentLoop::new(Role::Planner),
-            turns: 0,
+            planner_turns: 0,
             plan: None,
             tasks: Vec::new(),
             attempts: BTreeMap::new(),
             reports: BTreeMap::new(),
-            turns_of: BTreeMap::new(),
+            child_turns: BTreeMap::new(),
             rounds: 0,
             nudges: 0,
-            plan_refused: false,
+            has_rejected_plan: false,
         }
     }
 
@@ -118,7 +119,7 @@ impl PlanSolve {
         at_work
             .map(|task| {
                 let (task, crashes) = (task.id.clone(), task.crashes);
-                Effect::Dispatch(Dispatch { task, alone, crashes, waits: false })
+                Effect::RunChild(ChildDispatch { task, alone, crashes, waits: false })
             })
             .collect()
     }
@@ -128,10 +129,10 @@ impl PlanSolve {
     }
 
     /// Why people are asked what they are: the planner's words, or what its plan is for.
-    pub(super) fn words(&self) -> &str {
+    pub(super) fn request_reasoning(&self) -> &str {
         match &self.plan {
             Some(plan) if !self.tasks.is_empty() => &plan.title,
-            Some(_) | None => self.planner.words(),
+            Some(_) | None => self.planner.open_turn_text(),
         }
     }
 
@@ -140,43 +141,46 @@ impl PlanSolve {
         !self.tasks.is_empty()
     }
 
-    pub(super) fn planner(&mut self) -> Option<&mut AgentLoop> {
+    pub(super) fn active_planner(&mut self) -> Option<&mut AgentLoop> {
         self.tasks.is_empty().then_some(&mut self.planner)
     }
 
     /// Whether it is the planner's turn, and it has had all that it may take.
-    pub(super) fn turns_are_used_up(&self, turns: u32) -> bool {
-        self.tasks.is_empty() && self.turns >= turns
+    pub(super) fn has_used_all_turns(&self, turns: u32) -> bool {
+        self.tasks.is_empty() && self.planner_turns >= turns
     }
 
     /// The tasks at work.
-    pub fn tasks(&self) -> impl Iterator<Item = &TaskId> {
+    pub fn running_tasks(&self) -> impl Iterator<Item = &TaskId> {
         self.tasks.iter().filter(|task| task.share().is_some()).map(|task| &task.id)
     }
 
     /// What one of them is to do, what it may use up, and what became of the attempt before.
-    pub(super) fn begun(&self, task: &TaskId) -> Option<(&str, Share, &Before)> {
+    pub(super) fn find_running(
+        &self,
+        task: &TaskId,
+    ) -> Option<(&str, BudgetShare, &PreviousAttempt)> {
         let task = self.tasks.iter().find(|known| known.id == *task)?;
-        Some((task.words.as_str(), task.share()?, &task.before))
+        Some((task.description.as_str(), task.share()?, &task.previous_attempt))
     }
 
     /// What came of this round's steps that a task's step builds on: of those it depends on the whole, of
     /// the newest of those that these do the beginning. A long chain must not be stored with each of
     /// its steps.
-    pub(super) fn reports_before(&self, task: &TaskId) -> Vec<TaskReport> {
+    pub(super) fn reports_before(&self, task: &TaskId) -> Vec<ChildReport> {
         let plan = self.plan.as_ref();
-        let Some((plan, step)) = plan.zip(task.step()) else { return Vec::new() };
-        let behind = plan.behind(step);
+        let Some((plan, step)) = plan.zip(task.step_id()) else { return Vec::new() };
+        let behind = plan.transitive_dependencies(step);
         let depends_on = plan.step(step).map(|step| &step.depends_on);
-        let mut room = MAX_FURTHER;
+        let mut room = MAX_INDIRECT_REPORTS;
         let mut reports = Vec::new();
         for (id, report) in self.reports.iter().rev().filter(|(id, _)| behind.contains(id)) {
             if depends_on.is_some_and(|on| on.contains(id)) {
                 reports.push(report.clone());
             } else if room > 0 {
                 room -= 1;
-                reports.push(TaskReport {
-                    text: cut(&report.text, MAX_FURTHER_TEXT),
+                reports.push(ChildReport {
+                    text: truncate_text(&report.text, MAX_INDIRECT_REPORT),
                     ..report.clone()
                 });
             }
@@ -186,152 +190,168 @@ impl PlanSolve {
     }
 
     /// Takes the planner's reply: its commands are carried out at once, and what is ready begins.
-    pub(super) fn replied(
+    pub(super) fn on_model_replied(
         &mut self,
         replied: &ModelReplied,
         settings: &RunSettings,
-    ) -> (Observed, Then) {
+    ) -> (TurnUpdate, Next) {
         let max_steps = settings.plan.max_steps as usize;
-        self.turns += 1;
-        let shown_first = settings.feedback.confirm_plan && self.plan.is_none();
+        self.planner_turns += 1;
+        let shown_first = settings.human.confirm_plan && self.plan.is_none();
         let mut plan = self.plan.clone();
         let mut finished = false;
         let most = settings.max_tool_calls_per_turn;
-        let observed = self.planner.replied(replied, settings, most, |call| {
+        let observed = self.planner.on_model_replied(replied, settings, most, |call| {
             // A plan that people are shown first is carried out when they have answered.
-            if shown_first && makes_plan(call, max_steps) {
+            if shown_first && is_plan_creation(call, max_steps) {
                 None
             } else {
-                planned(call, &mut plan, max_steps, &mut finished)
+                run_plan_command(call, &mut plan, max_steps, &mut finished)
             }
         });
-        self.went_on(observed, plan, finished, replied.message.as_str(), settings)
+        self.settle(observed, plan, finished, replied.message.as_str(), settings)
     }
 
     /// The driver died. The planner's call is made again; a task has a journal of its own to be
     /// continued from, in which it is counted what it was that it did. One that may have taken its
     /// run's driver down with it, as on a laptop, is never given up here.
-    pub(super) fn resumed(&mut self, ran: &Ran) -> Option<Observed> {
+    pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> Option<TurnUpdate> {
         for task in self.tasks.iter_mut().filter(|task| ran.has_task(&task.id)) {
             task.crashes += 1;
         }
-        match self.planner() {
-            Some(planner) => planner.resumed(ran),
-            None => Some(Observed::default()),
+        match self.active_planner() {
+            Some(planner) => planner.on_resumed(ran),
+            None => Some(TurnUpdate::default()),
         }
     }
 
     /// The work ends here.
-    pub(super) fn abandon(&mut self) -> Abandoned {
-        let events = self.tasks.iter().filter_map(Task::stopped).collect();
-        let at_work = self.tasks().cloned().collect();
+    pub(super) fn abandon_tasks(&mut self) -> AbandonedWork {
+        let events = self.tasks.iter().filter_map(Task::stop_event).collect();
+        let at_work = self.running_tasks().cloned().collect();
         for task in &self.tasks {
             // Nobody has said that it is not what was wanted.
-            if let Stage::Judged(ended) = &task.stage {
+            if let TaskStage::InReview(ended) = &task.stage {
                 self.reports.insert(task.step, ended.report.clone());
-                self.turns_of.insert(task.step, ended.joining());
+                self.child_turns.insert(task.step, ended.turns_in_parent());
             }
         }
-        let items = if self.reports.is_empty() { Vec::new() } else { self.told() };
-        Abandoned { events, items, at_work }
+        let items = if self.reports.is_empty() { Vec::new() } else { self.take_round_items() };
+        AbandonedWork { events, items, running: at_work }
     }
 
     /// Takes a task's end. `None` if nobody waits for it.
-    pub(super) fn task_ended(
+    pub(super) fn on_child_ended(
         &mut self,
-        ended: &TaskEnded,
+        ended: &ChildEnded,
         settings: &RunSettings,
-    ) -> Option<(Observed, Then)> {
+    ) -> Option<(TurnUpdate, Next)> {
         let known = |task: &Task| task.id == ended.report.task && task.share().is_some();
         let place = self.tasks.iter().position(known)?;
         let mut task = self.tasks.remove(place);
         let step = task.step;
-        let mut observed = Observed::default();
+        let mut observed = TurnUpdate::default();
         if ended.tainted {
             self.planner.taint();
         }
-        observed.events.push((format!("{}.end", task.id), shown(ended)));
+        observed.events.push((format!("{}.end", task.id), end_event(ended)));
         let attempts = self.attempts.get(&step).copied().unwrap_or(1);
         // A task is only stopped when its run is: that is no failure.
         let failed = !ended.report.done && ended.status != RunStatus::Stopped;
-        if failed && attempts < MAX_TASK_ATTEMPTS && !ended.is_used_up() {
+        if failed && attempts < MAX_TASK_ATTEMPTS && !ended.is_out_of_budget() {
             let failed = Some(ended.report.text.clone());
-            let again = self.task(step, &task.words, Before { failed, redo: None });
-            observed.events.push(again.started());
+            let again = self.next_attempt(
+                step,
+                &task.description,
+                PreviousAttempt { failure: failed, revision: None },
+            );
+            observed.events.push(again.start_event());
             self.tasks.push(again);
-            return Some((observed, Then::GoOn));
+            return Some((observed, Next::Continue));
         }
-        if ended.report.done && settings.feedback.confirm_results {
-            observed.asks.extend(about_result(&task, ended));
-            task.stage = Stage::Judged(Box::new(ended.clone()));
+        if ended.report.done && settings.human.confirm_results {
+            observed.requests.extend(result_review(&task, ended));
+            task.stage = TaskStage::InReview(Box::new(ended.clone()));
             self.tasks.insert(place, task);
-            return Some((observed, Then::GoOn));
+            return Some((observed, Next::Continue));
         }
-        let then = self.step_ended(Done::of(ended), settings, &mut observed);
+        let then = self.finish_step(StepResult::of(ended), settings, &mut observed);
         Some((observed, then))
     }
 
     /// Nobody works on a step any more: what waits for it begins, or the round is over.
-    fn step_ended(&mut self, done: Done, settings: &RunSettings, observed: &mut Observed) -> Then {
-        let Done { report, turns } = done;
-        let Some(step) = report.task.step() else { return Then::GoOn };
+    fn finish_step(
+        &mut self,
+        done: StepResult,
+        settings: &RunSettings,
+        observed: &mut TurnUpdate,
+    ) -> Next {
+        let StepResult { report, turns } = done;
+        let Some(step) = report.task.step_id() else { return Next::Continue };
         let (status, note) = match report.done {
             true => (StepStatus::Completed, ""),
             false => (StepStatus::Blocked, report.text.as_str()),
         };
         if let Some(plan) = &mut self.plan {
             // The step is there: an update keeps what is being worked on.
-            let _ = plan.mark(step, status, note);
+            let _ = plan.set_status(step, status, note);
         }
         let changed = Event::StepChanged { step, status, note: note.to_owned() };
         observed.events.push((format!("{}.step", report.task), changed));
         self.reports.insert(step, report);
-        self.turns_of.insert(step, turns);
-        self.start_ready(settings, observed);
-        if self.tasks.is_empty() { self.end_round(&settings.plan, observed) } else { Then::GoOn }
+        self.child_turns.insert(step, turns);
+        self.start_ready_steps(settings, observed);
+        if self.tasks.is_empty() {
+            self.end_round(&settings.plan, observed)
+        } else {
+            Next::Continue
+        }
     }
 
     /// Every task of the round has ended and nothing became ready.
-    fn end_round(&mut self, settings: &PlanSettings, observed: &mut Observed) -> Then {
+    fn end_round(&mut self, settings: &PlanSettings, observed: &mut TurnUpdate) -> Next {
         self.rounds += 1;
-        observed.items.extend(self.told());
-        let Some(plan) = &self.plan else { return Then::GoOn };
-        if settings.close_update && plan.is_complete() {
-            Then::Done
+        observed.items.extend(self.take_round_items());
+        let Some(plan) = &self.plan else { return Next::Continue };
+        if settings.ends_when_complete && plan.is_complete() {
+            Next::Summarize
         } else if self.rounds >= settings.max_rounds {
-            Then::RoundsUsedUp
+            Next::RoundsExhausted
         } else {
-            Then::GoOn
+            Next::Continue
         }
     }
 
     /// What joins the conversation of this round so far, in the plan's order.
-    fn told(&mut self) -> Vec<Item> {
+    fn take_round_items(&mut self) -> Vec<ConversationItem> {
         let Some(plan) = &self.plan else { return Vec::new() };
         let reports = std::mem::take(&mut self.reports);
-        let mut turns = std::mem::take(&mut self.turns_of);
+        let mut turns = std::mem::take(&mut self.child_turns);
         let ids = || plan.steps().iter().map(|step| step.id);
         let turns = ids().filter_map(|id| turns.remove(&id)).flatten();
-        let mut items: Vec<Item> = turns.map(Item::Turn).collect();
+        let mut items: Vec<ConversationItem> = turns.map(ConversationItem::Turn).collect();
         let reports = ids().filter_map(|id| reports.get(&id)).cloned().collect();
-        items.push(Item::Round { reports, plan: plan.clone() });
+        items.push(ConversationItem::Round { reports, plan: plan.clone() });
         items
     }
 
     /// Begins every step that is ready, or asks whether it may.
-    fn start_ready(&mut self, settings: &RunSettings, observed: &mut Observed) {
-        let ready: Vec<Step> =
-            self.plan.iter().flat_map(|plan| plan.ready().cloned().collect::<Vec<_>>()).collect();
+    fn start_ready_steps(&mut self, settings: &RunSettings, observed: &mut TurnUpdate) {
+        let ready: Vec<Step> = self
+            .plan
+            .iter()
+            .flat_map(|plan| plan.ready_steps().cloned().collect::<Vec<_>>())
+            .collect();
         for step in &ready {
             if let Some(plan) = &mut self.plan {
-                let _ = plan.mark(step.id, StepStatus::InProgress, "");
+                let _ = plan.set_status(step.id, StepStatus::InProgress, "");
             }
-            let mut task = self.task(step.id, &step.words(), Before::default());
-            task.stage = Stage::first(step, &settings.feedback);
+            let mut task = self.next_attempt(step.id, &step.label(), PreviousAttempt::default());
+            task.stage = TaskStage::for_step(step, &settings.human);
             match task.stage {
-                Stage::Held => observed.asks.extend(about_step(&task)),
-                Stage::Waiting | Stage::AtWork(_) | Stage::Judged(_) => {
-                    observed.events.push(task.started());
+                TaskStage::AwaitingApproval => observed.requests.extend(step_review(&task)),
+                TaskStage::Queued | TaskStage::Running(_) | TaskStage::InReview(_) => {
+                    observed.events.push(task.start_event());
                 }
             }
             self.tasks.push(task);
@@ -339,11 +359,15 @@ impl PlanSolve {
     }
 
     /// Takes a plan as a person changed it. While steps are at work, what is ready now begins.
-    pub(super) fn edit(&mut self, plan: Plan, settings: &RunSettings) -> (Plan, Observed) {
+    pub(super) fn replace_plan(
+        &mut self,
+        plan: Plan,
+        settings: &RunSettings,
+    ) -> (Plan, TurnUpdate) {
         self.plan = Some(plan.clone());
-        let mut observed = Observed::default();
+        let mut observed = TurnUpdate::default();
         if self.is_in_round() {
-            self.start_ready(settings, &mut observed);
+            self.start_ready_steps(settings, &mut observed);
         }
         (self.plan.clone().unwrap_or(plan), observed)
     }
@@ -353,44 +377,17 @@ impl PlanSolve {
     }
 
     /// The next attempt at a step.
-    fn task(&mut self, step: StepId, words: &str, before: Before) -> Task {
+    fn next_attempt(&mut self, step: StepId, words: &str, before: PreviousAttempt) -> Task {
         let attempts = self.attempts.entry(step).or_default();
         *attempts += 1;
         let (id, words) = (TaskId::of(step.0, *attempts), words.to_owned());
-        Task { id, step, words, before, crashes: 0, stage: Stage::Waiting }
-    }
-}
-
-/// Whether a call makes a run's first plan.
-fn makes_plan(call: &Call, max_steps: usize) -> bool {
-    let mut plan = None;
-    planned(call, &mut plan, max_steps, &mut false).is_some() && plan.is_some()
-}
-
-/// Carries a call of the planning tool out; `None` for a call of another tool.
-fn planned(
-    call: &Call,
-    plan: &mut Option<Plan>,
-    max_steps: usize,
-    finished: &mut bool,
-) -> Option<Outcome> {
-    let Arguments::Parsed(arguments) = &call.arguments else { return None };
-    if call.tool != PLANNING_TOOL {
-        return None;
-    }
-    let applied = PlanCommand::read(arguments).and_then(|command| {
-        *finished |= command == PlanCommand::Finish && plan.is_some();
-        command.apply(plan.as_ref(), max_steps)
-    });
-    Some(match applied {
-        Ok(changed) => {
-            *plan = Some(changed.clone());
-            let shown = Shown::Plan { plan: changed };
-            Outcome::Done(Observation { shown, ..Observation::text("") })
+        Task {
+            id,
+            step,
+            description: words,
+            previous_attempt: before,
+            crashes: 0,
+            stage: TaskStage::Queued,
         }
-        Err(error) => Outcome::Failed {
-            reason: FailReason::BadPlan,
-            detail: serde_json::to_string(&error).unwrap_or_default(),
-        },
-    })
+    }
 }

@@ -3,7 +3,7 @@
 use super::{PLAN_FILE, Phase, Run};
 use crate::conversation::Exchange;
 use crate::file::ProductFile;
-use crate::input::Asked;
+use crate::input::RunSpec;
 
 impl Run {
     /// Whether it has been shown text that anybody may have written: by a tool, in the names and
@@ -22,19 +22,19 @@ impl Run {
     /// It is shown such text.
     pub(super) fn taint(&mut self) {
         self.tainted = true;
-        if let Some(agent) = self.agent() {
+        if let Some(agent) = self.active_loop() {
             agent.taint();
         }
     }
 
     /// It begins with what others have read, and with what they left.
-    pub(super) fn taint_from_start(&mut self) {
-        let Asked { user, task, history, files, .. } = &self.asked;
-        let is_of_others = |earlier: &Exchange| earlier.tainted || !earlier.is_of(user);
+    pub(super) fn taint_at_start(&mut self) {
+        let RunSpec { user, child: task, history, files, .. } = &self.spec;
+        let is_of_others = |earlier: &Exchange| earlier.tainted || !earlier.is_asked_by(user);
         let tainted = match task {
             // Its run knows what it is told.
             Some(task) => task.tainted,
-            None => history.iter().any(is_of_others) || files.iter().any(is_described),
+            None => history.iter().any(is_of_others) || files.iter().any(is_described_by_others),
         };
         if tainted {
             self.taint();
@@ -42,13 +42,13 @@ impl Run {
     }
 
     /// What the agents have read stays read when their work ends.
-    pub(super) fn keep_taint(&mut self) {
+    pub(super) fn freeze_taint(&mut self) {
         self.tainted = self.is_tainted();
     }
 }
 
 /// Whether a list of files holds words about this one that others may have chosen: all but those of the
 /// plan's file.
-fn is_described(file: &ProductFile) -> bool {
+fn is_described_by_others(file: &ProductFile) -> bool {
     file.name.as_str() != PLAN_FILE || !file.description.is_empty()
 }

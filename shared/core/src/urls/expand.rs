@@ -1,7 +1,7 @@
 //! From placeholders back to URLs, in texts that come whole or in pieces.
 
 use super::Urls;
-use super::token::{MAX_RUN, cut_scheme, run_end, start_of, without_closing};
+use super::scan::{MAX_RUN, find_cut_scheme, find_run_end, find_url_start, trim_closing_marks};
 
 /// Bytes by which one text, or the arguments of one call, may grow. What a model repeats beyond that
 /// stays a placeholder.
@@ -9,7 +9,7 @@ pub const MAX_GROWTH: usize = 1024 * 1024;
 
 /// How a text ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TextEnd {
     /// Where its writer was done.
     Whole,
     /// In the middle: what stands at its very end may be half of something.
@@ -20,23 +20,29 @@ pub enum End {
 /// that it came in. A placeholder that was never given out stays as it is, and so does one that is
 /// part of something longer.
 #[derive(Debug, Clone)]
-pub struct Expander {
+pub struct UrlExpander {
     urls: Urls,
     /// The end of the text so far, where it may be the beginning of a placeholder.
     held: String,
     /// The byte before that.
-    before: Option<u8>,
+    last_byte: Option<u8>,
     /// The brackets that are open in it, in the middle of a URL that is no placeholder.
-    within: Option<u32>,
+    open_brackets: Option<u32>,
     /// Bytes by which the text may still grow.
-    room: usize,
+    growth_left: usize,
 }
 
-impl Expander {
-    /// For one text.
+impl UrlExpander {
+    /// An expander for one text, piece by piece.
     #[must_use]
     pub fn new(urls: Urls) -> Self {
-        Self { urls, held: String::new(), before: None, within: None, room: MAX_GROWTH }
+        Self {
+            urls,
+            held: String::new(),
+            last_byte: None,
+            open_brackets: None,
+            growth_left: MAX_GROWTH,
+        }
     }
 
     /// Takes the next piece, and returns what is certain by now.
@@ -46,45 +52,45 @@ impl Expander {
         }
         let mut text = std::mem::take(&mut self.held);
         text.push_str(piece);
-        self.take(&text, None)
+        self.expand_piece(&text, None)
     }
 
     /// Returns what was held back. The next piece begins another text, with what room is left.
-    pub fn finish(&mut self, end: End) -> String {
+    pub fn finish(&mut self, end: TextEnd) -> String {
         let text = std::mem::take(&mut self.held);
-        let shown = self.take(&text, Some(end));
-        (self.before, self.within) = (None, None);
+        let shown = self.expand_piece(&text, Some(end));
+        (self.last_byte, self.open_brackets) = (None, None);
         shown
     }
 
-    /// A whole text.
-    pub(super) fn whole(&mut self, text: &str, end: End) -> String {
+    /// The whole of a text with its URLs expanded.
+    pub(super) fn expand_text(&mut self, text: &str, end: TextEnd) -> String {
         let shown = self.push(text);
         shown + &self.finish(end)
     }
 
     /// `end` says how the text ends, if this is the end of it.
-    fn take(&mut self, text: &str, end: Option<End>) -> String {
+    fn expand_piece(&mut self, text: &str, end: Option<TextEnd>) -> String {
         let mut shown = String::with_capacity(text.len());
-        let mut at = self.skip(text, 0, &mut shown);
-        while let Some(start) = start_of(text, at, self.before) {
+        let mut at = self.skip_long_url(text, 0, &mut shown);
+        while let Some(start) = find_url_start(text, at, self.last_byte) {
             let rest = text.get(start..).unwrap_or_default();
             shown.push_str(text.get(at..start).unwrap_or_default());
             at = start;
-            match (run_end(rest, &mut 0), end) {
+            match (find_run_end(rest, &mut 0), end) {
                 (None, None) if rest.len() <= MAX_RUN => {
-                    self.hold(text, start);
+                    self.hold_from(text, start);
                     return shown;
                 }
                 (None, None) => {
-                    self.within = Some(0);
-                    at = self.skip(text, start, &mut shown);
+                    self.open_brackets = Some(0);
+                    at = self.skip_long_url(text, start, &mut shown);
                 }
                 (run, end) => {
                     let run = run.unwrap_or(rest.len());
-                    let url = without_closing(rest.get(..run).unwrap_or_default());
-                    let is_cut = end == Some(End::Cut) && url.len() == rest.len();
-                    match self.expanded(url).filter(|_| !is_cut) {
+                    let url = trim_closing_marks(rest.get(..run).unwrap_or_default());
+                    let is_cut = end == Some(TextEnd::Cut) && url.len() == rest.len();
+                    match self.expand_url(url).filter(|_| !is_cut) {
                         Some(whole) => shown.push_str(&whole),
                         None => shown.push_str(url),
                     }
@@ -93,37 +99,37 @@ impl Expander {
             }
         }
         let held = match end {
-            None if self.within.is_none() => cut_scheme(text, at, self.before),
+            None if self.open_brackets.is_none() => find_cut_scheme(text, at, self.last_byte),
             None | Some(_) => None,
         };
         let start = held.unwrap_or(text.len());
         shown.push_str(text.get(at..start).unwrap_or_default());
-        self.hold(text, start);
+        self.hold_from(text, start);
         shown
     }
 
     /// Shows the rest of a URL that is no placeholder, and says where it ends.
-    fn skip(&mut self, text: &str, at: usize, shown: &mut String) -> usize {
-        let Some(mut open) = self.within else { return at };
+    fn skip_long_url(&mut self, text: &str, at: usize, shown: &mut String) -> usize {
+        let Some(mut open) = self.open_brackets else { return at };
         let rest = text.get(at..).unwrap_or_default();
-        let run = run_end(rest, &mut open);
-        self.within = run.is_none().then_some(open);
+        let run = find_run_end(rest, &mut open);
+        self.open_brackets = run.is_none().then_some(open);
         let length = run.unwrap_or(rest.len());
         shown.push_str(rest.get(..length).unwrap_or_default());
         at + length
     }
 
     /// Holds back what comes from `start` on.
-    fn hold(&mut self, text: &str, start: usize) {
+    fn hold_from(&mut self, text: &str, start: usize) {
         let (done, held) = text.split_at_checked(start).unwrap_or((text, ""));
-        self.before = done.bytes().next_back().or(self.before);
+        self.last_byte = done.bytes().next_back().or(self.last_byte);
         held.clone_into(&mut self.held);
     }
 
-    fn expanded(&mut self, url: &str) -> Option<String> {
-        let whole = self.urls.behind(url)?;
+    fn expand_url(&mut self, url: &str) -> Option<String> {
+        let whole = self.urls.resolve_placeholder(url)?;
         let growth = whole.len().saturating_sub(url.len());
-        self.room = self.room.checked_sub(growth)?;
+        self.growth_left = self.growth_left.checked_sub(growth)?;
         Some(whole.to_owned())
     }
 }

@@ -7,9 +7,9 @@ use crate::id::RunId;
 /// The newest record of a run all of whose frames a client has. Written `<run id>:<record>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// The run.
+    /// The run that the record is of.
     pub run: RunId,
-    /// The record's number.
+    /// The number of the record, as the journal counts.
     pub record: u64,
 }
 

@@ -7,32 +7,32 @@
 
 mod call;
 mod event;
-mod feedback;
-mod model_changed;
-mod planned;
-mod question;
+mod fallback;
+mod human_request;
+mod notices;
+mod open_questions;
+mod plan_events;
 mod raw;
 mod reply;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use call::RequestedCall;
-use reply::{Reply, ResultText};
+use call::CallView;
+use reply::{LaneReply, ResultText};
 use serde_json::{Map, json};
 
-use super::link::Links;
-use super::texts::Texts;
-use super::turns::Turns;
-use crate::code::ErrorCode;
-use crate::entry::{Ending, Entry, Event};
-use crate::feedback::Ask;
-use crate::id::{CallId, FeedbackId, RequestId, RunId, TaskId};
-use crate::input::Finish;
+use super::link::SessionLinks;
+use super::text_tracker::TextTracker;
+use super::turn_tracker::TurnTracker;
+use crate::entry::{Entry, Event, RunResult};
+use crate::error_code::ErrorCode;
+use crate::human::HumanRequest;
+use crate::id::{CallId, HumanRequestId, RequestId, RunId, TaskId};
+use crate::input::FinishReason;
 use crate::plan::Plan;
 use crate::settings::{Language, Mode, OutputStyle};
 pub use event::AgentResponse;
-pub use feedback::Schemas;
+pub use human_request::ToolSchemas;
 pub use raw::JoyAgent;
 
 /// `agentType` of the ReAct agent.
@@ -41,7 +41,7 @@ pub const REACT: u8 = 5;
 /// Steps of a plan that is shown again whenever one of them moves on.
 const MAX_SHOWN_STEPS: usize = 100;
 
-/// `agentType` of Plan-Solve.
+/// `agentType` of the Plan-Solve agent.
 pub const PLAN_SOLVE: u8 = 3;
 
 /// Turns entries and previews into raw events. Shared with the UI's projection, which wraps them.
@@ -49,17 +49,17 @@ pub struct Translator {
     run: RunId,
     request: RequestId,
     /// The label of the question that the run answers, which that of a later message is not.
-    asked_as: RequestId,
-    links: Links,
+    question_label: RequestId,
+    links: SessionLinks,
     language: Language,
     mode: Mode,
     style: Option<OutputStyle>,
-    texts: Texts,
-    turns: BTreeMap<Option<TaskId>, Turns>,
+    texts: TextTracker,
+    turns: BTreeMap<Option<TaskId>, TurnTracker>,
     /// The newest reply of each lane.
-    replies: BTreeMap<Option<TaskId>, Reply>,
-    summary_finish: Finish,
-    calls: BTreeMap<(Option<TaskId>, CallId), RequestedCall>,
+    replies: BTreeMap<Option<TaskId>, LaneReply>,
+    summary_finish: FinishReason,
+    calls: BTreeMap<(Option<TaskId>, CallId), CallView>,
     /// The roles of a task's tools.
     employees: BTreeMap<Option<TaskId>, BTreeMap<String, String>>,
     /// The plan as this client knows it.
@@ -67,41 +67,41 @@ pub struct Translator {
     /// The tasks at work and what they are to do, in the order they began.
     tasks: Vec<(TaskId, String)>,
     /// What was asked and not answered.
-    asks: BTreeMap<FeedbackId, Ask>,
-    schemas: Option<Schemas>,
+    open_requests: BTreeMap<HumanRequestId, HumanRequest>,
+    schemas: Option<ToolSchemas>,
     /// The models that others answer for, as far as that was said, and why.
-    replaced: BTreeSet<(String, ErrorCode)>,
+    announced_fallbacks: BTreeSet<(String, ErrorCode)>,
 }
 
 impl Translator {
     /// A translator for one connection.
     #[must_use]
-    pub fn new(run: RunId, request: RequestId, links: Links, language: Language) -> Self {
+    pub fn new(run: RunId, request: RequestId, links: SessionLinks, language: Language) -> Self {
         Self {
             run,
-            asked_as: request.clone(),
+            question_label: request.clone(),
             request,
             links,
             language,
             mode: Mode::default(),
             style: None,
-            texts: Texts::default(),
+            texts: TextTracker::default(),
             turns: BTreeMap::new(),
             replies: BTreeMap::new(),
-            summary_finish: Finish::Done,
+            summary_finish: FinishReason::Done,
             calls: BTreeMap::new(),
             employees: BTreeMap::new(),
             plan: None,
             tasks: Vec::new(),
-            asks: BTreeMap::new(),
+            open_requests: BTreeMap::new(),
             schemas: None,
-            replaced: BTreeSet::new(),
+            announced_fallbacks: BTreeSet::new(),
         }
     }
 
     /// The same, which says of each argument that people may change what its tool's schema says.
     #[must_use]
-    pub fn with_schemas(self, schemas: Schemas) -> Self {
+    pub fn with_schemas(self, schemas: ToolSchemas) -> Self {
         Self { schemas: Some(schemas), ..self }
     }
 
@@ -127,65 +127,65 @@ impl Translator {
     }
 
     /// The events of an entry.
-    pub fn entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
-        self.turns.entry(entry.within.clone()).or_default().entry(&entry.event);
-        let mut events = self.of_event(entry);
+    pub fn translate_entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
+        self.turns.entry(entry.child.clone()).or_default().apply_event(&entry.event);
+        let mut events = self.translate_event(entry);
         for event in &mut events {
-            event.lane = event.lane.take().or_else(|| entry.within.clone());
+            event.lane = event.lane.take().or_else(|| entry.child.clone());
         }
         events
     }
 
-    fn of_event(&mut self, entry: &Entry) -> Vec<AgentResponse> {
+    fn translate_event(&mut self, entry: &Entry) -> Vec<AgentResponse> {
         let at_ms = entry.at_ms;
         self.links.advance_to(at_ms);
         match &entry.event {
             Event::RunStarted { mode, request, output_style, .. } => {
                 (self.mode, self.style) = (*mode, *output_style);
-                self.asked_as = request.clone();
+                self.question_label = request.clone();
                 Vec::new()
             }
-            Event::FileAdded { .. } | Event::UserSaid { .. } | Event::ContextCompacted { .. } => {
-                Vec::new()
-            }
+            Event::FileAdded { .. }
+            | Event::UserMessageAdded { .. }
+            | Event::ContextCompacted { .. } => Vec::new(),
             Event::EmployeesNamed { roles, .. } => {
-                self.employees.insert(entry.within.clone(), roles.clone());
+                self.employees.insert(entry.child.clone(), roles.clone());
                 Vec::new()
             }
-            Event::RunResumed { .. } => self.take_back(entry, None),
-            Event::ItemReset { message, .. } => self.take_back(entry, Some(message)),
-            Event::ModelChanged(changed) => self.model_changed(entry, changed),
+            Event::RunResumed { .. } => self.void_entry_texts(entry, None),
+            Event::MessageReset { message, .. } => self.void_entry_texts(entry, Some(message)),
+            Event::ModelChanged(changed) => self.announce_fallback(entry, changed),
             Event::MessageCompleted { message, text, reasoning, finish, answer, .. } => {
-                let reply = Reply::of(entry, message, text, *finish, *answer);
-                self.reply(reply, reasoning.as_deref(), at_ms)
+                let reply = LaneReply::of(entry, message, text, *finish, *answer);
+                self.complete_reply(reply, reasoning.as_deref(), at_ms)
             }
             Event::CallRequested { call, tool, arguments, visible } => {
-                let requested = RequestedCall::of(tool, arguments, *visible);
-                self.calls.insert((entry.within.clone(), call.clone()), requested);
+                let requested = CallView::of(tool, arguments, *visible);
+                self.calls.insert((entry.child.clone(), call.clone()), requested);
                 Vec::new()
             }
-            Event::CallCompleted { call, outcome } => {
-                self.forget_asks(entry.within.as_ref(), Some(call));
-                self.completed(entry, call, outcome).into_iter().collect()
+            Event::CallCompleted { call, result: outcome } => {
+                self.forget_requests(entry.child.as_ref(), Some(call));
+                self.complete_call(entry, call, outcome).into_iter().collect()
             }
             Event::PlanChanged { plan } => {
                 self.plan = Some(plan.clone());
-                vec![self.plan(&entry.id, plan, at_ms)]
+                vec![self.plan_event(&entry.id, plan, at_ms)]
             }
             Event::StepChanged { step, status, note } => {
-                self.step(entry, *step, *status, note).into_iter().collect()
+                self.apply_step(entry, *step, *status, note).into_iter().collect()
             }
-            Event::TaskStarted { task, words } => self.task_started(entry, task, words),
-            Event::TaskEnded { task, text, files, failure, .. } => {
-                self.forget_asks(Some(task), None);
+            Event::ChildStarted { task, description: words } => self.begin_task(entry, task, words),
+            Event::ChildEnded { task, text, files, failure, .. } => {
+                self.forget_requests(Some(task), None);
                 self.calls.retain(|(lane, _), _| lane.as_ref() != Some(task));
-                self.task_ended(entry, task, (text, files), failure.as_ref())
+                self.end_task(entry, task, (text, files), failure.as_ref())
             }
-            Event::FeedbackAsked { reasoning, risk, estimate, asks, .. } => {
-                self.asked(entry, reasoning, *risk, *estimate, asks)
+            Event::HumanRequested { reasoning, risk, estimate, requests: asks, .. } => {
+                self.request_events(entry, reasoning, *risk, *estimate, asks)
             }
-            Event::FeedbackAnswered(answered) => vec![self.answered(entry, answered)],
-            Event::RunEnded(ending) => self.ended(entry, ending),
+            Event::HumanResolved(answered) => vec![self.response_event(entry, answered)],
+            Event::RunEnded(ending) => self.end_run(entry, ending),
         }
     }
 
@@ -196,8 +196,8 @@ impl Translator {
             Language::En => "Still working; send `continue` to follow.",
             Language::Zh => "仍在处理中；发送“继续”即可跟进。",
         };
-        let mut event = self.event("hand_over", "result", at_ms);
-        event.result = Some(self.question().unwrap_or_else(|| still_working.to_owned()));
+        let mut event = self.new_event("hand_over", "result", at_ms);
+        event.result = Some(self.open_questions().unwrap_or_else(|| still_working.to_owned()));
         event.finish = true;
         event
     }
@@ -205,27 +205,27 @@ impl Translator {
     /// What a client is sent first that begins here: the plan, and the tasks at work.
     #[must_use]
     pub fn begin_late(&self, at_ms: i64) -> Vec<AgentResponse> {
-        let plan = self.plan.iter().map(|plan| self.plan("plan", plan, at_ms));
+        let plan = self.plan.iter().map(|plan| self.plan_event("plan", plan, at_ms));
         let tasks = self
             .tasks
             .iter()
-            .map(|(task, words)| self.task(&format!("{task}.start"), task, words, at_ms));
+            .map(|(task, words)| self.task_event(&format!("{task}.start"), task, words, at_ms));
         plan.chain(tasks).collect()
     }
 
-    fn ended(&mut self, entry: &Entry, ending: &Ending) -> Vec<AgentResponse> {
+    fn end_run(&mut self, entry: &Entry, ending: &RunResult) -> Vec<AgentResponse> {
         let (mut events, answer) = self.end_lane(entry, None, &ending.answer);
         let finish = match answer.finish {
-            Finish::Done => self.summary_finish,
-            finish @ (Finish::Length | Finish::Filtered) => finish,
+            FinishReason::Done => self.summary_finish,
+            finish @ (FinishReason::Length | FinishReason::Filtered) => finish,
         };
-        events.push(self.result(ending, finish, entry.at_ms));
+        events.push(self.result_event(ending, finish, entry.at_ms));
         events
     }
 
-    fn result(&self, ending: &Ending, finish: Finish, at_ms: i64) -> AgentResponse {
+    fn result_event(&self, ending: &RunResult, finish: FinishReason, at_ms: i64) -> AgentResponse {
         let sentence = ending.failure.as_ref().map(|failure| failure.sentence(self.language));
-        let parts = [Some(words::marked(&ending.answer, finish, self.language)), sentence];
+        let parts = [Some(notices::mark_cut(&ending.answer, finish, self.language)), sentence];
         let parts: Vec<String> =
             parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         let text = parts.join("\n\n");
@@ -234,7 +234,7 @@ impl Translator {
             map.insert("fileList".to_owned(), self.file_list(&ending.files));
         }
         map.insert("agentType".to_owned(), json!(self.agent_type()));
-        let mut event = self.event("end", "result", at_ms);
+        let mut event = self.new_event("end", "result", at_ms);
         event.result = Some(text);
         event.result_map = serde_json::Value::Object(map);
         event.finish = true;

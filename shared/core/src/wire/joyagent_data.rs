@@ -5,13 +5,13 @@
 
 use serde_json::json;
 
-use crate::code::Failure;
+use crate::error_code::Failure;
 use crate::settings::Language;
 
 /// The whole stream of a question that is not answered: why, and what unlocks the page's input. The
 /// page shows a sentence of its own; the code is for others.
 #[must_use]
-pub fn refusal(failure: &Failure, language: Language) -> String {
+pub fn refusal_stream(failure: &Failure, language: Language) -> String {
     let why = json!({
         "eventType": "ERROR",
         "data": failure.sentence(language),
@@ -24,11 +24,11 @@ pub fn refusal(failure: &Failure, language: Language) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::ErrorCode;
+    use crate::error_code::ErrorCode;
 
     #[test]
     fn the_page_is_told_why_and_then_unlocked() {
-        let stream = refusal(&ErrorCode::DataUnavailable.into(), Language::En);
+        let stream = refusal_stream(&ErrorCode::DataUnavailable.into(), Language::En);
         let frames = "data:{\"eventType\":\"ERROR\",\"data\":\"Data questions cannot be answered here \
                       yet. Choose another product, or switch deep thinking on.\",\
                       \"code\":\"data_unavailable\"}\n\n\

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use super::cursor::Cursor;
 use super::joyagent::{AgentResponse, REACT, Translator};
 use super::{Frame, Projection};
-use crate::code::Failure;
 use crate::entry::{Entry, Event};
+use crate::error_code::Failure;
 use crate::id::TaskId;
 use crate::preview::Preview;
 use crate::settings::Language;
@@ -24,7 +24,7 @@ pub struct JoyAgentUi {
     translator: Translator,
     task_order: u64,
     message_order: BTreeMap<&'static str, u64>,
-    spent: Spent,
+    totals: UsageTotals,
     /// The newest task: what has no group of its own and needs one goes there.
     lane: Option<TaskId>,
     /// What was thought about the plan so far.
@@ -39,11 +39,11 @@ struct Thoughts(Vec<(String, Option<String>)>);
 /// Bytes of what was thought about the plan; the oldest thoughts are left out.
 const MAX_THOUGHTS: usize = 64 * 1024;
 
-/// Between two thoughts.
+/// The blank line between two thoughts.
 const PARAGRAPH: &str = "\n\n";
 
 #[derive(Clone, Copy, Default)]
-struct Spent {
+struct UsageTotals {
     tokens: u64,
     seconds: u64,
 }
@@ -53,34 +53,36 @@ impl JoyAgentUi {
     #[must_use]
     pub fn new(translator: Translator) -> Self {
         let (task_order, message_order) = (0, BTreeMap::new());
-        let (spent, lane, thoughts) = (Spent::default(), None, Thoughts::default());
-        Self { translator, task_order, message_order, spent, lane, thoughts }
+        let (spent, lane, thoughts) = (UsageTotals::default(), None, Thoughts::default());
+        Self { translator, task_order, message_order, totals: spent, lane, thoughts }
     }
 
-    fn wrap(&mut self, event: &AgentResponse) -> Frame {
+    fn wrap_event(&mut self, event: &AgentResponse) -> Frame {
         let event_data = match event.message_type {
             "plan_thought" => {
-                let event = self.thoughts.with(event);
-                self.apart(&event, &without_nulls(json!(event)))
+                let event = self.thoughts.merge_event(event);
+                self.data_without_task(&event, &without_nulls(json!(event)))
             }
             // In a lane it would be a chip, named after the last step that is done: not the lane's.
-            "plan" => self.apart(event, &json!(event.plan)),
+            "plan" => self.data_without_task(event, &json!(event.plan)),
             // The UI knows nothing of these, and passes over what is no task's.
             "human_feedback_request"
             | "parameter_modification_request"
-            | "human_feedback_answered" => self.apart(event, &without_nulls(json!(event))),
-            _ => self.in_lane(event),
+            | "human_feedback_answered" => {
+                self.data_without_task(event, &without_nulls(json!(event)))
+            }
+            _ => self.data_in_task(event),
         };
         let text = event.result.as_deref().unwrap_or_default();
         let (finished, agent_type) = (event.finish, self.translator.agent_type());
-        let about = About { request: self.translator.request().as_str(), agent_type };
-        let spent = if finished { self.spent } else { Spent::default() };
-        let envelope = about.envelope(text, finished, Some(event_data), &spent);
+        let about = EnvelopeHeader { request: self.translator.request().as_str(), agent_type };
+        let spent = if finished { self.totals } else { UsageTotals::default() };
+        let envelope = about.to_envelope(text, finished, Some(event_data), &spent);
         Frame::Data { event: None, data: envelope.to_string() }
     }
 
     /// What belongs to no task.
-    fn apart(&mut self, event: &AgentResponse, result_map: &Value) -> Value {
+    fn data_without_task(&mut self, event: &AgentResponse, result_map: &Value) -> Value {
         json!({
             "messageId": event.message_id,
             "messageType": event.message_type,
@@ -89,7 +91,7 @@ impl JoyAgentUi {
         })
     }
 
-    fn in_lane(&mut self, event: &AgentResponse) -> Value {
+    fn data_in_task(&mut self, event: &AgentResponse) -> Value {
         self.task_order += 1;
         if event.message_type == "task" {
             self.lane.clone_from(&event.lane);
@@ -123,24 +125,26 @@ impl JoyAgentUi {
 }
 
 impl Projection for JoyAgentUi {
-    fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
+    fn project_entry(&mut self, entry: &Entry) -> Vec<Frame> {
         if let Event::RunEnded(ending) = &entry.event {
-            self.spent =
-                Spent { tokens: ending.spent.tokens(), seconds: ending.took_ms.div_ceil(1000) };
+            self.totals = UsageTotals {
+                tokens: ending.spent.tokens(),
+                seconds: ending.took_ms.div_ceil(1000),
+            };
         }
-        let events = self.translator.entry(entry);
-        events.iter().map(|event| self.wrap(event)).collect()
+        let events = self.translator.translate_entry(entry);
+        events.iter().map(|event| self.wrap_event(event)).collect()
     }
 
-    fn preview(&mut self, preview: &Preview) -> Vec<Frame> {
-        let events = self.translator.preview(preview);
-        events.iter().map(|event| self.wrap(event)).collect()
+    fn project_preview(&mut self, preview: &Preview) -> Vec<Frame> {
+        let events = self.translator.translate_preview(preview);
+        events.iter().map(|event| self.wrap_event(event)).collect()
     }
 
     fn heartbeat(&self) -> Frame {
         let agent_type = self.translator.agent_type();
-        let about = About { request: self.translator.request().as_str(), agent_type };
-        let mut envelope = about.envelope("", false, None, &Spent::default());
+        let about = EnvelopeHeader { request: self.translator.request().as_str(), agent_type };
+        let mut envelope = about.to_envelope("", false, None, &UsageTotals::default());
         if let Some(members) = envelope.as_object_mut() {
             members.insert("status".to_owned(), json!("success"));
             members.insert("packageType".to_owned(), json!("heartbeat"));
@@ -151,7 +155,7 @@ impl Projection for JoyAgentUi {
     fn hand_over(&mut self, _: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
         // This client cannot resume: its question ends here, and `continue` is the next one.
         let event = self.translator.hand_over(at_ms);
-        vec![self.wrap(&event)]
+        vec![self.wrap_event(&event)]
     }
 
     fn resume(&mut self) {
@@ -161,7 +165,7 @@ impl Projection for JoyAgentUi {
     fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
         self.thoughts = Thoughts::default();
         let events = self.translator.begin_late(at_ms);
-        events.iter().map(|event| self.wrap(event)).collect()
+        events.iter().map(|event| self.wrap_event(event)).collect()
     }
 
     fn has_large_frames(&self) -> bool {
@@ -175,7 +179,7 @@ impl Projection for JoyAgentUi {
 
 impl Thoughts {
     /// The event as it belongs to what was thought before.
-    fn with(&mut self, event: &AgentResponse) -> AgentResponse {
+    fn merge_event(&mut self, event: &AgentResponse) -> AgentResponse {
         let (id, text) = (&event.message_id, event.plan_thought.clone().unwrap_or_default());
         let place = self.0.iter().position(|(known, _)| known == id);
         let is_newest = place.is_none_or(|place| place + 1 == self.0.len());
@@ -188,7 +192,7 @@ impl Thoughts {
         self.drop_oldest();
         let mut event = event.clone();
         if event.is_final || !is_newest {
-            (event.plan_thought, event.is_final) = (Some(self.all()), true);
+            (event.plan_thought, event.is_final) = (Some(self.to_text()), true);
         } else if begins_paragraph {
             event.plan_thought = Some(format!("{PARAGRAPH}{text}"));
         }
@@ -207,7 +211,7 @@ impl Thoughts {
     }
 
     /// All of it, without the oldest if it is too long.
-    fn all(&self) -> String {
+    fn to_text(&self) -> String {
         let mut room = MAX_THOUGHTS;
         let newest = self.0.iter().rev().map_while(|(_, text)| {
             let text = text.as_deref().filter(|text| text.len() <= room)?;
@@ -228,7 +232,7 @@ impl Thoughts {
 
 /// The only event of a request that was refused: what this client needs to unlock its input.
 #[must_use]
-pub fn refusal(request: &str, failure: &Failure, language: Language, at_ms: i64) -> String {
+pub fn refusal_frame(request: &str, failure: &Failure, language: Language, at_ms: i64) -> String {
     let text = failure.sentence(language);
     let event_data = json!({
         "taskId": "refused", "taskOrder": 1, "messageId": "refused",
@@ -239,8 +243,8 @@ pub fn refusal(request: &str, failure: &Failure, language: Language, at_ms: i64)
             "result": text, "resultMap": {"agentType": REACT}, "finish": true,
         },
     });
-    let about = About { request, agent_type: REACT };
-    let mut envelope = about.envelope(&text, true, Some(event_data), &Spent::default());
+    let about = EnvelopeHeader { request, agent_type: REACT };
+    let mut envelope = about.to_envelope(&text, true, Some(event_data), &UsageTotals::default());
     if let Some(members) = envelope.as_object_mut() {
         members.insert("status".to_owned(), json!("failed"));
         members.insert("errorMsg".to_owned(), json!(failure.code.as_str()));
@@ -249,18 +253,18 @@ pub fn refusal(request: &str, failure: &Failure, language: Language, at_ms: i64)
 }
 
 /// What every envelope of a question says.
-struct About<'a> {
+struct EnvelopeHeader<'a> {
     request: &'a str,
     agent_type: u8,
 }
 
-impl About<'_> {
-    fn envelope(
+impl EnvelopeHeader<'_> {
+    fn to_envelope(
         &self,
         text: &str,
         finished: bool,
         event_data: Option<Value>,
-        spent: &Spent,
+        spent: &UsageTotals,
     ) -> Value {
         let agent_type = self.agent_type.to_string();
         let result_map = event_data.map(|event_data| {

@@ -1,8 +1,8 @@
 //! What a run's answer is, and which files it hands over.
 
-use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::Effect;
-use djinn_core::entry::{Ending, Event};
+use djinn_core::entry::{Event, RunResult};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::{Input, Reply};
 use djinn_core::journal::Record;
 use djinn_core::settings::SummaryPolicy;
@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::story;
 
-fn ending(records: &[Record]) -> &Ending {
-    records.last().unwrap().entries.last().unwrap().event.ending().unwrap()
+fn ending(records: &[Record]) -> &RunResult {
+    records.last().unwrap().entries.last().unwrap().event.run_result().unwrap()
 }
 
 /// The messages of a run, each with whether it is the answer.
@@ -74,7 +74,7 @@ fn a_summary_hands_over_the_files_it_lists_and_no_others_and_loses_no_word() {
         ),
     ] {
         let mut asked = story::asked("why?");
-        asked.settings.summary = Some(SummaryPolicy::Always);
+        asked.settings.summary_policy = Some(SummaryPolicy::Always);
         let mut inputs: Vec<Input> = Vec::new();
         for (turn, name) in (1..).zip(["报告.md", "年度报告.md", "1.md", "11.md"]) {
             inputs.extend(writes(&format!("t{turn}"), name));
@@ -91,7 +91,7 @@ fn a_summary_hands_over_the_files_it_lists_and_no_others_and_loses_no_word() {
 #[test]
 fn a_deployment_may_have_all_work_summed_up() {
     let mut asked = story::asked("why?");
-    asked.settings.summary = Some(SummaryPolicy::Always);
+    asked.settings.summary_policy = Some(SummaryPolicy::Always);
     let mut inputs = writes("t1", "growth.md").to_vec();
     inputs.extend(writes("t2", "rest.md"));
     inputs.push(story::replied("t3", "It is in rest.md.", &[]));
@@ -99,7 +99,7 @@ fn a_deployment_may_have_all_work_summed_up() {
     let owed = journal.run().due();
     assert!(matches!(&owed[0], Effect::CallModel(call) if call.message.is_summary()));
     let summary = story::replied("summary", "North grew.$$$growth.md", &[]);
-    let (_, record) = journal.decide(vec![summary], 1, story::write(9), 9_000).unwrap();
+    let (_, record) = journal.decide_record(vec![summary], 1, story::write(9), 9_000).unwrap();
     records.push(record);
     let ended = ending(&records);
     assert_eq!((ended.answer.as_str(), ended.files.len()), ("North grew.", 1));
@@ -129,7 +129,7 @@ fn where_nothing_is_said_the_run_fails_and_keeps_its_files() {
 
 #[test]
 fn a_reply_that_its_filter_left_nothing_of_is_summed_up_at_once() {
-    let reply = Reply { finish: djinn_core::input::Finish::Filtered, ..Reply::default() };
+    let reply = Reply { finish: djinn_core::input::FinishReason::Filtered, ..Reply::default() };
     let (journal, _) = story::journal("why?", vec![story::reply("t1", reply)]);
     let owed = journal.run().due();
     assert!(matches!(&owed[0], Effect::CallModel(call) if call.message.is_summary()));
@@ -151,13 +151,13 @@ fn a_task_that_says_nothing_fails_and_is_tried_once_more() {
     let mut asked = story::asked_as_a_task("why?");
     asked.settings.plan.employees = false;
     let (task, _) = story::journal_of(asked, inputs);
-    let outcome = task.run().task_outcome().unwrap().clone();
+    let outcome = task.run().child_result().unwrap().clone();
     assert_eq!(outcome.status, RunStatus::Failed);
     assert_eq!(outcome.failure, Some(ErrorCode::EmptyAnswer.into()));
     assert_eq!(outcome.files[0].name.as_str(), "growth.md");
 
     let create = json!({"command": "create", "title": "t", "steps": ["a"], "depends_on": [[]]});
-    let planned = vec![story::planned("t1", &create), Input::TaskEnded(Box::new(outcome))];
+    let planned = vec![story::planned("t1", &create), Input::ChildEnded(Box::new(outcome))];
     let (run, _) = story::journal_of(story::asked_to_plan("why?"), planned);
     let tasks: Vec<_> = run.run().running_tasks().iter().map(ToString::to_string).collect();
     assert_eq!(tasks, ["s1.2"]);
@@ -189,18 +189,18 @@ fn a_task_hands_back_all_of_an_answer_that_was_cut() {
         (vec![story::replied("t1", "North.", &[])], "North.", false),
     ] {
         let (journal, _) = story::journal_of(story::asked_as_a_task("why?"), inputs);
-        let ended = journal.run().task_outcome().unwrap();
+        let ended = journal.run().child_result().unwrap();
         assert_eq!((ended.status, ended.report.text.as_str()), (RunStatus::Finished, text));
-        assert_eq!(ended.report.cut, is_cut, "{text}");
+        assert_eq!(ended.report.truncated, is_cut, "{text}");
     }
     let blank = vec![story::cut_off("t1", " "), end("")];
     let (journal, _) = story::journal_of(story::asked_as_a_task("why?"), blank);
-    let failure = journal.run().task_outcome().unwrap().failure.clone();
+    let failure = journal.run().child_result().unwrap().failure.clone();
     assert_eq!(failure.unwrap().code, ErrorCode::EmptyAnswer);
 }
 
 #[test]
-fn an_agent_that_repeats_itself_hears_who_corrects_it() {
+fn an_agent_that_repeats_itself_reads_a_correction_before_it_is_stopped() {
     for mut asked in [story::asked("why?"), story::asked_to_plan("why?")] {
         asked.settings.budget.steps = 40;
         let dances =

@@ -45,9 +45,9 @@ fn each_protocol_asks_people_in_its_own_words() {
         let (_, records) = story::journal_of(asked, inputs);
         for protocol in PROTOCOLS {
             let mut connection = connection(protocol, true);
-            let frames = records
-                .iter()
-                .flat_map(|record| connection.record(record, &story::entries_of_tasks(record)));
+            let frames = records.iter().flat_map(|record| {
+                connection.render_record(record, &story::entries_of_tasks(record))
+            });
             let frames: String = frames.collect();
             if let Some(page) = page(protocol, story == "plan", &frames) {
                 page.check();
@@ -59,7 +59,7 @@ fn each_protocol_asks_people_in_its_own_words() {
 }
 
 #[test]
-fn what_a_turn_asks_is_told_in_frames_that_grow_with_it_and_not_with_its_square() {
+fn the_requests_of_a_turn_make_frames_that_grow_with_it_and_not_with_its_square() {
     let told = |calls: usize| -> usize {
         let arguments = json!({"text": "x".repeat(10_000)});
         let calls: Vec<_> = (0..calls).map(|_| ("send", arguments.clone())).collect();
@@ -67,7 +67,11 @@ fn what_a_turn_asks_is_told_in_frames_that_grow_with_it_and_not_with_its_square(
         let asked = feedback::asked_with_approval("Send them?");
         let (_, records) = story::journal_of(asked, vec![replied]);
         let mut connection = connection(Protocol::Raw, true);
-        records.iter().flat_map(|record| connection.record(record, &[])).map(|f| f.len()).sum()
+        records
+            .iter()
+            .flat_map(|record| connection.render_record(record, &[]))
+            .map(|f| f.len())
+            .sum()
     };
     let (two, eight) = (told(2), told(8));
     assert!(two > 40_000 && eight < 4 * two + 10_000, "{two} and {eight} bytes");

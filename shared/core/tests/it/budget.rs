@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use djinn_core::budget::{Spent, Usage};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::budget::{Spending, Usage};
 use djinn_core::effect::{Delivery, Effect, Limit};
-use djinn_core::entry::{Ending, Event};
+use djinn_core::entry::{Event, RunResult};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{MessageId, TaskId};
-use djinn_core::input::{Asked, Input, TaskEnded, TaskReport};
+use djinn_core::input::{ChildEnded, ChildReport, Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 use djinn_core::settings::Mode;
@@ -18,10 +18,10 @@ use serde_json::json;
 use crate::story;
 
 /// A planned run with this budget and so many places for tasks.
-fn planned(steps: u32, tokens: u64, max_tasks: u32) -> Asked {
+fn planned(steps: u32, tokens: u64, max_tasks: u32) -> RunSpec {
     let mut asked = story::asked_to_plan("why?");
-    asked.settings.plan.run_steps = steps;
-    asked.settings.plan.max_tasks = max_tasks;
+    asked.settings.plan.max_run_turns = steps;
+    asked.settings.plan.max_parallel_tasks = max_tasks;
     asked.settings.budget.tokens = tokens;
     asked.settings.budget.steps = 1_000;
     asked
@@ -34,14 +34,14 @@ struct Told {
 }
 
 impl Told {
-    fn of(asked: Asked) -> Self {
+    fn of(asked: RunSpec) -> Self {
         let (journal, first) = Journal::open(asked, 1, story::write(0), 1_000);
         Self { journal, records: vec![first] }
     }
 
     fn tell(&mut self, input: Input) -> Vec<String> {
-        let n = self.journal.next();
-        let decided = self.journal.decide(vec![input], 1, story::write(n), 1_000);
+        let n = self.journal.next_number();
+        let decided = self.journal.decide_record(vec![input], 1, story::write(n), 1_000);
         let Some((journal, record)) = decided else { return Vec::new() };
         self.journal = journal;
         let ids = record.entries.iter().map(|entry| entry.id.clone()).collect();
@@ -69,13 +69,13 @@ impl Told {
     /// The shares of the tasks at work: steps and tokens.
     fn shares(&self) -> BTreeMap<String, (u32, u64)> {
         let share = |task: &TaskId| {
-            let budget = self.run().task(task).unwrap().settings.budget;
+            let budget = self.run().child_spec(task).unwrap().settings.budget;
             (task.to_string(), (budget.steps, budget.tokens))
         };
         self.run().running_tasks().iter().map(share).collect()
     }
 
-    fn ending(&self) -> &Ending {
+    fn ending(&self) -> &RunResult {
         let mut entries = self.records.iter().flat_map(|record| &record.entries);
         match &entries.next_back().unwrap().event {
             Event::RunEnded(ending) => ending,
@@ -92,20 +92,20 @@ fn ended(
     failure: Option<Failure>,
 ) -> Input {
     let usage = Usage { input_tokens: tokens, ..Usage::default() };
-    Input::TaskEnded(Box::new(TaskEnded {
-        report: TaskReport {
+    Input::ChildEnded(Box::new(ChildEnded {
+        report: ChildReport {
             task: task.clone(),
-            words: "w".to_owned(),
+            description: "w".to_owned(),
             text: format!("What {task} found."),
             files: Vec::new(),
             done: status == RunStatus::Finished,
-            left_out: false,
-            cut: false,
+            skipped: false,
+            truncated: false,
         },
         status,
         failure,
         files: Vec::new(),
-        spent: Spent { steps, model_calls: steps, usage, ..Spent::default() },
+        spent: Spending { steps, model_calls: steps, usage, ..Spending::default() },
         turns: Vec::new(),
         tainted: false,
     }))
@@ -134,25 +134,25 @@ fn tasks_share_what_is_left_and_give_back_what_they_do_not_use() {
     // A new attempt is given a share of its own.
     told.ends(&task(2, 1), 33, 3_000, RunStatus::Failed);
     assert_eq!(told.shares()["s2.2"], (16, 1_475));
-    assert_eq!(told.run().spent().steps, 1 + 1 + 33);
-    assert_eq!(told.run().spent().tokens(), 1_000 + 100 + 3_000);
+    assert_eq!(told.run().spending().steps, 1 + 1 + 33);
+    assert_eq!(told.run().spending().tokens(), 1_000 + 100 + 3_000);
 }
 
 #[test]
 fn a_task_has_no_more_turns_than_its_own_budget_and_ends_before_its_run_sums_up() {
     let mut asked = planned(10_000, 1_000_000, 10);
-    asked.settings.plan.task_steps = 7;
+    asked.settings.plan.max_task_turns = 7;
     asked.settings.budget.wall_ms = 100_000;
     let mut told = Told::of(asked);
     told.plans(1, &create(&["a"]), 10);
-    let asked = told.run().task(&task(1, 1)).unwrap();
+    let asked = told.run().child_spec(&task(1, 1)).unwrap();
     assert_eq!(asked.settings.budget.steps, 7);
     // A fifth of the time is for the summary; the task ends a little before the rest is over.
-    assert_eq!(asked.task.as_ref().unwrap().ends_at_ms, Some(1_000 + 80_000 - 2_500));
+    assert_eq!(asked.child.as_ref().unwrap().deadline_ms, Some(1_000 + 80_000 - 2_500));
     let (begun, _) = Run::start(asked, 70_000);
     assert_eq!(begun.next_limit(), Some((Limit::WallTime, 78_500)));
     assert_eq!(told.run().next_limit(), Some((Limit::WorkTime, 81_000)));
-    assert_eq!(told.run().wall_time_ends_at_ms(), 101_000);
+    assert_eq!(told.run().wall_time_deadline_ms(), 101_000);
 }
 
 #[test]
@@ -170,7 +170,9 @@ fn a_task_that_used_up_its_share_is_not_tried_again_and_the_planner_hears_why() 
         let seen = told.tell(ended(&task(1, 1), 3, 100, RunStatus::Failed, failure));
         assert_eq!(seen, ["s1.1.end", "s1.1.step"]);
         let due = told.run().due();
-        assert!(matches!(&due[0], Effect::CallModel(call) if call.message == MessageId::turn(2)));
+        assert!(
+            matches!(&due[0], Effect::CallModel(call) if call.message == MessageId::for_turn(2))
+        );
     }
 }
 
@@ -183,7 +185,7 @@ fn a_run_whose_tokens_are_used_up_stops_its_tasks_and_sums_up_what_there_is() {
     let seen = told.ends(&task(3, 1), 2, 9_000, RunStatus::Finished);
     assert_eq!(seen, ["s3.1.end", "s3.1.step", "s2.1.end"]);
     let due: Vec<String> = told.run().due().iter().map(|effect| effect.id().to_string()).collect();
-    assert_eq!(due, ["deliver:stop:s2.1", "model:summary", "plan:1", "wait:wall_time"]);
+    assert_eq!(due, ["deliver:stop_child:s2.1", "model:summary", "plan:1", "wait:wall_time"]);
     // The summary is written from what the two found.
     let known = format!("{:?}", told.run().conversation().items);
     assert!(known.contains("What s1.1 found.") && known.contains("What s3.1 found."), "{known}");
@@ -251,7 +253,8 @@ fn tasks_share_the_money_that_is_left() {
     asked.settings.budget.micro_usd = Some(900);
     let mut told = Told::of(asked);
     told.plans(1, &create(&["a", "b"]), 10);
-    let share = |told: &Told, n| told.run().task(&task(n, 1)).unwrap().settings.budget.micro_usd;
+    let share =
+        |told: &Told, n| told.run().child_spec(&task(n, 1)).unwrap().settings.budget.micro_usd;
     assert_eq!((share(&told, 1), share(&told, 2)), (Some(300), Some(300)));
 }
 
@@ -267,12 +270,20 @@ fn a_failed_attempt_that_passes_the_budget_is_the_last() {
 
 /// Attempts that failed: how many, and whether silently.
 fn failed(message: &str, attempt: u32, usage: Usage, (times, silent): (u32, bool)) -> Input {
-    let Input::AttemptFailed { message, attempt, failure, stood_still, .. } =
+    let Input::AttemptFailed { message, attempt, failure, process_stalled: stood_still, .. } =
         story::broke_off(message, attempt)
     else {
         panic!("an attempt is an attempt")
     };
-    Input::AttemptFailed { message, attempt, failure, usage, stood_still, times, silent }
+    Input::AttemptFailed {
+        message,
+        attempt,
+        failure,
+        usage,
+        process_stalled: stood_still,
+        failed_attempts: times,
+        silent,
+    }
 }
 
 #[test]
@@ -285,14 +296,14 @@ fn attempts_that_nobody_saw_are_charged_and_counted_and_take_nothing_back() {
     let usage = Usage { input_tokens: 300, took_ms: 7, ..Usage::default() };
     assert!(told.tell(failed("t1", 1, usage, (2, true))).is_empty());
     assert_eq!(owed(&told), (2, 2));
-    assert_eq!((told.run().spent().usage, told.run().spent().model_calls), (usage, 1));
+    assert_eq!((told.run().spending().usage, told.run().spending().model_calls), (usage, 1));
     // It is taken once.
-    let spent = *told.run().spent();
+    let spent = *told.run().spending();
     told.tell(failed("t1", 1, usage, (2, true)));
-    assert_eq!((owed(&told), *told.run().spent()), ((2, 2), spent));
+    assert_eq!((owed(&told), *told.run().spending()), ((2, 2), spent));
     // What cost nothing is no call.
     told.tell(failed("t1", 2, Usage { took_ms: 9, ..Usage::default() }, (1, true)));
-    assert_eq!((owed(&told), *told.run().spent()), ((3, 3), spent));
+    assert_eq!((owed(&told), *told.run().spending()), ((3, 3), spent));
     assert_eq!(told.tell(failed("t1", 3, Usage::default(), (2, false))), ["t1.reset3"]);
     assert_eq!(owed(&told), (4, 5));
     told.tell(story::model_changed("t1"));
@@ -308,12 +319,12 @@ fn a_tasks_tool_calls_join_its_runs_conversation_only_where_they_are_to_be_kept(
         told.plans(1, &create(&["a", "b"]), 10);
         // The second step's task ends first; the plan's order is kept.
         for step in [2, 1] {
-            let mut task = Told::of(told.run().task(&task(step, 1)).unwrap());
+            let mut task = Told::of(told.run().child_spec(&task(step, 1)).unwrap());
             let large = "x".repeat(50_000);
             task.tell(story::replied("t1", "I write.", &[("read", json!({"of": large}))]));
             task.tell(story::returned("t1.c1", &"y".repeat(50_000)));
             task.tell(story::replied("t2", &format!("Step {step} is done."), &[]));
-            told.tell(Input::TaskEnded(Box::new(task.run().task_outcome().unwrap().clone())));
+            told.tell(Input::ChildEnded(Box::new(task.run().child_result().unwrap().clone())));
         }
         let known = format!("{:?}", told.run().conversation().items);
         let places = ["s1.1.t1.c1", "s2.1.t1.c1", "Step 1 is done."].map(|text| known.find(text));
@@ -342,7 +353,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_spent_and_held_passes_the_budget_by_at_most_one_call_per_agent(
+    fn spending_and_holds_pass_the_budget_by_at_most_one_call_per_agent(
         run_steps in 1u32..60, tokens in 1u64..20_000, max_tasks in 1u32..6,
         // Who of those at work ends, the part of its share it used in percent, the tokens of its last
         // call, and whether it did what it was to do.
@@ -373,19 +384,19 @@ proptest! {
             let (run, shares) = (told.run(), told.shares());
             let held = shares.values().map(|(_, tokens)| tokens).sum::<u64>();
             let over = CALL * agents.len() as u64;
-            prop_assert!(run.spent().tokens() + held <= tokens + over);
+            prop_assert!(run.spending().tokens() + held <= tokens + over);
             let held = shares.values().map(|(steps, _)| steps).sum::<u32>();
-            prop_assert!(run.spent().steps + held <= run_steps);
+            prop_assert!(run.spending().steps + held <= run_steps);
             prop_assert!(shares.len() <= max_tasks as usize);
             // There is always somebody who can go on, and a run that is over budget does not.
             let due = run.due();
             let waits = |effect: &Effect| matches!(effect, Effect::Wait { .. });
             prop_assert!(!due.iter().all(waits), "it is stuck");
-            if run.spent().tokens() >= tokens || run.spent().steps >= run_steps {
-                let works = |effect: &Effect| matches!(effect, Effect::Dispatch(_));
+            if run.spending().tokens() >= tokens || run.spending().steps >= run_steps {
+                let works = |effect: &Effect| matches!(effect, Effect::RunChild(_));
                 prop_assert!(!due.iter().any(works), "tasks go on: {due:?}");
                 let stopped = at_work.iter().filter(|task| {
-                    due.contains(&Effect::Deliver(Delivery::Stop((*task).clone())))
+                    due.contains(&Effect::Deliver(Delivery::StopChild((*task).clone())))
                 });
                 prop_assert_eq!(stopped.count(), at_work.len().saturating_sub(1));
                 return Ok(());
@@ -412,6 +423,6 @@ proptest! {
             };
             prop_assert_eq!(again.shares(), told.shares());
         }
-        prop_assert_eq!(told.run().asked().settings.mode, Mode::PlanSolve);
+        prop_assert_eq!(told.run().spec().settings.mode, Mode::PlanSolve);
     }
 }

@@ -118,13 +118,13 @@ impl NativeState {
             }
             event => {
                 match event {
-                    "message.completed" | "item.reset" => {
+                    "message.completed" | "message.reset" => {
                         self.open.remove(&key(&value));
                     }
                     "run.ended" => self.open.clear(),
                     // Its task's texts start over; those of others go on.
                     "run.resumed" => {
-                        let task = value["within"].as_str();
+                        let task = value["child"].as_str();
                         self.open.retain(|key, _| key.rsplit_once('.').map(|it| it.0) != task);
                     }
                     _ => {}
@@ -141,7 +141,7 @@ impl NativeState {
 /// A message of a run or of one of its tasks: both count from `t1`.
 fn key(value: &Value) -> String {
     let message = value["message"].as_str().unwrap();
-    match value["within"].as_str() {
+    match value["child"].as_str() {
         Some(task) => format!("{task}.{message}"),
         None => message.to_owned(),
     }

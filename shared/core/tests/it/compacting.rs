@@ -1,9 +1,9 @@
 //! Long conversations: what is summed up when, as a table; and what stands for it then.
 
-use djinn_core::conversation::Part;
+use djinn_core::conversation::CompactionRange;
 use djinn_core::effect::{Effect, Limit};
 use djinn_core::id::TaskId;
-use djinn_core::input::{Asked, Input};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::Journal;
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
@@ -16,7 +16,7 @@ use crate::story;
 /// Tokens that a model takes.
 const WINDOW: u64 = 1_000;
 
-fn asked(question: &str) -> Asked {
+fn asked(question: &str) -> RunSpec {
     let mut asked = story::asked(question);
     asked.settings.budget.steps = 20;
     asked.settings.context.keep_turns = 2;
@@ -38,7 +38,7 @@ fn input(line: &str) -> Input {
     story::filling(story::replied(message, &"talk ".repeat(120), &calls), tokens, WINDOW)
 }
 
-fn told(asked: Asked, lines: &[&str]) -> Run {
+fn told(asked: RunSpec, lines: &[&str]) -> Run {
     let (journal, _) = story::journal_of(asked, lines.iter().map(|line| input(line)).collect());
     journal.run().clone()
 }
@@ -73,7 +73,7 @@ fn while_a_fallback_answers_the_next_call_is_to_fit_into_both_windows() {
 }
 
 #[test]
-fn what_it_costs_counts_and_ends_a_run_that_has_no_more_to_spend() {
+fn the_cost_of_compaction_counts_and_ends_a_run_that_has_no_more_to_spend() {
     for (tokens, next) in [(1_000_000, "model:t4"), (4 * 110, "model:summary")] {
         let mut asked = asked("why?");
         asked.settings.budget.tokens = tokens;
@@ -95,7 +95,7 @@ fn what_it_costs_counts_and_ends_a_run_that_has_no_more_to_spend() {
 }
 
 #[test]
-fn what_was_summed_up_is_replaced_and_its_files_and_last_words_are_kept() {
+fn summed_up_turns_are_replaced_and_their_files_and_last_words_are_kept() {
     let run = told(
         asked("why?"),
         &[
@@ -107,23 +107,23 @@ fn what_was_summed_up_is_replaced_and_its_files_and_last_words_are_kept() {
             "returned t3.c1",
         ],
     );
-    assert_eq!((run.compacting(), owed(&run)), (None, vec!["model:t4".to_owned()]));
+    assert_eq!((run.compaction_range(), owed(&run)), (None, vec!["model:t4".to_owned()]));
     let mut run = run;
     for line in ["filled t4 990 read(d)", "returned t4.c1"] {
-        run.next(&input(line), 0).unwrap();
+        run.apply_input(&input(line), 0).unwrap();
     }
     // The newest two stay, and so does the question.
-    assert_eq!(run.compacting(), Some(Part { exchanges: 0, items: 2 }));
-    let before = run.spent().model_calls;
-    run.next(&story::replied("t5.compact", "  What was done: a lot.  ", &[]), 0).unwrap();
+    assert_eq!(run.compaction_range(), Some(CompactionRange { exchanges: 0, items: 2 }));
+    let before = run.spending().model_calls;
+    run.apply_input(&story::replied("t5.compact", "  What was done: a lot.  ", &[]), 0).unwrap();
     let conversation = run.conversation();
     let compacted = conversation.compacted.as_ref().unwrap();
     assert_eq!(compacted.text, "What was done: a lot.");
     assert_eq!((compacted.exchanges, compacted.turns), (0, 2));
     assert_eq!(compacted.files.iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["growth.md"]);
     assert_eq!((conversation.items.len(), conversation.question.as_str()), (2, "why?"));
-    assert_eq!((run.spent().model_calls, run.spent().steps), (before + 1, 4));
-    assert!(conversation.last_words().starts_with("talk"));
+    assert_eq!((run.spending().model_calls, run.spending().steps), (before + 1, 4));
+    assert!(conversation.last_text().starts_with("talk"));
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn the_words_of_turns_that_are_gone_are_still_the_last_ones() {
         ],
     );
     let full = story::filling(story::replied("t4", "", &[("read", json!({}))]), 2_000, WINDOW);
-    run.next(&full, 0).unwrap();
-    run.next(&input("returned t4.c1"), 0).unwrap();
-    run.next(&story::replied("t5.compact", "Notes.", &[]), 0).unwrap();
-    assert_eq!(run.conversation().last_words(), "North grew.");
+    run.apply_input(&full, 0).unwrap();
+    run.apply_input(&input("returned t4.c1"), 0).unwrap();
+    run.apply_input(&story::replied("t5.compact", "Notes.", &[]), 0).unwrap();
+    assert_eq!(run.conversation().last_text(), "North grew.");
 }
 
 #[test]
@@ -155,22 +155,26 @@ fn a_long_history_is_summed_up_before_the_first_request() {
     asked.history[3].answer = "long ".repeat(200);
     let (mut run, _) = Run::start(asked.clone(), 0);
     assert_eq!(owed(&run), ["model:t1.compact"]);
-    assert_eq!(run.compacting(), Some(Part { exchanges: 2, items: 0 }), "the newest two stay");
+    assert_eq!(
+        run.compaction_range(),
+        Some(CompactionRange { exchanges: 2, items: 0 }),
+        "the newest two stay"
+    );
     asked.history[3].answer = "long ".repeat(2_000);
     let (all, _) = Run::start(asked, 0);
-    assert_eq!(all.compacting(), Some(Part { exchanges: 4, items: 0 }));
+    assert_eq!(all.compaction_range(), Some(CompactionRange { exchanges: 4, items: 0 }));
 
-    run.next(&story::replied("t1.compact", "They asked two things.", &[]), 0).unwrap();
+    run.apply_input(&story::replied("t1.compact", "They asked two things.", &[]), 0).unwrap();
     assert_eq!(owed(&run), ["model:t1"]);
     let compacted = run.conversation().compacted.as_ref().unwrap();
     assert_eq!((compacted.exchanges, run.conversation().history.len()), (2, 2));
     // A first reply without calls is the answer, as ever.
-    run.next(&story::replied("t1", "It is 4.", &[]), 0).unwrap();
+    run.apply_input(&story::replied("t1", "It is 4.", &[]), 0).unwrap();
     assert_eq!(run.status(), RunStatus::Finished);
 }
 
 #[test]
-fn the_budget_is_looked_at_after_it_and_whatever_ends_the_work_ends_it() {
+fn the_budget_is_checked_after_compaction_which_ends_with_the_work() {
     let mut asked = asked("why?");
     asked.settings.budget.tokens = 550;
     let full = [
@@ -189,20 +193,20 @@ fn the_budget_is_looked_at_after_it_and_whatever_ends_the_work_ends_it() {
         (story::broke_off("t4.compact", 1), "model:t4.compact#2"),
         (story::replied("t4.compact", "Notes.", &[]), "model:t4"),
     ] {
-        used_up.next(&input, 0).unwrap();
+        used_up.apply_input(&input, 0).unwrap();
         assert_eq!(owed(&used_up), [owes]);
     }
-    let mut asked = run.asked().clone();
+    let mut asked = run.spec().clone();
     asked.settings.budget.tokens = 440;
     let mut used_up = told(asked, &full);
-    let entries = used_up.next(&story::replied("t4.compact", "Notes.", &[]), 0).unwrap();
+    let entries = used_up.apply_input(&story::replied("t4.compact", "Notes.", &[]), 0).unwrap();
     let shown: Vec<_> = entries.iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!((shown, owed(&used_up)), (vec!["t4.compact"], vec!["model:summary".to_owned()]));
 
     let mut late = run;
-    let entries = late.next(&Input::LimitReached { limit: Limit::WorkTime }, 0).unwrap();
+    let entries = late.apply_input(&Input::LimitReached { limit: Limit::WorkTime }, 0).unwrap();
     assert_eq!((entries.len(), owed(&late)), (0, vec!["model:summary".to_owned()]));
-    assert_eq!(late.next(&story::replied("t4.compact", "Notes.", &[]), 0), None);
+    assert_eq!(late.apply_input(&story::replied("t4.compact", "Notes.", &[]), 0), None);
 }
 
 #[test]
@@ -224,29 +228,29 @@ fn the_planner_sums_up_rounds_and_its_tasks_begin_with_the_notes() {
     let report = "long ".repeat(100);
     let done = |task: &str| story::task_ended(task, RunStatus::Finished, &report);
     let tell = |journal: &mut Journal, input: Input| {
-        let n = journal.next();
-        *journal = journal.decide(vec![input], 1, story::write(n), 0).unwrap().0;
+        let n = journal.next_number();
+        *journal = journal.decide_record(vec![input], 1, story::write(n), 0).unwrap().0;
         owed(journal.run())
     };
     let create = json!({"command": "create", "steps": ["a"]});
-    assert_eq!(tell(&mut journal, plans("t1", 950, create)), ["task:s1.1"]);
+    assert_eq!(tell(&mut journal, plans("t1", 950, create)), ["child:s1.1"]);
     // A round is what the planner sees next; before it, there must be room.
     assert_eq!(tell(&mut journal, done("s1.1")), ["model:t2.compact"]);
-    assert_eq!(journal.run().compacting(), Some(Part { exchanges: 4, items: 1 }));
+    assert_eq!(journal.run().compaction_range(), Some(CompactionRange { exchanges: 4, items: 1 }));
     let notes = story::replied("t2.compact", "Step a is planned.", &[]);
     assert_eq!(tell(&mut journal, notes), ["model:t2"]);
     let update = json!({"command": "update", "steps": ["a", "b"]});
-    assert_eq!(tell(&mut journal, plans("t2", 500, update)), ["task:s2.1"]);
+    assert_eq!(tell(&mut journal, plans("t2", 500, update)), ["child:s2.1"]);
 
-    let task = journal.run().task(&TaskId::of(2, 1)).unwrap();
-    assert_eq!((task.history.len(), task.task.as_ref().unwrap().rounds.len()), (0, 1));
+    let task = journal.run().child_spec(&TaskId::of(2, 1)).unwrap();
+    assert_eq!((task.history.len(), task.child.as_ref().unwrap().earlier_rounds.len()), (0, 1));
     let earlier = task.earlier.clone().unwrap();
     assert_eq!((earlier.text.as_str(), earlier.exchanges), ("Step a is planned.", 4));
     let (task, _) = Run::start(task, 0);
     let due = task.due();
     assert!(matches!(&due[0], Effect::CallModel(call) if call.role == Role::Executor), "{due:?}");
     assert_eq!(
-        (task.conversation().compacted.as_ref(), task.conversation().last_words()),
+        (task.conversation().compacted.as_ref(), task.conversation().last_text()),
         (Some(&earlier), "")
     );
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
 use djinn_core::id::CallId;
-use djinn_core::input::{Asked, Input};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{EffectClass, FailReason, Outcome};
+use djinn_core::tool::{EffectClass, ToolFailure, ToolResult};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -26,15 +26,15 @@ struct World {
 }
 
 impl World {
-    fn new(asked: Asked, poison: BTreeSet<String>, at_once: usize) -> Self {
+    fn new(asked: RunSpec, poison: BTreeSet<String>, at_once: usize) -> Self {
         let (journal, first) = Journal::open(asked, 1, story::write(0), 0);
         let (records, running) = (vec![first], Vec::new());
         Self { journal, records, poison, running, at_once, deaths: 0 }
     }
 
     fn tell(&mut self, input: &Input) {
-        let n = self.journal.next();
-        let decided = self.journal.decide(vec![input.clone()], 1, story::write(n), 100);
+        let n = self.journal.next_number();
+        let decided = self.journal.decide_record(vec![input.clone()], 1, story::write(n), 100);
         let (journal, record) = decided.unwrap_or_else(|| panic!("{input:?} is not waited for"));
         self.journal = journal;
         self.records.push(record);
@@ -49,7 +49,7 @@ impl World {
             let is_work = matches!(effect, Effect::RunTool(_) | Effect::CallModel(_));
             let id = effect.id();
             let is_running = self.running.iter().any(|known| known.id() == id);
-            if !is_work || effect.waits() || is_running || self.running.len() >= self.at_once {
+            if !is_work || effect.is_waiting() || is_running || self.running.len() >= self.at_once {
                 continue;
             }
             if let Effect::RunTool(run) = &effect
@@ -87,10 +87,10 @@ impl World {
         true
     }
 
-    fn outcomes(&self) -> BTreeMap<CallId, Outcome> {
+    fn outcomes(&self) -> BTreeMap<CallId, ToolResult> {
         let entries = self.records.iter().flat_map(|record| &record.entries);
         let outcomes = entries.filter_map(|entry| match &entry.event {
-            Event::CallCompleted { call, outcome } => Some((call.clone(), outcome.clone())),
+            Event::CallCompleted { call, result: outcome } => Some((call.clone(), outcome.clone())),
             _ => None,
         });
         outcomes.collect()
@@ -108,7 +108,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_takes_drivers_down_is_given_up_and_all_else_has_its_result(
+    fn an_effect_that_takes_drivers_down_is_given_up_and_all_others_have_results(
         calls in any_calls(),
         at_once in 1usize..6,
         as_a_task in any::<bool>(),
@@ -132,16 +132,16 @@ proptest! {
             let call = format!("t1.c{}", nth + 1);
             let outcome = &outcomes[&CallId::new(call.as_str()).unwrap()];
             let reason = match outcome {
-                Outcome::Done(_) => None,
-                Outcome::Failed { reason, .. } => Some(*reason),
+                ToolResult::Done(_) => None,
+                ToolResult::Failed { reason, .. } => Some(*reason),
             };
             match (poison, *tool) {
                 // It is not begun again, whoever killed its driver.
                 (_, "send") => prop_assert!(
-                    matches!(reason, None | Some(FailReason::Uncertain)) && !(*poison && reason.is_none()),
+                    matches!(reason, None | Some(ToolFailure::Uncertain)) && !(*poison && reason.is_none()),
                     "{call}: {outcome:?}"
                 ),
-                (true, _) => prop_assert_eq!(reason, Some(FailReason::Crashed), "{}", call),
+                (true, _) => prop_assert_eq!(reason, Some(ToolFailure::Crashed), "{}", call),
                 (false, _) => prop_assert_eq!(reason, None, "{}", call),
             }
             died += match (poison, *tool) {
@@ -179,7 +179,7 @@ proptest! {
 #[test]
 fn how_a_death_is_counted_stands_in_its_record() {
     let told = serde_json::to_value(story::died(2)).unwrap();
-    assert_eq!(told, json!({"input": "resumed", "epoch": 2, "apart": true}));
+    assert_eq!(told, json!({"input": "resumed", "epoch": 2, "isolated": true}));
     let old: Input = serde_json::from_value(json!({"input": "resumed", "epoch": 2})).unwrap();
-    assert_eq!(old, Input::Resumed { epoch: 2, lost: None, apart: false });
+    assert_eq!(old, Input::Resumed { epoch: 2, lost_usage: None, isolated: false });
 }

@@ -31,15 +31,15 @@ fn told() -> Told {
     let (mut journal, first) = Journal::open(asked, 1, story::write(0), 0);
     let mut records = vec![first];
     let mut tell = |journal: &mut Journal, input: Input| {
-        let n = journal.next();
-        let (next, record) = journal.decide(vec![input], 1, story::write(n), 0).unwrap();
+        let n = journal.next_number();
+        let (next, record) = journal.decide_record(vec![input], 1, story::write(n), 0).unwrap();
         *journal = next;
         records.push(record);
     };
     tell(&mut journal, story::planned("t1", &plan));
     let mut tasks = BTreeMap::new();
     for task in [TaskId::of(2, 1), TaskId::of(1, 1)] {
-        let asked = journal.run().task(&task).unwrap();
+        let asked = journal.run().child_spec(&task).unwrap();
         let inputs = vec![
             story::replied("t1", "I look.", &[("read", json!({"of": "x"}))]),
             story::returned("t1.c1", "found"),
@@ -51,10 +51,13 @@ fn told() -> Told {
         ];
         let (of_task, did) = story::journal_of(asked, inputs);
         let entries: Vec<Entry> = did.into_iter().flat_map(|record| record.entries).collect();
-        assert_eq!(of_task.entries(), entries.len() as u64);
-        let ended = of_task.run().task_outcome().unwrap().clone();
-        tasks.insert(task.clone(), entries.into_iter().map(|e| e.within(&task)).collect());
-        tell(&mut journal, Input::TaskEnded(Box::new(ended)));
+        assert_eq!(of_task.entry_count(), entries.len() as u64);
+        let ended = of_task.run().child_result().unwrap().clone();
+        tasks.insert(
+            task.clone(),
+            entries.into_iter().map(|e| e.into_parent_entry(&task)).collect(),
+        );
+        tell(&mut journal, Input::ChildEnded(Box::new(ended)));
     }
     tell(&mut journal, story::planned("t2", &json!({"command": "finish"})));
     tell(&mut journal, story::replied("summary", "It is done.$$$s1.1.md", &[]));
@@ -65,7 +68,7 @@ impl Told {
     /// A record as whoever shows it does, with what its tasks did.
     fn show(&self, connection: &mut Connection, record: &Record) -> Vec<String> {
         let ended = record.entries.iter().filter_map(|entry| match &entry.event {
-            Event::TaskEnded { task, .. } => self.tasks.get(task),
+            Event::ChildEnded { task, .. } => self.tasks.get(task),
             _ => None,
         });
         let entries: Vec<Entry> = ended.flatten().cloned().collect();
@@ -77,15 +80,15 @@ impl Told {
         let entry = entries.get(nth)?.clone();
         // Each record has a moment of its own.
         let ends_record = entries.get(nth + 1).is_none_or(|next| next.at_ms != entry.at_ms);
-        Some(Live::Entry(EarlyEntry { nth: nth as u64, ends_record, entry }))
+        Some(Live::Entry(EarlyEntry { index: nth as u64, ends_record, entry }))
     }
 }
 
 /// A piece of what a task says first, as the live log has it for minutes.
 fn piece(told: &Told, task: usize) -> Live {
-    Live::Piece(Preview {
-        within: told.tasks.keys().nth(task).cloned(),
-        message: MessageId::turn(1),
+    Live::Preview(Preview {
+        child: told.tasks.keys().nth(task).cloned(),
+        message: MessageId::for_turn(1),
         attempt: 1,
         kind: TextKind::Text,
         offset: 0,
@@ -146,7 +149,7 @@ fn an_entry_is_shown_early_once_and_the_next_one_only_after_it() {
     told.show(&mut connection, &told.records[0]);
     assert_eq!(early(&mut connection, 0, 0), "");
     let first = told.show(&mut connection, &told.records[1]).pop().unwrap();
-    assert!(first.contains(r#""id":"s1.1.t1","within":"s1.1""#), "{first}");
+    assert!(first.contains(r#""id":"s1.1.t1","child":"s1.1""#), "{first}");
     // The newest complete record is the cursor: who comes back is told of the task at its end.
     assert!(first.contains(&format!("id: {}:1\n", story::run_id())), "{first}");
     assert_eq!(early(&mut connection, 0, 0), "", "it comes again");
@@ -162,12 +165,12 @@ fn an_entry_is_shown_early_once_and_the_next_one_only_after_it() {
 }
 
 #[test]
-fn who_comes_back_after_a_task_is_shown_no_piece_of_it() {
+fn a_client_that_comes_back_after_a_task_is_shown_no_piece_of_it() {
     let told = told();
     for protocol in PROTOCOLS {
         let mut connection = connection(protocol, true);
         // Record 2 is the end of the second task.
-        told.records[..3].iter().for_each(|record| connection.skip(record));
+        told.records[..3].iter().for_each(|record| connection.skip_record(record));
         connection.resume();
         assert_eq!(live(&mut connection, &piece(&told, 1)), [""; 0], "{protocol:?}");
         assert_eq!(live(&mut connection, &piece(&told, 0)).len(), 1, "{protocol:?}: it is at work");
@@ -198,7 +201,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_the_live_log_loses_a_client_ends_up_with_the_same(
+    fn a_client_ends_up_with_the_same_whatever_the_live_log_loses(
         steps in proptest::collection::vec(any_step(), 0..60),
         protocol in proptest::sample::select(PROTOCOLS.to_vec()),
     ) {
@@ -225,7 +228,7 @@ proptest! {
                 }
                 Step::Cut => {
                     client = connection(protocol, true);
-                    told.records[..shown].iter().for_each(|record| client.skip(record));
+                    told.records[..shown].iter().for_each(|record| client.skip_record(record));
                     if shown > 0 {
                         client.resume();
                     }

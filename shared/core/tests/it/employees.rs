@@ -6,7 +6,7 @@ use djinn_core::budget::Usage;
 use djinn_core::effect::{Delivery, Effect, EffectId};
 use djinn_core::entry::Event;
 use djinn_core::id::{MessageId, TaskId};
-use djinn_core::input::{Asked, Input};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 use djinn_core::settings::{PlanSettings, Role};
@@ -25,7 +25,7 @@ fn employees_do_what_their_table_says() {
 fn input(line: &str) -> Input {
     match line.split_once(' ') {
         Some(("names", text)) => story::names(text),
-        _ if line == "delivered_outcome" => Input::Delivered { delivery: Delivery::Outcome },
+        _ if line == "delivered_outcome" => Input::Delivered { delivery: Delivery::ChildResult },
         _ => machine::input(line),
     }
 }
@@ -44,7 +44,7 @@ fn roles(reply: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn what_a_reply_says_of_tools_is_read_and_nothing_else() {
+fn only_the_roles_of_offered_tools_are_read_from_a_reply() {
     let clerk = || BTreeMap::from([("file_tool".to_owned(), "Records clerk".to_owned())]);
     let json = r#"{"file_tool": "Records clerk"}"#;
     for reply in [
@@ -81,19 +81,19 @@ fn at_most_64_tools_have_roles() {
         |name: &String| djinn_core::tool::OfferedTool { name: name.clone(), ..tool.clone() };
     replied.offered = names.iter().map(named).collect();
     let (mut run, _) = Run::start(story::asked_as_a_task("why?"), 0);
-    let entries = run.next(&Input::ModelReplied(replied), 0).unwrap();
+    let entries = run.apply_input(&Input::ModelReplied(replied), 0).unwrap();
     let Event::EmployeesNamed { roles, .. } = &entries[0].event else { panic!("{entries:?}") };
     assert_eq!(roles.len(), 64);
 }
 
-fn owes_employees(asked: Asked) -> bool {
+fn owes_employees(asked: RunSpec) -> bool {
     let (run, _) = Run::start(asked, 0);
     run.due().iter().any(|owed| owed.id() == EffectId::Model(MessageId::employees()))
 }
 
 #[test]
 fn only_tasks_have_employees_and_only_where_that_is_wanted() {
-    let wanted = |mut asked: Asked, wanted| {
+    let wanted = |mut asked: RunSpec, wanted| {
         asked.settings.plan.employees = wanted;
         asked
     };
@@ -103,7 +103,7 @@ fn only_tasks_have_employees_and_only_where_that_is_wanted() {
         (wanted(story::asked_to_plan("why?"), true), false),
         (wanted(story::asked("why?"), true), false),
     ] {
-        let about = format!("{:?} {}", asked.task, asked.settings.plan.employees);
+        let about = format!("{:?} {}", asked.child, asked.settings.plan.employees);
         assert_eq!(owes_employees(asked), owed, "{about}");
     }
     // A task has its run's settings; the runs of before there were employees have none.
@@ -111,7 +111,7 @@ fn only_tasks_have_employees_and_only_where_that_is_wanted() {
         wanted(story::asked_to_plan("why?"), true),
         vec![story::prices().swap_remove(0)],
     );
-    assert!(owes_employees(journal.run().task(&TaskId::of(1, 1)).unwrap()));
+    assert!(owes_employees(journal.run().child_spec(&TaskId::of(1, 1)).unwrap()));
     let old: PlanSettings = serde_json::from_value(json!({"max_steps": 100})).unwrap();
     assert!(!old.employees);
 }
@@ -128,7 +128,7 @@ fn the_call_offers_no_tool_and_has_a_role_of_its_own() {
 }
 
 /// A journal after these inputs, and after its records were read again.
-fn told(asked: Asked, inputs: Vec<Input>) -> Run {
+fn told(asked: RunSpec, inputs: Vec<Input>) -> Run {
     let (journal, records) = story::journal_of(asked, inputs);
     let json = serde_json::to_string(&records).unwrap();
     let read: Vec<Record> = serde_json::from_str(&json).unwrap();
@@ -137,13 +137,16 @@ fn told(asked: Asked, inputs: Vec<Input>) -> Run {
 }
 
 #[test]
-fn what_it_costs_counts_and_ends_no_turn() {
+fn the_cost_of_naming_employees_counts_and_ends_no_turn() {
     let names = || story::names(r#"{"read": "Reader"}"#);
     let mut asked = story::asked_as_a_task("why?");
     // One call uses all of it up; a turn counts that.
     asked.settings.budget.tokens = 100;
     let run = told(asked.clone(), vec![names()]);
-    assert_eq!((run.spent().model_calls, run.spent().steps, run.spent().tokens()), (1, 0, 110));
+    assert_eq!(
+        (run.spending().model_calls, run.spending().steps, run.spending().tokens()),
+        (1, 0, 110)
+    );
     assert!(!run.status().has_ended());
     let reads = story::replied("t1", "I read.", &[("read", json!({"of": "a"}))]);
     let run = told(asked.clone(), vec![names(), reads.clone()]);
@@ -152,19 +155,19 @@ fn what_it_costs_counts_and_ends_no_turn() {
     assert!(run.status().has_ended());
     // An answer is an answer, whatever it cost.
     let run = told(asked.clone(), vec![names(), story::replied("t1", "It is 4.", &[])]);
-    assert!(run.task_outcome().unwrap().report.done);
+    assert!(run.child_result().unwrap().report.done);
     asked.settings.budget.tokens = 1_000;
     let run = told(asked, vec![story::broke_off("employees", 1), names()]);
-    assert_eq!(run.spent().model_calls, 2);
+    assert_eq!(run.spending().model_calls, 2);
 }
 
 #[test]
 fn calls_that_die_with_their_driver_are_counted_one_by_one() {
     let lost = Some(Usage { input_tokens: 300, ..Usage::default() });
-    let died = |epoch| Input::Resumed { epoch, lost, apart: true };
+    let died = |epoch| Input::Resumed { epoch, lost_usage: lost, isolated: true };
     let run = told(story::asked_as_a_task("why?"), vec![died(2)]);
-    assert_eq!((run.spent().lost_calls, run.spent().tokens()), (2, 300));
+    assert_eq!((run.spending().lost_calls, run.spending().tokens()), (2, 300));
     let named = story::names(r#"{"read": "Reader"}"#);
     let run = told(story::asked_as_a_task("why?"), vec![named, died(2)]);
-    assert_eq!((run.spent().lost_calls, run.spent().tokens()), (1, 410));
+    assert_eq!((run.spending().lost_calls, run.spending().tokens()), (1, 410));
 }

@@ -1,22 +1,22 @@
 //! What people are asked: `feedback.txt` as a table, and what decides whether they are.
 
-use djinn_core::audit::{Audit, AuditLine};
-use djinn_core::conversation::Item;
+use djinn_core::audit::{AuditLine, AuditLog};
+use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
-use djinn_core::feedback::{
-    ASK_USER, Answer, Answered, Answering, CallSample, Estimate, FeedbackSettings, Interrupt, Why,
-    digest, reasons, risk,
+use djinn_core::human::{
+    ASK_USER, CallSample, Estimate, HumanResponse, HumanSettings, Interrupt, Reason,
+    ResponseRecord, TimeoutAction, approval_reasons, call_risk, digest_call,
 };
-use djinn_core::id::{CallId, FeedbackId, MessageId, UserId, sha256};
-use djinn_core::input::{Asked, Input, Interrupted, PlanEdited, Said};
+use djinn_core::id::{CallId, HumanRequestId, MessageId, UserId, sha256_hex};
+use djinn_core::input::{Input, InterruptTarget, PlanEdit, RunSpec, UserMessage};
 use djinn_core::journal::Record;
 use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
-    Declared, EffectClass, FailReason, Harmless, Observation, OfferedTool, Outcome, Risk, Shown,
-    canonical,
+    EffectClass, OfferedTool, ResultView, Risk, SafeArguments, ToolFailure, ToolOutput, ToolPolicy,
+    ToolResult, canonical_json,
 };
 use serde_json::{Map, Value, json};
 
@@ -28,35 +28,35 @@ fn people_are_asked_as_the_table_says() {
     assert!(cases >= 15, "only {cases} cases were found");
 }
 
-pub(crate) fn asked_with_approval(question: &str) -> Asked {
+pub(crate) fn asked_with_approval(question: &str) -> RunSpec {
     let mut asked = story::asked(question);
-    asked.settings.feedback.enabled = true;
+    asked.settings.human.enabled = true;
     asked
 }
 
 /// What the tools of these stories declare.
-pub(crate) fn declared(tool: &OfferedTool) -> Declared {
+pub(crate) fn declared(tool: &OfferedTool) -> ToolPolicy {
     let risk = match tool.name.as_str() {
         "send" => Risk::High,
         "file_tool" => Risk::Medium,
         _ => Risk::Low,
     };
     let (sends_out, untrusted) = (tool.name == "send", tool.name == "read");
-    Declared { risk, sends_out, untrusted, ..Declared::default() }
+    ToolPolicy { risk, sends_out, untrusted, ..ToolPolicy::default() }
 }
 
 /// The same input, with tools that declare what they do.
 pub(crate) fn with_declared(input: Input) -> Input {
     let Input::ModelReplied(mut replied) = input else { return input };
     for tool in &mut replied.offered {
-        tool.declared = declared(tool);
+        tool.policy = declared(tool);
     }
     Input::ModelReplied(replied)
 }
 
-pub(crate) fn answered(feedback: &str, answer: Answer) -> Answered {
-    Answered {
-        feedback: FeedbackId::new(feedback).unwrap(),
+pub(crate) fn answered(feedback: &str, answer: HumanResponse) -> ResponseRecord {
+    ResponseRecord {
+        request: HumanRequestId::new(feedback).unwrap(),
         id: "a1".to_owned(),
         by: Some(UserId::new("you").unwrap()),
         answer,
@@ -68,13 +68,13 @@ pub(crate) fn answered(feedback: &str, answer: Answer) -> Answered {
 
 pub(crate) fn said(id: &str, text: &str) -> Input {
     let (id, by) = (id.to_owned(), UserId::new("you").unwrap());
-    Input::UserSaid(Box::new(Said { id, by, text: text.to_owned() }))
+    Input::UserMessageAdded(Box::new(UserMessage { id, by, text: text.to_owned() }))
 }
 
 pub(crate) fn edited(id: &str, version: u32, steps: Vec<StepEdit>) -> Input {
     let (id, by) = (id.to_owned(), UserId::new("you").unwrap());
     let title = String::new();
-    Input::PlanEdited(Box::new(PlanEdited { id, by, version, title, steps }))
+    Input::PlanEdited(Box::new(PlanEdit { id, by, version, title, steps }))
 }
 
 pub(crate) fn changed() -> Map<String, Value> {
@@ -87,26 +87,26 @@ pub(crate) fn interrupt() -> Interrupt {
 
 pub(crate) fn input(line: &str) -> Input {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let answer = |answer| Input::HumanAnswered(Box::new(answered(rest, answer)));
+    let answer = |answer| Input::HumanResponded(Box::new(answered(rest, answer)));
     match word {
-        "confirm" => answer(Answer::Confirm),
-        "skip" => answer(Answer::Skip),
-        "halt" => answer(Answer::Stop),
-        "say" => answer(Answer::Say { words: "Use the other one.".to_owned() }),
-        "modify" => answer(Answer::Modify { arguments: changed() }),
+        "confirm" => answer(HumanResponse::Confirm),
+        "skip" => answer(HumanResponse::Skip),
+        "halt" => answer(HumanResponse::Stop),
+        "say" => answer(HumanResponse::Say { text: "Use the other one.".to_owned() }),
+        "modify" => answer(HumanResponse::Modify { arguments: changed() }),
         "stale" => {
-            let digest = Some(digest("file_tool", &changed()));
-            let answered = Answered { digest, ..answered(rest, Answer::Confirm) };
-            Input::HumanAnswered(Box::new(answered))
+            let digest = Some(digest_call("file_tool", &changed()));
+            let answered = ResponseRecord { digest, ..answered(rest, HumanResponse::Confirm) };
+            Input::HumanResponded(Box::new(answered))
         }
-        "expired" => Input::FeedbackExpired { feedback: FeedbackId::new(rest).unwrap() },
+        "expired" => Input::HumanRequestExpired { request: HumanRequestId::new(rest).unwrap() },
         "interrupted" => {
-            let of = Interrupted::Call(CallId::new(rest).unwrap());
-            Input::Interrupted { of, interrupt: interrupt() }
+            let of = InterruptTarget::Call(CallId::new(rest).unwrap());
+            Input::Interrupted { target: of, interrupt: interrupt() }
         }
         "model_interrupted" => {
-            let of = Interrupted::Message(MessageId::new(rest).unwrap());
-            Input::Interrupted { of, interrupt: interrupt() }
+            let of = InterruptTarget::Message(MessageId::new(rest).unwrap());
+            Input::Interrupted { target: of, interrupt: interrupt() }
         }
         _ => with_declared(machine::input(line)),
     }
@@ -130,85 +130,79 @@ fn owed(run: &Run) -> Vec<String> {
     owed
 }
 
-fn changed_arguments() -> djinn_core::tool::Arguments {
-    djinn_core::tool::Arguments::Parsed(changed())
+fn changed_arguments() -> djinn_core::tool::ToolArguments {
+    djinn_core::tool::ToolArguments::Parsed(changed())
 }
 
-fn tool(declared: Declared) -> OfferedTool {
+fn tool(declared: ToolPolicy) -> OfferedTool {
     OfferedTool {
         name: "file_tool".to_owned(),
         schema_hash: String::new(),
         effect: EffectClass::Once,
         timeout_ms: 1_000,
         visible: false,
-        declared,
+        policy: declared,
     }
 }
 
 #[test]
-fn what_is_asked_about_is_what_the_settings_say() {
-    let on = FeedbackSettings { enabled: true, ..FeedbackSettings::default() };
+fn the_settings_say_which_calls_need_approval_and_why() {
+    let on = HumanSettings { enabled: true, ..HumanSettings::default() };
     let named = || [String::from("file_tool")].into_iter().collect();
-    let medium = Declared { risk: Risk::Medium, ..Declared::default() };
-    let sending = Declared { sends_out: true, ..Declared::default() };
+    let medium = ToolPolicy { risk: Risk::Medium, ..ToolPolicy::default() };
+    let sending = ToolPolicy { sends_out: true, ..ToolPolicy::default() };
     let nothing = Vec::new;
     let cases = [
-        ("off", FeedbackSettings::default(), medium.clone(), true, nothing()),
-        ("low", on.clone(), Declared::default(), false, nothing()),
-        ("medium", on.clone(), medium.clone(), false, vec![Why::Risk]),
+        ("off", HumanSettings::default(), medium.clone(), true, nothing()),
+        ("low", on.clone(), ToolPolicy::default(), false, nothing()),
+        ("medium", on.clone(), medium.clone(), false, vec![Reason::Risk]),
         (
             "required",
-            FeedbackSettings { require: named(), ..on.clone() },
-            Declared::default(),
+            HumanSettings { require: named(), ..on.clone() },
+            ToolPolicy::default(),
             false,
-            vec![Why::Required],
+            vec![Reason::Required],
         ),
         (
             "named as high risk",
-            FeedbackSettings { high_risk: named(), risk: Risk::High, ..on.clone() },
-            Declared::default(),
+            HumanSettings { high_risk: named(), risk: Risk::High, ..on.clone() },
+            ToolPolicy::default(),
             false,
-            vec![Why::Risk],
+            vec![Reason::Risk],
         ),
         (
             "confirmed by the settings",
-            FeedbackSettings { auto_confirm: named(), ..on.clone() },
+            HumanSettings { auto_confirm: named(), ..on.clone() },
             medium.clone(),
             false,
             nothing(),
         ),
-        (
-            "only high",
-            FeedbackSettings { risk: Risk::High, ..on.clone() },
-            medium,
-            false,
-            nothing(),
-        ),
-        ("sends, untainted", FeedbackSettings::default(), sending.clone(), false, nothing()),
+        ("only high", HumanSettings { risk: Risk::High, ..on.clone() }, medium, false, nothing()),
+        ("sends, untainted", HumanSettings::default(), sending.clone(), false, nothing()),
         (
             "sends, tainted",
-            FeedbackSettings::default(),
+            HumanSettings::default(),
             sending.clone(),
             true,
-            vec![Why::Untrusted],
+            vec![Reason::Untrusted],
         ),
         (
             "the guard is above what is confirmed",
-            FeedbackSettings { auto_confirm: named(), ..on },
+            HumanSettings { auto_confirm: named(), ..on },
             sending.clone(),
             true,
-            vec![Why::Untrusted],
+            vec![Reason::Untrusted],
         ),
         (
             "no guard",
-            FeedbackSettings { guard: false, ..FeedbackSettings::default() },
+            HumanSettings { guard: false, ..HumanSettings::default() },
             sending,
             true,
             nothing(),
         ),
     ];
     for (name, settings, declared, tainted, why) in cases {
-        let found = reasons(&settings, &tool(declared), &Map::new(), tainted);
+        let found = approval_reasons(&settings, &tool(declared), &Map::new(), tainted);
         assert_eq!(found, why, "{name}");
     }
 }
@@ -216,10 +210,11 @@ fn what_is_asked_about_is_what_the_settings_say() {
 #[test]
 fn a_call_that_only_reads_is_harmless_whatever_its_tool_can_do() {
     let values = vec!["get".to_owned()];
-    let harmless = Some(Harmless { argument: "command".to_owned(), values });
-    let tool = tool(Declared { risk: Risk::High, harmless, ..Declared::default() });
-    let settings = FeedbackSettings::default();
-    let of = |arguments: Value| risk(&settings, &tool, arguments.as_object().unwrap());
+    let harmless = Some(SafeArguments { argument: "command".to_owned(), values });
+    let tool =
+        tool(ToolPolicy { risk: Risk::High, safe_arguments: harmless, ..ToolPolicy::default() });
+    let settings = HumanSettings::default();
+    let of = |arguments: Value| call_risk(&settings, &tool, arguments.as_object().unwrap());
     assert_eq!(of(json!({"command": "get"})), Risk::Low);
     assert_eq!(of(json!({"command": "upload"})), Risk::High);
     assert_eq!(of(json!({"command": ["get"]})), Risk::High);
@@ -227,7 +222,7 @@ fn a_call_that_only_reads_is_harmless_whatever_its_tool_can_do() {
 }
 
 #[test]
-fn what_a_turn_costs_is_asked_about() {
+fn a_turn_that_may_cost_more_than_the_settings_allow_needs_approval() {
     let (mut run, _) = Run::start(asked_with_approval("why?"), 0);
     let Input::ModelReplied(mut replied) =
         story::replied("t1", "", &[("read", json!({"of": 1})), ("read", json!({"of": 2}))])
@@ -235,34 +230,38 @@ fn what_a_turn_costs_is_asked_about() {
         unreachable!("a reply")
     };
     for tool in &mut replied.offered {
-        tool.declared.estimate = Estimate { tokens: 6_000, calls: 1, ..Estimate::default() };
+        tool.policy.estimate = Estimate { tokens: 6_000, calls: 1, ..Estimate::default() };
     }
-    let entries = run.next(&Input::ModelReplied(replied), 1_000).unwrap();
+    let entries = run.apply_input(&Input::ModelReplied(replied), 1_000).unwrap();
     let asked = entries.iter().find_map(|entry| match &entry.event {
-        Event::FeedbackAsked { feedback, estimate, asks, .. } => Some((feedback, estimate, asks)),
+        Event::HumanRequested { group: feedback, estimate, requests: asks, .. } => {
+            Some((feedback, estimate, asks))
+        }
         _ => None,
     });
     let (feedback, estimate, asks) = asked.unwrap();
     assert_eq!((feedback.as_str(), estimate.tokens, estimate.calls), ("t1", 12_000, 2));
     assert_eq!(asks.len(), 2);
-    assert!(asks.iter().all(|ask| ask.why == [Why::Cost] && ask.expires_at_ms == Some(301_000)));
+    assert!(
+        asks.iter().all(|ask| ask.reasons == [Reason::Cost] && ask.expires_at_ms == Some(301_000))
+    );
 }
 
 #[test]
 fn while_people_are_asked_no_time_passes() {
     let (mut run, _) = Run::start(asked_with_approval("why?"), 0);
-    let before = run.wall_time_ends_at_ms();
-    run.next(&with_declared(story::replied("t1", "", &[("send", json!({}))])), 1_000);
+    let before = run.wall_time_deadline_ms();
+    run.apply_input(&with_declared(story::replied("t1", "", &[("send", json!({}))])), 1_000);
     assert_eq!(run.next_limit().unwrap().1, i64::MAX);
     let month_ms = 30 * 24 * 3_600 * 1_000;
-    let answer = Input::HumanAnswered(Box::new(answered("t1.c1", Answer::Confirm)));
-    run.next(&answer, 1_000 + month_ms);
-    assert_eq!(run.wall_time_ends_at_ms(), before + month_ms);
+    let answer = Input::HumanResponded(Box::new(answered("t1.c1", HumanResponse::Confirm)));
+    run.apply_input(&answer, 1_000 + month_ms);
+    assert_eq!(run.wall_time_deadline_ms(), before + month_ms);
 }
 
 fn audited(records: &[Record]) -> Vec<AuditLine> {
-    let mut audit = Audit::default();
-    records.iter().for_each(|record| audit.record(&story::run_id(), record));
+    let mut audit = AuditLog::default();
+    records.iter().for_each(|record| audit.add_record(&story::run_id(), record));
     audit.into_lines()
 }
 
@@ -270,13 +269,13 @@ fn audited(records: &[Record]) -> Vec<AuditLine> {
 fn an_audit_vouches_for_what_was_decided() {
     let told = vec![
         with_declared(story::replied("t1", "I write.", &[("file_tool", json!({"of": 1}))])),
-        Input::HumanAnswered(Box::new(answered("t1.c1", Answer::Skip))),
+        Input::HumanResponded(Box::new(answered("t1.c1", HumanResponse::Skip))),
         story::stop(),
     ];
     let (_, records) = story::journal_of(asked_with_approval("why?"), told);
     let lines = audited(&records);
     let what: Vec<_> = lines.iter().map(|line| line.what).collect();
-    let expected = ["asked", "feedback.asked", "feedback.answered", "stop.asked", "run.ended"];
+    let expected = ["started", "human.requested", "human.resolved", "stop.requested", "run.ended"];
     assert_eq!(what, expected);
     assert_eq!(lines[2].detail["by"], "you");
     assert_eq!(lines[2].detail["answer"], "skip");
@@ -285,38 +284,41 @@ fn an_audit_vouches_for_what_was_decided() {
         assert_eq!(line.previous, previous);
         let mut text = json!(line);
         text.as_object_mut().unwrap().remove("hash");
-        assert_eq!(sha256(canonical(&text).as_bytes()), line.hash);
+        assert_eq!(sha256_hex(canonical_json(&text).as_bytes()), line.hash);
         previous.clone_from(&line.hash);
     }
     let mut changed = records;
-    let Input::HumanAnswered(_) = &changed[2].inputs[0] else { panic!("{changed:?}") };
-    let Event::FeedbackAnswered(answered) = &mut changed[2].entries[0].event else {
+    let Input::HumanResponded(_) = &changed[2].inputs[0] else { panic!("{changed:?}") };
+    let Event::HumanResolved(answered) = &mut changed[2].entries[0].event else {
         panic!("{changed:?}")
     };
-    answered.answer = Answer::Confirm;
+    answered.answer = HumanResponse::Confirm;
     let other = audited(&changed);
     assert!(lines[1].hash == other[1].hash && lines[4].hash != other[4].hash);
 }
 
 #[test]
-fn what_is_said_is_read_at_the_next_turn_and_keeps_the_run_from_ending() {
+fn a_users_message_is_read_at_the_next_turn_and_keeps_the_run_from_ending() {
     let (mut run, _) = Run::start(story::asked("why?"), 0);
-    run.next(&said("m1", "And silver?"), 0).unwrap();
-    assert!(run.next(&said("m1", "And silver?"), 0).is_none(), "a repeat");
+    run.apply_input(&said("m1", "And silver?"), 0).unwrap();
+    assert!(run.apply_input(&said("m1", "And silver?"), 0).is_none(), "a repeat");
     assert!(run.conversation().items.is_empty(), "the turn that is being written did not see it");
-    run.next(&story::replied("t1", "It is gold.", &[]), 0).unwrap();
-    assert_eq!(run.conversation().items[1], Item::Said("And silver?".to_owned()));
+    run.apply_input(&story::replied("t1", "It is gold.", &[]), 0).unwrap();
+    assert_eq!(
+        run.conversation().items[1],
+        ConversationItem::UserMessage("And silver?".to_owned())
+    );
     let owed: Vec<String> = owed(&run);
     assert_eq!(owed, ["model:t2"], "the answer did not know of it");
-    run.next(&story::replied("t2", "And silver.", &[]), 0).unwrap();
-    assert!(run.next(&said("m2", "And copper?"), 0).is_none(), "it sums up");
+    run.apply_input(&story::replied("t2", "And silver.", &[]), 0).unwrap();
+    assert!(run.apply_input(&said("m2", "And copper?"), 0).is_none(), "it sums up");
 }
 
 /// A plan of three steps one after another, of which the first is at work.
 fn planned() -> Run {
     let (mut run, _) = Run::start(story::asked_to_plan("why?"), 0);
     let plan = json!({"command": "create", "steps": ["a", "b", "c"]});
-    run.next(&story::planned("t1", &plan), 0).unwrap();
+    run.apply_input(&story::planned("t1", &plan), 0).unwrap();
     run
 }
 
@@ -331,12 +333,12 @@ fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
     assert_eq!((run.plan_version(), run.running_tasks().len()), (1, 1));
     let steps =
         vec![step(Some(1), "other words", &[]), step(Some(3), "c!", &[1]), step(None, "d", &[])];
-    assert!(run.next(&edited("e0", 2, steps.clone()), 0).is_none(), "another version");
-    let events = run.next(&edited("e1", 1, steps), 0).unwrap();
-    let words: Vec<_> = run.plan().unwrap().steps().iter().map(|step| step.words()).collect();
+    assert!(run.apply_input(&edited("e0", 2, steps.clone()), 0).is_none(), "another version");
+    let events = run.apply_input(&edited("e1", 1, steps), 0).unwrap();
+    let words: Vec<_> = run.plan().unwrap().steps().iter().map(|step| step.label()).collect();
     assert_eq!((words, run.plan_version()), (vec!["a".into(), "c!".into(), "d".into()], 2));
     // What of it a person wrote, no error may quote.
-    assert_eq!(run.plan_words().collect::<Vec<_>>(), ["c!", "d", "other words"]);
+    assert_eq!(run.user_plan_texts().collect::<Vec<_>>(), ["c!", "d", "other words"]);
     let ids: Vec<_> = events.iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(ids, ["edit.e1", "s4.1.start"], "what is ready begins");
     assert_eq!(run.running_tasks().len(), 2);
@@ -345,37 +347,38 @@ fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
 /// A plan that people are shown before it begins.
 fn shown() -> Run {
     let mut asked = story::asked_to_plan("why?");
-    asked.settings.feedback.confirm_plan = true;
+    asked.settings.human.confirm_plan = true;
     let (mut run, _) = Run::start(asked, 0);
     let plan = json!({"command": "create", "steps": ["a", "b"], "depends_on": [[], []]});
-    run.next(&story::planned("t1", &plan), 0).unwrap();
+    run.apply_input(&story::planned("t1", &plan), 0).unwrap();
     assert_eq!(run.status(), RunStatus::Paused);
-    assert_eq!(run.asks().next().unwrap().why, [Why::Plan]);
+    assert_eq!(run.pending_requests().next().unwrap().reasons, [Reason::Plan]);
     assert!(run.plan().is_none() && run.running_tasks().is_empty(), "nothing has begun");
     run
 }
 
-fn says(run: &mut Run, answer: Answer) -> Vec<String> {
-    let entries = run.next(&Input::HumanAnswered(Box::new(answered("t1.c1", answer))), 0).unwrap();
+fn says(run: &mut Run, answer: HumanResponse) -> Vec<String> {
+    let entries =
+        run.apply_input(&Input::HumanResponded(Box::new(answered("t1.c1", answer))), 0).unwrap();
     entries.into_iter().map(|entry| entry.id).collect()
 }
 
 #[test]
 fn a_plan_is_accepted_changed_or_rejected_before_it_begins() {
     let mut accepted = shown();
-    let ids = says(&mut accepted, Answer::Confirm);
+    let ids = says(&mut accepted, HumanResponse::Confirm);
     let begun = ["s1.1.start", "s2.1.start"];
-    assert_eq!(ids, ["t1.c1.answered", "t1.c1.result", "t1.c1.answered.plan", begun[0], begun[1]]);
+    assert_eq!(ids, ["t1.c1.resolved", "t1.c1.result", "t1.c1.resolved.plan", begun[0], begun[1]]);
     assert_eq!(accepted.running_tasks().len(), 2);
 
     let mut changed = shown();
     let plan = json!({"command": "create", "steps": ["c"]});
-    says(&mut changed, Answer::Modify { arguments: plan.as_object().unwrap().clone() });
+    says(&mut changed, HumanResponse::Modify { arguments: plan.as_object().unwrap().clone() });
     assert_eq!(changed.plan().unwrap().steps()[0].details, "c");
 
-    for answer in [Answer::Skip, Answer::Say { words: "Only gold.".to_owned() }] {
+    for answer in [HumanResponse::Skip, HumanResponse::Say { text: "Only gold.".to_owned() }] {
         let mut rejected = shown();
-        assert_eq!(says(&mut rejected, answer), ["t1.c1.answered", "t1.c1.result"]);
+        assert_eq!(says(&mut rejected, answer), ["t1.c1.resolved", "t1.c1.result"]);
         assert_eq!(owed(&rejected), ["model:t2"], "the planner makes another");
     }
 }
@@ -386,38 +389,38 @@ fn a_question_of_the_models_is_answered_by_a_person_alone() {
         if let Input::ModelReplied(replied) = &mut replied {
             replied
                 .offered
-                .push(OfferedTool { name: ASK_USER.to_owned(), ..tool(Declared::default()) });
+                .push(OfferedTool { name: ASK_USER.to_owned(), ..tool(ToolPolicy::default()) });
         }
         replied
     };
     for (answer, detail) in [
-        (Answer::Say { words: "The blue one.".to_owned() }, "The blue one."),
-        (Answer::Confirm, "yes"),
-        (Answer::Modify { arguments: changed() }, r#"{"of":"changed"}"#),
+        (HumanResponse::Say { text: "The blue one.".to_owned() }, "The blue one."),
+        (HumanResponse::Confirm, "yes"),
+        (HumanResponse::Modify { arguments: changed() }, r#"{"of":"changed"}"#),
     ] {
         let (mut run, _) = Run::start(story::asked("why?"), 0);
         let asks = json!({"questions": ["Which one?"]});
-        run.next(&question(story::replied("t1", "", &[(ASK_USER, asks)])), 0).unwrap();
+        run.apply_input(&question(story::replied("t1", "", &[(ASK_USER, asks)])), 0).unwrap();
         assert_eq!(
             (run.status(), owed(&run)),
-            (RunStatus::Paused, vec!["ask:t1.c1".into(), "| paused".into()])
+            (RunStatus::Paused, vec!["human:t1.c1".into(), "| paused".into()])
         );
         says(&mut run, answer);
         assert_eq!(owed(&run), ["model:t2"]);
-        let Item::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
-        let told = Observation { shown: Shown::UserAnswer, ..Observation::text(detail) };
-        assert_eq!(turn.calls[0].1, Outcome::Done(told));
+        let ConversationItem::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
+        let told = ToolOutput { view: ResultView::UserAnswer, ..ToolOutput::from_text(detail) };
+        assert_eq!(turn.calls[0].1, ToolResult::Done(told));
     }
     // Nobody answers: whatever stands for that elsewhere, it is no word of the user's.
     let mut asked = story::asked("why?");
-    asked.settings.feedback.on_timeout = Answering::Confirm;
+    asked.settings.human.on_timeout = TimeoutAction::Confirm;
     let (mut run, _) = Run::start(asked, 0);
     let asks = json!({"questions": ["Which one?"]});
-    run.next(&question(story::replied("t1", "", &[(ASK_USER, asks)])), 0).unwrap();
-    run.next(&input("expired t1.c1"), 1_000_000).unwrap();
-    let Item::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
-    let Outcome::Failed { reason, .. } = &turn.calls[0].1 else { panic!("{turn:?}") };
-    assert_eq!(*reason, FailReason::Skipped);
+    run.apply_input(&question(story::replied("t1", "", &[(ASK_USER, asks)])), 0).unwrap();
+    run.apply_input(&input("expired t1.c1"), 1_000_000).unwrap();
+    let ConversationItem::Turn(turn) = &run.conversation().items[0] else { panic!("no turn") };
+    let ToolResult::Failed { reason, .. } = &turn.calls[0].1 else { panic!("{turn:?}") };
+    assert_eq!(*reason, ToolFailure::Skipped);
 }
 
 #[test]
@@ -433,7 +436,7 @@ fn a_change_that_makes_no_plan_changes_nothing() {
     ];
     for (name, steps) in cases {
         let mut changed = run.clone();
-        let is_none = changed.next(&edited("e1", 1, steps), 0).is_none();
+        let is_none = changed.apply_input(&edited("e1", 1, steps), 0).is_none();
         // Without a step of its own there is still the one at work.
         assert!(is_none || name == "none", "{name}");
         assert_eq!(changed.running_tasks().len(), 1, "{name}");
@@ -459,10 +462,10 @@ fn answers_are_read_as_people_write_them() {
         ("Use the other file.", None, Ok("say")),
     ];
     for (words, arguments, expected) in cases {
-        let read = Answer::read(words, arguments);
-        assert_eq!(read.as_ref().map(Answer::as_str).map_err(|_| ()), expected, "{words:?}");
+        let read = HumanResponse::parse(words, arguments);
+        assert_eq!(read.as_ref().map(HumanResponse::as_str).map_err(|_| ()), expected, "{words:?}");
     }
-    assert!(Answer::read(&"x".repeat(20_000), None).is_err());
+    assert!(HumanResponse::parse(&"x".repeat(20_000), None).is_err());
 }
 
 #[test]

@@ -12,17 +12,21 @@ const V1_TASK: &str = include_str!("golden/v1-task.jsonl");
 fn owed(journal: &str) -> String {
     let records: Vec<Record> =
         journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(records.iter().all(|record| record.v == 1));
+    assert!(records.iter().all(|record| record.format == 1));
     let mut journal = Journal::fold(&records[..1]).unwrap();
     let mut owed = Vec::new();
     for record in &records[1..] {
-        let decided =
-            journal.decide(record.inputs.clone(), record.epoch, record.write.clone(), record.at_ms);
+        let decided = journal.decide_record(
+            record.inputs.clone(),
+            record.epoch,
+            record.write.clone(),
+            record.at_ms,
+        );
         let (next, again) = decided.unwrap();
         assert_eq!(again, *record);
         journal = next;
         let due: Vec<_> = journal.run().due().iter().map(|e| e.id().to_string()).collect();
-        owed.push(format!("{} {}", record.n, due.join(" ")));
+        owed.push(format!("{} {}", record.number, due.join(" ")));
     }
     assert_eq!(Journal::fold(&records).unwrap(), journal);
     owed.join("\n")
@@ -47,7 +51,7 @@ fn a_journal_of_a_task_of_format_1_still_folds_to_its_entries_and_effects() {
 
 #[test]
 fn a_record_of_a_newer_format_is_left_alone() {
-    let line = V1_REACT.lines().next().unwrap().replacen("\"v\":1", "\"v\":2", 1);
+    let line = V1_REACT.lines().next().unwrap().replacen("\"format\":1", "\"format\":2", 1);
     let record: Record = serde_json::from_str(&line).unwrap();
     let error = Journal::fold(&[record]).unwrap_err();
     assert_eq!(error.to_string(), "record format 2 is newer than 1");

@@ -8,7 +8,7 @@ use djinn_core::id::{MessageId, TaskId};
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
-use djinn_core::tool::{FailReason, Outcome};
+use djinn_core::tool::{ToolFailure, ToolResult};
 use djinn_core::wire::Connection;
 use proptest::prelude::*;
 use serde_json::json;
@@ -31,23 +31,23 @@ fn told() -> Told {
     let none: Vec<[u32; 0]> = steps.iter().map(|_| []).collect();
     let plan = json!({"command": "create", "title": "t", "steps": steps, "depends_on": none});
     let mut asked = story::asked_to_plan("why?");
-    asked.settings.plan.max_tasks = TASKS;
+    asked.settings.plan.max_parallel_tasks = TASKS;
     let mut inputs = vec![story::planned("t1", &plan)];
     let (journal, _) = story::journal_of(asked.clone(), inputs.clone());
     let mut tasks = BTreeMap::new();
     for task in (1..=TASKS).rev().map(|step| TaskId::of(step, 1)) {
         let did = vec![
             story::replied("t1", "I look.", &[("read", json!({"of": "x"}))]),
-            story::failed("t1.c1", FailReason::Error),
+            story::failed("t1.c1", ToolFailure::Error),
             story::replied("t2", "I write.", &[("file_tool", json!({"of": "y"}))]),
             story::wrote("t2.c1", &format!("{task}.md")),
             story::replied("t3", &format!("{task} is done."), &[]),
         ];
-        let of_task = journal.run().task(&task).unwrap();
+        let of_task = journal.run().child_spec(&task).unwrap();
         let (of_task, records) = story::journal_of(of_task, did);
         let entries = records.into_iter().flat_map(|record| record.entries);
-        tasks.insert(task.clone(), entries.map(|entry| entry.within(&task)).collect());
-        inputs.push(Input::TaskEnded(Box::new(of_task.run().task_outcome().unwrap().clone())));
+        tasks.insert(task.clone(), entries.map(|entry| entry.into_parent_entry(&task)).collect());
+        inputs.push(Input::ChildEnded(Box::new(of_task.run().child_result().unwrap().clone())));
     }
     inputs.push(story::planned("t2", &json!({"command": "finish"})));
     inputs.push(story::replied("summary", "All twelve are done.$$$s1.1.md", &[]));
@@ -57,7 +57,7 @@ fn told() -> Told {
 impl Told {
     fn show(&self, connection: &mut Connection, record: &Record) -> Vec<String> {
         let ended = record.inputs.iter().filter_map(|input| match input {
-            Input::TaskEnded(ended) => self.tasks.get(&ended.report.task),
+            Input::ChildEnded(ended) => self.tasks.get(&ended.report.task),
             _ => None,
         });
         let entries: Vec<Entry> = ended.flatten().cloned().collect();
@@ -68,14 +68,14 @@ impl Told {
         let (entry, next) = (self.tasks[task][nth].clone(), self.tasks[task].get(nth + 1));
         // Each record has a moment of its own.
         let ends_record = next.is_none_or(|next| next.at_ms != entry.at_ms);
-        Live::Entry(EarlyEntry { nth: nth as u64, ends_record, entry })
+        Live::Entry(EarlyEntry { index: nth as u64, ends_record, entry })
     }
 }
 
 fn said(task: &str, turn: u32, attempt: u32, kind: TextKind, text: &str) -> Live {
-    Live::Piece(Preview {
-        within: Some(TaskId::new(task).unwrap()),
-        message: MessageId::turn(turn),
+    Live::Preview(Preview {
+        child: Some(TaskId::new(task).unwrap()),
+        message: MessageId::for_turn(turn),
         attempt,
         kind,
         offset: 0,
@@ -162,22 +162,22 @@ fn a_piece_waits_for_what_stands_before_it_in_its_lane() {
         ["I look.", "read", "I write.", "写入文件 s4.1.md", "s4.1 is "]
     );
     // What follows is added to it.
-    let Live::Piece(third) = third else { unreachable!() };
+    let Live::Preview(third) = third else { unreachable!() };
     let more = Preview { offset: 8, text: "done.".to_owned(), ..third };
     assert!(
-        live(&mut connection, &Live::Piece(more)).concat().contains(r#""toolThought":"done.""#)
+        live(&mut connection, &Live::Preview(more)).concat().contains(r#""toolThought":"done.""#)
     );
 }
 
 #[test]
-fn what_waits_is_bounded_and_what_is_missing_is_told_until_it_comes() {
+fn waiting_entries_are_bounded_and_missing_ones_are_named_until_they_come() {
     let mut told = told();
     let task = TaskId::of(4, 1);
     // Of its entries the two results are 700 KB each.
     for entry in told.tasks.get_mut(&task).unwrap() {
-        if let Event::CallCompleted { outcome, .. } = &mut entry.event {
+        if let Event::CallCompleted { result: outcome, .. } = &mut entry.event {
             let detail = "x".repeat(700 * 1024);
-            *outcome = Outcome::Failed { reason: FailReason::Error, detail };
+            *outcome = ToolResult::Failed { reason: ToolFailure::Error, detail };
         }
     }
     for protocol in PROTOCOLS {
@@ -185,7 +185,11 @@ fn what_waits_is_bounded_and_what_is_missing_is_told_until_it_comes() {
         told.show(&mut connection, &told.records[0]);
         told.show(&mut connection, &told.records[1]);
         let missing = |connection: &Connection| -> Vec<u64> {
-            connection.missing().filter(|(of, _)| **of == task).map(|(_, nth)| nth).collect()
+            connection
+                .missing_entries()
+                .filter(|(of, _)| **of == task)
+                .map(|(_, nth)| nth)
+                .collect()
         };
         assert_eq!(missing(&connection), [0; 0]);
         // Text of a later turn, and what stands behind the first entry.
@@ -201,7 +205,7 @@ fn what_waits_is_bounded_and_what_is_missing_is_told_until_it_comes() {
         assert_eq!(missing(&connection), [5]);
         live(&mut connection, &told.early(&task, 5));
         assert_eq!(missing(&connection), [0; 0]);
-        assert!(!connection.has_waited());
+        assert!(!connection.has_ready());
         // Its end tells what was not told, and no more of it is missing.
         live(&mut connection, &said("s4.1", 4, 1, TextKind::Text, "And"));
         assert_eq!(missing(&connection), [6]);
@@ -211,7 +215,7 @@ fn what_waits_is_bounded_and_what_is_missing_is_told_until_it_comes() {
 }
 
 #[test]
-fn what_a_void_attempt_had_said_is_neither_left_nor_an_empty_box() {
+fn the_text_of_a_void_attempt_is_neither_left_nor_an_empty_box() {
     // The second attempt says nothing before it calls.
     let calls = || story::replied("t1", "", &[("read", json!({"of": "x"}))]);
     let end = || vec![story::returned("t1.c1", "found"), story::replied("t2", "It is 4.", &[])];
@@ -228,13 +232,13 @@ fn what_a_void_attempt_had_said_is_neither_left_nor_an_empty_box() {
         for protocol in [Protocol::Ui, Protocol::Raw] {
             let mut connection = connection(protocol, true);
             let mut frames = show(&mut connection, &records[0], &[]);
-            let half = Live::Piece(story::piece("t1", 1, 0, "I think that"));
+            let half = Live::Preview(story::piece("t1", 1, 0, "I think that"));
             frames.extend(live(&mut connection, &half));
             for record in &records[1..] {
                 frames.extend(show(&mut connection, record, &[]));
                 // What the first attempt wrote may be read late.
                 let late = story::piece("t1", 1, 12, " it is 5");
-                frames.extend(live(&mut connection, &Live::Piece(late)));
+                frames.extend(live(&mut connection, &Live::Preview(late)));
                 let page = shown(protocol, false, &frames);
                 assert_eq!(page.problems(), [""; 0], "{name}");
             }
@@ -262,13 +266,13 @@ fn thoughts_are_shown_and_an_attempt_that_starts_over_keeps_none_of_its_texts() 
         for piece in
             [reasons(1, "Is it"), story::piece("t1", 1, 0, "It is 5"), reasons(2, "Is it 4? ")]
         {
-            frames.extend(live(&mut connection, &Live::Piece(piece)));
+            frames.extend(live(&mut connection, &Live::Preview(piece)));
         }
         let page = shown(protocol, false, &frames);
         page.check();
         let first = page.lanes().swap_remove(0);
         assert!(!first.chips.iter().any(|chip| chip.text.contains('5')), "{first:#?}");
-        frames.extend(live(&mut connection, &Live::Piece(story::piece("t1", 2, 0, "It is"))));
+        frames.extend(live(&mut connection, &Live::Preview(story::piece("t1", 2, 0, "It is"))));
         for record in &records[1..] {
             frames.extend(show(&mut connection, record, &[]));
         }
@@ -285,8 +289,8 @@ fn all_that_the_planner_thinks_is_kept() {
     let mut connection = connection(Protocol::Ui, true);
     let mut frames = Vec::new();
     for record in &records {
-        if record.n == 4 {
-            frames.extend(live(&mut connection, &Live::Piece(story::piece("t2", 1, 0, "I p"))));
+        if record.number == 4 {
+            frames.extend(live(&mut connection, &Live::Preview(story::piece("t2", 1, 0, "I p"))));
             let page = shown(Protocol::Ui, true, &frames);
             assert_eq!(page.thought, "I plan.\n\nI p");
         }
@@ -301,7 +305,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn in_whatever_order_tasks_are_heard_of_a_page_shows_each_once_and_in_its_order(
+    fn a_page_shows_each_task_once_and_in_its_order_however_its_entries_come(
         order in Just((0..8usize).flat_map(|nth| (0..3usize).map(move |task| (task, nth)))
             .collect::<Vec<_>>()).prop_shuffle(),
         records in proptest::collection::vec(0usize..24, 4),

@@ -6,10 +6,10 @@
 
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::id::{FileName, TaskId};
-use djinn_core::input::{Asked, Input, Partial};
+use djinn_core::input::{Input, PartialMessage, RunSpec};
 use djinn_core::journal::Journal;
 use djinn_core::run::Run;
-use djinn_core::tool::{ArgumentProblem, Arguments, FailReason};
+use djinn_core::tool::{ArgumentProblem, ToolArguments, ToolFailure};
 use serde_json::{Value, json};
 
 use crate::story;
@@ -23,7 +23,7 @@ fn the_machine_does_what_its_table_says() {
 /// Plays every case of a table and says how many there are.
 pub(crate) fn check(
     table: &str,
-    asked: fn(&str) -> Asked,
+    asked: fn(&str) -> RunSpec,
     input: fn(&str) -> Input,
     owed: fn(&Run) -> Vec<String>,
 ) -> usize {
@@ -33,9 +33,10 @@ pub(crate) fn check(
         let (mut journal, _) = Journal::open(asked("why?"), 1, story::write(0), 0);
         for line in lines.lines().filter(|line| line.contains("=>")) {
             let (told, expected) = line.split_once("=>").unwrap();
-            let n = journal.next();
+            let n = journal.next_number();
             let at_ms = i64::try_from(n).unwrap() * 100;
-            let decided = journal.decide(vec![input(told.trim())], 1, story::write(n), at_ms);
+            let decided =
+                journal.decide_record(vec![input(told.trim())], 1, story::write(n), at_ms);
             let seen = match decided {
                 None => "ignored".to_owned(),
                 Some((next, record)) => {
@@ -65,9 +66,9 @@ pub(crate) fn owed(run: &Run) -> Vec<String> {
             let id = EffectId::Tool(run.call.id);
             Some(waiting(run.waits, tried(&id, run.attempt)))
         }
-        Effect::Dispatch(_)
-        | Effect::AskHuman(_)
-        | Effect::KeepPlan { .. }
+        Effect::RunChild(_)
+        | Effect::AwaitHuman(_)
+        | Effect::SavePlan { .. }
         | Effect::Deliver(_) => Some(effect.id().to_string()),
     });
     due.collect()
@@ -97,35 +98,37 @@ pub(crate) fn input(line: &str) -> Input {
         "cut_off" => story::cut_off(word(), "half a sent"),
         "returned" => story::returned(word(), "fine"),
         "wrote" => story::wrote(word(), "growth.md"),
-        "tool_failed" => story::failed(word(), FailReason::TimedOut),
+        "tool_failed" => story::failed(word(), ToolFailure::TimedOut),
         "started" => story::started(word()),
         "broke_off" => story::broke_off(word(), word().parse().unwrap()),
         "model_changed" => story::model_changed(word()),
         "model_failed" => story::model_failed(word()),
         "resumed" => story::died(word().parse().unwrap()),
         "resumed_before" => {
-            Input::Resumed { epoch: word().parse().unwrap(), lost: None, apart: false }
+            Input::Resumed { epoch: word().parse().unwrap(), lost_usage: None, isolated: false }
         }
         "file_added" => {
             let name = FileName::new("late.csv").unwrap();
             Input::FileAdded { id: word().to_owned(), file: story::file(name.as_str()) }
         }
-        "stop" => Input::StopAsked {
+        "stop" => Input::StopRequested {
             by: story::asked("").user,
-            partial: Some(word()).filter(|message| !message.is_empty()).map(|message| Partial {
-                message: djinn_core::id::MessageId::new(message).unwrap(),
-                text: "so far".to_owned(),
+            partial: Some(word()).filter(|message| !message.is_empty()).map(|message| {
+                PartialMessage {
+                    message: djinn_core::id::MessageId::new(message).unwrap(),
+                    text: "so far".to_owned(),
+                }
             }),
         },
         "wall_time" => Input::LimitReached { limit: Limit::WallTime },
         "work_time" => Input::LimitReached { limit: Limit::WorkTime },
         "hops" => Input::LimitReached { limit: Limit::Hops },
-        "kept" => Input::PlanKept { version: word().parse().unwrap() },
+        "kept" => Input::PlanSaved { version: word().parse().unwrap() },
         "delivered" => Input::Delivered { delivery: Delivery::AlarmRemoval },
         "stop_delivered" => {
-            Input::Delivered { delivery: Delivery::Stop(TaskId::new(word()).unwrap()) }
+            Input::Delivered { delivery: Delivery::StopChild(TaskId::new(word()).unwrap()) }
         }
-        "asked" => Input::Asked(Box::new(story::asked("again?"))),
+        "asked" => Input::Started(Box::new(story::asked("again?"))),
         other => panic!("no input is called {other}"),
     }
 }
@@ -145,9 +148,10 @@ fn replied(message: &str, rest: &str) -> Input {
         unreachable!("a reply is a reply")
     };
     for call in &mut replied.reply.calls {
-        if call.arguments == Arguments::Parsed(json!({"of": "!"}).as_object().unwrap().clone()) {
+        if call.arguments == ToolArguments::Parsed(json!({"of": "!"}).as_object().unwrap().clone())
+        {
             let problem = ArgumentProblem::NotJson;
-            call.arguments = Arguments::Malformed { raw: "{".to_owned(), problem };
+            call.arguments = ToolArguments::Malformed { raw: "{".to_owned(), problem };
         }
     }
     Input::ModelReplied(replied)

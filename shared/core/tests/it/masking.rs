@@ -1,6 +1,6 @@
 //! What of a text identifies a person, and what only looks like it.
 
-use djinn_core::masking::mask;
+use djinn_core::masking::mask_pii;
 use proptest::prelude::*;
 
 /// What is masked, with the stars.
@@ -71,7 +71,7 @@ const MASKED: &[(&str, &str)] = &[
     ("见https://h/x电话13812345678", "见https://h/x电话***********"),
 ];
 
-/// What stays.
+/// Texts that masking leaves as they are.
 const KEPT: &[&str] = &[
     "",
     "North grew by 12.5 % to 1,234,567.89 in 2024.",
@@ -101,18 +101,18 @@ const KEPT: &[&str] = &[
 ];
 
 #[test]
-fn what_identifies_a_person_is_masked() {
+fn personal_data_is_masked() {
     for (text, masked) in MASKED {
-        assert_eq!(mask(text), *masked, "{text}");
+        assert_eq!(mask_pii(text), *masked, "{text}");
     }
 }
 
 #[test]
-fn what_only_looks_like_it_stays() {
+fn texts_that_only_look_like_personal_data_stay() {
     for text in KEPT {
-        assert_eq!(mask(text), *text);
+        assert_eq!(mask_pii(text), *text);
         for word in text.split(' ') {
-            assert_eq!(mask(word), word);
+            assert_eq!(mask_pii(word), word);
         }
     }
 }
@@ -123,7 +123,7 @@ fn masking_takes_time_in_proportion_to_the_text() {
         ["1", "1 ", "1-", "a.", "@", "a@", "+1 ", "4111 1111 1111 1111 ", "a@b.", "(+86)138 "]
     {
         let text = piece.repeat(400_000 / piece.len());
-        assert_eq!(mask(&text).len(), text.len());
+        assert_eq!(mask_pii(&text).len(), text.len());
     }
     // 4 MB in all; a quadratic look at any of them takes hours.
 }
@@ -171,8 +171,8 @@ proptest! {
 
     #[test]
     fn masking_twice_is_masking_once_and_keeps_the_length(text in soup()) {
-        let masked = mask(&text).into_owned();
-        prop_assert_eq!(mask(&masked), masked.as_str());
+        let masked = mask_pii(&text).into_owned();
+        prop_assert_eq!(mask_pii(&masked), masked.as_str());
         prop_assert_eq!(masked.len(), text.len());
         for (before, after) in text.chars().zip(masked.chars()) {
             prop_assert!(before == after || after == '*', "{text} -> {masked}");
@@ -185,7 +185,7 @@ proptest! {
         before in "([A-Za-z]{0,8}[ :,|(\n])?|电话|\\*\\*",
         after in "([ ,|)\n;][A-Za-z]{0,8})?|。|，",
     ) {
-        let masked = mask(&format!("{before}{secret}{after}")).into_owned();
+        let masked = mask_pii(&format!("{before}{secret}{after}")).into_owned();
         let rest = masked.strip_prefix(&before).and_then(|rest| rest.strip_suffix(&after));
         let rest = rest.unwrap_or(&masked);
         prop_assert!(!rest.bytes().any(|byte| byte.is_ascii_alphanumeric()), "{masked}");
@@ -193,6 +193,6 @@ proptest! {
 
     #[test]
     fn words_without_digits_and_addresses_are_unchanged(text in "[a-zA-Z ,.;:()/见\n-]{0,200}") {
-        prop_assert_eq!(mask(&text), text.as_str());
+        prop_assert_eq!(mask_pii(&text), text.as_str());
     }
 }

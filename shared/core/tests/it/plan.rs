@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use djinn_core::plan::{
     MAX_STEP, MAX_TITLE, Plan, PlanCommand, PlanError, StepDraft, StepEdit, StepId, StepStatus,
-    StepText, drafts,
+    StepText, parse_drafts,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn lines(lines: &[&str]) -> Vec<StepText> {
 fn read(list: &[&str], depends_on: Option<&[&[usize]]>) -> Vec<String> {
     let depends_on: Option<Vec<BTreeSet<usize>>> =
         depends_on.map(|all| all.iter().map(|on| on.iter().copied().collect()).collect());
-    shown(&drafts(&lines(list), depends_on.as_deref()).unwrap())
+    shown(&parse_drafts(&lines(list), depends_on.as_deref()).unwrap())
 }
 
 fn shown(drafts: &[StepDraft]) -> Vec<String> {
@@ -37,7 +37,7 @@ fn shown(drafts: &[StepDraft]) -> Vec<String> {
 fn created(steps: &Value, depends_on: &Value) -> Result<Vec<String>, String> {
     let arguments = json!({"command": "create", "steps": steps, "depends_on": depends_on});
     let Value::Object(arguments) = arguments else { panic!("no object") };
-    match PlanCommand::read(&arguments) {
+    match PlanCommand::parse(&arguments) {
         Ok(PlanCommand::Create { steps, .. }) => Ok(shown(&steps)),
         Ok(other) => panic!("{other:?}"),
         Err(error) => Err(error.to_string()),
@@ -181,7 +181,7 @@ fn a_plan_beyond_all_bounds_is_refused_before_its_references_are_read() {
 }
 
 #[test]
-fn what_cannot_be_read_of_a_plan_is_named() {
+fn an_unreadable_part_of_a_plan_is_named() {
     let steps = || json!(["Search: gold", "Search: silver", "Report: both"]);
     let no_step = |on: &str| {
         format!("step 3 depends on `{on}`, which is no step's number and no one step's title")
@@ -222,7 +222,7 @@ fn what_cannot_be_read_of_a_plan_is_named() {
 fn a_step_is_marked_in_the_words_of_models() {
     let marked = |step: Value, status: &str| {
         let arguments = json!({"command": "Mark-Step", "step_index": step, "step_status": status});
-        PlanCommand::read(arguments.as_object().unwrap())
+        PlanCommand::parse(arguments.as_object().unwrap())
     };
     for (step, word, status) in [
         (json!(3), "completed", StepStatus::Completed),
@@ -242,13 +242,13 @@ fn a_step_is_marked_in_the_words_of_models() {
 }
 
 #[test]
-fn what_has_not_begun_when_the_planner_finishes_is_skipped() {
+fn steps_that_have_not_begun_when_the_planner_finishes_are_skipped() {
     let mut plan = plan(&[draft("a", &[]), draft("b", &[]), draft("c", &[2]), draft("d", &[])]);
-    plan.mark(StepId(1), StepStatus::Completed, "").unwrap();
-    plan.mark(StepId(2), StepStatus::Blocked, "no data").unwrap();
-    plan.mark(StepId(4), StepStatus::Skipped, "").unwrap();
-    assert!(!plan.is_complete() && plan.is_at_rest());
-    plan.finish();
+    plan.set_status(StepId(1), StepStatus::Completed, "").unwrap();
+    plan.set_status(StepId(2), StepStatus::Blocked, "no data").unwrap();
+    plan.set_status(StepId(4), StepStatus::Skipped, "").unwrap();
+    assert!(!plan.is_complete() && plan.is_idle());
+    plan.finish_steps();
     let status: Vec<_> = plan.steps().iter().map(|step| step.status.as_str()).collect();
     assert_eq!(status, ["completed", "blocked", "skipped", "skipped"]);
     let list = plan.to_markdown();
@@ -256,11 +256,11 @@ fn what_has_not_begun_when_the_planner_finishes_is_skipped() {
 }
 
 #[test]
-fn what_waits_for_a_step_that_is_not_needed_can_begin() {
+fn a_step_that_waits_for_one_that_is_not_needed_can_begin() {
     let mut plan = plan(&[draft("a", &[]), draft("b", &[1])]);
-    plan.mark(StepId(1), StepStatus::Skipped, "").unwrap();
+    plan.set_status(StepId(1), StepStatus::Skipped, "").unwrap();
     assert_eq!(ready(&plan), [2]);
-    plan.mark(StepId(2), StepStatus::Completed, "").unwrap();
+    plan.set_status(StepId(2), StepStatus::Completed, "").unwrap();
     assert!(plan.is_complete());
 }
 
@@ -286,7 +286,7 @@ fn lines_without_numbers_run_one_after_the_other() {
 }
 
 #[test]
-fn what_is_said_of_dependencies_counts_instead_of_numbers() {
+fn explicit_dependencies_count_instead_of_numbers() {
     let on: &[&[usize]] = &[&[], &[], &[1, 2]];
     assert_eq!(read(&["1. a", "2. b", "3. c"], Some(on)), ["a < ", "b < ", "c < 1,2"]);
     assert_eq!(read(&["a", "b"], Some(&[])), ["a < ", "b < "]);
@@ -326,27 +326,28 @@ fn plan(drafts: &[StepDraft]) -> Plan {
 }
 
 fn ready(plan: &Plan) -> Vec<u32> {
-    plan.ready().map(|step| step.id.0).collect()
+    plan.ready_steps().map(|step| step.id.0).collect()
 }
 
 #[test]
 fn steps_become_ready_as_those_they_wait_for_complete() {
     let mut plan = plan(&[draft("a", &[]), draft("b", &[]), draft("c", &[1, 2]), draft("d", &[3])]);
     assert_eq!(ready(&plan), [1, 2]);
-    plan.mark(StepId(1), StepStatus::Completed, "").unwrap();
-    plan.mark(StepId(2), StepStatus::InProgress, "").unwrap();
+    plan.set_status(StepId(1), StepStatus::Completed, "").unwrap();
+    plan.set_status(StepId(2), StepStatus::InProgress, "").unwrap();
     assert_eq!(ready(&plan), [0u32; 0]);
-    assert!(!plan.is_at_rest());
-    plan.mark(StepId(2), StepStatus::Blocked, "no data").unwrap();
-    assert!(plan.is_at_rest() && !plan.is_complete());
+    assert!(!plan.is_idle());
+    plan.set_status(StepId(2), StepStatus::Blocked, "no data").unwrap();
+    assert!(plan.is_idle() && !plan.is_complete());
 }
 
 #[test]
 fn an_update_keeps_what_is_known_of_steps_whose_words_stay() {
     let mut before = plan(&[draft("a", &[]), draft("b", &[1]), draft("c", &[2])]);
-    before.mark(StepId(1), StepStatus::Completed, "done well").unwrap();
-    before.mark(StepId(2), StepStatus::InProgress, "").unwrap();
-    let after = before.updated("", &[draft("new", &[]), draft("a", &[]), draft("d", &[1, 2])], 100);
+    before.set_status(StepId(1), StepStatus::Completed, "done well").unwrap();
+    before.set_status(StepId(2), StepStatus::InProgress, "").unwrap();
+    let after =
+        before.with_steps("", &[draft("new", &[]), draft("a", &[]), draft("d", &[1, 2])], 100);
     let after = after.unwrap();
     let shown: Vec<_> = after
         .steps()
@@ -368,7 +369,7 @@ fn an_update_keeps_what_is_known_of_steps_whose_words_stay() {
 }
 
 #[test]
-fn what_cannot_be_a_plan_is_refused_by_name() {
+fn an_impossible_plan_is_refused_by_name() {
     let refused =
         |drafts: Vec<StepDraft>| Plan::create("t", &in_lines(drafts), 3).unwrap_err().to_string();
     let long = "x".repeat(2049);
@@ -387,7 +388,7 @@ fn what_cannot_be_a_plan_is_refused_by_name() {
         assert_eq!(refused(drafts), says);
     }
     let mut plan = plan(&[draft("a", &[]), draft("b", &[])]);
-    let error = plan.mark(StepId(7), StepStatus::Completed, "").unwrap_err();
+    let error = plan.set_status(StepId(7), StepStatus::Completed, "").unwrap_err();
     assert_eq!(error.to_string(), "there is no step s7; there are s1, s2");
     assert!(matches!(error, PlanError::UnknownStep { .. }));
 }
@@ -396,7 +397,7 @@ fn what_cannot_be_a_plan_is_refused_by_name() {
 fn a_refusal_names_the_lines_that_the_planner_wrote() {
     let refused = |list: &[&str], on: &[&[usize]]| {
         let on: Vec<BTreeSet<usize>> = on.iter().map(|on| on.iter().copied().collect()).collect();
-        let read = drafts(&lines(list), Some(&on));
+        let read = parse_drafts(&lines(list), Some(&on));
         let made = read.and_then(|drafts| Plan::create("t", &drafts, 9));
         made.unwrap_err().to_string()
     };
@@ -431,14 +432,14 @@ proptest! {
     #[test]
     fn every_plan_comes_to_an_end(first in any_drafts(), second in any_drafts()) {
         let Ok(plan) = Plan::create("t", &first, 10) else { return Ok(()) };
-        let mut plan = plan.updated("t", &second, 10).unwrap_or(plan);
+        let mut plan = plan.with_steps("t", &second, 10).unwrap_or(plan);
         let mut done = BTreeSet::new();
         loop {
-            let Some(id) = plan.ready().map(|step| step.id).next() else { break };
+            let Some(id) = plan.ready_steps().map(|step| step.id).next() else { break };
             prop_assert!(done.insert(id));
-            plan.mark(id, StepStatus::Completed, "").unwrap();
+            plan.set_status(id, StepStatus::Completed, "").unwrap();
         }
-        prop_assert!(plan.is_complete() && plan.is_at_rest());
+        prop_assert!(plan.is_complete() && plan.is_idle());
         let ids: BTreeSet<_> = plan.steps().iter().map(|step| step.id).collect();
         prop_assert_eq!(ids.len(), plan.steps().len());
     }
@@ -449,17 +450,17 @@ fn titles_and_notes_of_models_are_cut_at_their_bounds() {
     let long = "界".repeat(9_000);
     let arguments = json!({"command": "create", "title": long, "steps": ["gold"]});
     let Value::Object(arguments) = arguments else { panic!("no object") };
-    let command = PlanCommand::read(&arguments).unwrap();
+    let command = PlanCommand::parse(&arguments).unwrap();
     assert_eq!(command.title(), long);
-    let mut plan = command.apply(None, 9).unwrap();
+    let mut plan = command.apply_to(None, 9).unwrap();
     assert_eq!(plan.title, "界".repeat(MAX_TITLE / 3));
-    plan.mark(StepId(1), StepStatus::Completed, &long).unwrap();
+    plan.set_status(StepId(1), StepStatus::Completed, &long).unwrap();
     assert_eq!(plan.steps()[0].note, "界".repeat(MAX_STEP / 3));
     let edited =
-        plan.edited(&long, &[StepEdit { details: "tin".into(), ..StepEdit::default() }], 9);
+        plan.with_edits(&long, &[StepEdit { details: "tin".into(), ..StepEdit::default() }], 9);
     assert!(edited.unwrap().title.len() <= MAX_TITLE);
     assert_eq!(
-        plan.updated("", &drafts(&lines(&["tin"]), None).unwrap(), 9).unwrap().title,
+        plan.with_steps("", &parse_drafts(&lines(&["tin"]), None).unwrap(), 9).unwrap().title,
         plan.title
     );
 }

@@ -1,8 +1,8 @@
 //! Plan-Solve as a table, like the run's machine; and tasks, which are runs one level down.
 
-use djinn_core::code::ErrorCode;
 use djinn_core::effect::{Delivery, Effect, EffectId};
 use djinn_core::entry::Event;
+use djinn_core::error_code::ErrorCode;
 use djinn_core::id::{CallId, TaskId};
 use djinn_core::input::{Input, MAX_REPORT};
 use djinn_core::journal::Journal;
@@ -10,7 +10,7 @@ use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::run::Run;
 use djinn_core::settings::{Mode, Role};
 use djinn_core::status::RunStatus;
-use djinn_core::tool::FailReason;
+use djinn_core::tool::ToolFailure;
 use serde_json::{Value, json};
 
 use crate::machine;
@@ -21,11 +21,11 @@ fn plan_solve_does_what_its_table_says() {
     machine::check(include_str!("plan_solve.txt"), story::asked_to_plan, input, owed);
 }
 
-/// `task:s1.1*` may be driven where the run is. That the plan's file is owed has a test of its own.
+/// `child:s1.1*` may be driven where the run is. That the plan's file is owed has a test of its own.
 pub(crate) fn owed(run: &Run) -> Vec<String> {
     let name = |effect: &Effect| match effect {
-        Effect::Wait { .. } | Effect::KeepPlan { .. } => None,
-        Effect::Dispatch(dispatch) => {
+        Effect::Wait { .. } | Effect::SavePlan { .. } => None,
+        Effect::RunChild(dispatch) => {
             let star = if dispatch.alone { "*" } else { "" };
             Some(machine::waiting(dispatch.waits, format!("{}{star}", effect.id())))
         }
@@ -87,8 +87,9 @@ fn told(inputs: &[&str]) -> (Journal, Vec<Event>) {
     let (mut journal, _) = Journal::open(story::asked_to_plan("why?"), 1, story::write(0), 0);
     let mut events = Vec::new();
     for line in inputs {
-        let n = journal.next();
-        let (next, record) = journal.decide(vec![input(line)], 1, story::write(n), 0).unwrap();
+        let n = journal.next_number();
+        let (next, record) =
+            journal.decide_record(vec![input(line)], 1, story::write(n), 0).unwrap();
         events.extend(record.entries.into_iter().map(|entry| entry.event));
         journal = next;
     }
@@ -101,7 +102,7 @@ fn the_newest_plan_is_owed_to_its_file_until_it_is_kept() {
         let due = told(inputs).0.run().due();
         due.iter()
             .filter_map(|effect| match effect {
-                Effect::KeepPlan { version } => Some(*version),
+                Effect::SavePlan { version } => Some(*version),
                 _ => None,
             })
             .collect::<Vec<_>>()
@@ -119,7 +120,7 @@ fn the_newest_plan_is_owed_to_its_file_until_it_is_kept() {
     assert_eq!(plan, "# t\n\n- [x] s1 a\n- [x] s2 b\n- [ ] s3 c …\n");
     // An answer that comes too late, or for nothing, is no news.
     let late = input("kept 2");
-    assert!(journal.decide(vec![late], 1, story::write(9), 0).is_none());
+    assert!(journal.decide_record(vec![late], 1, story::write(9), 0).is_none());
     // It is kept while the summary is written, too.
     let finished = ["kept 2", "task_done s3.1", "plans t3 finish"];
     assert_eq!(owed(&[kept.as_slice(), &finished].concat()), [3]);
@@ -129,23 +130,23 @@ fn the_newest_plan_is_owed_to_its_file_until_it_is_kept() {
 fn a_task_knows_its_step_what_came_before_and_why_it_is_tried_again() {
     let (journal, _) = told(&["plans t1 create a; b<; c<1", "task_done s1.1", "task_failed s2.1"]);
     let run = journal.run();
-    let third = run.task(&TaskId::of(3, 1)).unwrap();
-    let task = third.task.as_ref().unwrap();
-    assert_eq!(task.words, "c");
-    let before: Vec<_> = task.before.iter().map(|report| report.task.to_string()).collect();
+    let third = run.child_spec(&TaskId::of(3, 1)).unwrap();
+    let task = third.child.as_ref().unwrap();
+    assert_eq!(task.description, "c");
+    let before: Vec<_> = task.current_round.iter().map(|report| report.task.to_string()).collect();
     assert_eq!(before, ["s1.1"]);
     assert!(third.files.iter().any(|file| file.name.as_str() == "s1.1.md"));
-    let again = run.task(&TaskId::of(2, 2)).unwrap().task.unwrap();
-    assert_eq!(again.before, [], "it does not wait for step 1");
-    assert_eq!(again.failed_before.as_deref(), Some("It cannot be done."));
-    assert_eq!(run.task(&TaskId::of(2, 1)), None);
-    assert_eq!(run.spent().model_calls, 1 + 2 + 2);
+    let again = run.child_spec(&TaskId::of(2, 2)).unwrap().child.unwrap();
+    assert_eq!(again.current_round, [], "it does not wait for step 1");
+    assert_eq!(again.previous_failure.as_deref(), Some("It cannot be done."));
+    assert_eq!(run.child_spec(&TaskId::of(2, 1)), None);
+    assert_eq!(run.spending().model_calls, 1 + 2 + 2);
 }
 
 #[test]
 fn a_task_works_like_a_run_and_owes_its_outcome_instead_of_an_end() {
     let (journal, _) = told(&["plans t1 create a"]);
-    let asked = journal.run().task(&TaskId::of(1, 1)).unwrap();
+    let asked = journal.run().child_spec(&TaskId::of(1, 1)).unwrap();
     let (mut task, first) = Journal::open(asked, 1, story::write(0), 0);
     assert!(first.entries.is_empty());
     let due = task.run().due();
@@ -157,31 +158,32 @@ fn a_task_works_like_a_run_and_owes_its_outcome_instead_of_an_end() {
         story::wrote("t1.c1", "a.md"),
         story::replied("t2", &long, &[]),
     ] {
-        let n = task.next();
-        let (next, record) = task.decide(vec![input], 1, story::write(n), 0).unwrap();
+        let n = task.next_number();
+        let (next, record) = task.decide_record(vec![input], 1, story::write(n), 0).unwrap();
         assert!(record.entries.iter().all(|entry| entry.id != "end"));
         task = next;
     }
 
     let ids: Vec<EffectId> = task.run().due().iter().map(Effect::id).collect();
-    assert_eq!(ids, [EffectId::Deliver(Delivery::Outcome)]);
-    let outcome = task.run().task_outcome().unwrap();
+    assert_eq!(ids, [EffectId::Deliver(Delivery::ChildResult)]);
+    let outcome = task.run().child_result().unwrap();
     assert_eq!(outcome.status, RunStatus::Finished);
     assert_eq!(outcome.report.text.len(), MAX_REPORT);
     assert_eq!(outcome.report.files[0].as_str(), "a.md");
     assert_eq!((outcome.spent.model_calls, outcome.spent.tool_calls), (2, 1));
-    assert_eq!(task.run().asked().settings.mode, Mode::PlanSolve);
+    assert_eq!(task.run().spec().settings.mode, Mode::PlanSolve);
 }
 
 #[test]
 fn a_task_that_uses_up_its_turns_says_so_and_what_it_found() {
     let (journal, _) = told(&["plans t1 create a"]);
-    let mut asked = journal.run().task(&TaskId::of(1, 1)).unwrap();
+    let mut asked = journal.run().child_spec(&TaskId::of(1, 1)).unwrap();
     asked.settings.budget.steps = 1;
     let (mut run, _) = Run::start(asked, 0);
-    run.next(&story::replied("t1", "So far: 3.", &[("read", json!({"of": "x"}))]), 0).unwrap();
-    run.next(&story::failed("t1.c1", FailReason::Error), 0).unwrap();
-    let outcome = run.task_outcome().unwrap();
+    run.apply_input(&story::replied("t1", "So far: 3.", &[("read", json!({"of": "x"}))]), 0)
+        .unwrap();
+    run.apply_input(&story::failed("t1.c1", ToolFailure::Error), 0).unwrap();
+    let outcome = run.child_result().unwrap();
     assert!(!outcome.report.done);
     assert!(outcome.report.text.ends_with("\n\nSo far: 3."), "{}", outcome.report.text);
     assert_eq!(outcome.failure.as_ref().unwrap().code, ErrorCode::StepsUsedUp);
@@ -193,7 +195,7 @@ fn the_planning_tool_is_answered_with_the_plan_or_with_what_is_wrong() {
     let outcome = |call: &str| {
         let call = CallId::new(call).unwrap();
         let found = events.iter().find_map(|event| match event {
-            Event::CallCompleted { call: of, outcome } if *of == call => Some(outcome),
+            Event::CallCompleted { call: of, result: outcome } if *of == call => Some(outcome),
             _ => None,
         });
         serde_json::to_value(found.unwrap()).unwrap()
@@ -202,7 +204,7 @@ fn the_planning_tool_is_answered_with_the_plan_or_with_what_is_wrong() {
     assert_eq!(wrong["reason"], "bad_plan");
     assert_eq!(wrong["detail"], r#"{"problem":"cycle","steps":[1,2]}"#);
     let right = outcome("t2.c1");
-    assert_eq!(right["shown"]["plan"]["steps"][1]["depends_on"], json!([1]));
+    assert_eq!(right["view"]["plan"]["steps"][1]["depends_on"], json!([1]));
     assert!(matches!(&events[0], Event::MessageCompleted { .. }));
     let requested = Event::CallRequested {
         call: CallId::new("t1.c1").unwrap(),

@@ -1,17 +1,17 @@
 //! The projections: what each protocol's client is sent, and that a client who comes back at any
 //! cursor ends up where one who never left does.
 
-use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::entry::Entry;
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
 use djinn_core::preview::{Live, Preview};
 use djinn_core::settings::{Language, SummaryPolicy};
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::{JoyAgent, Translator};
-use djinn_core::wire::joyagent_ui::{JoyAgentUi, refusal};
-use djinn_core::wire::link::Links;
-use djinn_core::wire::native::Native;
+use djinn_core::wire::joyagent_ui::{JoyAgentUi, refusal_frame};
+use djinn_core::wire::link::SessionLinks;
+use djinn_core::wire::native::NativeProjection;
 use djinn_core::wire::{Connection, Projection};
 use proptest::prelude::*;
 use serde_json::json;
@@ -39,37 +39,37 @@ pub(crate) enum Step {
 
 pub(crate) fn connection(protocol: Protocol, previews: bool) -> Connection {
     let asked = story::asked("");
-    let links = Links::new("http://localhost:9000", asked.session.clone());
+    let links = SessionLinks::new("http://localhost:9000", asked.session.clone());
     let translator = Translator::new(run_id(), asked.request, links.clone(), Language::En);
     let projection: Box<dyn Projection> = match protocol {
         Protocol::Raw => Box::new(JoyAgent::new(translator)),
         Protocol::Ui => Box::new(JoyAgentUi::new(translator)),
-        Protocol::Native => Box::new(Native::new(links)),
+        Protocol::Native => Box::new(NativeProjection::new(links)),
     };
     Connection::new(run_id(), projection, previews)
 }
 
 /// The frames of what comes early, and of what waited for it.
 pub(crate) fn live(connection: &mut Connection, live: &Live) -> Vec<String> {
-    let mut frames = connection.live(live);
+    let mut frames = connection.render_live(live);
     frames.extend(waited(connection));
     frames
 }
 
 /// The frames of a record, and of what waited for it.
 pub(crate) fn show(connection: &mut Connection, record: &Record, tasks: &[Entry]) -> Vec<String> {
-    let mut frames = connection.record(record, tasks);
+    let mut frames = connection.render_record(record, tasks);
     frames.extend(waited(connection));
     frames
 }
 
 fn waited(connection: &mut Connection) -> Vec<String> {
-    std::iter::from_fn(|| connection.next_waited()).flatten().collect()
+    std::iter::from_fn(|| connection.render_next_ready()).flatten().collect()
 }
 
 pub(crate) fn send(connection: &mut Connection, step: &Step) -> Vec<String> {
     match step {
-        Step::Piece(piece) => live(connection, &Live::Piece(piece.clone())),
+        Step::Piece(piece) => live(connection, &Live::Preview(piece.clone())),
         Step::Record(record) => show(connection, record, &story::entries_of_tasks(record)),
         Step::Heartbeat => vec![connection.heartbeat()],
     }
@@ -114,10 +114,10 @@ fn only_our_own_protocol_tells_that_older_turns_were_summed_up() {
     for protocol in PROTOCOLS {
         let mut connection = connection(protocol, true);
         let frames: Vec<String> =
-            records.iter().flat_map(|record| connection.record(record, &[])).collect();
+            records.iter().flat_map(|record| connection.render_record(record, &[])).collect();
         let told = frames.iter().filter(|frame| frame.contains("compact")).count();
         assert_eq!(told, if protocol == Protocol::Native { 2 } else { 0 }, "{frames:#?}");
-        assert_eq!(connection.wants(), 3);
+        assert_eq!(connection.next_record_number(), 3);
     }
 }
 
@@ -153,7 +153,7 @@ fn each_protocol_shows_the_story_in_its_own_words() {
 fn plan_steps() -> Vec<Step> {
     let (_, records) = story::journal_of(story::asked_to_plan("Gold or silver?"), story::prices());
     let within = |task: &str, piece: Preview| {
-        Step::Piece(Preview { within: Some(TaskId::new(task).unwrap()), ..piece })
+        Step::Piece(Preview { child: Some(TaskId::new(task).unwrap()), ..piece })
     };
     let mut records = records.into_iter().map(Step::Record);
     let mut steps: Vec<Step> = records.by_ref().take(1).collect();
@@ -215,7 +215,7 @@ fn a_hand_over_says_how_to_go_on_in_each_protocol() {
 #[test]
 fn a_summary_that_broke_off_leaves_nothing_with_a_client_that_came_back() {
     let mut asked = story::asked("Which region grew fastest?");
-    asked.settings.summary = Some(SummaryPolicy::Always);
+    asked.settings.summary_policy = Some(SummaryPolicy::Always);
     let mut inputs = story::growth();
     let end = story::replied("summary", "North grew fastest, by 12 %.$$$growth.md", &[]);
     inputs.extend([story::broke_off("summary", 1), end]);
@@ -223,17 +223,17 @@ fn a_summary_that_broke_off_leaves_nothing_with_a_client_that_came_back() {
     let [known @ .., reset, end] = &records[..] else { panic!("{records:?}") };
     for protocol in [Protocol::Raw, Protocol::Ui] {
         let mut connection = connection(protocol, true);
-        known.iter().for_each(|record| connection.skip(record));
+        known.iter().for_each(|record| connection.skip_record(record));
         connection.resume();
-        assert_eq!(connection.record(reset, &[]), Vec::<String>::new(), "{protocol:?}");
-        assert_eq!(connection.record(end, &[]).len(), 1);
+        assert_eq!(connection.render_record(reset, &[]), Vec::<String>::new(), "{protocol:?}");
+        assert_eq!(connection.render_record(end, &[]).len(), 1);
     }
 }
 
 #[test]
 fn a_refusal_unlocks_the_ui() {
     let failure = Failure::new(ErrorCode::SessionBusy, run_id().to_string());
-    let stream = refusal("r1", &failure, Language::En, 5);
+    let stream = refusal_frame("r1", &failure, Language::En, 5);
     let mut ui = UiState::default();
     ui.take(&received(&stream)[0]);
     assert!(ui.finished);
@@ -307,7 +307,7 @@ proptest! {
             let mut connection = connection(protocol, true);
             if let Some(cursor) = last_id(&frames) {
                 let known = usize::try_from(cursor.record).unwrap() + 1;
-                records[..known].iter().for_each(|record| connection.skip(record));
+                records[..known].iter().for_each(|record| connection.skip_record(record));
                 connection.resume();
             }
             let happened = steps[..from].iter().filter(|step| matches!(step, Step::Record(_)));
@@ -345,9 +345,9 @@ proptest! {
                 Step::Record(record) => {
                     if let Some((last, before)) = ids.split_last() {
                         prop_assert!(before.iter().all(|id| *id == complete));
-                        prop_assert_eq!(*last, Some(record.n));
+                        prop_assert_eq!(*last, Some(record.number));
                     }
-                    complete = Some(record.n);
+                    complete = Some(record.number);
                 }
             }
         }

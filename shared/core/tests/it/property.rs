@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use djinn_core::conversation::{Conversation, Part, turns_among};
+use djinn_core::conversation::{CompactionRange, Conversation, count_turns};
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::entry::Event;
-use djinn_core::feedback::Answer;
-use djinn_core::id::{CallId, FeedbackId, MessageId, TaskId};
-use djinn_core::input::{Asked, Input, Interrupted, TaskAsks};
+use djinn_core::human::HumanResponse;
+use djinn_core::id::{CallId, HumanRequestId, MessageId, TaskId};
+use djinn_core::input::{ChildRequest, Input, InterruptTarget, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::{StepEdit, StepId};
 use djinn_core::run::Run;
 use djinn_core::settings::{Role, SummaryPolicy};
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{EffectClass, FailReason};
+use djinn_core::tool::{EffectClass, ToolFailure};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -37,40 +37,40 @@ fn any_feedback() -> impl Strategy<Value = Input> {
             Some((step, attempt)) => format!("s{step}.{attempt}.{own}"),
         });
     let answer = prop_oneof![
-        4 => Just(Answer::Confirm),
-        2 => Just(Answer::Modify { arguments: feedback::changed() }),
-        2 => Just(Answer::Skip),
-        1 => Just(Answer::Say { words: "Not this.".to_owned() }),
-        1 => Just(Answer::Stop),
+        4 => Just(HumanResponse::Confirm),
+        2 => Just(HumanResponse::Modify { arguments: feedback::changed() }),
+        2 => Just(HumanResponse::Skip),
+        1 => Just(HumanResponse::Say { text: "Not this.".to_owned() }),
+        1 => Just(HumanResponse::Stop),
     ];
     let call = (1u32..6, 1u32..4).prop_map(|(turn, index)| format!("t{turn}.c{index}"));
-    let call = call.prop_map(|call| Interrupted::Call(CallId::new(call).unwrap()));
+    let call = call.prop_map(|call| InterruptTarget::Call(CallId::new(call).unwrap()));
     let message = prop_oneof![
         (1u32..6).prop_map(|turn| format!("t{turn}")),
         Just("summary".to_owned()),
         Just("employees".to_owned()),
     ];
-    let message = message.prop_map(|id| Interrupted::Message(MessageId::new(id).unwrap()));
+    let message = message.prop_map(|id| InterruptTarget::Message(MessageId::new(id).unwrap()));
     prop_oneof![
         6 => (feedback.clone(), answer).prop_map(|(feedback, answer)| {
-            Input::HumanAnswered(Box::new(feedback::answered(&feedback, answer)))
+            Input::HumanResponded(Box::new(feedback::answered(&feedback, answer)))
         }),
         1 => feedback.prop_map(|feedback| {
-            Input::FeedbackExpired { feedback: FeedbackId::new(feedback).unwrap() }
+            Input::HumanRequestExpired { request: HumanRequestId::new(feedback).unwrap() }
         }),
         2 => prop_oneof![call, message]
-            .prop_map(|of| Input::Interrupted { of, interrupt: feedback::interrupt() }),
+            .prop_map(|of| Input::Interrupted { target: of, interrupt: feedback::interrupt() }),
         1 => (1u32..7, 1u32..3, 1u32..4, 0u32..3, any::<bool>()).prop_map(
             |(step, attempt, version, answers, paused)| {
                 task_asks(TaskId::of(step, attempt), version, answers, paused)
             }
         ),
         1 => (1u32..5).prop_map(|version| {
-            Input::Delivered { delivery: Delivery::Asks(version) }
+            Input::Delivered { delivery: Delivery::ChildRequest(version) }
         }),
         1 => (1u32..7, 1u32..3, 1u32..4).prop_map(|(step, attempt, version)| {
-            let feedback = FeedbackId::new(format!("s{step}.{attempt}.t{version}.c1")).unwrap();
-            Input::Delivered { delivery: Delivery::Answer(feedback) }
+            let feedback = HumanRequestId::new(format!("s{step}.{attempt}.t{version}.c1")).unwrap();
+            Input::Delivered { delivery: Delivery::HumanResponse(feedback) }
         }),
     ]
 }
@@ -80,13 +80,23 @@ fn task_asks(task: TaskId, version: u32, answers: u32, paused: bool) -> Input {
     let (mut run, _) = Run::start(feedback::asked_with_approval("why?"), 0);
     let reply = story::replied(&format!("t{version}"), "", &[("send", json!({"of": 1}))]);
     for turn in 1..version {
-        run.next(&story::replied(&format!("t{turn}"), "", &[("send", json!({"of": turn}))]), 0);
-        run.next(&story::returned(&format!("t{turn}.c1"), "fine"), 0);
+        run.apply_input(
+            &story::replied(&format!("t{turn}"), "", &[("send", json!({"of": turn}))]),
+            0,
+        );
+        run.apply_input(&story::returned(&format!("t{turn}.c1"), "fine"), 0);
     }
-    run.next(&feedback::with_declared(reply), 0);
-    let asks = run.asks().cloned().collect();
+    run.apply_input(&feedback::with_declared(reply), 0);
+    let asks = run.pending_requests().cloned().collect();
     let reasoning = String::new();
-    Input::TaskAsks(Box::new(TaskAsks { task, version, asks, reasoning, answers, paused }))
+    Input::ChildRequested(Box::new(ChildRequest {
+        task,
+        version,
+        requests: asks,
+        reasoning,
+        response_count: answers,
+        paused,
+    }))
 }
 
 /// Inputs as they might come: right ones, late ones, repeated ones, ones for somebody else.
@@ -107,7 +117,7 @@ fn any_input() -> impl Strategy<Value = Input> {
             story::filling(story::replied(&message, "words", &calls), tokens, WINDOW)
         }),
         6 => call.clone().prop_map(|call| story::returned(&call, "fine")),
-        2 => call.clone().prop_map(|call| story::failed(&call, FailReason::Error)),
+        2 => call.clone().prop_map(|call| story::failed(&call, ToolFailure::Error)),
         3 => call.clone().prop_map(|call| story::started(&call)),
         1 => (call, 0u32..9)
             .prop_map(|(call, nth)| story::wrote(&call, &format!("growth-{nth}.md"))),
@@ -117,7 +127,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => message.clone().prop_map(|message| story::model_failed(&message)),
         1 => message.prop_map(|message| story::cut_off(&message, "half")),
         1 => (2u64..9, any::<bool>())
-            .prop_map(|(epoch, apart)| Input::Resumed { epoch, lost: None, apart }),
+            .prop_map(|(epoch, apart)| Input::Resumed { epoch, lost_usage: None, isolated: apart }),
         1 => (0u32..3).prop_map(|id| Input::FileAdded {
             id: id.to_string(),
             file: story::file("late.csv"),
@@ -130,7 +140,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => Just(Input::LimitReached { limit: Limit::WorkTime }),
         1 => Just(Input::Delivered { delivery: Delivery::AlarmRemoval }),
         1 => (1u32..7, 1u32..3).prop_map(|(step, attempt)| {
-            Input::Delivered { delivery: Delivery::Stop(TaskId::of(step, attempt)) }
+            Input::Delivered { delivery: Delivery::StopChild(TaskId::of(step, attempt)) }
         }),
     ]
 }
@@ -149,7 +159,7 @@ fn any_planned_input() -> impl Strategy<Value = Input> {
         }),
         1 => Just(json!({"command": "finish"})),
     ];
-    let kept = (1u32..5).prop_map(|version| Input::PlanKept { version });
+    let kept = (1u32..5).prop_map(|version| Input::PlanSaved { version });
     let step =
         (prop_oneof![Just(None), (1u32..5).prop_map(Some)], "[a-d]", 1usize..4, any::<bool>());
     let step = step.prop_map(|(id, details, on, depends)| StepEdit {
@@ -203,51 +213,51 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
             story::filling(reply, tokens, WINDOW)
         }
         Some(Effect::RunTool(run)) => story::wrote(run.call.id.as_str(), &format!("{how}.md")),
-        Some(Effect::Dispatch(dispatch)) => {
+        Some(Effect::RunChild(dispatch)) => {
             story::task_ended(dispatch.task.as_str(), RunStatus::Finished, &words)
         }
-        Some(Effect::AskHuman(ask)) => match how % 8 {
-            1 => Input::FeedbackExpired { feedback: ask.feedback.clone() },
-            _ => Input::HumanAnswered(Box::new(feedback::answered(
-                ask.feedback.as_str(),
+        Some(Effect::AwaitHuman(ask)) => match how % 8 {
+            1 => Input::HumanRequestExpired { request: ask.request.clone() },
+            _ => Input::HumanResponded(Box::new(feedback::answered(
+                ask.request.as_str(),
                 match how % 8 {
-                    2 => Answer::Skip,
-                    3 => Answer::Say { words },
-                    4 => Answer::Modify { arguments: feedback::changed() },
-                    _ => Answer::Confirm,
+                    2 => HumanResponse::Skip,
+                    3 => HumanResponse::Say { text: words },
+                    4 => HumanResponse::Modify { arguments: feedback::changed() },
+                    _ => HumanResponse::Confirm,
                 },
             ))),
         },
-        Some(Effect::KeepPlan { version }) => Input::PlanKept { version: *version },
+        Some(Effect::SavePlan { version }) => Input::PlanSaved { version: *version },
         Some(Effect::Wait { .. } | Effect::Deliver(_)) | None => story::stop(),
     }
 }
 
 /// Inputs that bring a run forward: each answers what is owed after those before it.
-fn driven(asked: &Asked, dice: &[(u8, u64)]) -> Vec<Input> {
+fn driven(asked: &RunSpec, dice: &[(u8, u64)]) -> Vec<Input> {
     let (mut run, _) = Run::start(asked.clone(), 0);
     let mut inputs = Vec::new();
     for (how, tokens) in dice {
         let interrupts = how % 32 == 31;
         let input = match run.due().first() {
             Some(Effect::RunTool(tool)) if interrupts => {
-                let of = Interrupted::Call(tool.call.id.clone());
-                Input::Interrupted { of, interrupt: feedback::interrupt() }
+                let of = InterruptTarget::Call(tool.call.id.clone());
+                Input::Interrupted { target: of, interrupt: feedback::interrupt() }
             }
             Some(Effect::CallModel(call)) if interrupts => {
-                let of = Interrupted::Message(call.message.clone());
-                Input::Interrupted { of, interrupt: feedback::interrupt() }
+                let of = InterruptTarget::Message(call.message.clone());
+                Input::Interrupted { target: of, interrupt: feedback::interrupt() }
             }
             _ => feedback::with_declared(answer(&run.due(), *how, *tokens)),
         };
-        run.next(&input, 0);
+        run.apply_input(&input, 0);
         inputs.push(input);
     }
     inputs
 }
 
 /// A question of either mode and what the run is told after it.
-fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
+fn any_story() -> impl Strategy<Value = (RunSpec, Vec<Input>)> {
     let long = prop_oneof![Just(0), Just(WINDOW)];
     let react = proptest::collection::vec(any_input(), 0..60);
     let limits = (prop::sample::select(vec![500, 3_000, 1_000_000]), 3u32..30);
@@ -258,8 +268,8 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
         react.prop_map(|inputs| (story::asked("why?"), inputs)),
         plan.prop_map(|(inputs, (tokens, run_steps))| {
             let mut asked = story::asked_to_plan("why?");
-            asked.settings.plan.max_tasks = 2;
-            asked.settings.plan.run_steps = run_steps;
+            asked.settings.plan.max_parallel_tasks = 2;
+            asked.settings.plan.max_run_turns = run_steps;
             asked.settings.budget.tokens = tokens;
             (asked, inputs)
         }),
@@ -268,13 +278,13 @@ fn any_story() -> impl Strategy<Value = (Asked, Vec<Input>)> {
     let confirms = (any::<bool>(), any::<bool>(), any::<bool>());
     (runs, long, prop_oneof![Just(None), dice.prop_map(Some)], confirms).prop_map(
         |((mut asked, inputs), tokens, dice, (approval, steps, results))| {
-            asked.settings.feedback.enabled = approval;
-            asked.settings.feedback.confirm_plan = approval;
-            asked.settings.feedback.confirm_results = results;
+            asked.settings.human.enabled = approval;
+            asked.settings.human.confirm_plan = approval;
+            asked.settings.human.confirm_results = results;
             let summary = if results { SummaryPolicy::Always } else { SummaryPolicy::WhenNeeded };
-            asked.settings.summary = Some(summary);
+            asked.settings.summary_policy = Some(summary);
             let steps = steps.then(|| "*".to_owned());
-            asked.settings.feedback.confirm_steps = steps.into_iter().collect();
+            asked.settings.human.confirm_steps = steps.into_iter().collect();
             let inputs = inputs.into_iter().map(feedback::with_declared).collect();
             story::with_history(&mut asked, tokens, WINDOW);
             asked.settings.context.keep_turns = 2;
@@ -295,30 +305,32 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
     let all = || due.iter().filter(|effect| !stays(effect)).map(Effect::id).collect();
     let first = |wanted: EffectId| {
         let ids = due.iter().map(Effect::id);
-        ids.filter(|id| *id.first() == wanted).collect::<BTreeSet<_>>()
+        ids.filter(|id| *id.without_interrupts() == wanted).collect::<BTreeSet<_>>()
     };
     let asks = |named: &str| {
         let ids = due.iter().filter_map(|effect| match effect {
-            Effect::AskHuman(ask) => Some(ask.feedback.clone()),
+            Effect::AwaitHuman(ask) => Some(ask.request.clone()),
             _ => None,
         });
         let group = format!("{named}.");
         let ids = ids.filter(|id| id.as_str() == named || id.as_str().starts_with(&group));
-        ids.map(EffectId::Ask).collect::<BTreeSet<_>>()
+        ids.map(EffectId::Human).collect::<BTreeSet<_>>()
     };
     match input {
-        Input::Interrupted { of: Interrupted::Call(call), .. } => {
+        Input::Interrupted { target: InterruptTarget::Call(call), .. } => {
             first(EffectId::Tool(call.clone()))
         }
-        Input::Interrupted { of: Interrupted::Message(message), .. } => {
+        Input::Interrupted { target: InterruptTarget::Message(message), .. } => {
             first(EffectId::Model(message.clone()))
         }
-        Input::HumanAnswered(answered) => match answered.answer {
-            Answer::Stop => all(),
-            _ => asks(answered.feedback.as_str()),
+        Input::HumanResponded(answered) => match answered.answer {
+            HumanResponse::Stop => all(),
+            _ => asks(answered.request.as_str()),
         },
-        Input::FeedbackExpired { feedback } => asks(feedback.as_str()),
-        Input::TaskAsks(_) | Input::UserSaid(_) | Input::PlanEdited(_) => BTreeSet::new(),
+        Input::HumanRequestExpired { request: feedback } => asks(feedback.as_str()),
+        Input::ChildRequested(_) | Input::UserMessageAdded(_) | Input::PlanEdited(_) => {
+            BTreeSet::new()
+        }
         Input::ModelReplied(replied) => first(EffectId::Model(replied.message.clone())),
         Input::ModelFailed { message, .. } => {
             let mut ended: BTreeSet<_> = all();
@@ -326,19 +338,19 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             ended
         }
         Input::ToolReturned { call, .. } => first(EffectId::Tool(call.clone())),
-        Input::StopAsked { .. } | Input::LimitReached { .. } => all(),
-        Input::TaskEnded(ended) => {
+        Input::StopRequested { .. } | Input::LimitReached { .. } => all(),
+        Input::ChildEnded(ended) => {
             let mut answered = asks(ended.report.task.as_str());
-            answered.insert(EffectId::Task(ended.report.task.clone()));
+            answered.insert(EffectId::Child(ended.report.task.clone()));
             answered.extend(due.iter().map(Effect::id).filter(|id| match id {
-                EffectId::Deliver(Delivery::Answer(feedback)) => {
+                EffectId::Deliver(Delivery::HumanResponse(feedback)) => {
                     feedback.as_str().starts_with(&format!("{}.", ended.report.task))
                 }
                 _ => false,
             }));
             answered
         }
-        Input::PlanKept { version } => BTreeSet::from([EffectId::Plan(*version)]),
+        Input::PlanSaved { version } => BTreeSet::from([EffectId::Plan(*version)]),
         Input::Delivered { delivery } => BTreeSet::from([EffectId::Deliver(delivery.clone())]),
         // It is the answer of started `once` calls, and of what has crashed three times.
         Input::Resumed { .. } => due
@@ -349,18 +361,18 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
                 }
                 // It is given up before it takes its task down.
                 Effect::CallModel(call) if call.role == Role::Employees => {
-                    call.attempt - call.failed >= 2
+                    call.attempt - call.failures >= 2
                 }
-                Effect::CallModel(call) => call.attempt - call.failed >= 3,
+                Effect::CallModel(call) => call.attempt - call.failures >= 3,
                 Effect::Wait { .. }
-                | Effect::AskHuman(_)
-                | Effect::Dispatch(_)
-                | Effect::KeepPlan { .. }
+                | Effect::AwaitHuman(_)
+                | Effect::RunChild(_)
+                | Effect::SavePlan { .. }
                 | Effect::Deliver(_) => false,
             })
             .map(Effect::id)
             .collect(),
-        Input::Asked(_)
+        Input::Started(_)
         | Input::AttemptFailed { .. }
         | Input::ModelChanged(_)
         | Input::ToolStarted { .. }
@@ -370,7 +382,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
 
 /// What nobody waits for once the work has ended.
 fn is_about_asks(delivery: &Delivery) -> bool {
-    matches!(delivery, Delivery::Answer(_) | Delivery::Asks(_))
+    matches!(delivery, Delivery::HumanResponse(_) | Delivery::ChildRequest(_))
 }
 
 fn ids(due: &[Effect]) -> BTreeSet<EffectId> {
@@ -380,7 +392,7 @@ fn ids(due: &[Effect]) -> BTreeSet<EffectId> {
 /// Turns and rounds, those that were summed up included.
 fn turns(conversation: &Conversation) -> usize {
     let compacted = conversation.compacted.as_ref().map_or(0, |compacted| compacted.turns);
-    compacted as usize + turns_among(&conversation.items)
+    compacted as usize + count_turns(&conversation.items)
 }
 
 fn exchanges(conversation: &Conversation) -> usize {
@@ -392,7 +404,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_owed_stays_owed_until_it_is_answered_and_never_comes_back(
+    fn an_effect_stays_due_until_it_is_answered_and_never_comes_back(
         (asked, inputs) in any_story(),
     ) {
         let (mut journal, _) = Journal::open(asked, 1, story::write(0), 0);
@@ -400,8 +412,8 @@ proptest! {
         for input in inputs {
             let before = journal.run().due();
             let ended_before = journal.run().status().has_ended();
-            let n = journal.next();
-            let decided = journal.decide(vec![input.clone()], 1, story::write(n), 100);
+            let n = journal.next_number();
+            let decided = journal.decide_record(vec![input.clone()], 1, story::write(n), 100);
             let Some((next, _)) = decided else { continue };
             let after = ids(&next.run().due());
             prop_assert_eq!(after.len(), next.run().due().len(), "an effect is owed twice");
@@ -442,7 +454,7 @@ proptest! {
         let ends = |event: &Event| matches!(event, Event::RunEnded(_));
         let finals = entries.iter().filter(|entry| ends(&entry.event)).count();
         // A task's end is seen in its run.
-        let ended = journal.run().status().has_ended() && !journal.run().is_task();
+        let ended = journal.run().status().has_ended() && !journal.run().is_child();
         prop_assert_eq!(finals, usize::from(ended));
         if finals == 1 {
             prop_assert!(entries.last().is_some_and(|entry| ends(&entry.event)));
@@ -468,7 +480,7 @@ proptest! {
         let (mut journal, _) = Journal::open(asked, 1, story::write(0), 0);
         for input in inputs {
             let before = journal.run().conversation().clone();
-            let Some((next, _)) = journal.decide(vec![input], 1, story::write(1), 100) else {
+            let Some((next, _)) = journal.decide_record(vec![input], 1, story::write(1), 100) else {
                 continue;
             };
             journal = next;
@@ -476,11 +488,11 @@ proptest! {
             prop_assert!(turns(&before) <= turns(after), "{before:?} became {after:?}");
             prop_assert!(exchanges(&before) == exchanges(after));
             let known = |conversation: &Conversation| {
-                let all = Part { exchanges: 0, items: conversation.items.len() };
-                BTreeSet::from_iter(conversation.files_of(all))
+                let all = CompactionRange { exchanges: 0, items: conversation.items.len() };
+                BTreeSet::from_iter(conversation.files_in_range(all))
             };
             prop_assert!(known(&before).is_subset(&known(after)));
-            prop_assert!(before.last_words().is_empty() || !after.last_words().is_empty());
+            prop_assert!(before.last_text().is_empty() || !after.last_text().is_empty());
         }
     }
 
@@ -497,6 +509,6 @@ proptest! {
         let (twice, _) = story::journal_of(asked, inputs.iter().flat_map(again).collect());
         prop_assert_eq!(twice.run().due(), once.run().due());
         prop_assert_eq!(twice.run().conversation(), once.run().conversation());
-        prop_assert_eq!(twice.run().spent(), once.run().spent());
+        prop_assert_eq!(twice.run().spending(), once.run().spending());
     }
 }

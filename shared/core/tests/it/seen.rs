@@ -1,13 +1,13 @@
 //! What a run's model sees: placeholders for long URLs, the same ones for as long as the run lasts.
 
-use djinn_core::conversation::{Exchange, Item, Reasoning};
+use djinn_core::conversation::{ConversationItem, Exchange, Reasoning};
 use djinn_core::id::TaskId;
-use djinn_core::input::{Asked, Input, Reply};
+use djinn_core::input::{Input, Reply, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{Observation, Outcome, Whole};
+use djinn_core::tool::{FullOutput, ToolOutput, ToolResult};
 use serde_json::json;
 
 use crate::story;
@@ -17,7 +17,7 @@ fn long(name: &str) -> String {
 }
 
 /// A question that comes with URLs in everything that a record 0 holds for the model.
-fn asked() -> Asked {
+fn asked() -> RunSpec {
     let mut asked = story::asked(&format!("What is on {}?", long("question")));
     asked.settings.compress_urls = true;
     asked.settings.budget.steps = 20;
@@ -49,7 +49,7 @@ fn work() -> Vec<Input> {
 const NAMES: [&str; 7] = ["style", "answer", "question", "file", "found", "late", "own"];
 
 fn placeholders(run: &Run) -> Vec<String> {
-    let shown = |name: &&str| run.urls().compress(&long(name)).into_owned();
+    let shown = |name: &&str| run.urls().compress_text(&long(name)).into_owned();
     NAMES.iter().map(shown).filter(|shown| shown.len() < 20).collect()
 }
 
@@ -80,9 +80,9 @@ fn the_model_sees_no_long_url_and_the_run_keeps_them_all() {
     let inputs = work();
     for count in 0..=inputs.len() {
         let (journal, _) = story::journal_of(asked(), inputs[..count].to_vec());
-        let seen = journal.run().seen();
-        let told = (seen.conversation(), seen.files(), seen.produced());
-        let base = &seen.asked().base_prompt;
+        let seen = journal.run().model_view();
+        let told = (seen.conversation(), seen.files(), seen.produced_files());
+        let base = &seen.spec().base_prompt;
         assert!(!format!("{told:?} {base}").contains("auth_key"), "{told:#?}");
         assert!(base.contains("https://0."), "{base}");
         assert!(journal.run().conversation().question.contains(&long("question")));
@@ -90,15 +90,15 @@ fn the_model_sees_no_long_url_and_the_run_keeps_them_all() {
 }
 
 #[test]
-fn what_was_summed_up_counts_as_the_model_saw_it() {
+fn history_counts_against_the_window_as_the_model_sees_it() {
     let answer = format!("{} ", long("answer")).repeat(60);
     let mut asked = asked();
     asked.history =
         vec![Exchange { question: "Which?".to_owned(), answer, ..Exchange::default() }; 2];
     let windows = Role::ALL.iter().map(|role| (*role, 4_000));
-    asked.settings.context.windows = windows.collect();
+    asked.settings.context.input_limits = windows.collect();
     asked.history_tokens = 4_000;
-    let owes = |asked: &Asked| Run::start(asked.clone(), 0).0.compacting().is_some();
+    let owes = |asked: &RunSpec| Run::start(asked.clone(), 0).0.compaction_range().is_some();
     assert!(!owes(&asked), "placeholders take up little");
     asked.settings.compress_urls = false;
     assert!(owes(&asked));
@@ -109,7 +109,7 @@ fn an_input_that_nobody_waits_for_teaches_nothing() {
     let (journal, _) = story::journal_of(asked(), Vec::new());
     let mut run = journal.run().clone();
     let before = run.clone();
-    assert_eq!(run.next(&story::returned("t9.c1", &long("stray")), 0), None);
+    assert_eq!(run.apply_input(&story::returned("t9.c1", &long("stray")), 0), None);
     assert_eq!(run, before);
 }
 
@@ -119,18 +119,18 @@ fn a_run_whose_record_does_not_ask_for_it_shows_urls_as_they_are() {
     asked.settings.compress_urls = false;
     let (journal, _) = story::journal_of(asked, work());
     assert!(journal.run().urls().is_empty());
-    assert_eq!(journal.run().seen().as_ref(), journal.run());
+    assert_eq!(journal.run().model_view().as_ref(), journal.run());
 }
 
 #[test]
 fn a_result_that_was_cut_in_a_url_shows_it_as_it_is() {
     let text = format!("{} {}", long("found"), long("half"));
     let file = story::file("result-1.txt").name;
-    let whole = Some(Whole { file, characters: 9_999 });
-    let cut = Outcome::Done(Observation { whole, ..Observation::text(text) });
+    let whole = Some(FullOutput { file, characters: 9_999 });
+    let cut = ToolResult::Done(ToolOutput { full_output: whole, ..ToolOutput::from_text(text) });
     let inputs = work().into_iter().take(1).chain([story::outcome("t1.c1", cut)]);
     let (journal, _) = story::journal_of(asked(), inputs.collect());
-    let seen = journal.run().seen();
+    let seen = journal.run().model_view();
     let shown = format!("https://4 {}", long("half"));
     assert!(format!("{:?}", seen.conversation().items).contains(&shown));
 }
@@ -142,12 +142,12 @@ fn a_report_that_may_have_been_cut_in_a_url_shows_it_as_it_is() {
         let text = format!("{} {url}", "x".repeat(bytes - 1 - url.len()));
         let mut asked = story::asked_as_a_task("why?");
         asked.settings.compress_urls = true;
-        let Input::TaskEnded(ended) = story::task_ended("s1.1", RunStatus::Finished, &text) else {
+        let Input::ChildEnded(ended) = story::task_ended("s1.1", RunStatus::Finished, &text) else {
             unreachable!("a task ended")
         };
-        asked.task.as_mut().unwrap().before = vec![ended.report];
+        asked.child.as_mut().unwrap().current_round = vec![ended.report];
         let (run, _) = Run::start(asked, 0);
-        run.urls().compress(&url).len() == url.len()
+        run.urls().compress_text(&url).len() == url.len()
     };
     let cut: Vec<_> = [400, 496, 497, 500, 501, 4_092, 4_093, 4_096].map(shown).into();
     assert_eq!(cut, [false, false, true, true, false, false, true, true]);
@@ -158,14 +158,16 @@ fn thoughts_go_back_as_they_were_written() {
     let reasoning = |written: Option<&str>| {
         let text = format!("Is it {}?", long("question"));
         let written = written.map(str::to_owned);
-        Some(Reasoning { text, signature: Some("signed".to_owned()), written })
+        Some(Reasoning { text, signature: Some("signed".to_owned()), original: written })
     };
     let thought = |written| {
         let text = "It is.".to_owned();
         let reply = Reply { text, reasoning: reasoning(written), ..Reply::default() };
         let (journal, _) = story::journal_of(asked(), vec![story::reply("t1", reply)]);
-        let seen = journal.run().seen().into_owned();
-        let [Item::Turn(turn)] = seen.conversation().items.as_slice() else { unreachable!() };
+        let seen = journal.run().model_view().into_owned();
+        let [ConversationItem::Turn(turn)] = seen.conversation().items.as_slice() else {
+            unreachable!()
+        };
         turn.reasoning.as_ref().unwrap().text.clone()
     };
     assert_eq!(thought(Some("Is it https://2?")), "Is it https://2?");
@@ -184,12 +186,12 @@ fn a_task_has_placeholders_of_its_own() {
     let (journal, _) = story::journal_of(asked, vec![story::planned("t1", &steps), ended]);
     let run = journal.run();
     let shown: Vec<_> = ["question", "step", "report"]
-        .map(|name| run.urls().compress(&long(name)).into_owned())
+        .map(|name| run.urls().compress_text(&long(name)).into_owned())
         .into();
     assert_eq!(shown, ["https://0", "https://1", "https://2"]);
-    let task = run.task(&TaskId::new("s2.1").unwrap()).unwrap();
+    let task = run.child_spec(&TaskId::new("s2.1").unwrap()).unwrap();
     assert!(format!("{task:?}").contains(&long("report")), "{task:?}");
     let (task, _) = Run::start(task, 0);
-    assert!(!format!("{:?}", task.seen().asked().task).contains("auth_key"));
-    assert_eq!(task.urls().compress(&long("report")), "https://1");
+    assert!(!format!("{:?}", task.model_view().spec().child).contains("auth_key"));
+    assert_eq!(task.urls().compress_text(&long("report")), "https://1");
 }

@@ -1,16 +1,16 @@
 //! Builders of inputs and journals, short enough to read a test as a story.
 
-use djinn_core::budget::{Budget, Spent, Usage};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::budget::{Budget, Spending, Usage};
 use djinn_core::conversation::{Exchange, Reasoning};
 use djinn_core::entry::{Entry, Event};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::{
     CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
 };
 use djinn_core::input::{
-    Asked, AskedCall, Finish, Input, ModelChanged, ModelReplied, Reply, TaskAsked, TaskEnded,
-    TaskReport, Window,
+    ChildEnded, ChildReport, ChildSpec, FinishReason, Input, ModelChanged, ModelReplied, Reply,
+    RequestedCall, RunSpec, WindowUsage,
 };
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::PLANNING_TOOL;
@@ -18,12 +18,13 @@ use djinn_core::preview::{Preview, TextKind};
 use djinn_core::settings::{Mode, Role, RunSettings};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
-    Arguments, Declared, EffectClass, FailReason, Observation, OfferedTool, Outcome, Shown,
+    EffectClass, OfferedTool, ResultView, ToolArguments, ToolFailure, ToolOutput, ToolPolicy,
+    ToolResult,
 };
 use serde_json::{Value, json};
 
-pub(crate) fn asked(question: &str) -> Asked {
-    Asked {
+pub(crate) fn asked(question: &str) -> RunSpec {
+    RunSpec {
         tenant: TenantId::new("local").unwrap(),
         user: UserId::new("you").unwrap(),
         session: SessionId::new("s1").unwrap(),
@@ -47,30 +48,30 @@ pub(crate) fn asked(question: &str) -> Asked {
             },
             ..RunSettings::default()
         },
-        task: None,
+        child: None,
     }
 }
 
 /// The same, to be planned.
-pub(crate) fn asked_to_plan(question: &str) -> Asked {
+pub(crate) fn asked_to_plan(question: &str) -> RunSpec {
     let mut asked = asked(question);
     asked.settings.mode = Mode::PlanSolve;
     asked
 }
 
 /// The same, as a task whose digital employees are to be named.
-pub(crate) fn asked_as_a_task(question: &str) -> Asked {
+pub(crate) fn asked_as_a_task(question: &str) -> RunSpec {
     let mut asked = asked_to_plan(question);
     asked.settings.plan.employees = true;
-    asked.task = Some(TaskAsked {
+    asked.child = Some(ChildSpec {
         task: TaskId::of(1, 1),
-        words: "look it up".to_owned(),
-        rounds: Vec::new(),
-        before: Vec::new(),
-        at_once: 1,
-        ends_at_ms: None,
-        failed_before: None,
-        redo: None,
+        description: "look it up".to_owned(),
+        earlier_rounds: Vec::new(),
+        current_round: Vec::new(),
+        concurrent_tasks: 1,
+        deadline_ms: None,
+        previous_failure: None,
+        revision: None,
         tainted: false,
     });
     asked
@@ -82,7 +83,7 @@ pub(crate) fn names(text: &str) -> Input {
 }
 
 /// After a conversation of so many tokens, with models that take `window`.
-pub(crate) fn with_history(asked: &mut Asked, tokens: u64, window: u64) {
+pub(crate) fn with_history(asked: &mut RunSpec, tokens: u64, window: u64) {
     let exchange = |nth: u32| Exchange {
         question: format!("Question {nth}?"),
         answer: format!("Answer {nth}."),
@@ -91,7 +92,7 @@ pub(crate) fn with_history(asked: &mut Asked, tokens: u64, window: u64) {
     asked.history = (1..=4).map(exchange).collect();
     asked.history_tokens = tokens;
     let windows = Role::ALL.iter().map(|role| (*role, window)).collect();
-    asked.settings.context.windows = windows;
+    asked.settings.context.input_limits = windows;
 }
 
 /// The planner's reply with one call of its tool.
@@ -107,28 +108,28 @@ pub(crate) fn planned(message: &str, arguments: &Value) -> Input {
         effect: EffectClass::Read,
         timeout_ms: 0,
         visible: false,
-        declared: Declared::default(),
+        policy: ToolPolicy::default(),
     }];
     Input::ModelReplied(replied)
 }
 
-/// A task's end.
+/// The input by which a task ends.
 pub(crate) fn task_ended(task: &str, status: RunStatus, text: &str) -> Input {
     let done = status == RunStatus::Finished;
-    Input::TaskEnded(Box::new(TaskEnded {
-        report: TaskReport {
+    Input::ChildEnded(Box::new(ChildEnded {
+        report: ChildReport {
             task: TaskId::new(task).unwrap(),
-            words: "a".to_owned(),
+            description: "a".to_owned(),
             text: text.to_owned(),
             files: Vec::new(),
             done,
-            left_out: false,
-            cut: false,
+            skipped: false,
+            truncated: false,
         },
         status,
         failure: (!done).then(|| ErrorCode::ModelUnreachable.into()),
         files: vec![file(&format!("{task}.md"))],
-        spent: Spent { steps: 2, model_calls: 2, ..Spent::default() },
+        spent: Spending { steps: 2, model_calls: 2, ..Spending::default() },
         turns: Vec::new(),
         tainted: false,
     }))
@@ -164,7 +165,7 @@ pub(crate) fn offered() -> Vec<OfferedTool> {
         effect,
         timeout_ms: 30_000,
         visible: name != "file_tool",
-        declared: Declared::default(),
+        policy: ToolPolicy::default(),
     })
     .collect()
 }
@@ -176,9 +177,9 @@ pub(crate) fn replied(message: &str, text: &str, calls: &[(&str, Value)]) -> Inp
             text: text.to_owned(),
             calls: calls
                 .iter()
-                .map(|(tool, arguments)| AskedCall {
+                .map(|(tool, arguments)| RequestedCall {
                     tool: (*tool).to_owned(),
-                    arguments: Arguments::Parsed(arguments.as_object().unwrap().clone()),
+                    arguments: ToolArguments::Parsed(arguments.as_object().unwrap().clone()),
                 })
                 .collect(),
             usage: usage(),
@@ -201,42 +202,45 @@ pub(crate) fn reply(message: &str, reply: Reply) -> Input {
 /// The same reply, to a request that took up so many tokens of so many.
 pub(crate) fn filling(input: Input, tokens: u64, limit: u64) -> Input {
     let Input::ModelReplied(mut replied) = input else { unreachable!("no reply") };
-    replied.window = Some(Window { tokens, limit });
+    replied.window = Some(WindowUsage { tokens, limit });
     Input::ModelReplied(replied)
 }
 
 pub(crate) fn cut_off(message: &str, text: &str) -> Input {
-    reply(message, Reply { text: text.to_owned(), finish: Finish::Length, ..Reply::default() })
+    reply(
+        message,
+        Reply { text: text.to_owned(), finish: FinishReason::Length, ..Reply::default() },
+    )
 }
 
 pub(crate) fn thought(message: &str, thoughts: &str, text: &str) -> Input {
-    let reasoning = Some(Reasoning { text: thoughts.to_owned(), signature: None, written: None });
+    let reasoning = Some(Reasoning { text: thoughts.to_owned(), signature: None, original: None });
     reply(message, Reply { text: text.to_owned(), reasoning, usage: usage(), ..Reply::default() })
 }
 
 pub(crate) fn returned(call: &str, text: &str) -> Input {
-    outcome(call, Outcome::Done(Observation::text(text)))
+    outcome(call, ToolResult::Done(ToolOutput::from_text(text)))
 }
 
 pub(crate) fn wrote(call: &str, name: &str) -> Input {
     let file = file(name);
     outcome(
         call,
-        Outcome::Done(Observation {
+        ToolResult::Done(ToolOutput {
             text: "written".to_owned(),
-            whole: None,
-            shown: Shown::FileWritten { file: file.clone() },
+            full_output: None,
+            view: ResultView::FileWritten { file: file.clone() },
             files: vec![file],
         }),
     )
 }
 
-pub(crate) fn failed(call: &str, reason: FailReason) -> Input {
-    outcome(call, Outcome::Failed { reason, detail: "it says why".to_owned() })
+pub(crate) fn failed(call: &str, reason: ToolFailure) -> Input {
+    outcome(call, ToolResult::Failed { reason, detail: "it says why".to_owned() })
 }
 
-pub(crate) fn outcome(call: &str, outcome: Outcome) -> Input {
-    Input::ToolReturned { call: CallId::new(call).unwrap(), outcome, took_ms: 7 }
+pub(crate) fn outcome(call: &str, outcome: ToolResult) -> Input {
+    Input::ToolReturned { call: CallId::new(call).unwrap(), result: outcome, took_ms: 7 }
 }
 
 pub(crate) fn started(call: &str) -> Input {
@@ -249,15 +253,15 @@ pub(crate) fn broke_off(message: &str, attempt: u32) -> Input {
         attempt,
         failure: Failure::new(ErrorCode::ModelUnreachable, "connection reset"),
         usage: Usage::default(),
-        stood_still: false,
-        times: 1,
+        process_stalled: false,
+        failed_attempts: 1,
         silent: false,
     }
 }
 
 pub(crate) fn failed_silently(message: &str, attempt: u32) -> Input {
     let mut failed = broke_off(message, attempt);
-    if let Input::AttemptFailed { usage: cost, times, silent, .. } = &mut failed {
+    if let Input::AttemptFailed { usage: cost, failed_attempts: times, silent, .. } = &mut failed {
         (*cost, *times, *silent) = (usage(), 2, true);
     }
     failed
@@ -265,7 +269,7 @@ pub(crate) fn failed_silently(message: &str, attempt: u32) -> Input {
 
 /// A driver died, and another took over.
 pub(crate) fn died(epoch: u64) -> Input {
-    Input::Resumed { epoch, lost: None, apart: true }
+    Input::Resumed { epoch, lost_usage: None, isolated: true }
 }
 
 pub(crate) fn model_changed(message: &str) -> Input {
@@ -285,7 +289,7 @@ pub(crate) fn model_failed(message: &str) -> Input {
 }
 
 pub(crate) fn stop() -> Input {
-    Input::StopAsked { by: UserId::new("you").unwrap(), partial: None }
+    Input::StopRequested { by: UserId::new("you").unwrap(), partial: None }
 }
 
 pub(crate) fn usage() -> Usage {
@@ -294,7 +298,7 @@ pub(crate) fn usage() -> Usage {
 
 pub(crate) fn piece(message: &str, attempt: u32, offset: usize, text: &str) -> Preview {
     Preview {
-        within: None,
+        child: None,
         message: MessageId::new(message).unwrap(),
         attempt,
         kind: TextKind::Text,
@@ -309,13 +313,13 @@ pub(crate) fn journal(question: &str, inputs: Vec<Input>) -> (Journal, Vec<Recor
     journal_of(asked(question), inputs)
 }
 
-pub(crate) fn journal_of(asked: Asked, inputs: Vec<Input>) -> (Journal, Vec<Record>) {
+pub(crate) fn journal_of(asked: RunSpec, inputs: Vec<Input>) -> (Journal, Vec<Record>) {
     let (mut journal, first) = Journal::open(asked, 1, write(0), 1_000);
     let mut records = vec![first];
     for input in inputs {
-        let n = journal.next();
+        let n = journal.next_number();
         let at_ms = 1_000 + i64::try_from(n).unwrap() * 500;
-        if let Some((next, record)) = journal.decide(vec![input], 1, write(n), at_ms) {
+        if let Some((next, record)) = journal.decide_record(vec![input], 1, write(n), at_ms) {
             journal = next;
             records.push(record);
         }
@@ -341,10 +345,10 @@ pub(crate) fn growth() -> Vec<Input> {
         returned("t1.c2", "it is autumn"),
         outcome(
             "t1.c1",
-            Outcome::Done(Observation {
+            ToolResult::Done(ToolOutput {
                 text: "region,year,sales".to_owned(),
-                whole: None,
-                shown: Shown::FileRead { file: file("sales.csv") },
+                full_output: None,
+                view: ResultView::FileRead { file: file("sales.csv") },
                 files: Vec::new(),
             }),
         ),
@@ -380,19 +384,19 @@ pub(crate) fn prices() -> Vec<Input> {
 pub(crate) fn entries_of_tasks(record: &Record) -> Vec<Entry> {
     let mut entries = Vec::new();
     for input in &record.inputs {
-        let Input::TaskEnded(ended) = input else { continue };
+        let Input::ChildEnded(ended) = input else { continue };
         let message = MessageId::new("t1").unwrap();
         let said = Event::MessageCompleted {
             message,
             text: ended.report.text.clone(),
             reasoning: None,
-            cut: false,
-            finish: Finish::Done,
+            truncated: false,
+            finish: FinishReason::Done,
             answer: false,
             usage: usage(),
         };
-        let entry = Entry { id: "t1".to_owned(), within: None, at_ms: 1_500, event: said };
-        entries.push(entry.within(&ended.report.task));
+        let entry = Entry { id: "t1".to_owned(), child: None, at_ms: 1_500, event: said };
+        entries.push(entry.into_parent_entry(&ended.report.task));
     }
     entries
 }

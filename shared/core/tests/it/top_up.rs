@@ -1,9 +1,9 @@
 //! A budget that is used up where people are asked: more is offered.
 
-use djinn_core::code::ErrorCode;
 use djinn_core::effect::Effect;
-use djinn_core::feedback::{About, Answer, Answering, TopUp};
-use djinn_core::input::{Asked, Input};
+use djinn_core::error_code::ErrorCode;
+use djinn_core::human::{HumanResponse, Subject, TimeoutAction, TopUp};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use serde_json::json;
@@ -16,11 +16,11 @@ fn more_of_a_budget_is_offered_as_the_table_says() {
     machine::check(include_str!("top_up.txt"), asked, input, owed);
 }
 
-pub(crate) fn asked(question: &str) -> Asked {
+pub(crate) fn asked(question: &str) -> RunSpec {
     let mut asked = asked_with_approval(question);
     asked.settings.budget.tokens = 200;
     asked.settings.budget.steps = 10;
-    asked.settings.feedback.on_timeout = Answering::Confirm;
+    asked.settings.human.on_timeout = TimeoutAction::Confirm;
     asked
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn input(line: &str) -> Input {
     let (tokens, feedback) = rest.split_once(' ').unwrap();
     let tokens: u64 = tokens.parse().unwrap();
     let arguments = json!({"tokens": tokens}).as_object().unwrap().clone();
-    Input::HumanAnswered(Box::new(answered(feedback, Answer::Modify { arguments })))
+    Input::HumanResponded(Box::new(answered(feedback, HumanResponse::Modify { arguments })))
 }
 
 fn owed(run: &Run) -> Vec<String> {
@@ -42,61 +42,61 @@ fn owed(run: &Run) -> Vec<String> {
 
 fn planned() -> Run {
     let mut asked = story::asked_to_plan("why?");
-    asked.settings.feedback.enabled = true;
+    asked.settings.human.enabled = true;
     asked.settings.budget.tokens = 350;
     let (mut run, _) = Run::start(asked, 0);
-    run.next(&plan_solve::input("plans t1 create a; b<; c<1"), 0).unwrap();
+    run.apply_input(&plan_solve::input("plans t1 create a; b<; c<1"), 0).unwrap();
     run
 }
 
 /// A task that is done, and took so many tokens for it.
 fn done(task: &str, tokens: u64) -> Input {
-    let Input::TaskEnded(mut ended) = plan_solve::input(&format!("task_done {task}")) else {
+    let Input::ChildEnded(mut ended) = plan_solve::input(&format!("task_done {task}")) else {
         unreachable!("it is the end of a task")
     };
     ended.spent.usage.input_tokens = tokens;
-    Input::TaskEnded(ended)
+    Input::ChildEnded(ended)
 }
 
 fn owes(run: &Run) -> Vec<String> {
     let due = run.due().into_iter();
-    let due = due.filter(|effect| !matches!(effect, Effect::Wait { .. } | Effect::KeepPlan { .. }));
+    let due = due.filter(|effect| !matches!(effect, Effect::Wait { .. } | Effect::SavePlan { .. }));
     due.map(|effect| effect.id().to_string()).collect()
 }
 
 #[test]
 fn tasks_at_work_go_on_while_more_is_offered_and_no_other_begins() {
     let mut run = planned();
-    run.next(&done("s1.1", 300), 0).unwrap();
-    assert_eq!(owes(&run), ["task:s2.1", "ask:budget.1"]);
-    run.next(&done("s2.1", 10), 0).unwrap();
-    let ask = run.asks().next().unwrap().clone();
-    let About::Budget { used_up, more } = &ask.about else { panic!("{ask:?}") };
+    run.apply_input(&done("s1.1", 300), 0).unwrap();
+    assert_eq!(owes(&run), ["child:s2.1", "human:budget.1"]);
+    run.apply_input(&done("s2.1", 10), 0).unwrap();
+    let ask = run.pending_requests().next().unwrap().clone();
+    let Subject::BudgetExtension { used_up, offer: more } = &ask.subject else { panic!("{ask:?}") };
     assert_eq!(used_up.code, ErrorCode::TokensUsedUp);
     assert_eq!(*more, TopUp { tokens: 350, micro_usd: 0 });
-    assert_eq!(owes(&run), ["ask:budget.1"]);
-    run.next(&feedback::input("confirm budget.1"), 0).unwrap();
-    assert_eq!(owes(&run), ["task:s3.1"]);
+    assert_eq!(owes(&run), ["human:budget.1"]);
+    run.apply_input(&feedback::input("confirm budget.1"), 0).unwrap();
+    assert_eq!(owes(&run), ["child:s3.1"]);
     assert_eq!(run.budget().tokens, 700);
 }
 
 #[test]
 fn without_approval_a_used_up_budget_ends_the_work() {
     let mut asked = asked("why?");
-    asked.settings.feedback.enabled = false;
+    asked.settings.human.enabled = false;
     asked.settings.budget.tokens = 100;
     let (mut run, _) = Run::start(asked, 0);
     for line in ["replied t1 \"\" read(a)", "returned t1.c1"] {
-        run.next(&feedback::input(line), 0).unwrap();
+        run.apply_input(&feedback::input(line), 0).unwrap();
     }
-    assert_eq!(run.asks().count(), 0);
+    assert_eq!(run.pending_requests().count(), 0);
     assert!(owes(&run).contains(&"model:summary".to_owned()), "{:?}", owes(&run));
 }
 
 #[test]
-fn what_is_given_is_at_most_what_is_offered() {
+fn a_top_up_is_at_most_the_one_that_was_offered() {
     let offer = TopUp { tokens: 100, micro_usd: 7 };
-    let given = |value: serde_json::Value| offer.changed(value.as_object().unwrap());
+    let given = |value: serde_json::Value| offer.parse_amount(value.as_object().unwrap());
     assert_eq!(given(json!({"tokens": 100})), Ok(TopUp { tokens: 100, micro_usd: 0 }));
     assert_eq!(given(json!({"tokens": 1, "micro_usd": 7})), Ok(TopUp { tokens: 1, micro_usd: 7 }));
     for wrong in [

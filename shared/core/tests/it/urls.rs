@@ -1,7 +1,10 @@
 //! Long URLs and their placeholders in texts.
 
-use djinn_core::context::shorten;
-use djinn_core::urls::{End, Expander, MAX_GROWTH, MAX_URL, MAX_URLS, MIN_URL, Urls, without_half};
+use djinn_core::context::shorten_text;
+use djinn_core::urls::{
+    MAX_GROWTH, MAX_URL_BYTES, MAX_URLS, MIN_URL_BYTES, TextEnd, UrlExpander, Urls,
+    trim_partial_placeholder,
+};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -13,15 +16,15 @@ fn long(nth: usize) -> String {
 
 fn learnt(texts: &[&str]) -> Urls {
     let mut urls = Urls::default();
-    texts.iter().for_each(|text| urls.learn(text, End::Whole));
+    texts.iter().for_each(|text| urls.register_urls(text, TextEnd::Whole));
     urls
 }
 
 /// What a model sees of a text, when that is all there is.
 fn seen(text: &str) -> String {
     let urls = learnt(&[text]);
-    let seen = urls.compress(text).into_owned();
-    assert_eq!(urls.expand(&seen, End::Whole), text);
+    let seen = urls.compress_text(text).into_owned();
+    assert_eq!(urls.expand_text(&seen, TextEnd::Whole), text);
     seen
 }
 
@@ -67,7 +70,7 @@ fn a_url_is_found_whatever_stands_around_it() {
 
 #[test]
 fn a_url_may_hold_brackets_and_escapes() {
-    let path = "x".repeat(MIN_URL);
+    let path = "x".repeat(MIN_URL_BYTES);
     for url in [
         format!("https://en.example.org/wiki/Rust_({path})"),
         format!(
@@ -82,26 +85,26 @@ fn a_url_may_hold_brackets_and_escapes() {
 
 #[test]
 fn what_is_short_or_no_url_stays_as_it_is() {
-    let tail = "x".repeat(MAX_URL);
+    let tail = "x".repeat(MAX_URL_BYTES);
     for text in [
         "https://example.com/a/short/one?with=query".to_owned(),
-        format!("https://{}", "x".repeat(MIN_URL - 9)),
+        format!("https://{}", "x".repeat(MIN_URL_BYTES - 9)),
         format!("https://example.com/{tail}"),
         format!("data:image/png;base64,{tail}"),
-        format!("ftp://example.com/{}", "x".repeat(MIN_URL)),
-        format!("xhttps://example.com/{}", "x".repeat(MIN_URL)),
+        format!("ftp://example.com/{}", "x".repeat(MIN_URL_BYTES)),
+        format!("xhttps://example.com/{}", "x".repeat(MIN_URL_BYTES)),
         "https:// http http:/ https".to_owned(),
     ] {
         assert_eq!(seen(&text), text);
     }
-    assert_eq!(seen(&format!("https://{}", "x".repeat(MIN_URL - 8))), "https://0");
+    assert_eq!(seen(&format!("https://{}", "x".repeat(MIN_URL_BYTES - 8))), "https://0");
 }
 
 #[test]
 fn one_url_has_one_placeholder_and_the_next_another() {
     let (a, b) = (long(1), long(2));
     let urls = learnt(&[&format!("{b} {a}"), &a]);
-    assert_eq!(urls.compress(&format!("{a} {b} {a}")), "https://1 https://0 https://1");
+    assert_eq!(urls.compress_text(&format!("{a} {b} {a}")), "https://1 https://0 https://1");
     assert_eq!(urls.len(), 2);
 }
 
@@ -110,9 +113,12 @@ fn a_url_that_looks_like_a_placeholder_has_one_of_its_own() {
     let text = format!("Open https://0 and {}, not https://1.", long(1));
     assert_eq!(seen(&text), "Open https://0 and https://1, not https://2.");
     let mut urls = learnt(&[&long(1)]);
-    urls.learn("Open https://0 now", End::Whole);
-    assert_eq!(urls.compress("Open https://0 now"), "Open https://1 now");
-    assert_eq!(urls.expand("https://1 https://0", End::Whole), format!("https://0 {}", long(1)));
+    urls.register_urls("Open https://0 now", TextEnd::Whole);
+    assert_eq!(urls.compress_text("Open https://0 now"), "Open https://1 now");
+    assert_eq!(
+        urls.expand_text("https://1 https://0", TextEnd::Whole),
+        format!("https://0 {}", long(1))
+    );
 }
 
 #[test]
@@ -136,7 +142,7 @@ fn what_is_no_placeholder_is_left_as_it_is() {
         "https://(0)",
         "https://99999999999999999999",
     ] {
-        assert_eq!(urls.expand(text, End::Whole), text);
+        assert_eq!(urls.expand_text(text, TextEnd::Whole), text);
     }
     for (text, before, after) in [
         ("https://0", "", ""),
@@ -147,32 +153,32 @@ fn what_is_no_placeholder_is_left_as_it_is() {
         ("https://0?", "", "?"),
         ("https://0$$$growth.md", "", "$$$growth.md"),
     ] {
-        assert_eq!(urls.expand(text, End::Whole), format!("{before}{}{after}", long(0)));
+        assert_eq!(urls.expand_text(text, TextEnd::Whole), format!("{before}{}{after}", long(0)));
     }
 }
 
 #[test]
 fn half_a_url_and_half_a_placeholder_stand_for_nothing() {
     let mut urls = Urls::default();
-    urls.learn(&format!("Read {}", long(1)), End::Cut);
-    urls.learn(&format!("Read {}…[cut]", long(1)), End::Whole);
+    urls.register_urls(&format!("Read {}", long(1)), TextEnd::Cut);
+    urls.register_urls(&format!("Read {}…[cut]", long(1)), TextEnd::Whole);
     assert!(urls.is_empty());
-    urls.learn(&format!("Read {}.", long(1)), End::Cut);
-    assert_eq!(urls.expand("Read https://0", End::Cut), "Read https://0");
-    assert_eq!(urls.expand("Read https://0.", End::Cut), format!("Read {}.", long(1)));
+    urls.register_urls(&format!("Read {}.", long(1)), TextEnd::Cut);
+    assert_eq!(urls.expand_text("Read https://0", TextEnd::Cut), "Read https://0");
+    assert_eq!(urls.expand_text("Read https://0.", TextEnd::Cut), format!("Read {}.", long(1)));
 }
 
 #[test]
 fn a_text_is_not_shortened_in_the_middle_of_a_placeholder() {
     let text = "see https://12, ".repeat(50);
     for tokens in 0..200 {
-        let short = shorten(&text, tokens, |text| text.len() as u64).unwrap();
+        let short = shorten_text(&text, tokens, |text| text.len() as u64).unwrap();
         assert!(!short.head.ends_with(|last: char| last.is_ascii_digit()), "{}", short.head);
         let shown = (short.head.len() + short.tail.len()) as u64;
-        assert_eq!(shown + short.left_out, short.characters);
+        assert_eq!(shown + short.omitted, short.characters);
     }
     for whole in ["12", "see 12", "http://1", "https://", "https://1/2", "https://12."] {
-        assert_eq!(without_half(whole), whole);
+        assert_eq!(trim_partial_placeholder(whole), whole);
     }
 }
 
@@ -190,10 +196,10 @@ fn arguments_are_expanded_at_any_depth() {
 }
 
 #[test]
-fn what_a_model_repeats_without_end_stops_growing() {
+fn a_placeholder_repeated_without_end_stops_growing() {
     let urls = learnt(&[&long(0)]);
     let repeated = "https://0 ".repeat(20_000);
-    let text = urls.expand(&repeated, End::Whole);
+    let text = urls.expand_text(&repeated, TextEnd::Whole);
     assert!((MAX_GROWTH..=repeated.len() + MAX_GROWTH).contains(&text.len()), "{}", text.len());
     let members: Map<String, Value> =
         (0..20_000).map(|nth| (nth.to_string(), json!("https://0"))).collect();
@@ -205,15 +211,16 @@ fn what_a_model_repeats_without_end_stops_growing() {
 fn ten_thousand_urls_are_compressed_and_come_back() {
     let text: String = (0..10_000).map(|nth| format!("{nth}: {}\n", long(nth))).collect();
     let urls = learnt(&[&text]);
-    let seen = urls.compress(&text).into_owned();
-    let same = seen.lines().zip(text.lines()).all(|(s, t)| urls.expand(s, End::Whole) == t);
+    let seen = urls.compress_text(&text).into_owned();
+    let same =
+        seen.lines().zip(text.lines()).all(|(s, t)| urls.expand_text(s, TextEnd::Whole) == t);
     assert!(same && seen.len() < text.len() / 6, "{}", seen.len());
-    assert_eq!((urls.len(), urls.compress(&long(9_999)).as_ref()), (10_000, "https://9999"));
+    assert_eq!((urls.len(), urls.compress_text(&long(9_999)).as_ref()), (10_000, "https://9999"));
     // One endless word of beginnings, for which a look back at each would take hours.
-    let mut expander = Expander::new(urls);
+    let mut expander = UrlExpander::new(urls);
     let word = "https://0((((".repeat(50_000);
     let shown: String = word.chars().map(|c| expander.push(c.encode_utf8(&mut [0; 4]))).collect();
-    assert_eq!(shown + &expander.finish(End::Whole), word);
+    assert_eq!(shown + &expander.finish(TextEnd::Whole), word);
 }
 
 #[test]
@@ -221,10 +228,10 @@ fn a_run_gives_out_only_so_many() {
     let text: String = (0..=MAX_URLS).map(|nth| format!("{}{nth}\n", long(nth))).collect();
     let mut urls = learnt(&[&text]);
     assert_eq!(urls.len(), MAX_URLS);
-    assert_eq!(urls.compress(&long(MAX_URLS)), long(MAX_URLS));
+    assert_eq!(urls.compress_text(&long(MAX_URLS)), long(MAX_URLS));
     // What looks like a placeholder must not pass for one nevertheless.
-    urls.learn("https://5", End::Whole);
-    assert_eq!(urls.compress("https://5"), format!("https://{MAX_URLS}"));
+    urls.register_urls("https://5", TextEnd::Whole);
+    assert_eq!(urls.compress_text("https://5"), format!("https://{MAX_URLS}"));
 }
 
 /// Texts in which URLs, placeholders and what may stand around them meet.
@@ -247,8 +254,8 @@ proptest! {
     #[test]
     fn what_is_compressed_comes_back(text in any_text(), before in any_text()) {
         let urls = learnt(&[&before, &text]);
-        prop_assert_eq!(urls.expand(&urls.compress(&text), End::Whole), text);
-        prop_assert_eq!(urls.expand(&urls.compress(&before), End::Whole), before);
+        prop_assert_eq!(urls.expand_text(&urls.compress_text(&text), TextEnd::Whole), text);
+        prop_assert_eq!(urls.expand_text(&urls.compress_text(&before), TextEnd::Whole), before);
     }
 
     #[test]
@@ -259,28 +266,28 @@ proptest! {
         is_cut in any::<bool>(),
     ) {
         let urls = learnt(&[&long(0), &known]);
-        let end = if is_cut { End::Cut } else { End::Whole };
+        let end = if is_cut { TextEnd::Cut } else { TextEnd::Whole };
         let mut places: Vec<usize> = cuts
             .iter()
             .map(|cut| text.floor_char_boundary(cut.index(text.len() + 1)))
             .chain([0, text.len()])
             .collect();
         places.sort_unstable();
-        let mut expander = Expander::new(urls.clone());
+        let mut expander = UrlExpander::new(urls.clone());
         let shown: String =
             places.windows(2).map(|cut| expander.push(&text[cut[0]..cut[1]])).collect();
-        prop_assert_eq!(shown + &expander.finish(end), urls.expand(&text, end));
+        prop_assert_eq!(shown + &expander.finish(end), urls.expand_text(&text, end));
     }
 
     #[test]
     fn little_is_held_back(text in any_text()) {
         let urls = learnt(&[&long(0), &long(1)]);
-        let mut expander = Expander::new(urls.clone());
+        let mut expander = UrlExpander::new(urls.clone());
         let shown = expander.push(&text);
-        let whole = urls.expand(&text, End::Whole);
+        let whole = urls.expand_text(&text, TextEnd::Whole);
         prop_assert!(whole.starts_with(&shown));
         // What was held back may be a placeholder, which is long once it is expanded.
-        let held = expander.finish(End::Cut);
-        prop_assert!(urls.compress(&held).len() <= 32, "{held:?}");
+        let held = expander.finish(TextEnd::Cut);
+        prop_assert!(urls.compress_text(&held).len() <= 32, "{held:?}");
     }
 }

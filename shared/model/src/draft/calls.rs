@@ -1,11 +1,11 @@
 //! The tool calls of a reply, put together from whatever pieces they come in.
 
-use djinn_core::input::AskedCall;
+use djinn_core::input::RequestedCall;
 use djinn_core::tool::ArgumentProblem;
 use serde_json::Value;
 
-use crate::names::Names;
-use crate::repair::{MAX_ARGUMENTS, arguments, malformed};
+use crate::repair::{MAX_ARGUMENTS, malformed_arguments, parse_arguments};
+use crate::tool_names::ToolNames;
 
 /// Calls of one reply that are kept; the loop runs fewer than that anyway.
 const MAX_CALLS: usize = 256;
@@ -22,23 +22,23 @@ pub(crate) struct CallPiece<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
-    calls: Vec<OpenCall>,
-    last: usize,
+pub(crate) struct CallAssembler {
+    calls: Vec<PartialCall>,
+    last_index: usize,
 }
 
 #[derive(Debug, Default)]
-struct OpenCall {
+struct PartialCall {
     index: Option<u64>,
     id: String,
     /// Whether its pieces came under several ids.
     ids_vary: bool,
     name: Vec<String>,
     arguments: String,
-    balance: Balance,
+    balance: JsonBalance,
 }
 
-impl Calls {
+impl CallAssembler {
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
@@ -46,44 +46,50 @@ impl Calls {
 
     /// Adds a piece to the call it belongs to: the one with its id and index, else with its id,
     /// else with its index, else the last one, unless the piece plainly begins another call.
-    pub(crate) fn add(&mut self, piece: CallPiece<'_>) {
+    pub(crate) fn add_piece(&mut self, piece: CallPiece<'_>) {
         if piece.id.is_empty() && piece.name.is_empty() && piece.arguments.is_empty() {
             return;
         }
-        let at = match self.owner(piece) {
+        let at = match self.find_owner(piece) {
             Some(at) => at,
             None if self.calls.len() >= MAX_CALLS => return,
             None => {
-                self.calls.push(OpenCall { index: piece.index, ..OpenCall::default() });
+                self.calls.push(PartialCall { index: piece.index, ..PartialCall::default() });
                 self.calls.len() - 1
             }
         };
-        self.last = at;
+        self.last_index = at;
         if let Some(call) = self.calls.get_mut(at) {
-            call.add(piece);
+            call.append_piece(piece);
         }
     }
 
     /// The call whose arguments came as a whole, as JSON rather than as text.
-    pub(crate) fn add_whole(&mut self, piece: CallPiece<'_>, value: &Value) {
-        self.add(CallPiece { arguments: &json_text(value), ..piece });
+    pub(crate) fn add_complete(&mut self, piece: CallPiece<'_>, value: &Value) {
+        self.add_piece(CallPiece { arguments: &to_json_text(value), ..piece });
     }
 
     /// Adds a call that is nobody's continuation, or replaces the arguments of the one at `at`.
     /// Returns its place.
-    pub(crate) fn put(&mut self, at: Option<usize>, id: &str, name: &str, text: &str) -> usize {
+    pub(crate) fn set_call(
+        &mut self,
+        at: Option<usize>,
+        id: &str,
+        name: &str,
+        text: &str,
+    ) -> usize {
         let at = match at {
             Some(at) => at,
             None => {
                 if self.calls.len() < MAX_CALLS {
-                    self.calls.push(OpenCall::default());
+                    self.calls.push(PartialCall::default());
                 }
                 self.calls.len().saturating_sub(1)
             }
         };
         if let Some(call) = self.calls.get_mut(at) {
-            *call = OpenCall::default();
-            call.add(CallPiece { index: None, id, name, arguments: text });
+            *call = PartialCall::default();
+            call.append_piece(CallPiece { index: None, id, name, arguments: text });
         }
         at
     }
@@ -94,32 +100,32 @@ impl Calls {
     }
 
     /// The position of the call with this id.
-    pub(crate) fn position(&self, id: &str) -> Option<usize> {
+    pub(crate) fn position_of(&self, id: &str) -> Option<usize> {
         self.calls.iter().rposition(|call| call.id == id)
     }
 
     /// The calls, repaired. `cut` says that the reply reached its output limit, which leaves the
     /// last of them incomplete unless its arguments are whole.
-    pub(crate) fn finish(self, names: &Names, cut: bool) -> Vec<AskedCall> {
+    pub(crate) fn into_calls(self, names: &ToolNames, cut: bool) -> Vec<RequestedCall> {
         let last = self.calls.len().saturating_sub(1);
         self.calls
             .into_iter()
             .enumerate()
-            .map(|(at, call)| AskedCall {
-                tool: names.ours(&names.joined(&call.name)),
+            .map(|(at, call)| RequestedCall {
+                tool: names.original_name(&names.join_pieces(&call.name)),
                 arguments: match call.arguments.len() > MAX_ARGUMENTS {
-                    true => malformed(&call.arguments, ArgumentProblem::TooLong),
-                    false => arguments(&call.arguments, cut && at == last),
+                    true => malformed_arguments(&call.arguments, ArgumentProblem::TooLong),
+                    false => parse_arguments(&call.arguments, cut && at == last),
                 },
             })
             .collect()
     }
 
     /// The call that a piece belongs to, or `None` when it begins one.
-    fn owner(&self, piece: CallPiece<'_>) -> Option<usize> {
-        let same_id = |call: &OpenCall| !piece.id.is_empty() && call.id == piece.id;
-        let same_index = |call: &OpenCall| piece.index.is_some() && call.index == piece.index;
-        let find = |wanted: &dyn Fn(&OpenCall) -> bool| self.calls.iter().rposition(wanted);
+    fn find_owner(&self, piece: CallPiece<'_>) -> Option<usize> {
+        let same_id = |call: &PartialCall| !piece.id.is_empty() && call.id == piece.id;
+        let same_index = |call: &PartialCall| piece.index.is_some() && call.index == piece.index;
+        let find = |wanted: &dyn Fn(&PartialCall) -> bool| self.calls.iter().rposition(wanted);
         let named = !piece.id.is_empty() || !piece.name.is_empty();
 
         let at = if let Some(at) = find(&|call| same_id(call) && same_index(call)) {
@@ -137,15 +143,15 @@ impl Calls {
             return None;
         } else {
             // A nameless rest, under no index or a new one, belongs to what was being written.
-            self.last
+            self.last_index
         };
         let call = self.calls.get(at)?;
         (!call.is_followed_by(piece)).then_some(at)
     }
 }
 
-impl OpenCall {
-    fn add(&mut self, piece: CallPiece<'_>) {
+impl PartialCall {
+    fn append_piece(&mut self, piece: CallPiece<'_>) {
         if self.index.is_none() {
             self.index = piece.index;
         }
@@ -158,13 +164,13 @@ impl OpenCall {
         }
         // What is beyond the cap only has to show that there was more.
         if self.arguments.len() <= MAX_ARGUMENTS {
-            self.balance.feed(piece.arguments);
+            self.balance.track_text(piece.arguments);
             self.arguments.push_str(piece.arguments);
         }
     }
 
     /// Whether a piece's id says that it is another call's.
-    fn is_other_than(&self, piece: CallPiece<'_>) -> bool {
+    fn has_other_id(&self, piece: CallPiece<'_>) -> bool {
         let both = !piece.id.is_empty() && !self.id.is_empty();
         both && piece.id != self.id && !self.ids_vary
     }
@@ -177,20 +183,20 @@ impl OpenCall {
         };
         let same_name = last == piece.name;
         match self.balance.state() {
-            State::Blank => !same_name && self.is_other_than(piece),
-            State::Open => !same_name && !piece.name.starts_with(last.as_str()),
+            JsonState::Blank => !same_name && self.has_other_id(piece),
+            JsonState::Open => !same_name && !piece.name.starts_with(last.as_str()),
             // A repeat says the same once more, or nothing.
-            State::Closed => {
+            JsonState::Closed => {
                 let given = piece.arguments.trim();
                 let is_repeat = given.is_empty() || given == self.arguments.trim();
-                !(same_name && is_repeat && !self.is_other_than(piece))
+                !(same_name && is_repeat && !self.has_other_id(piece))
             }
         }
     }
 }
 
 /// Arguments as the text that most providers send: a text is taken for one already.
-pub(crate) fn json_text(value: &Value) -> String {
+pub(crate) fn to_json_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -200,7 +206,7 @@ pub(crate) fn json_text(value: &Value) -> String {
 
 /// How far JSON has been written, kept up to date piece by piece.
 #[derive(Debug, Default)]
-struct Balance {
+struct JsonBalance {
     depth: usize,
     quote: Option<char>,
     escaped: bool,
@@ -209,14 +215,14 @@ struct Balance {
 }
 
 #[derive(Debug, PartialEq)]
-enum State {
+enum JsonState {
     Blank,
     Open,
     Closed,
 }
 
-impl Balance {
-    fn feed(&mut self, text: &str) {
+impl JsonBalance {
+    fn track_text(&mut self, text: &str) {
         for character in text.chars() {
             match (self.quote, character) {
                 (Some(_), _) if self.escaped => self.escaped = false,
@@ -233,11 +239,11 @@ impl Balance {
         }
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> JsonState {
         match (self.started, self.depth, self.quote) {
-            (false, _, _) => State::Blank,
-            (true, 0, None) if self.opened => State::Closed,
-            (true, _, _) => State::Open,
+            (false, _, _) => JsonState::Blank,
+            (true, 0, None) if self.opened => JsonState::Closed,
+            (true, _, _) => JsonState::Open,
         }
     }
 }
@@ -245,7 +251,7 @@ impl Balance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::tool::Arguments;
+    use djinn_core::tool::ToolArguments;
     use serde_json::json;
 
     fn piece<'a>(
@@ -258,18 +264,18 @@ mod tests {
     }
 
     fn put_together(pieces: &[CallPiece<'_>]) -> Vec<(String, String)> {
-        let mut calls = Calls::default();
+        let mut calls = CallAssembler::default();
         for piece in pieces {
-            calls.add(*piece);
+            calls.add_piece(*piece);
         }
-        let names = Names::new(["f", "g", "long_name"].into_iter());
+        let names = ToolNames::new(["f", "g", "long_name"].into_iter());
         calls
-            .finish(&names, false)
+            .into_calls(&names, false)
             .into_iter()
             .map(|call| {
                 let arguments = match call.arguments {
-                    Arguments::Parsed(object) => json!(object).to_string(),
-                    Arguments::Malformed { raw, problem } => format!("{problem:?} {raw}"),
+                    ToolArguments::Parsed(object) => json!(object).to_string(),
+                    ToolArguments::Malformed { raw, problem } => format!("{problem:?} {raw}"),
                 };
                 (call.tool, arguments)
             })

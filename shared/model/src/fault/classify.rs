@@ -2,7 +2,7 @@
 
 use djinn_runtime::port::model::ModelErrorKind::{self, *};
 
-use super::detail::Said;
+use super::detail::ProviderFailure;
 use super::unpaid::is_unpaid;
 
 /// How providers say that the input is too long. Lower case; searched in the code and the message.
@@ -125,34 +125,34 @@ const CONTENT: &[&str] =
 
 /// Total over every status that is no success. Words go before the status: what providers mean by one
 /// differs; so does what they mean by a word, for which `host` tells who says it.
-pub(super) fn http(status: u16, said: &Said, host: &str) -> ModelErrorKind {
-    let is_too_long = matches!(status, 400 | 413 | 422 | 500) && said.has(TOO_LONG);
+pub(super) fn classify_status(status: u16, said: &ProviderFailure, host: &str) -> ModelErrorKind {
+    let is_too_long = matches!(status, 400 | 413 | 422 | 500) && said.has_phrase(TOO_LONG);
     match status {
         _ if is_too_long => ContextTooLong,
         429 if said.has_code(&["insufficient_quota"]) && is_dashscope(said, host) => Overloaded,
         402 => NoBalance,
         _ if is_unpaid(said) => NoBalance,
-        403 if said.has(CONTENT) => Refused,
+        403 if said.has_phrase(CONTENT) => Refused,
         401 | 403 => KeyRefused,
         404 => UnknownModel,
         400 | 413 | 422 => {
-            first_of(said, &[(BAD_KEY, KeyRefused), (NO_MODEL, UnknownModel)]).unwrap_or(Refused)
+            first_match(said, &[(BAD_KEY, KeyRefused), (NO_MODEL, UnknownModel)]).unwrap_or(Refused)
         }
         // 424: Bedrock's model broke down. 498: Groq has no room.
         408 | 409 | 424 | 425 | 429 | 498 => Overloaded,
         500.. => Overloaded,
-        _ => first_of(said, &[(NO_MODEL, UnknownModel), (BUSY, Overloaded)]).unwrap_or(Refused),
+        _ => first_match(said, &[(NO_MODEL, UnknownModel), (BUSY, Overloaded)]).unwrap_or(Refused),
     }
 }
 
 /// An error within a stream that began with success: by the status it names, else by its words.
 /// One that says nothing known is a break.
-pub(super) fn in_stream(said: &Said) -> ModelErrorKind {
+pub(super) fn classify_in_stream(said: &ProviderFailure) -> ModelErrorKind {
     match said.status {
-        Some(status) => http(status, said, ""),
-        None if said.has(TOO_LONG) => ContextTooLong,
+        Some(status) => classify_status(status, said, ""),
+        None if said.has_phrase(TOO_LONG) => ContextTooLong,
         None if is_unpaid(said) => NoBalance,
-        None => first_of(
+        None => first_match(
             said,
             &[
                 (BAD_KEY, KeyRefused),
@@ -167,10 +167,13 @@ pub(super) fn in_stream(said: &Said) -> ModelErrorKind {
 
 /// Whether Alibaba's model service says it, itself or through a gateway. What others call the end of an
 /// account is its limit of tokens a minute; who owes it money hears `Arrearage`.
-fn is_dashscope(said: &Said, host: &str) -> bool {
-    host.ends_with(".aliyuncs.com") || said.has(&["help.aliyun.com", "alibabacloud.com"])
+fn is_dashscope(said: &ProviderFailure, host: &str) -> bool {
+    host.ends_with(".aliyuncs.com") || said.has_phrase(&["help.aliyun.com", "alibabacloud.com"])
 }
 
-fn first_of(said: &Said, kinds: &[(&[&str], ModelErrorKind)]) -> Option<ModelErrorKind> {
-    kinds.iter().find(|(words, _)| said.has(words)).map(|(_, kind)| *kind)
+fn first_match(
+    said: &ProviderFailure,
+    kinds: &[(&[&str], ModelErrorKind)],
+) -> Option<ModelErrorKind> {
+    kinds.iter().find(|(words, _)| said.has_phrase(words)).map(|(_, kind)| *kind)
 }

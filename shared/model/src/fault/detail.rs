@@ -31,50 +31,50 @@ const MIN_KEY: usize = 8;
 
 /// What a provider says about a failure.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ProviderFailure {
     pub(super) message: String,
     /// An HTTP status that it names itself.
     pub(super) status: Option<u16>,
     /// Code, type and message in lower case.
-    words: String,
+    search_text: String,
     /// The codes alone, in lower case.
     codes: Vec<String>,
     /// The message without what it quotes, in lower case.
-    own: String,
+    own_text: String,
 }
 
 /// Characters of a message among which its own words are looked for.
-const MAX_OWN: usize = 2_000;
+const MAX_OWN_TEXT: usize = 2_000;
 /// Behind these a message quotes what a model wrote, without marks.
 const QUOTING: &[&str] = &["failed to parse", "error parsing", "cannot parse", "could not parse"];
 /// Marks between which something is quoted.
 const MARKS: &[(char, char)] =
     &[('\'', '\''), ('"', '"'), ('`', '`'), ('“', '”'), ('‘', '’'), ('「', '」')];
 
-impl Said {
+impl ProviderFailure {
     /// Of the body of an answer.
-    pub(super) fn in_body(json: &Value, body: &str) -> Self {
+    pub(super) fn from_body(json: &Value, body: &str) -> Self {
         // Gemini wraps it into a list.
         let error = json.get(0).unwrap_or(json);
         let error = match error.get("error") {
             Some(error) if !error.is_null() => error,
             Some(_) | None => error,
         };
-        let mut said = Self::in_error(error);
+        let mut said = Self::from_error(error);
         let is_markup = body.trim_start().starts_with('<');
         if said.message.is_empty() && !json.is_object() && !json.is_array() && !is_markup {
             body.clone_into(&mut said.message);
-            said.words.push_str(&body.to_lowercase());
-            said.own = without_quotes(body);
+            said.search_text.push_str(&body.to_lowercase());
+            said.own_text = strip_quotes(body);
         }
         said
     }
 
     /// Of an error object, or of a text in its place.
-    pub(super) fn in_error(error: &Value) -> Self {
+    pub(super) fn from_error(error: &Value) -> Self {
         let inner = error.get("error").filter(|inner| inner.is_object());
         let error = inner.unwrap_or(error);
-        let message = error.as_str().map_or_else(|| message(error), ToOwned::to_owned);
+        let message = error.as_str().map_or_else(|| find_message(error), ToOwned::to_owned);
         let paths = ["code", "type", "status", "error_code", "status_code", "__type"];
         let code = |path: &str| {
             let code = error.get(path).filter(|code| !code.is_null())?;
@@ -82,7 +82,7 @@ impl Said {
         };
         let codes: Vec<String> = paths.into_iter().filter_map(code).collect();
         let words = format!("{} {}", codes.join(" "), message.to_lowercase());
-        let own = without_quotes(&message);
+        let own = strip_quotes(&message);
         let status = ["code", "status", "status_code"]
             .iter()
             .filter_map(|path| {
@@ -91,7 +91,7 @@ impl Said {
             })
             .find(|status| (400..600).contains(status));
         let status = status.and_then(|status| u16::try_from(status).ok());
-        Self { message, status, words, codes, own }
+        Self { message, status, search_text: words, codes, own_text: own }
     }
 
     /// Whether its code is one of these, given in lower case.
@@ -100,23 +100,23 @@ impl Said {
     }
 
     /// Whether a code of its holds one of these, given in lower case.
-    pub(super) fn has_in_code(&self, parts: &[&str]) -> bool {
+    pub(super) fn has_code_part(&self, parts: &[&str]) -> bool {
         self.codes.iter().any(|code| parts.iter().any(|part| code.contains(part)))
     }
 
     /// What the provider says itself, in lower case: of a name, of a reply and of other words that it
     /// repeats nothing is left, as far as that can be told.
-    pub(super) fn own_words(&self) -> &str {
-        &self.own
+    pub(super) fn own_text(&self) -> &str {
+        &self.own_text
     }
 
     /// Whether it says any of these, given in lower case.
-    pub(super) fn has(&self, words: &[&str]) -> bool {
-        words.iter().any(|word| self.words.contains(word))
+    pub(super) fn has_phrase(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.search_text.contains(word))
     }
 }
 
-fn message(error: &Value) -> String {
+fn find_message(error: &Value) -> String {
     let plain = ["message", "Message", "msg", "error_msg", "status_msg", "error"];
     for path in plain {
         if let Some(Value::String(text)) = error.get(path)
@@ -133,20 +133,20 @@ fn message(error: &Value) -> String {
             .filter_map(|item| item.get("msg").and_then(Value::as_str))
             .collect::<Vec<_>>()
             .join("; "),
-        Some(detail @ Value::Object(_)) => message(detail),
+        Some(detail @ Value::Object(_)) => find_message(detail),
         _ => String::new(),
     }
 }
 
 /// The beginning of a message in lower case, without what it quotes.
-fn without_quotes(message: &str) -> String {
-    let message: String = message.chars().take(MAX_OWN).collect::<String>().to_lowercase();
+fn strip_quotes(message: &str) -> String {
+    let message: String = message.chars().take(MAX_OWN_TEXT).collect::<String>().to_lowercase();
     let quoting = QUOTING.iter().filter_map(|words| message.find(words)).min();
     let mut rest = message.get(..quoting.unwrap_or(message.len())).unwrap_or_default();
     let mut own = String::with_capacity(rest.len());
     while let Some(first) = rest.chars().next() {
         let (_, behind) = rest.split_at(first.len_utf8());
-        rest = match quoted(first, own.chars().next_back(), behind) {
+        rest = match quote_end(first, own.chars().next_back(), behind) {
             Some(end) => behind.get(end..).unwrap_or_default(),
             None => {
                 own.push(first);
@@ -159,7 +159,7 @@ fn without_quotes(message: &str) -> String {
 
 /// Where behind a quotation mark its quote ends, mark included. An apostrophe within a word begins and
 /// ends none.
-fn quoted(mark: char, before: Option<char>, behind: &str) -> Option<usize> {
+fn quote_end(mark: char, before: Option<char>, behind: &str) -> Option<usize> {
     let (_, close) = MARKS.iter().find(|(open, _)| *open == mark)?;
     let is_apostrophe =
         |next: Option<char>| mark == '\'' && next.is_some_and(char::is_alphanumeric);
@@ -187,22 +187,22 @@ impl<'a> Mask<'a> {
 
     /// At most 300 characters without control characters, keys, or long quotes of what users and
     /// tools wrote.
-    pub(crate) fn shown(&self, message: &str) -> String {
+    pub(crate) fn sanitize_message(&self, message: &str) -> String {
         // Enough to fill the detail even if most of it is left out.
         let mut text: String = message.chars().take(MAX_DETAIL * 3).collect();
         if let Some(key) = self.key.map(Secret::reveal).filter(|key| !key.is_empty()) {
             text = text.replace(key, "***");
         }
-        let text = self.unquoted(&without_keys(&text));
+        let text = self.remove_quotes(&mask_keys(&text));
         let words: Vec<&str> = text
             .split(|c: char| c.is_whitespace() || c.is_control())
             .filter(|word| !word.is_empty())
             .collect();
-        djinn_runtime::prompt::cut(&words.join(" "), MAX_DETAIL)
+        djinn_runtime::prompt::truncate_text(&words.join(" "), MAX_DETAIL)
     }
 
     /// Leaves out whatever of this length or more users or tools wrote.
-    fn unquoted(&self, text: &str) -> String {
+    fn remove_quotes(&self, text: &str) -> String {
         let characters: Vec<char> = text.chars().collect();
         let mut is_quoted = vec![false; characters.len()];
         for (start, window) in characters.windows(MAX_QUOTED).enumerate() {
@@ -226,7 +226,7 @@ impl<'a> Mask<'a> {
 }
 
 /// Masks every word that looks like a provider's key, partly masked ones included.
-fn without_keys(text: &str) -> String {
+fn mask_keys(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

@@ -10,28 +10,28 @@ const MONTHS: [&str; 12] =
 
 /// `retry-after-ms`, or `Retry-After` as seconds or as a date. A date is measured against the
 /// answer's own `Date`, so no clock of ours comes in.
-pub(super) fn asked(headers: &HeaderMap) -> Option<Duration> {
+pub(super) fn parse_headers(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    if let Some(ms) = text("retry-after-ms").and_then(positive) {
+    if let Some(ms) = text("retry-after-ms").and_then(parse_number) {
         return Some(Duration::from_secs_f64(ms / 1000.0));
     }
     let after = text(RETRY_AFTER.as_str())?;
-    if let Some(seconds) = positive(after) {
+    if let Some(seconds) = parse_number(after) {
         return Some(Duration::from_secs_f64(seconds));
     }
-    let wait = http_date(after)?.checked_sub(http_date(text(DATE.as_str())?)?)?;
+    let wait = parse_http_date(after)?.checked_sub(parse_http_date(text(DATE.as_str())?)?)?;
     u64::try_from(wait).ok().map(Duration::from_secs)
 }
 
 /// A number of at most a day; providers have sent worse.
-fn positive(text: &str) -> Option<f64> {
+fn parse_number(text: &str) -> Option<f64> {
     let number: f64 = text.parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number.min(24.0 * 60.0 * 60.0 * 1000.0))
 }
 
 /// Seconds since 1970 of `Wed, 21 Oct 2015 07:28:00 GMT` (RFC 9110, section 5.6.7; the two
 /// obsolete forms are not read).
-fn http_date(text: &str) -> Option<i64> {
+fn parse_http_date(text: &str) -> Option<i64> {
     let (_, date) = text.split_once(", ")?;
     let mut parts = date.split(' ');
     let day: i64 = parts.next()?.parse().ok()?;
@@ -44,12 +44,12 @@ fn http_date(text: &str) -> Option<i64> {
         seconds = seconds * 60 + time.next()?.parse::<i64>().ok().filter(|n| *n < 61)?;
     }
     let is_valid = (1..=31).contains(&day) && (1970..10_000).contains(&year);
-    is_valid.then(|| days(year, month, day) * 24 * 60 * 60 + seconds)
+    is_valid.then(|| days_from_civil(year, month, day) * 24 * 60 * 60 + seconds)
 }
 
 /// Days since 1970-01-01 of a day in the Gregorian calendar, after Howard Hinnant's
 /// `days_from_civil`.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -68,7 +68,7 @@ mod tests {
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
             .collect();
-        asked(&headers)
+        parse_headers(&headers)
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_epoch_is_day_zero() {
-        assert_eq!(http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
-        assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
+        assert_eq!(parse_http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(0));
+        assert_eq!(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777));
     }
 }

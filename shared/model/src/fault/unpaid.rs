@@ -1,7 +1,7 @@
 //! An account that has nothing left. Whoever mends it is a person, and until then the run is paused: so what
 //! merely quotes such words (a model's output, the name of a tool) must not count.
 
-use super::detail::Said;
+use super::detail::ProviderFailure;
 
 /// Parts of codes and types.
 const CODES: &[&str] = &[
@@ -20,7 +20,7 @@ const CODES: &[&str] = &[
 const NUMBERS: &[&str] = &["1113", "30001"];
 
 /// Codes that gateways write into a message, and nobody else.
-const JARGON: &[&str] = &[
+const MESSAGE_CODES: &[&str] = &[
     "insufficient_quota",
     "insufficient_user_quota",
     "exceeded_current_quota",
@@ -58,10 +58,10 @@ const PAIRS: &[(&str, &str)] = &[
 ];
 
 /// Bytes between the two parts.
-const APART: usize = 60;
+const MAX_PAIR_GAP: usize = 60;
 
 /// What a limit of a rate may say, too: add a payment method to raise it.
-const MAYBE: &[&str] = &[
+const RATE_LIMIT_PHRASES: &[&str] = &[
     "exceeded your current quota",
     "requires billing",
     "billing details",
@@ -70,41 +70,42 @@ const MAYBE: &[&str] = &[
     "payment method",
 ];
 
-const RATE: &[&str] = &["rate limit", "rate_limit", "rate-limit"];
+const RATE_LIMIT_WORDS: &[&str] = &["rate limit", "rate_limit", "rate-limit"];
 
 /// Whoever says so means the request, whatever it quotes.
-const ABOUT_THE_REQUEST: &[&str] =
+const REQUEST_ERRORS: &[&str] =
     &["invalid_request", "invalid_function", "invalid_argument", "invalidparameter", "validation"];
 
 /// Whether that is what is said: by its code, or in its own words.
-pub(super) fn is_unpaid(said: &Said) -> bool {
-    if said.has_code(NUMBERS) || said.has_in_code(CODES) {
+pub(super) fn is_unpaid(said: &ProviderFailure) -> bool {
+    if said.has_code(NUMBERS) || said.has_code_part(CODES) {
         return true;
     }
-    let words = said.own_words();
+    let words = said.own_text();
     if BEGINNINGS.iter().any(|beginning| words.starts_with(beginning)) {
         return true;
     }
-    if said.has_in_code(ABOUT_THE_REQUEST) {
+    if said.has_code_part(REQUEST_ERRORS) {
         return false;
     }
-    let says = |phrase: &&str| !places(words, phrase).is_empty();
+    let says = |phrase: &&str| !find_phrase(words, phrase).is_empty();
     let says_both = |(first, second): &(&str, &str)| {
-        let seconds = places(words, second);
-        places(words, first).into_iter().any(|at| {
+        let seconds = find_phrase(words, second);
+        find_phrase(words, first).into_iter().any(|at| {
             let apart = |second: usize| words.get(at + first.len()..second);
-            let near = |between: &str| between.len() <= APART && !between.contains(['.', '。']);
+            let near =
+                |between: &str| between.len() <= MAX_PAIR_GAP && !between.contains(['.', '。']);
             seconds.iter().any(|second| apart(*second).is_some_and(near))
         })
     };
-    said.has(JARGON)
+    said.has_phrase(MESSAGE_CODES)
         || PHRASES.iter().any(says)
         || PAIRS.iter().any(says_both)
-        || (!said.has(RATE) && MAYBE.iter().any(says))
+        || (!said.has_phrase(RATE_LIMIT_WORDS) && RATE_LIMIT_PHRASES.iter().any(says))
 }
 
 /// Where a phrase stands by itself: `list_overdue_invoices` holds no word of ours.
-fn places(words: &str, phrase: &str) -> Vec<usize> {
+fn find_phrase(words: &str, phrase: &str) -> Vec<usize> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let stands_alone = |at: &usize| {
         let before = words.get(..*at).and_then(|before| before.chars().next_back());

@@ -5,104 +5,109 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{finish, member, text};
-use crate::draft::{Block, CallPiece, Draft, Listener};
-use crate::fault::Fault;
+use super::{member_at, set_finish, text_at};
+use crate::draft::{CallPiece, DeltaSink, Draft, ReasoningBlock};
+use crate::fault::ModelFault;
 
 /// The content blocks of one message, by their index.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
-    open: BTreeMap<u64, Open>,
+pub(super) struct BlockReader {
+    open_blocks: BTreeMap<u64, OpenBlock>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Open {
+enum OpenBlock {
     /// The thoughts at this place in what must be sent back.
     Thinking(usize),
     /// A call; `given` if its arguments came with its beginning.
-    ToolUse { given: bool },
+    ToolUse { has_input: bool },
 }
 
-impl Blocks {
-    pub(super) fn read(&mut self, event: &Value, draft: &mut Draft, out: Listener<'_>) {
+impl BlockReader {
+    pub(super) fn read_event(&mut self, event: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
         let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
-        match text(event, "/type") {
+        match text_at(event, "/type") {
             "message_start" => {
-                if let Some(usage) = member(event, "/message/usage") {
-                    draft.counted.anthropic(usage);
+                if let Some(usage) = member_at(event, "/message/usage") {
+                    draft.token_counts.read_anthropic(usage);
                 }
             }
             "content_block_start" => {
-                if let Some(block) = member(event, "/content_block") {
-                    self.start(index, block, draft, out);
+                if let Some(block) = member_at(event, "/content_block") {
+                    self.start_block(index, block, draft, out);
                 }
             }
             "content_block_delta" => {
-                if let Some(delta) = member(event, "/delta") {
-                    self.delta(index, delta, draft, out);
+                if let Some(delta) = member_at(event, "/delta") {
+                    self.apply_delta(index, delta, draft, out);
                 }
             }
             "message_delta" => {
-                if let Some(usage) = member(event, "/usage") {
-                    draft.counted.anthropic(usage);
+                if let Some(usage) = member_at(event, "/usage") {
+                    draft.token_counts.read_anthropic(usage);
                 }
-                finish(text(event, "/delta/stop_reason"), draft);
+                set_finish(text_at(event, "/delta/stop_reason"), draft);
             }
             "message_stop" => draft.ended = true,
             // The whole message at once, from a gateway that does not stream.
-            "message" => self.message(event, draft, out),
-            "error" => report(member(event, "/error").unwrap_or(event), draft),
+            "message" => self.read_message(event, draft, out),
+            "error" => report_error(member_at(event, "/error").unwrap_or(event), draft),
             _ => {
-                if let Some(error) = member(event, "/error") {
-                    report(error, draft);
+                if let Some(error) = member_at(event, "/error") {
+                    report_error(error, draft);
                 }
             }
         }
     }
 
-    fn start(&mut self, index: u64, block: &Value, draft: &mut Draft, out: Listener<'_>) {
-        match text(block, "/type") {
-            "text" => draft.say(text(block, "/text"), out),
+    fn start_block(&mut self, index: u64, block: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
+        match text_at(block, "/type") {
+            "text" => draft.append_text(text_at(block, "/text"), out),
             "thinking" => {
-                let place = draft.kept.blocks.len();
-                draft.kept.blocks.push(Block::Signed { bytes: 0, signature: String::new() });
-                self.open.insert(index, Open::Thinking(place));
-                think(place, text(block, "/thinking"), draft, out);
-                sign(place, text(block, "/signature"), draft);
+                let place = draft.reasoning_state.blocks.len();
+                draft
+                    .reasoning_state
+                    .blocks
+                    .push(ReasoningBlock::Signed { bytes: 0, signature: String::new() });
+                self.open_blocks.insert(index, OpenBlock::Thinking(place));
+                append_thought(place, text_at(block, "/thinking"), draft, out);
+                append_signature(place, text_at(block, "/signature"), draft);
             }
-            "redacted_thinking" => draft.kept.blocks.push(Block::Hidden(block.clone())),
+            "redacted_thinking" => {
+                draft.reasoning_state.blocks.push(ReasoningBlock::Opaque(block.clone()));
+            }
             "tool_use" => {
                 let input = block.get("input").unwrap_or(&Value::Null);
                 let given = input.as_object().is_some_and(|input| !input.is_empty());
-                self.open.insert(index, Open::ToolUse { given });
+                self.open_blocks.insert(index, OpenBlock::ToolUse { has_input: given });
                 let piece = CallPiece {
                     index: Some(index),
-                    id: text(block, "/id"),
-                    name: text(block, "/name"),
+                    id: text_at(block, "/id"),
+                    name: text_at(block, "/name"),
                     arguments: "",
                 };
-                draft.calls.add_whole(piece, if given { input } else { &Value::Null });
+                draft.calls.add_complete(piece, if given { input } else { &Value::Null });
             }
             _ => {}
         }
     }
 
-    fn delta(&mut self, index: u64, delta: &Value, draft: &mut Draft, out: Listener<'_>) {
-        let open = self.open.get(&index).copied();
-        match (text(delta, "/type"), open) {
-            ("text_delta", _) => draft.say(text(delta, "/text"), out),
-            ("thinking_delta", Some(Open::Thinking(place))) => {
-                think(place, text(delta, "/thinking"), draft, out);
+    fn apply_delta(&mut self, index: u64, delta: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
+        let open = self.open_blocks.get(&index).copied();
+        match (text_at(delta, "/type"), open) {
+            ("text_delta", _) => draft.append_text(text_at(delta, "/text"), out),
+            ("thinking_delta", Some(OpenBlock::Thinking(place))) => {
+                append_thought(place, text_at(delta, "/thinking"), draft, out);
             }
-            ("thinking_delta", _) => draft.think(text(delta, "/thinking"), out),
-            ("signature_delta", Some(Open::Thinking(place))) => {
-                sign(place, text(delta, "/signature"), draft);
+            ("thinking_delta", _) => draft.append_reasoning(text_at(delta, "/thinking"), out),
+            ("signature_delta", Some(OpenBlock::Thinking(place))) => {
+                append_signature(place, text_at(delta, "/signature"), draft);
             }
             // Arguments that came with the beginning are whole already.
-            ("input_json_delta", Some(Open::ToolUse { given: false })) => {
-                draft.calls.add(CallPiece {
+            ("input_json_delta", Some(OpenBlock::ToolUse { has_input: false })) => {
+                draft.calls.add_piece(CallPiece {
                     index: Some(index),
-                    arguments: text(delta, "/partial_json"),
+                    arguments: text_at(delta, "/partial_json"),
                     ..CallPiece::default()
                 });
             }
@@ -110,33 +115,36 @@ impl Blocks {
         }
     }
 
-    fn message(&mut self, message: &Value, draft: &mut Draft, out: Listener<'_>) {
+    fn read_message(&mut self, message: &Value, draft: &mut Draft, out: DeltaSink<'_>) {
         let blocks = message.get("content").and_then(Value::as_array);
         for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
-            self.start(index, block, draft, out);
+            self.start_block(index, block, draft, out);
         }
-        if let Some(usage) = member(message, "/usage") {
-            draft.counted.anthropic(usage);
+        if let Some(usage) = member_at(message, "/usage") {
+            draft.token_counts.read_anthropic(usage);
         }
-        finish(text(message, "/stop_reason"), draft);
+        set_finish(text_at(message, "/stop_reason"), draft);
     }
 }
 
-fn report(error: &Value, draft: &mut Draft) {
+fn report_error(error: &Value, draft: &mut Draft) {
     if draft.finish.is_none() {
-        draft.fault.get_or_insert(Fault::in_stream(error));
+        draft.fault.get_or_insert(ModelFault::from_stream(error));
     }
 }
 
-fn think(place: usize, piece: &str, draft: &mut Draft, out: Listener<'_>) {
-    if let Some(Block::Signed { bytes, .. }) = draft.kept.blocks.get_mut(place) {
+fn append_thought(place: usize, piece: &str, draft: &mut Draft, out: DeltaSink<'_>) {
+    if let Some(ReasoningBlock::Signed { bytes, .. }) = draft.reasoning_state.blocks.get_mut(place)
+    {
         *bytes += piece.len();
     }
-    draft.think(piece, out);
+    draft.append_reasoning(piece, out);
 }
 
-fn sign(place: usize, piece: &str, draft: &mut Draft) {
-    if let Some(Block::Signed { signature, .. }) = draft.kept.blocks.get_mut(place) {
+fn append_signature(place: usize, piece: &str, draft: &mut Draft) {
+    if let Some(ReasoningBlock::Signed { signature, .. }) =
+        draft.reasoning_state.blocks.get_mut(place)
+    {
         signature.push_str(piece);
     }
 }

@@ -8,87 +8,87 @@ const MAX_DEPTH: usize = 100;
 
 /// Why a text is no JSON, however loosely it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flaw {
+pub(crate) enum LooseError {
     /// It ends too early.
     Incomplete,
     /// It is something else.
-    Bad,
+    Invalid,
 }
 
 /// Reads the value that a text starts with, and returns what follows it.
-pub(crate) fn value(text: &str) -> Result<(Value, &str), Flaw> {
-    let mut reader = Reader { rest: text };
-    let value = reader.value(0)?;
+pub(crate) fn parse_value(text: &str) -> Result<(Value, &str), LooseError> {
+    let mut reader = LooseReader { rest: text };
+    let value = reader.read_value(0)?;
     Ok((value, reader.rest))
 }
 
-struct Reader<'a> {
+struct LooseReader<'a> {
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
-    fn value(&mut self, depth: usize) -> Result<Value, Flaw> {
+impl<'a> LooseReader<'a> {
+    fn read_value(&mut self, depth: usize) -> Result<Value, LooseError> {
         if depth > MAX_DEPTH {
-            return Err(Flaw::Bad);
+            return Err(LooseError::Invalid);
         }
-        match self.peek()? {
-            '{' => self.object(depth),
-            '[' => self.array(depth),
-            quote @ ('"' | '\'') => self.string(quote).map(Value::String),
-            _ => self.word(),
+        match self.peek_char()? {
+            '{' => self.read_object(depth),
+            '[' => self.read_array(depth),
+            quote @ ('"' | '\'') => self.read_string(quote).map(Value::String),
+            _ => self.read_literal(),
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Value, Flaw> {
+    fn read_object(&mut self, depth: usize) -> Result<Value, LooseError> {
         let mut members = Map::new();
-        self.skip('{');
+        self.skip_char('{');
         loop {
-            let key = match self.peek()? {
+            let key = match self.peek_char()? {
                 '}' => {
-                    self.skip('}');
+                    self.skip_char('}');
                     return Ok(Value::Object(members));
                 }
                 ',' if !members.is_empty() => {
-                    self.skip(',');
+                    self.skip_char(',');
                     continue;
                 }
-                quote @ ('"' | '\'') => self.string(quote)?,
-                _ => self.bare()?.to_owned(),
+                quote @ ('"' | '\'') => self.read_string(quote)?,
+                _ => self.read_bare_word()?.to_owned(),
             };
-            if self.peek()? != ':' {
-                return Err(Flaw::Bad);
+            if self.peek_char()? != ':' {
+                return Err(LooseError::Invalid);
             }
-            self.skip(':');
-            let value = self.value(depth + 1)?;
+            self.skip_char(':');
+            let value = self.read_value(depth + 1)?;
             members.insert(key, value);
-            if !matches!(self.peek()?, ',' | '}') {
-                return Err(Flaw::Bad);
+            if !matches!(self.peek_char()?, ',' | '}') {
+                return Err(LooseError::Invalid);
             }
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<Value, Flaw> {
+    fn read_array(&mut self, depth: usize) -> Result<Value, LooseError> {
         let mut items = Vec::new();
-        self.skip('[');
+        self.skip_char('[');
         loop {
-            match self.peek()? {
+            match self.peek_char()? {
                 ']' => {
-                    self.skip(']');
+                    self.skip_char(']');
                     return Ok(Value::Array(items));
                 }
-                ',' if !items.is_empty() => self.skip(','),
+                ',' if !items.is_empty() => self.skip_char(','),
                 _ => {
-                    items.push(self.value(depth + 1)?);
-                    if !matches!(self.peek()?, ',' | ']') {
-                        return Err(Flaw::Bad);
+                    items.push(self.read_value(depth + 1)?);
+                    if !matches!(self.peek_char()?, ',' | ']') {
+                        return Err(LooseError::Invalid);
                     }
                 }
             }
         }
     }
 
-    fn string(&mut self, quote: char) -> Result<String, Flaw> {
-        self.skip(quote);
+    fn read_string(&mut self, quote: char) -> Result<String, LooseError> {
+        self.skip_char(quote);
         let mut text = String::new();
         let mut characters = self.rest.char_indices();
         while let Some((index, character)) = characters.next() {
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
                     return Ok(text);
                 }
                 '\\' => {
-                    let (_, escaped) = characters.next().ok_or(Flaw::Incomplete)?;
+                    let (_, escaped) = characters.next().ok_or(LooseError::Incomplete)?;
                     match escaped {
                         'n' => text.push('\n'),
                         't' => text.push('\t'),
@@ -107,42 +107,42 @@ impl<'a> Reader<'a> {
                         'f' => text.push('\u{c}'),
                         '"' | '\'' | '\\' | '/' => text.push(escaped),
                         '\n' => {}
-                        'u' => text.push(unicode(&mut characters)?),
+                        'u' => text.push(read_unicode(&mut characters)?),
                         other => text.extend(['\\', other]),
                     }
                 }
                 c => text.push(c),
             }
         }
-        Err(Flaw::Incomplete)
+        Err(LooseError::Incomplete)
     }
 
     /// A number, or one of the words that JSON and Python have.
-    fn word(&mut self) -> Result<Value, Flaw> {
-        let word = self.bare()?;
+    fn read_literal(&mut self) -> Result<Value, LooseError> {
+        let word = self.read_bare_word()?;
         let value = match word {
             "true" | "True" => Value::Bool(true),
             "false" | "False" => Value::Bool(false),
             "null" | "None" | "undefined" | "NaN" => Value::Null,
             number => {
                 let number = number.strip_prefix('+').unwrap_or(number);
-                Value::Number(number.parse::<Number>().map_err(|_| Flaw::Bad)?)
+                Value::Number(number.parse::<Number>().map_err(|_| LooseError::Invalid)?)
             }
         };
         // A number at the very end may have more digits to come.
         if self.rest.is_empty() && value.is_number() {
-            return Err(Flaw::Incomplete);
+            return Err(LooseError::Incomplete);
         }
         Ok(value)
     }
 
-    fn bare(&mut self) -> Result<&'a str, Flaw> {
+    fn read_bare_word(&mut self) -> Result<&'a str, LooseError> {
         let end = self
             .rest
             .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.' | '$')))
             .unwrap_or(self.rest.len());
         match (end, end == self.rest.len()) {
-            (0, _) => Err(Flaw::Bad),
+            (0, _) => Err(LooseError::Invalid),
             (_, at_end) => {
                 let (word, rest) = self.rest.split_at(end);
                 self.rest = rest;
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
                         "true" | "True" | "false" | "False" | "null" | "None" | "undefined"
                     );
                 if at_end && !is_whole {
-                    return Err(Flaw::Incomplete);
+                    return Err(LooseError::Incomplete);
                 }
                 Ok(word)
             }
@@ -160,19 +160,19 @@ impl<'a> Reader<'a> {
     }
 
     /// The next character that is no white space.
-    fn peek(&mut self) -> Result<char, Flaw> {
+    fn peek_char(&mut self) -> Result<char, LooseError> {
         self.rest = self.rest.trim_start();
-        self.rest.chars().next().ok_or(Flaw::Incomplete)
+        self.rest.chars().next().ok_or(LooseError::Incomplete)
     }
 
-    fn skip(&mut self, character: char) {
+    fn skip_char(&mut self, character: char) {
         self.rest = self.rest.strip_prefix(character).unwrap_or(self.rest);
     }
 }
 
 /// The character of a `\u` escape; both halves of a pair are taken, half a pair is replaced.
-fn unicode(characters: &mut std::str::CharIndices<'_>) -> Result<char, Flaw> {
-    let first = hex4(characters)?;
+fn read_unicode(characters: &mut std::str::CharIndices<'_>) -> Result<char, LooseError> {
+    let first = read_hex4(characters)?;
     if !(0xd800..0xdc00).contains(&first) {
         return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
     }
@@ -190,11 +190,11 @@ fn unicode(characters: &mut std::str::CharIndices<'_>) -> Result<char, Flaw> {
     Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
-fn hex4(characters: &mut std::str::CharIndices<'_>) -> Result<u32, Flaw> {
+fn read_hex4(characters: &mut std::str::CharIndices<'_>) -> Result<u32, LooseError> {
     let mut code = 0;
     for _ in 0..4 {
-        let (_, digit) = characters.next().ok_or(Flaw::Incomplete)?;
-        code = code * 16 + digit.to_digit(16).ok_or(Flaw::Bad)?;
+        let (_, digit) = characters.next().ok_or(LooseError::Incomplete)?;
+        code = code * 16 + digit.to_digit(16).ok_or(LooseError::Invalid)?;
     }
     Ok(code)
 }
@@ -215,7 +215,7 @@ mod tests {
             (r#"{"a":"\ud83d\ude00 \ud83d \d"}"#, json!({"a": "😀 \u{fffd} \\d"})),
             ("[-1.5e3, +2, NaN]", json!([-1500.0, 2, null])),
         ] {
-            assert_eq!(value(text).map(|(value, _)| value), Ok(expected), "{text}");
+            assert_eq!(parse_value(text).map(|(value, _)| value), Ok(expected), "{text}");
         }
     }
 
@@ -234,12 +234,12 @@ mod tests {
             "{\"a\":\"\\u12",
             "",
         ] {
-            assert_eq!(value(text), Err(Flaw::Incomplete), "{text}");
+            assert_eq!(parse_value(text), Err(LooseError::Incomplete), "{text}");
         }
         for text in ["}", "{1 2}", "{\"a\" \"b\"}", "{,}", "hello world", "[1 2]"] {
-            assert_eq!(value(text), Err(Flaw::Bad), "{text}");
+            assert_eq!(parse_value(text), Err(LooseError::Invalid), "{text}");
         }
-        assert_eq!(value(&"[".repeat(10_000)), Err(Flaw::Bad));
+        assert_eq!(parse_value(&"[".repeat(10_000)), Err(LooseError::Invalid));
     }
 
     proptest! {
@@ -255,9 +255,9 @@ mod tests {
                 .collect();
             let given = Value::Object(object);
             let json = given.to_string();
-            prop_assert_eq!(value(&json).map(|(value, _)| value), Ok(given));
+            prop_assert_eq!(parse_value(&json).map(|(value, _)| value), Ok(given));
             for end in (0..json.len()).filter(|end| json.is_char_boundary(*end)) {
-                prop_assert!(value(&json[..end]).is_err());
+                prop_assert!(parse_value(&json[..end]).is_err());
             }
         }
     }

@@ -1,36 +1,39 @@
 //! A conversation as genai takes it.
 
 use djinn_core::conversation::Reasoning;
-use djinn_runtime::port::model::{Message, ModelRequest, PastCall, ToolResult};
+use djinn_runtime::port::model::{Message, ModelRequest, PastCall, ToolResultMessage};
 use djinn_runtime::prompt::Prompts;
 use genai::chat::{
     CacheControl, ChatMessage, ContentPart, MessageContent, MessageOptions, ToolCall, ToolResponse,
 };
 use serde_json::Value;
 
-use crate::draft::{Block, Kept};
-use crate::names::Names;
-use crate::settings::{ModelSettings, Provider, Shape};
+use crate::draft::{ReasoningBlock, ReasoningState};
+use crate::settings::{ModelSettings, Provider, StreamFormat};
 use crate::struct_parse;
+use crate::tool_names::ToolNames;
 use crate::wire_id::wire_id;
 
 /// With calls and results by the provider's interface.
-pub(super) fn native(
+pub(super) fn native_messages(
     model: &ModelSettings,
     request: &ModelRequest,
-    names: &Names,
+    names: &ToolNames,
     thinks: bool,
 ) -> Vec<ChatMessage> {
-    let by = super::by(model);
+    let by = super::model_id(model);
     let mut messages = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         match message {
             Message::User(text) => messages.push(ChatMessage::user(text.clone())),
             Message::Assistant { text, reasoning, calls } => {
                 let kept = reasoning.as_ref().and_then(|reasoning| {
-                    Some((reasoning, Kept::opened(reasoning.signature.as_deref(), &by)?))
+                    Some((
+                        reasoning,
+                        ReasoningState::from_signature(reasoning.signature.as_deref(), &by)?,
+                    ))
                 });
-                let parts = reply(text, kept.filter(|_| thinks), calls, names);
+                let parts = reply_parts(text, kept.filter(|_| thinks), calls, names);
                 // An empty message is refused by Anthropic and Bedrock, and says nothing.
                 if !parts.is_empty() {
                     messages.push(ChatMessage::assistant(MessageContent::from_parts(parts)));
@@ -39,11 +42,11 @@ pub(super) fn native(
             Message::ToolResults(results) => {
                 let parts: Vec<ContentPart> = results
                     .iter()
-                    .map(|result| ContentPart::ToolResponse(response(result, names)))
+                    .map(|result| ContentPart::ToolResponse(tool_response(result, names)))
                     .collect();
                 // Anthropic wants all results of a turn in one message; genai's Ollama keeps only
                 // the last one of a message.
-                if model.provider.shape(&model.model) == Shape::Ollama {
+                if model.provider.stream_format(&model.model) == StreamFormat::Ollama {
                     messages.extend(parts.into_iter().map(tool_message));
                 } else if !parts.is_empty() {
                     messages.push(tool_message(parts));
@@ -52,14 +55,14 @@ pub(super) fn native(
         }
     }
     if model.provider == Provider::ANTHROPIC {
-        keep_in_cache(&mut messages);
+        mark_cacheable(&mut messages);
     }
     messages
 }
 
 /// Asks Anthropic to cache the conversation up to the last message, which is the loop's closing
 /// word and changes with every turn. Others cache without being asked.
-fn keep_in_cache(messages: &mut [ChatMessage]) {
+fn mark_cacheable(messages: &mut [ChatMessage]) {
     if let [.., stable, _] = messages {
         let options = MessageOptions::default().with_cache_control(CacheControl::Ephemeral);
         stable.options = Some(options);
@@ -72,16 +75,16 @@ fn tool_message(parts: impl Into<MessageContent>) -> ChatMessage {
 
 /// With calls and results as text; neighbours from the user become one message, since the models
 /// that need this often insist on alternating roles.
-pub(super) fn written(request: &ModelRequest, prompts: &Prompts) -> Vec<ChatMessage> {
+pub(super) fn text_messages(request: &ModelRequest, prompts: &Prompts) -> Vec<ChatMessage> {
     let mut said: Vec<(bool, String)> = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         let (is_user, text) = match message {
             Message::User(text) => (true, text.clone()),
             Message::Assistant { text, calls, .. } => {
-                (false, struct_parse::past_reply(text, calls))
+                (false, struct_parse::format_past_reply(text, calls))
             }
             Message::ToolResults(results) => {
-                (true, struct_parse::results(prompts, request.language, results))
+                (true, struct_parse::render_results(prompts, request.language, results))
             }
         };
         match said.last_mut() {
@@ -102,16 +105,16 @@ pub(super) fn written(request: &ModelRequest, prompts: &Prompts) -> Vec<ChatMess
         .collect()
 }
 
-fn reply(
+fn reply_parts(
     text: &str,
-    kept: Option<(&Reasoning, Kept)>,
+    kept: Option<(&Reasoning, ReasoningState)>,
     calls: &[PastCall],
-    names: &Names,
+    names: &ToolNames,
 ) -> Vec<ContentPart> {
     let mut parts = Vec::new();
     let mut signatures = Vec::new();
     if let Some((reasoning, kept)) = kept {
-        thoughts(&reasoning.text, &kept, &mut parts);
+        push_thoughts(&reasoning.text, &kept, &mut parts);
         signatures = kept.calls;
     }
     if !text.trim().is_empty() {
@@ -121,7 +124,7 @@ fn reply(
     parts.extend(calls.iter().map(|call| {
         ContentPart::ToolCall(ToolCall {
             call_id: wire_id(&call.id),
-            fn_name: names.wire(&call.tool).to_owned(),
+            fn_name: names.wire_name(&call.tool).to_owned(),
             fn_arguments: Value::Object(call.arguments.clone()),
             thought_signatures: signatures.next().flatten().map(|signature| vec![signature]),
         })
@@ -134,11 +137,11 @@ fn reply(
 }
 
 /// The blocks of thoughts as they came, each with its signature.
-fn thoughts(text: &str, kept: &Kept, parts: &mut Vec<ContentPart>) {
+fn push_thoughts(text: &str, kept: &ReasoningState, parts: &mut Vec<ContentPart>) {
     let mut rest = text;
     for block in &kept.blocks {
         match block {
-            Block::Signed { bytes, signature } => {
+            ReasoningBlock::Signed { bytes, signature } => {
                 let (thought, behind) = rest.split_at_checked(*bytes).unwrap_or((rest, ""));
                 rest = behind;
                 // An unsigned block cannot be sent back.
@@ -147,8 +150,12 @@ fn thoughts(text: &str, kept: &Kept, parts: &mut Vec<ContentPart>) {
                     parts.push(ContentPart::ReasoningContent(thought.to_owned()));
                 }
             }
-            Block::Mark(signature) => parts.push(ContentPart::ThoughtSignature(signature.clone())),
-            Block::Hidden(data) => parts.push(ContentPart::from_custom(data.clone(), None)),
+            ReasoningBlock::Detached(signature) => {
+                parts.push(ContentPart::ThoughtSignature(signature.clone()));
+            }
+            ReasoningBlock::Opaque(data) => {
+                parts.push(ContentPart::from_custom(data.clone(), None));
+            }
         }
     }
     if kept.echo && !text.is_empty() {
@@ -156,7 +163,7 @@ fn thoughts(text: &str, kept: &Kept, parts: &mut Vec<ContentPart>) {
     }
 }
 
-fn response(result: &ToolResult, names: &Names) -> ToolResponse {
+fn tool_response(result: &ToolResultMessage, names: &ToolNames) -> ToolResponse {
     ToolResponse::new(wire_id(&result.id), result.text.clone())
-        .with_fn_name(names.wire(&result.tool))
+        .with_fn_name(names.wire_name(&result.tool))
 }

@@ -6,9 +6,9 @@ use djinn_runtime::port::model::{Message, ModelRequest};
 use genai::chat::{ChatOptions, ReasoningEffort, ToolChoice as GenaiChoice};
 use serde_json::{Map, Value, json};
 
-use crate::draft::Kept;
-use crate::names::Names;
-use crate::settings::{ModelSettings, Shape, Temperature, Thinking, ThinkingStyle};
+use crate::draft::ReasoningState;
+use crate::settings::{ModelSettings, StreamFormat, Temperature, Thinking, ThinkingStyle};
+use crate::tool_names::ToolNames;
 
 /// The header that names a call.
 pub(crate) const CALL_HEADER: &str = "djinn-call";
@@ -19,11 +19,11 @@ const SUMMARY_TEMPERATURE: f64 = 0.01;
 const EFFORTS: &[&str] = &["zero", "none", "low", "medium", "high", "xhigh", "max", "minimal"];
 
 /// The options of a call; `choice` is `None` when no tool is offered.
-pub(super) fn options(
+pub(super) fn build_options(
     model: &ModelSettings,
     request: &ModelRequest,
     choice: Option<&ToolChoice>,
-    names: &Names,
+    names: &ToolNames,
     thinks: bool,
 ) -> ChatOptions {
     let thinking = if thinks { model.thinking } else { Some(Thinking::Off) };
@@ -31,20 +31,20 @@ pub(super) fn options(
     let mut options = ChatOptions::default()
         .with_max_tokens(max_tokens(model, thinking))
         .with_capture_usage(true)
-        .with_extra_headers((CALL_HEADER, header(&request.call)));
-    options.temperature = temperature(model, request.role, thinking);
-    options.reasoning_effort = effort(model, thinking, &mut extra);
+        .with_extra_headers((CALL_HEADER, header_value(&request.call)));
+    options.temperature = choose_temperature(model, request.role, thinking);
+    options.reasoning_effort = apply_effort(model, thinking, &mut extra);
     options.tool_choice = choice.map(|choice| match choice {
         ToolChoice::None => GenaiChoice::None,
         ToolChoice::Auto => GenaiChoice::Auto,
         ToolChoice::Required => GenaiChoice::Required,
-        ToolChoice::Named(name) => GenaiChoice::tool(names.wire(name)),
+        ToolChoice::Named(name) => GenaiChoice::tool(names.wire_name(name)),
     });
-    if model.provider.shape(&model.model) == Shape::Events {
+    if model.provider.stream_format(&model.model) == StreamFormat::Events {
         options.capture_tool_calls = Some(true);
         options.capture_content = Some(true);
     }
-    if is_on(thinking) {
+    if is_thinking_on(thinking) {
         options.capture_reasoning_content = Some(true);
     }
     extra.extend(model.extra.clone());
@@ -56,13 +56,13 @@ pub(super) fn options(
 
 /// Whether the model may think in this call. Anthropic refuses thinking together with a forced
 /// call, and behind a turn with calls whose thoughts are not its own.
-pub(super) fn thinks(model: &ModelSettings, request: &ModelRequest) -> bool {
+pub(super) fn can_think(model: &ModelSettings, request: &ModelRequest) -> bool {
     let is_forced = matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_));
-    let is_anthropic = model.provider.shape(&model.model) == Shape::Anthropic;
-    if !is_anthropic || !is_on(model.thinking) {
+    let is_anthropic = model.provider.stream_format(&model.model) == StreamFormat::Anthropic;
+    if !is_anthropic || !is_thinking_on(model.thinking) {
         return true;
     }
-    let by = super::by(model);
+    let by = super::model_id(model);
     let newest = request.messages.iter().rev().find_map(|message| match message {
         Message::Assistant { text, reasoning, calls }
             if !(text.trim().is_empty() && calls.is_empty()) =>
@@ -73,12 +73,12 @@ pub(super) fn thinks(model: &ModelSettings, request: &ModelRequest) -> bool {
     });
     let is_foreign = newest.is_some_and(|(reasoning, has_calls)| {
         let signature = reasoning.as_ref().and_then(|reasoning| reasoning.signature.as_deref());
-        has_calls && Kept::opened(signature, &by).is_none()
+        has_calls && ReasoningState::from_signature(signature, &by).is_none()
     });
     !is_forced && !is_foreign
 }
 
-fn is_on(thinking: Option<Thinking>) -> bool {
+fn is_thinking_on(thinking: Option<Thinking>) -> bool {
     thinking.is_some_and(|thinking| thinking != Thinking::Off)
 }
 
@@ -95,10 +95,14 @@ pub(crate) fn max_tokens(model: &ModelSettings, thinking: Option<Thinking>) -> u
     model.max_tokens.saturating_add(budget)
 }
 
-fn temperature(model: &ModelSettings, role: Role, thinking: Option<Thinking>) -> Option<f64> {
+fn choose_temperature(
+    model: &ModelSettings,
+    role: Role,
+    thinking: Option<Thinking>,
+) -> Option<f64> {
     let style = model.provider.thinking_style(&model.model);
     // Claude thinks at its own temperature only.
-    if is_on(thinking) && style == ThinkingStyle::Budget {
+    if is_thinking_on(thinking) && style == ThinkingStyle::Budget {
         return None;
     }
     let of_role = |react| match role {
@@ -108,14 +112,14 @@ fn temperature(model: &ModelSettings, role: Role, thinking: Option<Thinking>) ->
     match model.temperature {
         Temperature::Never => None,
         Temperature::Fixed(fixed) => Some(of_role(fixed)),
-        Temperature::Default if takes_temperature(&model.model) => Some(of_role(0.0)),
+        Temperature::Default if accepts_temperature(&model.model) => Some(of_role(0.0)),
         Temperature::Default => None,
     }
 }
 
 /// Whether a model takes a temperature, as far as is known: OpenAI's reasoning models and Claude
 /// from Opus 4.7 and version 5 on answer one with an error.
-fn takes_temperature(model: &str) -> bool {
+fn accepts_temperature(model: &str) -> bool {
     let name = model.rsplit(['/', ':']).next().unwrap_or(model);
     if ["o1", "o3", "o4", "gpt-5", "gpt-6"].iter().any(|start| name.starts_with(start)) {
         return false;
@@ -137,7 +141,7 @@ fn takes_temperature(model: &str) -> bool {
 }
 
 /// What genai is told of thinking, and what goes into the body beside it.
-fn effort(
+fn apply_effort(
     model: &ModelSettings,
     thinking: Option<Thinking>,
     extra: &mut Map<String, Value>,
@@ -149,14 +153,14 @@ fn effort(
         Thinking::Medium | Thinking::Tokens(_) => "medium",
         Thinking::High => "high",
     });
-    let switch = if is_on(thinking) { "enabled" } else { "disabled" };
+    let switch = if is_thinking_on(thinking) { "enabled" } else { "disabled" };
     match style {
         ThinkingStyle::Effort => {
             extra.extend(word.map(|word| ("reasoning_effort".to_owned(), word.into())));
         }
         ThinkingStyle::Switch | ThinkingStyle::SwitchAndEffort => {
             extra.extend(word.map(|_| ("thinking".to_owned(), json!({"type": switch}))));
-            if style == ThinkingStyle::SwitchAndEffort && is_on(thinking) {
+            if style == ThinkingStyle::SwitchAndEffort && is_thinking_on(thinking) {
                 extra.extend(word.map(|word| ("reasoning_effort".to_owned(), word.into())));
             }
         }
@@ -172,12 +176,12 @@ fn effort(
         (_, Some(Thinking::Medium)) => Some(ReasoningEffort::Medium),
         (_, Some(Thinking::High)) => Some(ReasoningEffort::High),
         (_, Some(Thinking::Tokens(tokens))) => Some(ReasoningEffort::Budget(tokens)),
-        (_, None) => nothing(model),
+        (_, None) => neutral_effort(model),
     }
 }
 
 /// What says nothing of thinking and yet keeps genai from cutting an ending off the name.
-fn nothing(model: &ModelSettings) -> Option<ReasoningEffort> {
+fn neutral_effort(model: &ModelSettings) -> Option<ReasoningEffort> {
     let ends_in_effort =
         model.model.rsplit_once('-').is_some_and(|(_, ending)| EFFORTS.contains(&ending));
     match model.provider.as_str() {
@@ -189,7 +193,7 @@ fn nothing(model: &ModelSettings) -> Option<ReasoningEffort> {
 }
 
 /// A header's value: what is not visible ASCII becomes `_`.
-fn header(call: &str) -> String {
+fn header_value(call: &str) -> String {
     call.chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).collect()
 }
 
@@ -210,7 +214,7 @@ mod tests {
             "qwen-max",
             "openai/gpt-oss-120b",
         ] {
-            assert!(takes_temperature(name), "{name}");
+            assert!(accepts_temperature(name), "{name}");
         }
         for name in [
             "gpt-5",
@@ -224,7 +228,7 @@ mod tests {
             "anthropic/claude-opus-4.8",
             "us.anthropic.claude-haiku-5-20260101-v1:0",
         ] {
-            assert!(!takes_temperature(name), "{name}");
+            assert!(!accepts_temperature(name), "{name}");
         }
     }
 }

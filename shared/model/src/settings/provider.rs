@@ -10,7 +10,7 @@ pub struct Provider(AdapterKind);
 
 /// The form of a provider's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum StreamFormat {
     /// Chat Completions chunks, read by us.
     OpenAi,
     /// Messages API events, read by us.
@@ -78,22 +78,22 @@ impl Provider {
     }
 
     /// The adapter whose default endpoint is meant.
-    pub(crate) fn kind(self) -> AdapterKind {
+    pub(crate) fn adapter_kind(self) -> AdapterKind {
         self.0
     }
 
     /// The adapter that writes the request. Chat Completions are written by one adapter whoever
     /// serves them: the others change model names, effort or endpoint on their own account.
     /// Mistral's takes thoughts back in a form of its own, GitHub's needs a header.
-    pub(crate) fn writer(self, model: &str) -> AdapterKind {
-        match (self.shape(model), self.0) {
-            (Shape::OpenAi, AdapterKind::GithubCopilot | AdapterKind::Mistral) => self.0,
-            (Shape::OpenAi, _) => AdapterKind::OpenAI,
-            (Shape::Anthropic | Shape::Ollama | Shape::Events, kind) => kind,
+    pub(crate) fn request_adapter(self, model: &str) -> AdapterKind {
+        match (self.stream_format(model), self.0) {
+            (StreamFormat::OpenAi, AdapterKind::GithubCopilot | AdapterKind::Mistral) => self.0,
+            (StreamFormat::OpenAi, _) => AdapterKind::OpenAI,
+            (StreamFormat::Anthropic | StreamFormat::Ollama | StreamFormat::Events, kind) => kind,
         }
     }
 
-    pub(crate) fn shape(self, model: &str) -> Shape {
+    pub(crate) fn stream_format(self, model: &str) -> StreamFormat {
         match self.0 {
             AdapterKind::OpenAI
             | AdapterKind::Fireworks
@@ -120,14 +120,14 @@ impl Provider {
             | AdapterKind::ApiRoute
             | AdapterKind::Heabsy
             | AdapterKind::Runcrate
-            | AdapterKind::CloudGpu => Shape::OpenAi,
+            | AdapterKind::CloudGpu => StreamFormat::OpenAi,
             AdapterKind::OpenCodeGo if model.to_lowercase().starts_with("minimax-") => {
-                Shape::Anthropic
+                StreamFormat::Anthropic
             }
-            AdapterKind::OpenCodeGo => Shape::OpenAi,
-            AdapterKind::Anthropic | AdapterKind::MiniMax => Shape::Anthropic,
-            AdapterKind::Vertex if model.starts_with("claude") => Shape::Anthropic,
-            AdapterKind::Ollama | AdapterKind::OllamaCloud => Shape::Ollama,
+            AdapterKind::OpenCodeGo => StreamFormat::OpenAi,
+            AdapterKind::Anthropic | AdapterKind::MiniMax => StreamFormat::Anthropic,
+            AdapterKind::Vertex if model.starts_with("claude") => StreamFormat::Anthropic,
+            AdapterKind::Ollama | AdapterKind::OllamaCloud => StreamFormat::Ollama,
             AdapterKind::OpenAIResp
             | AdapterKind::Gemini
             | AdapterKind::GeminiIx
@@ -135,7 +135,7 @@ impl Provider {
             | AdapterKind::Vertex
             | AdapterKind::BedrockApi
             | AdapterKind::BedrockSigv4
-            | AdapterKind::Custom(_) => Shape::Events,
+            | AdapterKind::Custom(_) => StreamFormat::Events,
         }
     }
 
@@ -144,7 +144,7 @@ impl Provider {
             "deepseek" => ThinkingStyle::SwitchAndEffort,
             "bigmodel" | "kimi" | "moonshot" | "zai" => ThinkingStyle::Switch,
             "cohere" | "ollama" | "ollama_cloud" | "openai_resp" => ThinkingStyle::Level,
-            _ if self.shape(model) == Shape::OpenAi => ThinkingStyle::Effort,
+            _ if self.stream_format(model) == StreamFormat::OpenAi => ThinkingStyle::Effort,
             _ => ThinkingStyle::Budget,
         }
     }
@@ -169,12 +169,12 @@ impl Provider {
     }
 
     /// Whether genai can merge anything into its request bodies.
-    pub(crate) fn takes_extra(self) -> bool {
+    pub(crate) fn accepts_extra(self) -> bool {
         !self.is_bedrock() && !matches!(self.as_str(), "cohere" | "ollama" | "ollama_cloud")
     }
 
     /// Whether genai can offer it tools.
-    pub(crate) fn takes_tools(self) -> bool {
+    pub(crate) fn accepts_tools(self) -> bool {
         self.0 != AdapterKind::Cohere
     }
 }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn chat_completions_are_written_by_one_adapter() {
-        let writer = |name: &str| Provider::parse(name).unwrap().writer("m");
+        let writer = |name: &str| Provider::parse(name).unwrap().request_adapter("m");
         for name in ["openai", "deepseek", "fireworks", "zai", "baidu", "groq"] {
             assert_eq!(writer(name), AdapterKind::OpenAI, "{name}");
         }

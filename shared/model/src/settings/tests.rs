@@ -36,7 +36,7 @@ fn one(members: &Value) -> Result<ModelSettings, String> {
 fn a_single_key_makes_one_model_for_every_role() {
     let settings = read(&[("OPENAI_API_KEY", " sk-1 "), ("ANTHROPIC_API_KEY", "sk-2")]).unwrap();
     let expected = ModelSettings {
-        key: Key::Given(Secret::new("sk-1")),
+        key: ModelKey::Value(Secret::new("sk-1")),
         ..ModelSettings::new(Provider::OPENAI, "gpt-4.1")
     };
     for role in Role::ALL {
@@ -88,7 +88,7 @@ fn everything_can_be_set() {
         provider: Provider::ANTHROPIC,
         model: "claude-sonnet-4-6".to_owned(),
         base_url: Some("https://gate.example/anthropic/v1/".to_owned()),
-        key: Key::Stored(key.to_owned()),
+        key: ModelKey::Stored(key.to_owned()),
         max_tokens: 1000,
         max_input_tokens: 2000,
         temperature: Temperature::Fixed(0.5),
@@ -102,7 +102,7 @@ fn everything_can_be_set() {
     assert_eq!(settings.model(Role::React), Some(("main", &main)));
     assert_eq!(settings.fallback(Role::React).unwrap().0, "small");
     assert_eq!(
-        settings.names(),
+        settings.model_names(),
         BTreeMap::from([
             (Role::React, "main".to_owned()),
             (Role::Summary, "small".to_owned()),
@@ -311,7 +311,7 @@ fn a_key_may_be_missing_where_none_is_asked_for() {
         json!({"key": "-", "provider": "ollama"}),
         json!({"key": "-", "provider": "bedrock"}),
     ] {
-        assert_eq!(one(&members).unwrap().key, Key::None);
+        assert_eq!(one(&members).unwrap().key, ModelKey::None);
     }
 }
 

@@ -7,12 +7,12 @@ use tiktoken_rs::{CoreBPE, O200K_BASE_PAT_STR, Rank};
 
 /// The encoding of GPT-4 and GPT-3.5. There is one: a test makes it.
 pub(super) static CL100K: LazyLock<Option<CoreBPE>> = LazyLock::new(|| {
-    encoding(include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.pairs")), CL100K_WORDS)
+    build_encoding(include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.pairs")), CL100K_WORDS)
 });
 
 /// The encoding of everything since. There is one: a test makes it.
 pub(super) static O200K: LazyLock<Option<CoreBPE>> = LazyLock::new(|| {
-    encoding(include_bytes!(concat!(env!("OUT_DIR"), "/o200k.pairs")), O200K_BASE_PAT_STR)
+    build_encoding(include_bytes!(concat!(env!("OUT_DIR"), "/o200k.pairs")), O200K_BASE_PAT_STR)
 });
 
 /// What a text is cut into before it is encoded: `cl100k_base` of OpenAI's tiktoken.
@@ -25,14 +25,14 @@ const CL100K_WORDS: &str = concat!(
 );
 
 /// Special tokens are left out: they count as the text they are.
-fn encoding(table: &[u8], words: &str) -> Option<CoreBPE> {
+fn build_encoding(table: &[u8], words: &str) -> Option<CoreBPE> {
     let ranks = 0..Rank::MAX;
-    let tokens = tokens(table)?.into_iter().zip(ranks);
+    let tokens = decode_tokens(table)?.into_iter().zip(ranks);
     CoreBPE::new(tokens.collect(), Default::default(), words).ok()
 }
 
 /// Every token, in the order of ranks.
-fn tokens(table: &[u8]) -> Option<Vec<Vec<u8>>> {
+fn decode_tokens(table: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (bytes, pairs) = table.split_at_checked(256)?;
     let mut columns = pairs.chunks_exact((pairs.len() / 6).max(1));
     let mut ranks = || {
@@ -66,7 +66,7 @@ mod tests {
                 tiktoken_rs::o200k_base_singleton(),
             ),
         ] {
-            let tokens = tokens(table).unwrap();
+            let tokens = decode_tokens(table).unwrap();
             assert!(tokens.len() > 100_000);
             for (token, rank) in tokens.iter().zip(0..) {
                 assert_eq!(*token, theirs.decode_bytes(&[rank]).unwrap(), "{rank}");

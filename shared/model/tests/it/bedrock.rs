@@ -1,8 +1,8 @@
 //! Bedrock, whose stream has a binary form and whose requests are signed.
 
-use djinn_core::input::Finish;
-use djinn_core::tool::{ArgumentProblem, Arguments};
-use djinn_model::{Key, ModelSettings};
+use djinn_core::input::FinishReason;
+use djinn_core::tool::{ArgumentProblem, ToolArguments};
+use djinn_model::{ModelKey, ModelSettings};
 use djinn_runtime::port::model::{ModelErrorKind, ModelRequest};
 use serde_json::{Value, json};
 
@@ -94,12 +94,12 @@ async fn a_turn_is_read() {
     assert_eq!(
         reasoning.signature.as_deref(),
         Some(
-            r#"{"by":"bedrock_api/test-model","blocks":[{"signed":{"bytes":2,"signature":"sig"}}]}"#
+            r#"{"model_id":"bedrock_api/test-model","blocks":[{"signed":{"bytes":2,"signature":"sig"}}]}"#
         )
     );
     assert_eq!(reply.calls[0].tool, "web_fetch");
     assert_eq!(json!(reply.calls[0].arguments), json!({"parsed": {"url": "a"}}));
-    assert_eq!(reply.finish, Finish::Done);
+    assert_eq!(reply.finish, FinishReason::Done);
     assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (9, 8));
 }
 
@@ -109,7 +109,7 @@ async fn arguments_that_cannot_be_read_are_not_taken_for_none() {
     let reply = play(turn("{\"url\": oops}")).await.unwrap();
     assert!(matches!(
         &reply.calls[0].arguments,
-        Arguments::Malformed { problem: ArgumentProblem::NotJson, .. }
+        ToolArguments::Malformed { problem: ArgumentProblem::NotJson, .. }
     ));
 }
 
@@ -162,7 +162,7 @@ fn a_call_with_the_functions_own_role_is_signed() {
         let (server, address) = Server::start().await;
         server.on(CALL, Script::ok(turn("{}")));
         let settings = ModelSettings {
-            key: Key::None,
+            key: ModelKey::None,
             model: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0".to_owned(),
             ..model("bedrock", address)
         };

@@ -9,9 +9,9 @@ use djinn_core::conversation::Reasoning;
 use djinn_core::effect::ToolChoice;
 use djinn_core::id::CallId;
 use djinn_core::settings::{ModelChoice, Role};
-use djinn_model::{Key, ModelSettings, Models, Provider, Settings, Temperature, Thinking};
+use djinn_model::{ModelKey, ModelSettings, Models, Provider, Settings, Temperature, Thinking};
 use djinn_runtime::port::model::{
-    Message, Model as _, ModelError, ModelErrorKind, ModelRequest, PastCall, ToolResult,
+    Message, Model as _, ModelError, ModelErrorKind, ModelRequest, PastCall, ToolResultMessage,
 };
 use djinn_runtime::port::secret::{NoSecrets, Secret, SecretError, Secrets};
 use serde_json::{Value, json};
@@ -63,14 +63,14 @@ fn call(id: &str, tool: &str, arguments: &Value) -> PastCall {
     }
 }
 
-fn result(id: &str, tool: &str, text: &str) -> ToolResult {
-    ToolResult { id: CallId::new(id).unwrap(), tool: tool.to_owned(), text: text.to_owned() }
+fn result(id: &str, tool: &str, text: &str) -> ToolResultMessage {
+    ToolResultMessage { id: CallId::new(id).unwrap(), tool: tool.to_owned(), text: text.to_owned() }
 }
 
 /// A conversation of two turns with calls.
 fn conversation(signature: Option<&str>) -> ModelRequest {
     let signature = signature.map(ToOwned::to_owned);
-    let reasoning = Reasoning { text: "I think.".to_owned(), signature, written: None };
+    let reasoning = Reasoning { text: "I think.".to_owned(), signature, original: None };
     ModelRequest {
         system: "Be brief.".to_owned(),
         messages: vec![
@@ -154,9 +154,9 @@ async fn a_mapped_name_comes_back_as_ours() {
 
 #[tokio::test]
 async fn anthropic_gets_signed_thoughts_and_all_results_in_one_message() {
-    let kept = json!({"by": "anthropic/test-model", "blocks": [
+    let kept = json!({"model_id": "anthropic/test-model", "blocks": [
         {"signed": {"bytes": 2, "signature": "s1"}},
-        {"hidden": {"type": "redacted_thinking", "data": "x"}},
+        {"opaque": {"type": "redacted_thinking", "data": "x"}},
         {"signed": {"bytes": 6, "signature": "s2"}},
     ]});
     let received = sent("anthropic", |_| {}, &conversation(Some(&kept.to_string()))).await;
@@ -190,8 +190,8 @@ async fn anthropic_gets_signed_thoughts_and_all_results_in_one_message() {
 
 #[tokio::test]
 async fn thoughts_go_back_to_the_model_that_had_them_and_to_no_other() {
-    let echo = json!({"by": "deepseek/test-model", "echo": true}).to_string();
-    let signed = json!({"by": "anthropic/test-model", "blocks": [{"signed": {"bytes": 8, "signature": "s"}}]}).to_string();
+    let echo = json!({"model_id": "deepseek/test-model", "echo": true}).to_string();
+    let signed = json!({"model_id": "anthropic/test-model", "blocks": [{"signed": {"bytes": 8, "signature": "s"}}]}).to_string();
     for (provider, signature, is_sent) in [
         ("deepseek", Some(echo.as_str()), true),
         ("openai", Some(echo.as_str()), false),
@@ -331,7 +331,7 @@ async fn every_provider_is_told_to_think_in_its_own_words() {
 async fn claude_does_not_think_where_that_is_refused() {
     let think = |settings: &mut ModelSettings| settings.thinking = Some(Thinking::Low);
     let forced = ModelRequest { tool_choice: ToolChoice::Required, ..request(CALL) };
-    let kept = json!({"by": "anthropic/test-model", "blocks": [{"signed": {"bytes": 8, "signature": "s"}}]});
+    let kept = json!({"model_id": "anthropic/test-model", "blocks": [{"signed": {"bytes": 8, "signature": "s"}}]});
     for (request, thinks) in [
         (request(CALL), true),
         (conversation(Some(&kept.to_string())), true),
@@ -445,7 +445,7 @@ async fn an_address_with_a_query_keeps_it() {
     let change = |settings: &mut ModelSettings| {
         let url = settings.base_url.take().unwrap();
         settings.base_url = Some(format!("{url}?api-version=2026-01-01"));
-        settings.key = Key::None;
+        settings.key = ModelKey::None;
     };
     let received = sent("openai", change, &request(CALL)).await;
     assert_eq!(received.path, "/v1/chat/completions?api-version=2026-01-01");
@@ -562,7 +562,7 @@ async fn limits_are_the_settings() {
 struct Store(Mutex<BTreeMap<String, u32>>);
 
 impl Secrets for &Store {
-    async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
+    async fn read_secret(&self, name: &str) -> Result<Secret, SecretError> {
         let asked = {
             let mut asked = self.0.lock().unwrap();
             let asked = asked.entry(name.to_owned()).or_default();
@@ -584,7 +584,7 @@ async fn a_stored_key_is_read_on_the_first_call_and_once() {
     let store = Store::default();
     let with_key = |name: &str| {
         let settings =
-            ModelSettings { key: Key::Stored(name.to_owned()), ..model("openai", address) };
+            ModelSettings { key: ModelKey::Stored(name.to_owned()), ..model("openai", address) };
         Models::new(Settings::single("main", settings), &store)
     };
     let models = with_key("djinn/key");
@@ -609,7 +609,7 @@ async fn a_key_that_was_replaced_is_read_after_the_old_one_is_refused() {
     struct Rotating(Mutex<u32>);
 
     impl Secrets for Rotating {
-        async fn secret(&self, _name: &str) -> Result<Secret, SecretError> {
+        async fn read_secret(&self, _name: &str) -> Result<Secret, SecretError> {
             let mut asked = self.0.lock().unwrap();
             *asked += 1;
             Ok(Secret::new(&format!("sk-{asked}")))
@@ -617,7 +617,7 @@ async fn a_key_that_was_replaced_is_read_after_the_old_one_is_refused() {
     }
 
     let (server, address) = Server::start().await;
-    let key = Key::Stored("djinn/key".to_owned());
+    let key = ModelKey::Stored("djinn/key".to_owned());
     let settings = ModelSettings { key, ..model("openai", address) };
     let models = Models::new(Settings::single("main", settings), Rotating::default());
     let mut sent = Vec::new();

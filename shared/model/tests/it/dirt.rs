@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use djinn_core::input::{Finish, Reply};
-use djinn_core::tool::{Arguments, canonical};
+use djinn_core::input::{FinishReason, Reply};
+use djinn_core::tool::{ToolArguments, canonical_json};
 use djinn_model::Models;
 use djinn_runtime::port::model::ModelError;
 use djinn_runtime::port::secret::NoSecrets;
@@ -112,9 +112,9 @@ fn shown(outcome: &Result<Reply, ModelError>) -> String {
             reply.reasoning.as_ref().map_or("", |reasoning| &reasoning.text),
             calls(reply),
             match reply.finish {
-                Finish::Done => "done",
-                Finish::Length => "length",
-                Finish::Filtered => "filtered",
+                FinishReason::Done => "done",
+                FinishReason::Length => "length",
+                FinishReason::Filtered => "filtered",
             }
         ),
     }
@@ -124,10 +124,10 @@ fn calls(reply: &Reply) -> Vec<String> {
     let calls = reply.calls.iter();
     calls
         .map(|call| match &call.arguments {
-            Arguments::Parsed(object) => {
-                format!("{} {}", call.tool, canonical(&Value::Object(object.clone())))
+            ToolArguments::Parsed(object) => {
+                format!("{} {}", call.tool, canonical_json(&Value::Object(object.clone())))
             }
-            Arguments::Malformed { problem, .. } => format!("{}! {problem:?}", call.tool),
+            ToolArguments::Malformed { problem, .. } => format!("{}! {problem:?}", call.tool),
         })
         .collect()
 }

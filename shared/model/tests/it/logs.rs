@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use djinn_core::conversation::Reasoning;
 use djinn_core::id::CallId;
-use djinn_runtime::port::model::{Message, PastCall, ToolResult};
+use djinn_runtime::port::model::{Message, PastCall, ToolResultMessage};
 use serde_json::json;
 use tracing::Level;
 use tracing_subscriber::fmt::MakeWriter;
@@ -59,7 +59,7 @@ async fn log_of(answers: &[(&str, Script)]) -> String {
                 reasoning: Some(Reasoning {
                     text: "THOUGHT".to_owned(),
                     signature: Some("SIGNED".to_owned()),
-                    written: None,
+                    original: None,
                 }),
                 calls: vec![PastCall {
                     id: CallId::new("t1.c1").unwrap(),
@@ -67,7 +67,7 @@ async fn log_of(answers: &[(&str, Script)]) -> String {
                     arguments: json!({"url": "ARGUED"}).as_object().unwrap().clone(),
                 }],
             },
-            Message::ToolResults(vec![ToolResult {
+            Message::ToolResults(vec![ToolResultMessage {
                 id: CallId::new("t1.c1").unwrap(),
                 tool: "web_fetch".to_owned(),
                 text: "RESULTED".to_owned(),

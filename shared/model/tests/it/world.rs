@@ -6,8 +6,8 @@ use djinn_core::effect::ToolChoice;
 use djinn_core::input::Reply;
 use djinn_core::preview::TextKind;
 use djinn_core::settings::{Language, ModelChoice, Role};
-use djinn_core::tool::{Declared, EffectClass, ToolSpec};
-use djinn_model::{FunctionCallType, Key, ModelSettings, Models, Provider, Settings};
+use djinn_core::tool::{EffectClass, ToolPolicy, ToolSpec};
+use djinn_model::{FunctionCallType, ModelKey, ModelSettings, Models, Provider, Settings};
 use djinn_runtime::port::model::{Message, Model as _, ModelError, ModelRequest};
 use djinn_runtime::port::secret::{NoSecrets, Secret};
 use serde_json::json;
@@ -21,7 +21,7 @@ pub(crate) fn model(provider: &str, address: SocketAddr) -> ModelSettings {
     let provider = Provider::parse(provider).unwrap();
     ModelSettings {
         base_url: Some(format!("http://{address}/v1/")),
-        key: Key::Given(Secret::new(KEY)),
+        key: ModelKey::Value(Secret::new(KEY)),
         ..ModelSettings::new(provider, "test-model")
     }
 }
@@ -54,7 +54,7 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
         description: format!("Does {name}."),
         schema: json!({"type": "object", "properties": {"url": {"type": "string"}}}),
         effect: EffectClass::Read,
-        declared: Declared::default(),
+        policy: ToolPolicy::default(),
         timeout_ms: 60_000,
         visible: true,
     }

@@ -5,59 +5,60 @@ use djinn_core::effect::Effect;
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
 
-use super::{Driver, Pass};
+use super::{DriveResult, Driver};
 use crate::port::Ports;
 
 impl<P: Ports> Driver<P> {
     /// A run that was not created here may have mail, and a dead driver to be reported.
-    pub(super) async fn begin(&mut self) -> Pass {
+    pub(super) async fn start_driving(&mut self) -> DriveResult {
         let mut nth = 0;
-        for record in std::mem::take(&mut self.before) {
+        for record in std::mem::take(&mut self.earlier_records) {
             self.show_record(&record, nth).await;
             nth += record.entries.len() as u64;
         }
-        self.resume().await?;
-        if !self.fresh && !self.has_ended() {
-            self.hear().await?;
+        self.record_resumption().await?;
+        if !self.is_new && !self.has_ended() {
+            self.record_mail().await?;
         }
         Ok(())
     }
 
     /// Reads the mailbox before anything else is done.
-    pub(super) async fn hear(&mut self) -> Pass {
+    pub(super) async fn record_mail(&mut self) -> DriveResult {
         let read_at_ms = self.now_ms();
-        let mail = self.mailbox().await;
-        let inputs = self.read_mail(read_at_ms, mail).await;
-        self.record(inputs).await
+        let mail = self.load_mail().await;
+        let inputs = self.mail_to_inputs(read_at_ms, mail).await;
+        self.record_inputs(inputs).await
     }
 
     /// Reports a driver that died, if the last one did.
-    pub(super) async fn resume(&mut self) -> Pass {
-        if self.lapsed || self.finds_started_once_calls() {
-            let (epoch, lost) = (self.lease.epoch, self.lost_usage());
-            self.record(vec![Input::Resumed { epoch, lost, apart: true }]).await?;
+    pub(super) async fn record_resumption(&mut self) -> DriveResult {
+        if self.lapsed || self.has_orphaned_once_calls() {
+            let (epoch, lost) = (self.lease.epoch, self.estimate_lost_usage());
+            self.record_inputs(vec![Input::Resumed { epoch, lost_usage: lost, isolated: true }])
+                .await?;
         }
         Ok(())
     }
 
     /// Whether a call that must not be repeated was started by a driver that is gone. A hand-over
     /// waits for such calls, so this one was none.
-    fn finds_started_once_calls(&self) -> bool {
+    fn has_orphaned_once_calls(&self) -> bool {
         self.writer.run().due().iter().any(|effect| {
             matches!(effect, Effect::RunTool(run) if run.class == EffectClass::Once && run.started)
         })
     }
 
     /// What the model calls that are owed are taken to have cost a driver that died over them.
-    fn lost_usage(&self) -> Option<Usage> {
+    fn estimate_lost_usage(&self) -> Option<Usage> {
         let lost = self.writer.run().due().into_iter().filter_map(|effect| match effect {
-            Effect::CallModel(call) if !call.waits => self.model_call(call).estimate(),
+            Effect::CallModel(call) if !call.waits => self.model_execution(call).estimate_usage(),
             Effect::CallModel(_)
             | Effect::RunTool(_)
-            | Effect::AskHuman(_)
+            | Effect::AwaitHuman(_)
             | Effect::Wait { .. }
-            | Effect::Dispatch(_)
-            | Effect::KeepPlan { .. }
+            | Effect::RunChild(_)
+            | Effect::SavePlan { .. }
             | Effect::Deliver(_) => None,
         });
         lost.reduce(Usage::plus)

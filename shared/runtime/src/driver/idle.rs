@@ -6,17 +6,17 @@ use djinn_core::status::RunStatus;
 use super::Driver;
 use crate::client::ClientStream;
 use crate::port::Ports;
-use crate::settings::milliseconds;
+use crate::settings::to_millis;
 
 impl<P: Ports> Driver<P> {
     /// Whether it only waits for others and has a client to wait with, for some time yet. Looking
     /// after tasks is no work; what it performs by itself, and whatever the client is shown, has it begin
     /// anew.
-    pub(super) fn idles(&mut self) -> bool {
+    pub(super) fn can_idle(&mut self) -> bool {
         let attached = self.client.as_ref().is_some_and(ClientStream::is_open);
         // People take their time: nobody waits for them with a function.
         let paused = self.writer.run().status() == RunStatus::Paused;
-        if !attached || paused || self.is_handing_over() || !self.only_waits() {
+        if !attached || paused || self.is_handing_over() || !self.is_only_waiting() {
             return false;
         }
         let now_ms = self.now_ms();
@@ -37,7 +37,7 @@ impl<P: Ports> Driver<P> {
             false => settings.idle_stream_unresumable,
         };
         let since_ms = idle_since_ms.max(client.last_shown_ms());
-        let until_ms = since_ms.saturating_add(milliseconds(longest));
+        let until_ms = since_ms.saturating_add(to_millis(longest));
         (until_ms > self.now_ms()).then_some(until_ms)
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::effect::{Delivery, Dispatch, Effect, EffectId, ModelCall, ToolRun};
+use djinn_core::effect::{ChildDispatch, Delivery, Effect, EffectId, ModelCall, ToolInvocation};
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
 
-use super::happening::Happening;
-use super::{Alarm, Driver, Pass};
+use super::background::DriverEvent;
+use super::{AlarmState, DriveResult, Driver};
 use crate::perform;
-use crate::perform::deliver::{deliver, given_up_if_too_large};
+use crate::perform::deliver::{ignore_too_large, make_delivery};
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::model::Model;
@@ -25,29 +25,32 @@ const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MOD
 
 impl<P: Ports> Driver<P> {
     /// Starts every effect that is due, is not in flight and may start now.
-    pub(super) async fn start_due(&mut self) -> Pass {
+    pub(super) async fn start_due_effects(&mut self) -> DriveResult {
         if self.is_out_of_time() {
             // A task that is driven here hands over by itself, at the same moment.
             let stays = |id: &EffectId, class| {
-                class == EffectClass::Once || matches!(id, EffectId::Task(_))
+                class == EffectClass::Once || matches!(id, EffectId::Child(_))
             };
-            self.in_flight.cancel_all_but(stays);
+            self.background.cancel_except(stays);
         }
         if self.is_handing_over() {
             return Ok(());
         }
         for effect in self.writer.run().due() {
             let id = effect.id();
-            if self.in_flight.contains(&id) || self.postponed.contains(&id) || effect.waits() {
+            if self.background.contains_effect(&id)
+                || self.postponed.contains(&id)
+                || effect.is_waiting()
+            {
                 continue;
             }
             match effect {
                 // Moments are watched by the loop itself.
-                Effect::Wait { .. } | Effect::AskHuman(_) => {}
+                Effect::Wait { .. } | Effect::AwaitHuman(_) => {}
                 Effect::CallModel(call) => self.start_model_call(call),
-                Effect::RunTool(run) => self.start_tool(run).await?,
-                Effect::Dispatch(dispatch) => self.start_task(dispatch),
-                Effect::KeepPlan { version } => self.start_keeping(version),
+                Effect::RunTool(run) => self.start_tool_call(run).await?,
+                Effect::RunChild(dispatch) => self.start_child(dispatch),
+                Effect::SavePlan { version } => self.start_plan_write(version),
                 Effect::Deliver(delivery) => self.start_delivery(delivery),
             }
         }
@@ -55,20 +58,20 @@ impl<P: Ports> Driver<P> {
     }
 
     /// Whether something is in flight that the loop has to wait for.
-    pub(super) fn has_something_to_wait_for(&mut self) -> bool {
-        let alarm = self.alarm == Alarm::Setting && !self.is_handing_over();
-        self.in_flight.is_performing() || alarm || self.idles()
+    pub(super) fn has_pending_work(&mut self) -> bool {
+        let alarm = self.alarm == AlarmState::Pending && !self.is_handing_over();
+        self.background.has_effects() || alarm || self.can_idle()
     }
 
     /// Whether all that the run owes is to hear of moments and of tasks that others work on: it
     /// waits for a message.
-    pub(super) fn only_waits(&self) -> bool {
+    pub(super) fn is_only_waiting(&self) -> bool {
         let waits = |effect: &Effect| match effect {
-            Effect::Wait { .. } | Effect::AskHuman(_) => true,
-            Effect::Dispatch(dispatch) => dispatch.waits || self.postponed.contains(&effect.id()),
+            Effect::Wait { .. } | Effect::AwaitHuman(_) => true,
+            Effect::RunChild(dispatch) => dispatch.waits || self.postponed.contains(&effect.id()),
             Effect::CallModel(_)
             | Effect::RunTool(_)
-            | Effect::KeepPlan { .. }
+            | Effect::SavePlan { .. }
             | Effect::Deliver(_) => false,
         };
         !self.has_ended() && self.writer.run().due().iter().all(waits)
@@ -77,7 +80,7 @@ impl<P: Ports> Driver<P> {
     /// Whether nothing may start here any more. One that leaves after a record has the time to wait
     /// for what it has started.
     pub(super) fn is_handing_over(&self) -> bool {
-        self.is_out_of_time() || (self.leaves_after_record && !self.has_ended())
+        self.is_out_of_time() || (self.must_hand_over && !self.has_ended())
     }
 
     /// Whether its invocation is nearly over.
@@ -86,75 +89,80 @@ impl<P: Ports> Driver<P> {
     }
 
     fn start_model_call(&mut self, call: ModelCall) {
-        self.set_alarm();
-        let limits = self.ports.model().limits(call.role, call.choice());
+        self.ensure_alarm();
+        let limits = self.ports.model().limits(call.role, call.model_choice());
         let timeout = limits.map_or(Duration::ZERO, |limits| limits.call_timeout);
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        if self.time_for(timeout_ms, EffectClass::Read).is_none() {
+        if self.effect_timeout(timeout_ms, EffectClass::Read).is_none() {
             return;
         }
-        let id = EffectId::Model(call.message.clone()).again(call.round);
-        let call = self.model_call(call);
-        self.perform(id, EffectClass::Read, call.perform());
+        let id = EffectId::Model(call.message.clone()).after_interrupts(call.interrupts);
+        let call = self.model_execution(call);
+        self.spawn_effect(id, EffectClass::Read, call.perform());
     }
 
-    pub(super) fn model_call(&self, call: ModelCall) -> perform::model::Call<P> {
-        perform::model::Call {
+    pub(super) fn model_execution(&self, call: ModelCall) -> perform::model::ModelExecution<P> {
+        perform::model::ModelExecution {
             ports: self.ports.clone(),
             key: self.key.clone(),
             run: self.writer.journal().shared_run(),
             call,
             deadline: self.deadline,
-            is_first: !self.performed_any,
+            is_first: !self.has_performed_effect,
             account: Arc::clone(&self.account),
-            previews: self.live_sender.clone(),
+            live_sender: self.live_sender.clone(),
         }
     }
 
-    async fn start_tool(&mut self, run: ToolRun) -> Pass {
-        let limit = self.writer.run().asked().settings.max_parallel_tool_calls.max(1);
+    async fn start_tool_call(&mut self, run: ToolInvocation) -> DriveResult {
+        let limit = self.writer.run().spec().settings.max_parallel_tool_calls.max(1);
         let longest = self.ports.settings().tool_timeout.as_millis();
         let timeout_ms = run.timeout_ms.min(u64::try_from(longest).unwrap_or(u64::MAX));
-        let Some(timeout) = self.time_for(timeout_ms, run.class) else {
+        let Some(timeout) = self.effect_timeout(timeout_ms, run.class) else {
             return Ok(());
         };
-        if self.in_flight.tools() >= limit as usize || self.is_at_its_bound(&run.call.tool) {
+        if self.background.tool_count() >= limit as usize
+            || self.is_at_parallel_limit(&run.call.tool)
+        {
             return Ok(());
         }
         // One that was approved may be the first thing that this driver does.
-        self.set_alarm();
-        let (id, class) = (EffectId::Tool(run.call.id.clone()).again(run.round), run.class);
+        self.ensure_alarm();
+        let (id, class) =
+            (EffectId::Tool(run.call.id.clone()).after_interrupts(run.interrupts), run.class);
         if class == EffectClass::Once {
             if run.started {
                 // Somebody else started it, and it must not be repeated.
                 return Ok(());
             }
             // From here on the run must be found again, whatever happens to this process.
-            if self.alarm != Alarm::Set {
+            if self.alarm != AlarmState::Set {
                 return Ok(());
             }
-            self.record(vec![Input::ToolStarted { call: run.call.id.clone() }]).await?;
+            self.record_inputs(vec![Input::ToolStarted { call: run.call.id.clone() }]).await?;
             if !self.writer.run().due().iter().any(|effect| effect.id() == id) {
                 return Ok(());
             }
         }
         let (ports, key, state) = (self.ports.clone(), self.key.clone(), self.writer.run());
-        let call = perform::tool::Call::of(ports, key, state, run, timeout, self.deadline);
-        self.perform(id, class, call.perform());
+        let call = perform::tool::ToolExecution::of(ports, key, state, run, timeout, self.deadline);
+        self.spawn_effect(id, class, call.perform());
         Ok(())
     }
 
     /// Whether as many calls of a tool are running as may.
-    fn is_at_its_bound(&self, tool: &str) -> bool {
-        let bounds = &self.writer.run().asked().settings.max_parallel_per_tool;
+    fn is_at_parallel_limit(&self, tool: &str) -> bool {
+        let bounds = &self.writer.run().spec().settings.max_parallel_per_tool;
         let Some(bound) = bounds.get(tool) else { return false };
         let is_running = |effect: &Effect| match effect {
-            Effect::RunTool(run) => run.call.tool == tool && self.in_flight.contains(&effect.id()),
+            Effect::RunTool(run) => {
+                run.call.tool == tool && self.background.contains_effect(&effect.id())
+            }
             Effect::CallModel(_)
             | Effect::Wait { .. }
-            | Effect::Dispatch(_)
-            | Effect::AskHuman(_)
-            | Effect::KeepPlan { .. }
+            | Effect::RunChild(_)
+            | Effect::AwaitHuman(_)
+            | Effect::SavePlan { .. }
             | Effect::Deliver(_) => false,
         };
         let running = self.writer.run().due().iter().filter(|effect| is_running(effect)).count();
@@ -162,51 +170,51 @@ impl<P: Ports> Driver<P> {
     }
 
     /// Has a task worked on: the only one here, several by invocations of their own.
-    fn start_task(&mut self, dispatch: Dispatch) {
+    fn start_child(&mut self, dispatch: ChildDispatch) {
         // From here on the run must be found again, whatever happens to this process.
-        self.set_alarm();
-        if self.alarm != Alarm::Set || self.in_flight.dispatches() >= DISPATCHES_AT_ONCE {
+        self.ensure_alarm();
+        if self.alarm != AlarmState::Set || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
             return;
         }
-        let Some(asked) = self.writer.run().task(&dispatch.task) else { return };
-        self.settle_beside();
-        let known = !self.dispatched.insert(dispatch.task.clone());
-        let id = EffectId::Task(dispatch.task.clone());
-        let task = perform::task::Task {
+        let Some(spec) = self.writer.run().child_spec(&dispatch.task) else { return };
+        self.settle_in_background();
+        let may_exist = !self.dispatched_children.insert(dispatch.task.clone());
+        let id = EffectId::Child(dispatch.task.clone());
+        let task = perform::child::ChildExecution {
             ports: self.ports.clone(),
             key: self.key.with_task(dispatch.task),
-            asked,
-            alone: dispatch.alone,
-            known,
-            waits: !self.lapsed,
+            spec,
+            is_only_child: dispatch.alone,
+            may_exist,
+            trusts_recent_kick: !self.lapsed,
             deadline: self.deadline,
-            live: self.live_sender.clone(),
+            live_sender: self.live_sender.clone(),
         };
-        self.perform(id, EffectClass::Idempotent, task.perform());
+        self.spawn_effect(id, EffectClass::Idempotent, task.perform());
     }
 
     /// The planner's next call may be far away, and its tasks may need what its last one did not.
-    fn settle_beside(&mut self) {
-        if self.account.may_be_left() {
+    fn settle_in_background(&mut self) {
+        if self.account.claim_settlement() {
             let (ports, account) = (self.ports.clone(), Arc::clone(&self.account));
-            self.in_flight.beside(async move {
-                account.leave(&ports).await;
-                Happening::Nothing
+            self.background.spawn_background(async move {
+                account.settle_all(&ports).await;
+                DriverEvent::BackgroundDone
             });
         }
     }
 
-    fn start_keeping(&mut self, version: u32) {
+    fn start_plan_write(&mut self, version: u32) {
         let (ports, run) = (self.ports.clone(), self.writer.run());
-        let keeping = perform::plan::Keeping::of(ports, run, version);
-        self.perform(EffectId::Plan(version), EffectClass::Idempotent, keeping.perform());
+        let keeping = perform::plan::PlanWrite::of(ports, run, version);
+        self.spawn_effect(EffectId::Plan(version), EffectClass::Idempotent, keeping.perform());
     }
 
     /// How long an effect may take if it starts now: its own time-out, or what is left of a fresh
     /// invocation, so that no time-out is too long to ever start. `None`: not in this one.
-    fn time_for(&self, timeout_ms: u64, class: EffectClass) -> Option<Duration> {
+    fn effect_timeout(&self, timeout_ms: u64, class: EffectClass) -> Option<Duration> {
         let now_ms = self.now_ms();
-        if self.deadline.fits(timeout_ms, now_ms) {
+        if self.deadline.has_time_for(timeout_ms, now_ms) {
             return Some(Duration::from_millis(timeout_ms));
         }
         let left_ms = self.deadline.left_ms(now_ms).filter(|left_ms| *left_ms > 0)?;
@@ -215,49 +223,50 @@ impl<P: Ports> Driver<P> {
             EffectClass::Once => self.deadline.margin_ms() / 2,
             EffectClass::Read | EffectClass::Idempotent => 0,
         };
-        (!self.performed_any).then(|| Duration::from_millis(left_ms + margin_ms))
+        (!self.has_performed_effect).then(|| Duration::from_millis(left_ms + margin_ms))
     }
 
-    fn perform(
+    fn spawn_effect(
         &mut self,
         id: EffectId,
         class: EffectClass,
         performance: impl Future<Output = Vec<Input>> + Send + 'static,
     ) {
         tracing::debug!(effect = %id, "effect started");
-        self.performed_any = true;
-        self.in_flight.perform(id, class, performance);
+        self.has_performed_effect = true;
+        self.background.spawn_effect(id, class, performance);
     }
 
     fn start_delivery(&mut self, delivery: Delivery) {
         // An alarm that is still being made could come after its removal.
-        if self.alarm == Alarm::Setting {
+        if self.alarm == AlarmState::Pending {
             return;
         }
         let (ports, key) = (self.ports.clone(), self.key.clone());
         let run = self.writer.journal().shared_run();
         let id = EffectId::Deliver(delivery.clone());
-        self.perform(id, EffectClass::Idempotent, async move {
-            let made = retried(&ports, || deliver(&ports, &key, &run, &delivery)).await;
-            let delivered = given_up_if_too_large(made).is_ok();
+        self.spawn_effect(id, EffectClass::Idempotent, async move {
+            let made =
+                retry_store_call(&ports, || make_delivery(&ports, &key, &run, &delivery)).await;
+            let delivered = ignore_too_large(made).is_ok();
             delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
     }
 
     /// Has the run's alarm made, once in this invocation; again if that failed.
-    fn set_alarm(&mut self) {
-        if self.alarm == Alarm::Unset {
-            self.alarm = Alarm::Setting;
+    fn ensure_alarm(&mut self) {
+        if self.alarm == AlarmState::Unset {
+            self.alarm = AlarmState::Pending;
             let (ports, key) = (self.ports.clone(), self.key.clone());
-            self.in_flight.beside(async move {
-                let set = retried(&ports, || ports.alarms().set_alarm(&key)).await;
-                Happening::AlarmSet(set.is_ok())
+            self.background.spawn_background(async move {
+                let set = retry_store_call(&ports, || ports.alarms().set_alarm(&key)).await;
+                DriverEvent::AlarmSet(set.is_ok())
             });
         }
     }
 }
 
-async fn retried<P, F, T>(ports: &P, attempt: F) -> Result<(), StoreError>
+async fn retry_store_call<P, F, T>(ports: &P, attempt: F) -> Result<(), StoreError>
 where
     P: Ports,
     F: Fn() -> T,
@@ -269,7 +278,7 @@ where
         tracing::warn!(%error, failed, "alarm or mailbox not reached");
         let clock = ports.clock();
         let delay = ALARM_RETRIES.delay_after(failed, None, clock.jitter());
-        let Some(delay) = delay.filter(|_| error.may_pass()) else {
+        let Some(delay) = delay.filter(|_| error.is_retryable()) else {
             return Err(error);
         };
         clock.sleep(delay).await;

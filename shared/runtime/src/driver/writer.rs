@@ -8,9 +8,11 @@ use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 
-use crate::account::Account;
+use crate::account::BudgetAccount;
 use crate::port::clock::Clock;
-use crate::port::journal::{Appended, Journals, Lease, MAX_OUTLINED, Outline, RunEnd, SessionKey};
+use crate::port::journal::{
+    AppendResult, Journals, Lease, MAX_OUTLINE_QUESTION, RunEnd, RunOutline, SessionKey,
+};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::journal_expiry_s;
 
@@ -21,25 +23,25 @@ pub(super) struct JournalWriter<P: Ports> {
     journal: Journal,
     lease: Lease,
     writes: u64,
-    account: Arc<Account>,
+    account: Arc<BudgetAccount>,
 }
 
 /// What came of recording inputs.
-pub(super) struct Written {
+pub(super) struct WriteReport {
     /// The records that joined the journal, in order: others' first, if the race was lost, then
     /// ours.
     pub(super) records: Vec<Record>,
     /// Why the driver has to stop, if it has to.
-    pub(super) outcome: Result<(), Refused>,
+    pub(super) outcome: Result<(), WriteError>,
 }
 
 /// Why nothing more can be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum WriteError {
     /// The journal holds a record of a later driver.
     Superseded,
     /// The store cannot be reached or read.
-    Interrupted,
+    StoreUnavailable,
     /// The store never takes what is to be recorded: whoever comes next would fail alike.
     TooLarge,
 }
@@ -50,7 +52,7 @@ impl<P: Ports> JournalWriter<P> {
         key: RunKey,
         journal: Journal,
         lease: Lease,
-        account: Arc<Account>,
+        account: Arc<BudgetAccount>,
     ) -> Self {
         Self { ports, key, journal, lease, writes: 0, account }
     }
@@ -60,73 +62,78 @@ impl<P: Ports> JournalWriter<P> {
         self.journal.run()
     }
 
-    /// The journal.
+    /// The journal as it was last written.
     pub(super) fn journal(&self) -> &Journal {
         &self.journal
     }
 
     /// Goes on under another lease.
-    pub(super) fn under(&mut self, lease: Lease) {
+    pub(super) fn set_lease(&mut self, lease: Lease) {
         self.lease = lease;
     }
 
     /// Tells the run these inputs. Inputs that it does not wait for leave no record. `attached` is whether
     /// a client can be sent what comes of them.
-    pub(super) async fn record(&mut self, inputs: Vec<Input>, attached: bool) -> Written {
+    pub(super) async fn record_inputs(
+        &mut self,
+        inputs: Vec<Input>,
+        attached: bool,
+    ) -> WriteReport {
         let mut records = Vec::new();
-        let outcome = self.record_into(inputs, attached, &mut records).await;
-        Written { records, outcome }
+        let outcome = self.decide_and_append(inputs, attached, &mut records).await;
+        WriteReport { records, outcome }
     }
 
     /// Takes over what others wrote.
-    pub(super) async fn catch_up(&mut self) -> Written {
+    pub(super) async fn catch_up(&mut self) -> WriteReport {
         let mut records = Vec::new();
-        let outcome = self.reload(&mut records).await;
-        Written { records, outcome }
+        let outcome = self.reload_journal(&mut records).await;
+        WriteReport { records, outcome }
     }
 
-    async fn record_into(
+    async fn decide_and_append(
         &mut self,
         inputs: Vec<Input>,
         attached: bool,
         records: &mut Vec<Record>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), WriteError> {
         loop {
             let now_ms = self.ports.clock().now_ms();
-            let write = self.write_id().ok_or(Refused::Interrupted)?;
-            let decided = self.journal.decide(inputs.clone(), self.lease.epoch, write, now_ms);
+            let write = self.next_write_id().ok_or(WriteError::StoreUnavailable)?;
+            let decided =
+                self.journal.decide_record(inputs.clone(), self.lease.epoch, write, now_ms);
             let Some((journal, record)) = decided else {
                 return Ok(());
             };
-            match self.append(&journal, &record, attached).await? {
-                Appended::Done => {
+            match self.append_record(&journal, &record, attached).await? {
+                AppendResult::Appended => {
                     self.journal = journal;
                     records.push(record);
                     return Ok(());
                 }
-                Appended::Lost => self.reload(records).await?,
+                AppendResult::Conflict => self.reload_journal(records).await?,
             }
         }
     }
 
     /// Appends a record, after which the journal is `after`; the one that ends the run frees its
     /// session with it.
-    async fn append(
+    async fn append_record(
         &self,
         after: &Journal,
         record: &Record,
         attached: bool,
-    ) -> Result<Appended, Refused> {
+    ) -> Result<AppendResult, WriteError> {
         let run = after.run();
         let expires_at_s = journal_expiry_s(self.ports.settings(), run);
         let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
         // A task's are many, and end together: what each held is settled when its driver leaves.
         let settles = self.key.task.is_none();
-        let settled = || if settles { self.account.settlement() } else { Vec::new() };
+        let settled = || if settles { self.account.final_settlement() } else { Vec::new() };
         let counted = self.ports.settings().user.runs_at_once.is_some();
         let end = ends.then(|| RunEnd {
-            settled: settled(),
-            counted,
+            day_changes: settled(),
+            is_counted: counted,
             end_shown: attached,
             ..run_end(run, record)
         });
@@ -136,12 +143,12 @@ impl<P: Ports> JournalWriter<P> {
         loop {
             let appended = match &end {
                 None => store.append(&self.key, record, expires_at_s).await,
-                Some(end) => store.end(&self.key, record, end, expires_at_s).await,
+                Some(end) => store.append_end(&self.key, record, end, expires_at_s).await,
             };
             let error = match appended {
                 Ok(appended) => {
-                    if settles && end.is_some() && appended == Appended::Done {
-                        self.account.is_settled();
+                    if settles && end.is_some() && appended == AppendResult::Appended {
+                        self.account.clear_reservations();
                     }
                     return Ok(appended);
                 }
@@ -150,34 +157,34 @@ impl<P: Ports> JournalWriter<P> {
             failed += 1;
             let clock = self.ports.clock();
             let delay = retries.delay_after(failed, None, clock.jitter());
-            tracing::warn!(%error, failed, n = record.n, "record not appended");
+            tracing::warn!(%error, failed, n = record.number, "record not appended");
             match (error, delay) {
                 // Writing the same record again is safe: its write id tells it from others'.
-                (error, Some(delay)) if error.may_pass() => clock.sleep(delay).await,
-                (StoreError::TooLarge(_), _) => return Err(Refused::TooLarge),
-                _ => return Err(Refused::Interrupted),
+                (error, Some(delay)) if error.is_retryable() => clock.sleep(delay).await,
+                (StoreError::TooLarge(_), _) => return Err(WriteError::TooLarge),
+                _ => return Err(WriteError::StoreUnavailable),
             }
         }
     }
 
     /// Reads what others wrote and takes it over.
-    async fn reload(&mut self, records: &mut Vec<Record>) -> Result<(), Refused> {
+    async fn reload_journal(&mut self, records: &mut Vec<Record>) -> Result<(), WriteError> {
         let interrupted = |error: &dyn std::fmt::Display| {
             tracing::warn!(%error, "journal not reloaded");
-            Refused::Interrupted
+            WriteError::StoreUnavailable
         };
-        let read = self.ports.store().read(&self.key, self.journal.next()).await;
+        let read = self.ports.store().read_from(&self.key, self.journal.next_number()).await;
         for record in read.map_err(|error| interrupted(&error))? {
-            self.journal.apply(&record).map_err(|error| interrupted(&error))?;
+            self.journal.apply_record(&record).map_err(|error| interrupted(&error))?;
             records.push(record);
         }
         if self.journal.epoch() > self.lease.epoch {
-            return Err(Refused::Superseded);
+            return Err(WriteError::Superseded);
         }
         Ok(())
     }
 
-    fn write_id(&mut self) -> Option<WriteId> {
+    fn next_write_id(&mut self) -> Option<WriteId> {
         self.writes += 1;
         WriteId::new(format!("{}.{}.{}", self.lease.holder, self.lease.epoch, self.writes)).ok()
     }
@@ -185,9 +192,9 @@ impl<P: Ports> JournalWriter<P> {
 
 /// What a run's last record changes beside its journal.
 pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
-    let asked = run.asked();
+    let asked = run.spec();
     let language = asked.settings.language;
-    let ending = record.entries.iter().find_map(|entry| entry.event.ending());
+    let ending = record.entries.iter().find_map(|entry| entry.event.run_result());
     let answer = ending.map(|ending| ending.answer.clone());
     let failure = ending.and_then(|ending| ending.failure.as_ref());
     let sentence = failure.map(|failure| failure.sentence(language));
@@ -199,10 +206,10 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
         user: asked.user.clone(),
         request: asked.request.clone(),
         started_at_ms: run.started_at_ms(),
-        counted: false,
-        settled: Vec::new(),
+        is_counted: false,
+        day_changes: Vec::new(),
         end_shown: false,
-        outline: outline(run, record),
+        outline: run_outline(run, record),
         exchange: Exchange {
             question: asked.question.clone(),
             answer: answer.join("\n\n"),
@@ -213,11 +220,11 @@ pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
 }
 
 /// What is noted of a run when it ends, if that is short.
-fn outline(run: &Run, record: &Record) -> Option<Outline> {
-    let asked = run.asked();
-    let is_short = asked.task.is_none() && asked.question.len() <= MAX_OUTLINED;
-    (is_short && run.plan_now().is_none() && run.plan_version() == 0).then(|| Outline {
-        record: record.n,
+fn run_outline(run: &Run, record: &Record) -> Option<RunOutline> {
+    let asked = run.spec();
+    let is_short = asked.child.is_none() && asked.question.len() <= MAX_OUTLINE_QUESTION;
+    (is_short && run.current_plan().is_none() && run.plan_version() == 0).then(|| RunOutline {
+        record: record.number,
         question: asked.question.clone(),
         budget: run.budget(),
     })

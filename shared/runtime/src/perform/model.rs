@@ -1,67 +1,67 @@
 //! A model call: rendered, fitted, tried, retried.
 
-mod expanded;
+mod expansion;
 mod fallback;
-mod pieces;
-mod silent;
+mod reply_previews;
+mod silent_attempts;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
-use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::ModelCall;
-use djinn_core::feedback::Interrupt;
-use djinn_core::input::{Input, Interrupted, ModelReplied, Reply, Window};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::Interrupt;
+use djinn_core::input::{Input, InterruptTarget, ModelReplied, Reply, WindowUsage};
 use djinn_core::preview::Live;
 use djinn_core::run::Run;
 use djinn_core::settings::Role;
 use djinn_core::tool::OfferedTool;
-use expanded::expanded;
-use pieces::Pieces;
-use silent::Silent;
+use expansion::expand_urls;
+use reply_previews::ReplyPreviews;
+use silent_attempts::SilentAttempts;
 use tokio::sync::mpsc;
 
-use crate::account::{Account, Most, NotReserved};
+use crate::account::{BudgetAccount, MaxUsage, ReserveError};
+use crate::awake_time::AwakeTime;
 use crate::deadline::Deadline;
-use crate::estimates::estimate;
-use crate::own_time::OwnTime;
-use crate::port::checker::Whose;
+use crate::estimates::estimate_tools;
+use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
 use crate::port::{Ports, RunKey};
-use crate::render::{self, Rendered};
+use crate::render::{self, RenderedRequest};
 
 /// A model call to be made.
-pub struct Call<P: Ports> {
-    /// The world.
+pub struct ModelExecution<P: Ports> {
+    /// The store and the models that it works with.
     pub ports: P,
-    /// The run.
+    /// The run or the task whose call it is.
     pub key: RunKey,
-    /// Its state.
+    /// The state of the run as the call became due.
     pub run: Arc<Run>,
-    /// What it owes.
+    /// The call as the run owes it.
     pub call: ModelCall,
-    /// Until when.
+    /// The end of the invocation, by which its attempts are over.
     pub deadline: Deadline,
     /// Whether it is the first thing that its invocation does: no other has more time for it.
     pub is_first: bool,
     /// What pays for it.
-    pub account: Arc<Account>,
+    pub account: Arc<BudgetAccount>,
     /// Where pieces of the reply go as they arrive.
-    pub previews: mpsc::UnboundedSender<Live>,
+    pub live_sender: mpsc::UnboundedSender<Live>,
 }
 
 /// An attempt that came to nothing.
-struct Broken {
+struct FailedAttempt {
     error: ModelError,
     /// Whether it had sent text.
     sent_text: bool,
     /// Whether its process stood still meanwhile: that may be all that it failed of.
-    stood_still: bool,
+    was_suspended: bool,
 }
 
-impl<P: Ports> Call<P> {
+impl<P: Ports> ModelExecution<P> {
     /// Makes the call and says what came of it. No input at all means that no attempt fits into this
     /// invocation: the call stays owed.
     ///
@@ -72,43 +72,43 @@ impl<P: Ports> Call<P> {
         if let Some(changed) = self.skip_primary() {
             return vec![changed];
         }
-        let limits = match self.ports.model().limits(self.call.role, self.call.choice()) {
+        let limits = match self.ports.model().limits(self.call.role, self.call.model_choice()) {
             Ok(limits) => limits,
-            Err(error) => return vec![self.give_up(error.failure())],
+            Err(error) => return vec![self.give_up(error.to_failure())],
         };
         let mut failed = self.call.retries;
-        if failed > 0 && !self.wait(failed, None, limits, self.is_first).await {
+        if failed > 0 && !self.wait_for_retry(failed, None, limits, self.is_first).await {
             return Vec::new();
         }
-        let mut silent = Silent::default();
+        let mut silent = SilentAttempts::default();
         let mut limit = limits.max_input_tokens;
         let mut reserved = false;
         loop {
-            let rendered = match self.render(limit) {
+            let rendered = match self.render_request(limit) {
                 Ok(rendered) => rendered,
                 Err(failure) => return vec![self.give_up(failure)],
             };
-            if !reserved && let Err(refused) = self.reserve(&rendered, limits).await {
-                return self.not_reserved(refused);
+            if !reserved && let Err(refused) = self.reserve_budget(&rendered, limits).await {
+                return self.on_reserve_error(refused);
             }
             reserved = true;
-            let broken = match self.attempt(&rendered, limits.price).await {
-                Ok(reply) => return self.taken(reply, rendered, limit, &silent).await,
+            let broken = match self.make_attempt(&rendered, limits.price).await {
+                Ok(reply) => return self.accept_reply(reply, rendered, limit, &silent).await,
                 Err(broken) => broken,
             };
-            let (call, model) = (&rendered.request.call, self.model());
-            let Broken { error, sent_text, stood_still } = &broken;
+            let (call, model) = (&rendered.request.call, self.model_name());
+            let FailedAttempt { error, sent_text, was_suspended: stood_still } = &broken;
             tracing::warn!(%call, model, kind = ?error.kind, attempt = failed + 1, stood_still, "model call failed");
             failed += u32::from(!stood_still);
             if *sent_text {
-                return self.broke_off(&broken, failed, &silent);
+                return self.fail_visible_attempt(&broken, failed, &silent);
             }
-            silent.add(&broken);
+            silent.add_attempt(&broken);
             if *stood_still {
-                if self.fits(limits.call_timeout) {
+                if self.has_time_for(limits.call_timeout) {
                     continue;
                 }
-                return self.left_after(silent);
+                return self.postpone_after(silent);
             }
             let too_long = error.kind == ModelErrorKind::ContextTooLong;
             if too_long && limit == limits.max_input_tokens {
@@ -119,36 +119,40 @@ impl<P: Ports> Call<P> {
             let jitter = self.ports.clock().jitter();
             let again = retries.delay_after(failed, error.retry_after, jitter).is_some();
             if !error.kind.is_retryable() || !again {
-                return self.ended_after(silent, self.ended_by(error));
+                return self.end_after(silent, self.fall_back_or_give_up(error));
             }
-            if !self.wait(failed, error.retry_after, limits, false).await {
-                return self.left_after(silent);
+            if !self.wait_for_retry(failed, error.retry_after, limits, false).await {
+                return self.postpone_after(silent);
             }
         }
     }
 
     /// Reserves the most that the call may use up, all its attempts together: those that fail before
     /// they say anything cost little or nothing.
-    async fn reserve(&self, rendered: &Rendered, limits: ModelLimits) -> Result<(), NotReserved> {
+    async fn reserve_budget(
+        &self,
+        rendered: &RenderedRequest,
+        limits: ModelLimits,
+    ) -> Result<(), ReserveError> {
         let ModelLimits { max_output_tokens: output, price, .. } = limits;
-        let most = Most { input: rendered.most_tokens(), output, price };
-        self.account.reserve(&self.ports, &self.call, most).await
+        let most = MaxUsage { input: rendered.token_bound(), output, price };
+        self.account.reserve_budget(&self.ports, &self.call, most).await
     }
 
     /// The one place that decides what becomes of a call that its user's day has nothing left for.
-    fn not_reserved(&self, refused: NotReserved) -> Vec<Input> {
+    fn on_reserve_error(&self, refused: ReserveError) -> Vec<Input> {
         match refused {
-            NotReserved::UsedUp(failure) => {
+            ReserveError::BudgetExhausted(failure) => {
                 tracing::info!(call = %self.call.message, bound = failure.detail, "budget used up");
                 // It is made when somebody says so: after a top-up, or the next day.
-                let language = self.run.asked().settings.language;
+                let language = self.run.spec().settings.language;
                 let (code, message) = (failure.code.as_str(), failure.sentence(language));
                 let interrupt = Interrupt { code: code.to_owned(), message };
-                let of = Interrupted::Message(self.call.message.clone());
-                vec![Input::Interrupted { of, interrupt }]
+                let of = InterruptTarget::Message(self.call.message.clone());
+                vec![Input::Interrupted { target: of, interrupt }]
             }
             // It stays owed, to whoever reaches the store.
-            NotReserved::Unavailable(error) => {
+            ReserveError::Unavailable(error) => {
                 tracing::warn!(%error, call = %self.call.message, "nothing reserved");
                 Vec::new()
             }
@@ -158,67 +162,79 @@ impl<P: Ports> Call<P> {
     /// What the call is taken to cost where nobody knows what it did: all that its request says, and
     /// as much output as the run's calls had on average. `None` if it cannot be made at all.
     #[must_use]
-    pub fn estimate(&self) -> Option<Usage> {
-        let (role, choice) = (self.call.role, self.call.choice());
+    pub fn estimate_usage(&self) -> Option<Usage> {
+        let (role, choice) = (self.call.role, self.call.model_choice());
         let limits = self.ports.model().limits(role, choice).ok()?;
-        let request = self.render(limits.max_input_tokens).ok()?.request;
+        let request = self.render_request(limits.max_input_tokens).ok()?.request;
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
-        let input_tokens = request.texts().iter().map(|text| count(text)).sum();
-        let spent = self.run.spent();
+        let input_tokens = request.to_texts().iter().map(|text| count(text)).sum();
+        let spent = self.run.spending();
         let calls = u64::from(spent.model_calls.max(1));
         let output_tokens = spent.usage.output_tokens.div_ceil(calls);
-        Some(Usage { input_tokens, output_tokens, ..Usage::default() }.at(limits.price))
+        Some(Usage { input_tokens, output_tokens, ..Usage::default() }.priced_at(limits.price))
     }
 
     /// One attempt. What it cost is decided here, and stands in the record from then on.
-    async fn attempt(&self, rendered: &Rendered, price: Option<Price>) -> Result<Reply, Broken> {
+    async fn make_attempt(
+        &self,
+        rendered: &RenderedRequest,
+        price: Option<Price>,
+    ) -> Result<Reply, FailedAttempt> {
         let urls = self.run.urls();
         let (deny, deliverables) = (&self.ports.content().deny, self.run.deliverables());
-        let mut pieces = Pieces::new(&self.call, urls, deny, &deliverables);
+        let mut pieces = ReplyPreviews::new(&self.call, urls, deny, &deliverables);
         let clock = self.ports.clock();
         // Nobody listens any more when the driver has gone; the reply still counts.
-        let send = |preview| drop(self.previews.send(Live::Piece(preview)));
+        let send = |preview| drop(self.live_sender.send(Live::Preview(preview)));
         let mut on_delta = |delta: Delta<'_>| {
-            self.account.wrote(&self.call, delta.text.len());
-            pieces.take(delta, clock.now_ms()).into_iter().for_each(send);
+            self.account.add_written_bytes(&self.call, delta.text.len());
+            pieces.push_delta(delta, clock.now_ms()).into_iter().for_each(send);
         };
-        self.account.begins(&self.call);
-        let mut time = OwnTime::new(clock);
+        self.account.begin_attempt(&self.call);
+        let mut time = AwakeTime::new(clock);
         // In a box, since what watches it would hold room for it twice.
         let called = Box::pin(self.ports.model().call(&rendered.request, &mut on_delta));
-        match time.of(called).await {
+        match time.run_to_end(called).await {
             Ok(mut reply) => {
-                reply.usage = reply.usage.at(price);
-                self.account.cost(&self.call, &reply.usage);
+                reply.usage = reply.usage.priced_at(price);
+                self.account.end_attempt(&self.call, &reply.usage);
                 pieces.finish(&reply, clock.now_ms()).into_iter().for_each(send);
-                Ok(expanded(reply, urls))
+                Ok(expand_urls(reply, urls))
             }
             Err(mut error) => {
-                error.usage = error.usage.at(price);
-                self.account.cost(&self.call, &error.usage);
-                let session = self.run.asked().session_name();
-                let whose = Whose::of(&self.key, &self.run.asked().user, &session);
-                let (sent_text, stood_still) = (pieces.sent_any(), time.stood_still());
-                self.ports.content().let_error_out(&mut error, whose).await;
-                Err(Broken { error, sent_text, stood_still })
+                error.usage = error.usage.priced_at(price);
+                self.account.end_attempt(&self.call, &error.usage);
+                let session = self.run.spec().session_name();
+                let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
+                let (sent_text, stood_still) = (pieces.has_sent_text(), time.was_suspended());
+                self.ports.content().screen_error(&mut error, whose).await;
+                Err(FailedAttempt { error, sent_text, was_suspended: stood_still })
             }
         }
     }
 
-    fn render(&self, limit: u64) -> Result<Rendered, Failure> {
-        let language = self.run.asked().settings.language;
-        let (role, choice) = (self.call.role, self.call.choice());
+    fn render_request(&self, limit: u64) -> Result<RenderedRequest, Failure> {
+        let language = self.run.spec().settings.language;
+        let (role, choice) = (self.call.role, self.call.model_choice());
         let task = self.key.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
         let name = format!("{}/{task}{}/{}", self.key.run, self.call.message, self.call.attempt);
         let tools = self.ports.tools().specs(language);
         let count = |text: &str| self.ports.model().count_tokens(role, choice, text);
-        render::request(self.ports.prompts(), &tools, &self.run, &self.call, name, limit, count)
-            .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
+        render::render_request(
+            self.ports.prompts(),
+            &tools,
+            &self.run,
+            &self.call,
+            name,
+            limit,
+            count,
+        )
+        .map_err(|error| Failure::new(ErrorCode::ContextTooLong, error.to_string()))
     }
 
     /// Waits before the next attempt. False if that attempt would not fit before the deadline; the first
     /// of an invocation has whatever time there is, so that none is allowed too long to ever be made.
-    async fn wait(
+    async fn wait_for_retry(
         &self,
         failed: u32,
         asked: Option<Duration>,
@@ -228,7 +244,7 @@ impl<P: Ports> Call<P> {
         let clock = self.ports.clock();
         let retries = &self.ports.settings().model_retries;
         let mut delay = retries.delay_after(failed, asked, clock.jitter()).unwrap_or_default();
-        if !self.fits(delay.saturating_add(limits.call_timeout)) {
+        if !self.has_time_for(delay.saturating_add(limits.call_timeout)) {
             let left_ms = self.deadline.left_ms(clock.now_ms());
             let left_ms = left_ms.filter(|left| is_first && *left > 0);
             let Some(left_ms) = left_ms else { return false };
@@ -239,88 +255,104 @@ impl<P: Ports> Call<P> {
     }
 
     /// Whether what takes so long ends before the hand-over.
-    fn fits(&self, takes: Duration) -> bool {
+    fn has_time_for(&self, takes: Duration) -> bool {
         let takes_ms = u64::try_from(takes.as_millis()).unwrap_or(u64::MAX);
-        self.deadline.fits(takes_ms, self.ports.clock().now_ms())
+        self.deadline.has_time_for(takes_ms, self.ports.clock().now_ms())
     }
 
     /// Lets a reply out, if it may be seen. What sums up older turns never is. A checker that gave no
     /// verdict while the process stood still is asked again.
-    async fn let_out(&self, mut reply: Reply, offered: &[OfferedTool]) -> Result<Reply, Failure> {
+    async fn screen_reply(
+        &self,
+        mut reply: Reply,
+        offered: &[OfferedTool],
+    ) -> Result<Reply, Failure> {
         if self.call.role == Role::Compactor {
             return Ok(reply);
         }
-        let session = self.run.asked().session_name();
-        let whose = Whose::of(&self.key, &self.run.asked().user, &session);
+        let session = self.run.spec().session_name();
+        let whose = ContentOwner::of(&self.key, &self.run.spec().user, &session);
         loop {
-            let mut time = OwnTime::new(self.ports.clock());
-            let let_out = self.ports.content().let_reply_out(&mut reply, offered, whose);
-            let let_out = time.of(let_out).await;
+            let mut time = AwakeTime::new(self.ports.clock());
+            let let_out = self.ports.content().screen_reply(&mut reply, offered, whose);
+            let let_out = time.run_to_end(let_out).await;
             let unchecked = |failure: &Failure| failure.code == ErrorCode::ContentUnchecked;
-            if !time.stood_still() || !let_out.as_ref().is_err_and(unchecked) {
+            if !time.was_suspended() || !let_out.as_ref().is_err_and(unchecked) {
                 return let_out.map(|()| reply);
             }
         }
     }
 
     /// What was shown of the reply is void, and it is never recorded; what it cost is.
-    fn held_back(&self, failure: Failure, usage: Usage, silent: &Silent) -> Vec<Input> {
+    fn withhold_reply(
+        &self,
+        failure: Failure,
+        usage: Usage,
+        silent: &SilentAttempts,
+    ) -> Vec<Input> {
         let message = &self.call.message;
         tracing::warn!(%message, code = failure.code.as_str(), "reply held back");
-        let void = self.void(failure.clone(), usage, false, silent);
-        vec![void, self.failed(failure)]
+        let void = self.void_input(failure.clone(), usage, false, silent);
+        vec![void, self.failure_input(failure)]
     }
 
-    fn broke_off(&self, broken: &Broken, failed: u32, silent: &Silent) -> Vec<Input> {
-        let Broken { error, stood_still, .. } = broken;
-        let mut inputs = vec![self.void(error.failure(), error.usage, *stood_still, silent)];
+    fn fail_visible_attempt(
+        &self,
+        broken: &FailedAttempt,
+        failed: u32,
+        silent: &SilentAttempts,
+    ) -> Vec<Input> {
+        let FailedAttempt { error, was_suspended: stood_still, .. } = broken;
+        let mut inputs =
+            vec![self.void_input(error.to_failure(), error.usage, *stood_still, silent)];
         let attempts = self.ports.settings().model_retries.attempts;
         if !stood_still && (!error.kind.is_retryable() || failed >= attempts) {
-            inputs.push(self.ended_by(error));
+            inputs.push(self.fall_back_or_give_up(error));
         }
         inputs
     }
 
     /// The model answers, and what it says is let out or held back.
-    async fn taken(
+    async fn accept_reply(
         &self,
         reply: Reply,
-        rendered: Rendered,
+        rendered: RenderedRequest,
         limit: u64,
-        silent: &Silent,
+        silent: &SilentAttempts,
     ) -> Vec<Input> {
-        self.note_success();
+        self.clear_outage();
         let usage = reply.usage;
-        match self.let_out(reply, &rendered.offered).await {
-            Ok(reply) => vec![self.replied(reply, rendered, limit, silent).await],
-            Err(failure) => self.held_back(failure, usage, silent),
+        match self.screen_reply(reply, &rendered.offered_tools).await {
+            Ok(reply) => vec![self.build_reply_input(reply, rendered, limit, silent).await],
+            Err(failure) => self.withhold_reply(failure, usage, silent),
         }
     }
 
-    async fn replied(
+    async fn build_reply_input(
         &self,
         mut reply: Reply,
-        rendered: Rendered,
+        rendered: RenderedRequest,
         limit: u64,
-        silent: &Silent,
+        silent: &SilentAttempts,
     ) -> Input {
-        let Rendered { mut offered, dropped, tokens, .. } = rendered;
+        let RenderedRequest { offered_tools: mut offered, dropped, tokens, .. } = rendered;
         if !reply.calls.is_empty() {
-            let limits = self.ports.model().limits(self.call.role, self.call.choice());
+            let limits = self.ports.model().limits(self.call.role, self.call.model_choice());
             let price = limits.ok().and_then(|limits| limits.price);
             // In a box, since most replies have no need of the room.
-            Box::pin(estimate(&self.ports, &self.run, price, &mut offered, &reply.calls)).await;
+            Box::pin(estimate_tools(&self.ports, &self.run, price, &mut offered, &reply.calls))
+                .await;
         }
         let message = self.call.message.clone();
         let left_out = dropped.map_or(0, |dropped| dropped.tokens_before - dropped.tokens);
         let tokens = tokens.max(reply.usage.input_tokens.saturating_add(left_out));
-        let window = Some(Window { tokens, limit });
+        let window = Some(WindowUsage { tokens, limit });
         // What a message cost is what all attempts at it did.
         reply.usage = reply.usage.plus(silent.usage());
         Input::ModelReplied(Box::new(ModelReplied { message, reply, offered, dropped, window }))
     }
 
-    fn failed(&self, failure: Failure) -> Input {
+    fn failure_input(&self, failure: Failure) -> Input {
         Input::ModelFailed { message: self.call.message.clone(), failure }
     }
 }

@@ -11,8 +11,8 @@ use crate::port::file::{Files, NewFile};
 use crate::port::journal::SessionKey;
 
 /// A plan to be written.
-pub struct Keeping<P: Ports> {
-    /// The world.
+pub struct PlanWrite<P: Ports> {
+    /// The store that the file is written to.
     pub ports: P,
     /// Whose file it is.
     pub session: SessionKey,
@@ -22,11 +22,11 @@ pub struct Keeping<P: Ports> {
     pub version: u32,
 }
 
-impl<P: Ports> Keeping<P> {
+impl<P: Ports> PlanWrite<P> {
     /// This version of the plan of `run`.
     #[must_use]
     pub fn of(ports: P, run: &Run, version: u32) -> Self {
-        let session = SessionKey::of(run.asked());
+        let session = SessionKey::of(run.spec());
         let text = run.plan().map(Plan::to_markdown).unwrap_or_default();
         Self { ports, session, text, version }
     }
@@ -42,6 +42,6 @@ impl<P: Ports> Keeping<P> {
                 tracing::warn!(%error, version, "plan not kept");
             }
         }
-        vec![Input::PlanKept { version }]
+        vec![Input::PlanSaved { version }]
     }
 }

@@ -12,14 +12,14 @@ pub struct Admission {
 
 /// Why a user's run was not created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TooMany {
+pub enum AdmissionError {
     /// This minute's are started.
-    Started {
+    RateLimited {
         /// Seconds until the next minute, 1-60.
-        again_in_s: u32,
+        retry_in_s: u32,
     },
     /// So many are at work, which is all that may be.
-    AtWork(u32),
+    TooManyRuns(u32),
 }
 
 /// A minute of the clock, in milliseconds.
@@ -31,12 +31,12 @@ pub fn minute_of(at_ms: i64) -> i64 {
     at_ms.div_euclid(MINUTE_MS)
 }
 
-impl TooMany {
+impl AdmissionError {
     /// The minute of this moment has no room.
     #[must_use]
-    pub fn started(at_ms: i64) -> Self {
+    pub fn rate_limited_at(at_ms: i64) -> Self {
         let left_ms = MINUTE_MS - at_ms.rem_euclid(MINUTE_MS);
-        Self::Started { again_in_s: u32::try_from((left_ms + 999) / 1000).unwrap_or(60) }
+        Self::RateLimited { retry_in_s: u32::try_from((left_ms + 999) / 1000).unwrap_or(60) }
     }
 }
 
@@ -46,9 +46,9 @@ mod tests {
 
     #[test]
     fn a_minute_ends_when_it_has_been_waited_for() {
-        let wait = |at_ms| match TooMany::started(at_ms) {
-            TooMany::Started { again_in_s } => again_in_s,
-            TooMany::AtWork(_) => 0,
+        let wait = |at_ms| match AdmissionError::rate_limited_at(at_ms) {
+            AdmissionError::RateLimited { retry_in_s: again_in_s } => again_in_s,
+            AdmissionError::TooManyRuns(_) => 0,
         };
         assert_eq!([0, 1, 59_000, 59_999, 60_000].map(wait), [60, 60, 1, 1, 60]);
         assert_eq!((minute_of(59_999), minute_of(60_000)), (0, 1));

@@ -29,5 +29,9 @@ pub trait Invoker: Send + Sync {
     /// Has the run continued by a fresh invocation. It may come twice, late or not at all.
     ///
     /// `hops` counts the hand-overs of the run so far, this one included.
-    fn kick(&self, key: &RunKey, hops: u32) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn kick_run(
+        &self,
+        key: &RunKey,
+        hops: u32,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
 }

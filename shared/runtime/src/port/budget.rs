@@ -13,15 +13,15 @@
 use std::fmt;
 
 use djinn_core::budget::{Price, Usage};
-use djinn_core::id::sha256;
+use djinn_core::id::sha256_hex;
 
 use super::catalog::UserKey;
 use super::{RunKey, StoreError};
 
-/// A user's day.
+/// A user's day, to which all that they use up is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DayKey {
-    /// Whose.
+    /// The user whose day it is.
     pub user: UserKey,
     /// Which, in UTC: `2026-11-21`.
     pub day: String,
@@ -30,7 +30,7 @@ pub struct DayKey {
 impl DayKey {
     /// The day that a moment is in, Unix milliseconds.
     #[must_use]
-    pub fn at(user: UserKey, at_ms: i64) -> Self {
+    pub fn at_time(user: UserKey, at_ms: i64) -> Self {
         let date = time::OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1000));
         let date = date.unwrap_or(time::OffsetDateTime::UNIX_EPOCH).date();
         let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
@@ -50,7 +50,7 @@ pub struct Amount {
 impl Amount {
     /// What both are together.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
+    pub fn saturating_add(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),
             micro_usd: self.micro_usd.saturating_add(other.micro_usd),
@@ -60,7 +60,7 @@ impl Amount {
     /// What a call used up, at this price.
     #[must_use]
     pub fn of(usage: &Usage, price: Option<Price>) -> Self {
-        Self { tokens: usage.tokens(), micro_usd: usage.at(price).micro_usd }
+        Self { tokens: usage.tokens(), micro_usd: usage.priced_at(price).micro_usd }
     }
 }
 
@@ -73,7 +73,7 @@ impl Payer {
     #[must_use]
     pub fn of(key: &RunKey, beside: bool) -> Self {
         let task = key.task.as_ref().map_or("", |task| task.as_str());
-        let hash = sha256(format!("{} {task} {beside}", key.run).as_bytes());
+        let hash = sha256_hex(format!("{} {task} {beside}", key.run).as_bytes());
         Self(hash.chars().take(16).collect())
     }
 
@@ -95,37 +95,37 @@ impl fmt::Display for Payer {
 pub struct Hold {
     /// Names the call, and the driver that makes it: no two calls ever have the same name.
     pub call: String,
-    /// How much.
+    /// The most that the call may come to.
     pub amount: Amount,
     /// When it was reserved, Unix seconds.
-    pub at_s: i64,
+    pub reserved_at_s: i64,
 }
 
 /// A change of a user's day: what a payer held is settled, something is reserved, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DayChange {
-    /// Who.
+    /// The payer whose hold changes.
     pub payer: Payer,
     /// What it holds now.
-    pub held: Option<Hold>,
+    pub hold: Option<Hold>,
     /// What that came to.
-    pub settled: Amount,
+    pub settled_amount: Amount,
     /// What it is to hold.
-    pub next: Option<Hold>,
+    pub next_hold: Option<Hold>,
     /// What the day's sums have to be below for that, once the settlement counts.
-    pub bound: Bound,
+    pub bound: DayBound,
 }
 
 /// What the sums of a day are bounded by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bound {
-    /// Tokens.
+pub struct DayBound {
+    /// Tokens that the sum has to stay below; `None` has no bound.
     pub tokens: Option<u64>,
     /// Millionths of a US dollar.
     pub micro_usd: Option<u64>,
 }
 
-impl Bound {
+impl DayBound {
     /// Whether these sums are below it.
     #[must_use]
     pub fn has_room(&self, sums: Amount) -> bool {
@@ -136,13 +136,13 @@ impl Bound {
 
 /// What came of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DayChanged {
+pub enum DayChangeResult {
     /// It is made, by this write or by an earlier one whose reply was lost.
-    Done,
+    Applied,
     /// Nothing is changed: the payer holds something else.
-    Holds(Option<Hold>),
+    Conflict(Option<Hold>),
     /// Nothing is changed: the day's sums are too high.
-    UsedUp {
+    Exhausted {
         /// What is spent or held.
         used: Amount,
         /// What of that is held, and may come to less.
@@ -150,12 +150,12 @@ pub enum DayChanged {
     },
 }
 
-/// How many holds a day keeps apart at least. Beyond that, those older than [`OLD_HOLD_S`] count as
+/// How many holds a day keeps apart at least. Beyond that, those older than [`MAX_HOLD_AGE_S`] count as
 /// spent.
 pub const MAX_HOLDS: usize = 200;
 
 /// Seconds after which nobody can be making a call any more.
-pub const OLD_HOLD_S: i64 = 60 * 60;
+pub const MAX_HOLD_AGE_S: i64 = 60 * 60;
 
 /// Days of users. Needs `dynamodb:UpdateItem` on the table.
 pub trait Budgets {
@@ -164,10 +164,13 @@ pub trait Budgets {
         &self,
         day: &DayKey,
         change: &DayChange,
-    ) -> impl Future<Output = Result<DayChanged, StoreError>> + Send;
+    ) -> impl Future<Output = Result<DayChangeResult, StoreError>> + Send;
 
     /// The sums of a day: what was spent, and what is held. Strongly consistent.
-    fn day(&self, day: &DayKey) -> impl Future<Output = Result<Amount, StoreError>> + Send;
+    fn read_day_total(
+        &self,
+        day: &DayKey,
+    ) -> impl Future<Output = Result<Amount, StoreError>> + Send;
 }
 
 #[cfg(test)]
@@ -179,7 +182,7 @@ mod tests {
     fn a_day_begins_at_midnight_in_utc() {
         let user =
             || UserKey { tenant: TenantId::new("t").unwrap(), user: UserId::new("u").unwrap() };
-        let day = |at_ms| DayKey::at(user(), at_ms).day;
+        let day = |at_ms| DayKey::at_time(user(), at_ms).day;
         assert_eq!(day(1_795_219_199_999), "2026-11-20");
         assert_eq!(day(1_795_219_200_000), "2026-11-21");
     }

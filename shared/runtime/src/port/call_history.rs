@@ -1,6 +1,6 @@
 //! What calls of each tool came to, from which the next ones are estimated.
 
-use djinn_core::feedback::CallSample;
+use djinn_core::human::CallSample;
 
 use super::StoreError;
 use super::catalog::UserKey;
@@ -12,9 +12,9 @@ pub const KEPT_SAMPLES: usize = 50;
 /// A tool, as a user uses it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolKey {
-    /// Who.
+    /// The user who uses the tool.
     pub user: UserKey,
-    /// Its name.
+    /// The name of the tool, as models call it.
     pub tool: String,
 }
 

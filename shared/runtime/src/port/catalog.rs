@@ -2,7 +2,7 @@
 
 use djinn_core::conversation::Exchange;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
-use djinn_core::input::Asked;
+use djinn_core::input::RunSpec;
 use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 
@@ -10,27 +10,27 @@ use super::StoreError;
 use super::journal::SessionKey;
 
 /// Characters of a question that stand as the title of its run, and of the session it opens.
-const TITLE: usize = 120;
+const MAX_RUN_TITLE: usize = 120;
 
 /// A user of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserKey {
     /// Whose data it is.
     pub tenant: TenantId,
-    /// Who.
+    /// The user's id, unique within the tenant only.
     pub user: UserId,
 }
 
 impl UserKey {
-    /// Who asked.
+    /// The user who asked, in their tenant.
     #[must_use]
-    pub fn of(asked: &Asked) -> Self {
+    pub fn of(asked: &RunSpec) -> Self {
         Self { tenant: asked.tenant.clone(), user: asked.user.clone() }
     }
 
     /// One of this user's own sessions.
     #[must_use]
-    pub fn session(&self, session: &SessionId) -> SessionKey {
+    pub fn session_key(&self, session: &SessionId) -> SessionKey {
         let (tenant, owner) = (self.tenant.clone(), self.user.clone());
         SessionKey { tenant, owner, session: session.clone() }
     }
@@ -38,25 +38,25 @@ impl UserKey {
 
 /// Where a run stands among others: by its start, then by its id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RunPlace {
+pub struct RunPosition {
     /// When it was asked, Unix milliseconds.
     pub started_at_ms: i64,
-    /// The run.
+    /// The run, which orders those of one moment.
     pub run: RunId,
 }
 
 /// Where a session stands among others: by its newest question, then by its label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SessionPlace {
+pub struct SessionPosition {
     /// When its newest run was asked, Unix milliseconds.
     pub newest_at_ms: i64,
-    /// The session.
+    /// The label, which orders those of one moment.
     pub session: SessionId,
 }
 
 /// One page of a list, and where the next one begins: behind `next`. It may turn out to be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page<T, P> {
+pub struct ListPage<T, P> {
     /// What is on it, newest first.
     pub items: Vec<T>,
     /// `None` when nothing follows.
@@ -66,7 +66,7 @@ pub struct Page<T, P> {
 /// A run in its user's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSummary {
-    /// The run.
+    /// The id by which the run is opened.
     pub run: RunId,
     /// Its session, as this user names it.
     pub session: SessionName,
@@ -74,7 +74,7 @@ pub struct RunSummary {
     pub request: RequestId,
     /// The beginning of its question, on one line.
     pub title: String,
-    /// Where it stands.
+    /// The status of the run when the list was read.
     pub status: RunStatus,
     /// When it was asked, Unix milliseconds.
     pub started_at_ms: i64,
@@ -85,7 +85,7 @@ pub struct RunSummary {
 /// A conversation in its user's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSummary {
-    /// The session.
+    /// The label by which its owner names it.
     pub session: SessionId,
     /// The beginning of its first question, unless it was given another title.
     pub title: String,
@@ -97,8 +97,8 @@ pub struct SessionSummary {
 
 /// One run of a session, as its conversation shows it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
-    /// The run.
+pub struct SessionTurn {
+    /// The id by which the run is opened.
     pub run: RunId,
     /// The client's label for it; `None` of one that ended before labels were kept.
     pub request: Option<RequestId>,
@@ -106,7 +106,7 @@ pub struct Turn {
     pub user: Option<UserId>,
     /// When it was asked, Unix milliseconds.
     pub started_at_ms: i64,
-    /// Where it stands.
+    /// The status of the run when the list was read.
     pub status: RunStatus,
     /// What was asked and what came of it; the answer is empty until the run has ended. `None` if
     /// it cannot be read any more.
@@ -115,7 +115,7 @@ pub struct Turn {
 
 /// What came of deleting a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Forgotten {
+pub enum SessionDeletion {
     /// Nothing of it is left.
     Done,
     /// This user has no such session.
@@ -135,9 +135,9 @@ pub trait Catalog {
         &self,
         user: &UserKey,
         statuses: &[RunStatus],
-        after: Option<&RunPlace>,
+        after: Option<&RunPosition>,
         limit: usize,
-    ) -> impl Future<Output = Result<Page<RunSummary, RunPlace>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<ListPage<RunSummary, RunPosition>, StoreError>> + Send;
 
     /// A user's sessions, the one with the newest run first, behind `after`: at most `limit`. Of more
     /// than 10 000 sessions only the first by label are listed. May miss what was written within the
@@ -145,9 +145,9 @@ pub trait Catalog {
     fn list_sessions(
         &self,
         user: &UserKey,
-        after: Option<&SessionPlace>,
+        after: Option<&SessionPosition>,
         limit: usize,
-    ) -> impl Future<Output = Result<Page<SessionSummary, SessionPlace>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<ListPage<SessionSummary, SessionPosition>, StoreError>> + Send;
 
     /// A session of a user's list. Strongly consistent.
     fn find_session(
@@ -157,7 +157,7 @@ pub trait Catalog {
     ) -> impl Future<Output = Result<Option<SessionSummary>, StoreError>> + Send;
 
     /// Gives a session of a user's list another title; `false` if it has none of that label.
-    fn name_session(
+    fn rename_session(
         &self,
         user: &UserKey,
         session: &SessionId,
@@ -169,25 +169,25 @@ pub trait Catalog {
     fn list_turns(
         &self,
         session: &SessionKey,
-        after: Option<&RunPlace>,
+        after: Option<&RunPosition>,
         limit: usize,
-    ) -> impl Future<Output = Result<Page<Turn, RunPlace>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<ListPage<SessionTurn, RunPosition>, StoreError>> + Send;
 
     /// Deletes a session of a user's, with all its runs, files and their bytes, also from the lists of
     /// those it is shared with who asked in it. One that was interrupted may be made again. What is written
     /// into the session meanwhile stays, or goes with it.
-    fn forget_session(
+    fn delete_session(
         &self,
         user: &UserKey,
         session: &SessionId,
-    ) -> impl Future<Output = Result<Forgotten, StoreError>> + Send;
+    ) -> impl Future<Output = Result<SessionDeletion, StoreError>> + Send;
 }
 
 /// The beginning of a question, on one line.
 #[must_use]
-pub fn title_of(question: &str) -> String {
+pub fn run_title(question: &str) -> String {
     let words = question.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(TITLE) {
+    match words.char_indices().nth(MAX_RUN_TITLE) {
         Some((end, _)) => format!("{}…", words.get(..end).unwrap_or_default()),
         None => words,
     }
@@ -199,8 +199,8 @@ mod tests {
 
     #[test]
     fn a_title_is_one_line_of_at_most_120_characters() {
-        assert_eq!(title_of("  What\n is\tgold? "), "What is gold?");
-        let long = title_of(&"界".repeat(500));
-        assert_eq!(long.chars().count(), TITLE + 1);
+        assert_eq!(run_title("  What\n is\tgold? "), "What is gold?");
+        let long = run_title(&"界".repeat(500));
+        assert_eq!(long.chars().count(), MAX_RUN_TITLE + 1);
     }
 }

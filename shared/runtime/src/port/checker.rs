@@ -28,30 +28,30 @@ impl Direction {
 
 /// Texts to be checked together, and whose they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Check<'a> {
+pub struct ContentCheck<'a> {
     /// Which way they go.
     pub direction: Direction,
     /// The texts; at least one.
     pub texts: &'a [CheckedText<'a>],
-    /// Whose they are.
-    pub whose: Whose<'a>,
+    /// The user and the session whose texts they are.
+    pub owner: ContentOwner<'a>,
 }
 
-/// One of them.
+/// A text, and the member that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckedText<'a> {
     /// The member of the request or the reply that holds it.
     pub field: &'static str,
-    /// What it says.
+    /// The text that is to be checked.
     pub text: &'a str,
 }
 
 /// Whose texts they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Whose<'a> {
-    /// The tenant.
+pub struct ContentOwner<'a> {
+    /// The tenant whose data the texts are.
     pub tenant: &'a TenantId,
-    /// Who asks.
+    /// The user who asks, who need not own the session.
     pub user: &'a UserId,
     /// The conversation, as who asks names it.
     pub session: &'a SessionName,
@@ -59,7 +59,7 @@ pub struct Whose<'a> {
     pub run: Option<&'a RunId>,
 }
 
-impl<'a> Whose<'a> {
+impl<'a> ContentOwner<'a> {
     /// Those of a run of this user's.
     #[must_use]
     pub fn of(key: &'a RunKey, user: &'a UserId, session: &'a SessionName) -> Self {
@@ -70,7 +70,7 @@ impl<'a> Whose<'a> {
 /// What a checker says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// They pass.
+    /// Every text passes as it is.
     Allow,
     /// None of them does.
     Refuse {
@@ -79,7 +79,7 @@ pub enum Verdict {
     },
     /// These pass in their places: as many, in their order.
     Replace {
-        /// The texts.
+        /// The texts that take the places of those that were checked.
         texts: Vec<String>,
     },
 }
@@ -87,10 +87,10 @@ pub enum Verdict {
 /// Why there is no verdict. Its text is for users and names no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NoVerdict(pub String);
+pub struct CheckError(pub String);
 
 /// A checker. It bounds its own time; texts may be asked about again after a crash.
 pub trait Checker: Send + Sync {
     /// What it says of some texts.
-    fn check<'a>(&'a self, check: Check<'a>) -> BoxFuture<'a, Result<Verdict, NoVerdict>>;
+    fn check<'a>(&'a self, check: ContentCheck<'a>) -> BoxFuture<'a, Result<Verdict, CheckError>>;
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-/// Time and chance.
+/// Time and chance, the only ones that drivers know.
 pub trait Clock: Send + Sync {
-    /// Unix milliseconds.
+    /// The moment it is now, in Unix milliseconds.
     fn now_ms(&self) -> i64;
 
     /// Returns once this much time has passed.

@@ -1,4 +1,4 @@
-//! Product files.
+//! The files of sessions: what users upload and agents write.
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
@@ -42,7 +42,7 @@ pub trait Files {
 
     /// Which of these files, that were announced, are files of the session by now: all of their bytes are
     /// there. However many there are, looking for them takes a few requests.
-    fn arrived(
+    fn find_arrived(
         &self,
         session: &SessionKey,
         announced: &[ProductFile],

@@ -4,14 +4,14 @@ use djinn_core::budget::Budget;
 use djinn_core::conversation::Exchange;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
-use djinn_core::input::Asked;
+use djinn_core::input::RunSpec;
 use djinn_core::journal::Record;
 use djinn_core::session::{SessionName, SharedSession};
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
 use serde::{Deserialize, Serialize};
 
-use super::admission::{Admission, TooMany};
+use super::admission::{Admission, AdmissionError};
 use super::budget::{DayChange, DayKey};
 use super::catalog::UserKey;
 use super::page::{Page, PageSize};
@@ -29,7 +29,7 @@ pub struct SessionKey {
 }
 
 impl SessionKey {
-    /// Its owner.
+    /// The owner of the session, who need not be who asks.
     #[must_use]
     pub fn owner_key(&self) -> UserKey {
         UserKey { tenant: self.tenant.clone(), user: self.owner.clone() }
@@ -37,7 +37,7 @@ impl SessionKey {
 
     /// The session that a run was asked in.
     #[must_use]
-    pub fn of(asked: &Asked) -> Self {
+    pub fn of(asked: &RunSpec) -> Self {
         Self {
             tenant: asked.tenant.clone(),
             owner: asked.owner().clone(),
@@ -62,7 +62,7 @@ pub struct SessionView {
 /// An ended run of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedRun {
-    /// The run.
+    /// The id of the run that ended.
     pub run: RunId,
     /// Who asked; `None` of one that ended before this was kept.
     pub user: Option<UserId>,
@@ -82,17 +82,17 @@ pub struct Lease {
 /// What is known of a run without reading its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunMeta {
-    /// Where it stands.
+    /// The status, as the newest write to the run left it.
     pub status: RunStatus,
-    /// How it works.
+    /// The mode in which the run works.
     pub mode: Mode,
     /// Its session, by the owner's label.
     pub session: SessionId,
     /// How that is shared with who asked, if it is somebody else's.
     pub shared: Option<SharedSession>,
-    /// Who asked.
+    /// The user who asked it.
     pub user: UserId,
-    /// The client's label.
+    /// The label that the client gave the request.
     pub request: RequestId,
     /// SHA-256 of what was asked.
     pub body_hash: String,
@@ -107,16 +107,16 @@ pub struct RunMeta {
     /// Whether a client was sent its end, as far as is known, or there is none to be sent.
     pub end_shown: bool,
     /// What was noted of it when it ended. `None` of one that has a plan or a long question.
-    pub outline: Option<Box<Outline>>,
+    pub outline: Option<Box<RunOutline>>,
 }
 
 /// What is shown of an ended run besides its final entry, so that whoever looks it up need not read its
 /// journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outline {
+pub struct RunOutline {
     /// The number of the record that ended it.
     pub record: u64,
-    /// What was asked; at most [`MAX_OUTLINED`] bytes.
+    /// What was asked; at most [`MAX_OUTLINE_QUESTION`] bytes.
     pub question: String,
     /// What it might use up.
     pub budget: Budget,
@@ -124,7 +124,7 @@ pub struct Outline {
 
 /// Bytes of a question that stands in an outline: it is stored with the run's metadata, which is read
 /// often.
-pub const MAX_OUTLINED: usize = 2 * 1024;
+pub const MAX_OUTLINE_QUESTION: usize = 2 * 1024;
 
 impl RunMeta {
     /// Whether somebody drives the run now.
@@ -171,49 +171,49 @@ pub struct NewRun {
 
 /// What came of creating a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Created {
-    /// It exists now.
-    New,
+pub enum CreateResult {
+    /// The run exists now, and its first record with it.
+    Created,
     /// It existed: the same request came before.
     Exists(Box<RunMeta>),
     /// The session is still answering this run.
     SessionBusy(RunId),
     /// Its user has started too many, or has too many at work.
-    TooMany(TooMany),
+    NotAdmitted(AdmissionError),
 }
 
 /// What came of appending a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appended {
+pub enum AppendResult {
     /// It is in the journal, by this write or by an earlier one whose reply was lost.
-    Done,
+    Appended,
     /// Another record has its number: reload and decide again.
-    Lost,
+    Conflict,
 }
 
 /// What an ending record changes beside the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
-    /// The final status.
+    /// The status in which the run ended.
     pub status: RunStatus,
     /// The session whose active run this was.
     pub session: SessionKey,
-    /// Who asked.
+    /// The user who asked it.
     pub user: UserId,
-    /// The client's label.
+    /// The label that the client gave the request.
     pub request: RequestId,
     /// When it was asked, Unix milliseconds: `at_ms` of its first record.
     pub started_at_ms: i64,
     /// What later runs of the session see of it.
     pub exchange: Exchange,
     /// Whether it was counted among its user's runs at work.
-    pub counted: bool,
+    pub is_counted: bool,
     /// What its last calls came to; one that is settled already is left out.
-    pub settled: Vec<(DayKey, DayChange)>,
+    pub day_changes: Vec<(DayKey, DayChange)>,
     /// Whether a response is open to which the end is sent.
     pub end_shown: bool,
-    /// See [`RunMeta::outline`].
-    pub outline: Option<Outline>,
+    /// The outline for lists: see [`RunMeta::outline`].
+    pub outline: Option<RunOutline>,
 }
 
 /// Journals. Needs `dynamodb:GetItem`, `Query`, `PutItem`, `UpdateItem` and `DeleteItem` on the
@@ -231,7 +231,7 @@ pub trait Journals {
         &self,
         key: &RunKey,
         run: &NewRun,
-    ) -> impl Future<Output = Result<Created, StoreError>> + Send;
+    ) -> impl Future<Output = Result<CreateResult, StoreError>> + Send;
 
     /// Appends a record on the condition that none of its number exists.
     fn append(
@@ -239,37 +239,37 @@ pub trait Journals {
         key: &RunKey,
         record: &Record,
         expires_at_s: i64,
-    ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
+    ) -> impl Future<Output = Result<AppendResult, StoreError>> + Send;
 
     /// Appends the record that ends the run, and with it, in one transaction, its final status, its
     /// released lease, its exchange, the session free again, if this run is its active one, the
     /// place among its user's runs, and what its last calls came to. Of a task only the status and the lease.
-    fn end(
+    fn append_end(
         &self,
         key: &RunKey,
         record: &Record,
         end: &RunEnd,
         expires_at_s: i64,
-    ) -> impl Future<Output = Result<Appended, StoreError>> + Send;
+    ) -> impl Future<Output = Result<AppendResult, StoreError>> + Send;
 
     /// Ends a run whose journal cannot be read, without a record: its status is `failed`, its lease
     /// released, and the session free again, if this run is its active one. It has no end that could be
     /// shown. Of a task only the status and the lease. What has ended or does not exist stays as it is.
-    fn give_up(
+    fn abandon_run(
         &self,
         key: &RunKey,
         at_ms: i64,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Notes that a client was sent the end of a run that has ended; nothing if that is noted.
-    fn note_end_shown(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn mark_end_shown(&self, key: &RunKey) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// The records from number `from` on, in order. Strongly consistent. Records are deleted one by
     /// one, in no order, once they have expired.
     ///
     /// # Errors
     /// `NewerFormat` if any of them is newer than this code.
-    fn read(
+    fn read_from(
         &self,
         key: &RunKey,
         from: u64,
@@ -295,26 +295,26 @@ pub trait Journals {
     ) -> impl Future<Output = Result<Vec<Record>, StoreError>> + Send;
 
     /// What is known of a run; `None` if it does not exist. Strongly consistent.
-    fn meta(
+    fn find_meta(
         &self,
         key: &RunKey,
     ) -> impl Future<Output = Result<Option<RunMeta>, StoreError>> + Send;
 
     /// What a new run needs to know of its session. Strongly consistent.
-    fn session(
+    fn load_session(
         &self,
         key: &SessionKey,
     ) -> impl Future<Output = Result<SessionView, StoreError>> + Send;
 
     /// The run that a session answers, as its view says it. Strongly consistent.
-    fn active(
+    fn find_active_run(
         &self,
         key: &SessionKey,
     ) -> impl Future<Output = Result<Option<RunId>, StoreError>> + Send;
 
     /// The session that a label of a user's names: the user's own of that label, if a run was ever
     /// started in it, or else the one in which the user's newest request of that label was asked.
-    fn session_of(
+    fn find_session_name(
         &self,
         user: &UserKey,
         label: &str,

@@ -7,9 +7,9 @@ use super::{RunKey, StoreError};
 
 /// What came of trying to take a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
-    /// It is ours.
-    Ours {
+pub enum LeaseAcquisition {
+    /// The lease is this driver's from now on.
+    Acquired {
         /// The lease, with its new epoch.
         lease: Lease,
         /// Whether the earlier driver had not released it: `Resumed` must be written then.
@@ -17,14 +17,14 @@ pub enum Taken {
     },
     /// Somebody else holds it, or there is no such run, or it has ended: what it still owes needs no
     /// lease.
-    Held,
+    Unavailable,
 }
 
 /// What came of renewing a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Renewed {
+pub enum LeaseRenewal {
     /// It is still ours.
-    Ours {
+    Renewed {
         /// Somebody watches the run until then, Unix milliseconds.
         watched_until_ms: i64,
     },
@@ -42,7 +42,7 @@ pub trait Leases {
         holder: &str,
         now_ms: i64,
         until_ms: i64,
-    ) -> impl Future<Output = Result<Taken, StoreError>> + Send;
+    ) -> impl Future<Output = Result<LeaseAcquisition, StoreError>> + Send;
 
     /// Extends a lease that is still ours, expired or not: same holder, same epoch, not released.
     fn renew_lease(
@@ -50,7 +50,7 @@ pub trait Leases {
         key: &RunKey,
         lease: &Lease,
         until_ms: i64,
-    ) -> impl Future<Output = Result<Renewed, StoreError>> + Send;
+    ) -> impl Future<Output = Result<LeaseRenewal, StoreError>> + Send;
 
     /// Gives a lease back, with the run's status: `running`, or `paused` if it waits for people. No
     /// effect if it is no longer ours.

@@ -17,10 +17,10 @@ pub enum LiveFrom {
 }
 
 /// How long the pieces of a live log are of use, and kept at least.
-pub const LIVE_KEPT: Duration = Duration::from_secs(10 * 60);
+pub const LIVE_RETENTION: Duration = Duration::from_secs(10 * 60);
 
 /// Live logs. Needs `dynamodb:PutItem`, `Query` and `UpdateItem` on the table. Pieces are kept for
-/// [`LIVE_KEPT`].
+/// [`LIVE_RETENTION`].
 pub trait LiveLog {
     /// Adds pieces and entries, written by one writer at one moment; at most 300 KB. Those whose first
     /// one has the same offset or place as another's of this writer and moment replace it.
@@ -43,7 +43,7 @@ pub trait LiveLog {
 
     /// Tells the driver, at its next renewal, that somebody watches until then; of several watchers
     /// the longest counts. No effect if there is no such run.
-    fn watch(
+    fn mark_watched(
         &self,
         key: &RunKey,
         until_ms: i64,

@@ -1,9 +1,9 @@
 //! The mailbox: how anyone who is not the driver speaks to a run.
 
-use djinn_core::feedback::Answered;
 use djinn_core::file::ProductFile;
+use djinn_core::human::ResponseRecord;
 use djinn_core::id::UserId;
-use djinn_core::input::{Input, Partial, PlanEdited, Said, TaskAsks, TaskEnded};
+use djinn_core::input::{ChildEnded, ChildRequest, Input, PartialMessage, PlanEdit, UserMessage};
 use serde::{Deserialize, Serialize};
 
 use super::{RunKey, StoreError};
@@ -12,16 +12,16 @@ use super::{RunKey, StoreError};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mail", rename_all = "snake_case")]
 pub enum Mail {
-    /// Stop.
+    /// A user wants the run to stop.
     Stop {
-        /// Who asks.
+        /// The user who asks for the stop.
         by: UserId,
     },
     /// A file was added to the session.
     FileAdded {
-        /// Names this message.
+        /// Names this message, so that a repeat is ignored.
         id: String,
-        /// The file.
+        /// The file as it was stored.
         file: ProductFile,
     },
     /// A file is being uploaded to the session. The message stays until the file's bytes are there.
@@ -30,29 +30,29 @@ pub enum Mail {
         file: ProductFile,
     },
     /// A task of the run's has ended.
-    TaskEnded {
-        /// How.
-        ended: Box<TaskEnded>,
+    ChildEnded {
+        /// The report of the task and what it used up.
+        ended: Box<ChildEnded>,
     },
     /// A task of the run's asks, or waits for what it has asked.
-    TaskAsks {
-        /// What.
-        asks: Box<TaskAsks>,
+    ChildRequest {
+        /// The requests of the task, all of them.
+        request: Box<ChildRequest>,
     },
     /// A person tells the run something.
-    Said {
-        /// What.
-        said: Box<Said>,
+    UserMessage {
+        /// The message, and who wrote it.
+        message: Box<UserMessage>,
     },
     /// A person changes the plan.
     PlanEdited {
-        /// How.
-        edited: Box<PlanEdited>,
+        /// The change, and the version of the plan it was made from.
+        edit: Box<PlanEdit>,
     },
     /// A person answered what was asked; or, in a task, its run says so.
-    Answered {
-        /// How.
-        answered: Box<Answered>,
+    HumanResponse {
+        /// The answer, and who gave it.
+        response: Box<ResponseRecord>,
     },
 }
 
@@ -64,27 +64,31 @@ impl Mail {
             Self::Stop { .. } => "stop#".to_owned(),
             Self::FileAdded { id, .. } => format!("file#{id}"),
             Self::FileAnnounced { file } => format!("announced#{}", file.object),
-            Self::TaskEnded { ended } => format!("task#{}", ended.report.task),
-            Self::TaskAsks { asks } => format!("asks#{}#{}", asks.task, asks.version),
-            Self::Said { said } => format!("said#{}", said.id),
-            Self::PlanEdited { edited } => format!("edit#{}", edited.id),
+            Self::ChildEnded { ended } => format!("child#{}", ended.report.task),
+            Self::ChildRequest { request: asks } => {
+                format!("child_request#{}#{}", asks.task, asks.version)
+            }
+            Self::UserMessage { message: said } => format!("user_message#{}", said.id),
+            Self::PlanEdited { edit: edited } => format!("edit#{}", edited.id),
             // Several may answer the same.
-            Self::Answered { answered } => format!("answer#{}#{}", answered.feedback, answered.id),
+            Self::HumanResponse { response: answered } => {
+                format!("human_response#{}#{}", answered.request, answered.id)
+            }
         }
     }
 
     /// What the run is told. `partial` is what the message being written says so far.
     #[must_use]
-    pub fn into_input(self, partial: Option<Partial>) -> Input {
+    pub fn into_input(self, partial: Option<PartialMessage>) -> Input {
         match self {
-            Self::Stop { by } => Input::StopAsked { by, partial },
+            Self::Stop { by } => Input::StopRequested { by, partial },
             Self::FileAdded { id, file } => Input::FileAdded { id, file },
             Self::FileAnnounced { file } => Input::FileAdded { id: file.object.clone(), file },
-            Self::TaskEnded { ended } => Input::TaskEnded(ended),
-            Self::TaskAsks { asks } => Input::TaskAsks(asks),
-            Self::Said { said } => Input::UserSaid(said),
-            Self::PlanEdited { edited } => Input::PlanEdited(edited),
-            Self::Answered { answered } => Input::HumanAnswered(answered),
+            Self::ChildEnded { ended } => Input::ChildEnded(ended),
+            Self::ChildRequest { request: asks } => Input::ChildRequested(asks),
+            Self::UserMessage { message: said } => Input::UserMessageAdded(said),
+            Self::PlanEdited { edit: edited } => Input::PlanEdited(edited),
+            Self::HumanResponse { response: answered } => Input::HumanResponded(answered),
         }
     }
 }
@@ -103,7 +107,8 @@ pub trait Mailbox {
 
     /// Every message in the mailbox, but those that are newer than this code, which wait for a newer
     /// driver, and those that cannot be read: no other has to wait for them. Strongly consistent.
-    fn mail(&self, key: &RunKey) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + Send;
+    fn list_mail(&self, key: &RunKey)
+    -> impl Future<Output = Result<Vec<Mail>, StoreError>> + Send;
 
     /// Deletes messages by their ids; those that are gone already are no error.
     fn delete_mail(

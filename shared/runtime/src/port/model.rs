@@ -1,12 +1,12 @@
-//! Language models.
+//! Language models, as a run asks them: one request, one streamed reply.
 
 use std::time::Duration;
 
 use djinn_core::budget::{Price, Usage};
-use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::conversation::Reasoning;
 use djinn_core::effect::ToolChoice;
-use djinn_core::feedback::Interrupt;
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::Interrupt;
 use djinn_core::id::CallId;
 use djinn_core::input::Reply;
 use djinn_core::preview::TextKind;
@@ -25,7 +25,7 @@ pub struct ModelRequest {
     pub call: String,
     /// The language of whatever instructions the client must add.
     pub language: Language,
-    /// The instructions.
+    /// The instructions, sent as the system prompt.
     pub system: String,
     /// What was said, oldest first; the last message is never the assistant's, and it may be the
     /// loop's closing word, which changes from call to call.
@@ -41,7 +41,7 @@ pub struct ModelRequest {
 impl ModelRequest {
     /// Everything that it says, for counting.
     #[must_use]
-    pub fn texts(&self) -> Vec<String> {
+    pub fn to_texts(&self) -> Vec<String> {
         let mut texts = vec![self.system.clone()];
         for message in &self.messages {
             match message {
@@ -69,23 +69,23 @@ impl ModelRequest {
 pub enum Message {
     /// From the user, or from the loop on their behalf.
     User(String),
-    /// From the model.
+    /// A reply of the model's from an earlier turn.
     Assistant {
-        /// What it said.
+        /// The text of the reply; may be empty.
         text: String,
-        /// What it thought.
+        /// The thoughts before it, for providers that want them back.
         reasoning: Option<Reasoning>,
-        /// What it called.
+        /// The calls it asked for, in its order.
         calls: Vec<PastCall>,
     },
     /// What came of those calls, in their order.
-    ToolResults(Vec<ToolResult>),
+    ToolResults(Vec<ToolResultMessage>),
 }
 
 /// A call that was made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastCall {
-    /// Ours.
+    /// The id that we gave the call, whatever the provider's was.
     pub id: CallId,
     /// The tool's name as the model wrote it.
     pub tool: String,
@@ -95,12 +95,12 @@ pub struct PastCall {
 
 /// What the model reads of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolResult {
+pub struct ToolResultMessage {
     /// The call it belongs to.
     pub id: CallId,
-    /// The tool's name.
+    /// The name of the tool as the model wrote it.
     pub tool: String,
-    /// The text.
+    /// The text that the model reads as the call's result.
     pub text: String,
 }
 
@@ -120,9 +120,9 @@ pub struct ModelLimits {
 /// A piece of a reply as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delta<'a> {
-    /// Text or reasoning.
+    /// The text that it adds to: the reply's, or the thoughts.
     pub kind: TextKind,
-    /// What was added.
+    /// The text that was added since the last piece.
     pub text: &'a str,
 }
 
@@ -204,7 +204,7 @@ impl ModelErrorKind {
 
     /// The public code of a run that ends by it.
     #[must_use]
-    pub fn code(self) -> ErrorCode {
+    pub fn error_code(self) -> ErrorCode {
         match self {
             Self::NotConfigured => ErrorCode::NoModel,
             Self::Unreachable | Self::BrokenOff => ErrorCode::ModelUnreachable,
@@ -222,7 +222,7 @@ impl ModelErrorKind {
 
 /// What a person has to see to before a call is made again that failed so, if that is all that is wrong.
 #[must_use]
-pub fn interrupt(failure: &Failure, language: Language) -> Option<Interrupt> {
+pub fn to_interrupt(failure: &Failure, language: Language) -> Option<Interrupt> {
     (failure.code == ErrorCode::ModelNoBalance).then(|| Interrupt {
         code: failure.code.as_str().to_owned(),
         message: failure.sentence(language),
@@ -232,8 +232,8 @@ pub fn interrupt(failure: &Failure, language: Language) -> Option<Interrupt> {
 impl ModelError {
     /// The failure of a run that ends by it.
     #[must_use]
-    pub fn failure(&self) -> Failure {
-        Failure::new(self.kind.code(), self.detail.clone())
+    pub fn to_failure(&self) -> Failure {
+        Failure::new(self.kind.error_code(), self.detail.clone())
     }
 }
 

@@ -46,7 +46,7 @@ pub trait Secrets: Send + Sync {
     ///
     /// # Errors
     /// [`SecretError`]; a missing one ends the run, an unavailable store is asked again.
-    fn secret(&self, name: &str) -> impl Future<Output = Result<Secret, SecretError>> + Send;
+    fn read_secret(&self, name: &str) -> impl Future<Output = Result<Secret, SecretError>> + Send;
 }
 
 /// No store: every question is answered with [`SecretError::Missing`].
@@ -54,7 +54,7 @@ pub trait Secrets: Send + Sync {
 pub struct NoSecrets;
 
 impl Secrets for NoSecrets {
-    async fn secret(&self, name: &str) -> Result<Secret, SecretError> {
+    async fn read_secret(&self, name: &str) -> Result<Secret, SecretError> {
         Err(SecretError::Missing(format!("there is no secret store here to read `{name}` from")))
     }
 }

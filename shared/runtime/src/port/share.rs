@@ -22,28 +22,28 @@ pub enum Audience {
 
 /// A share of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
+pub struct SessionShare {
     /// What those it is for name the session by.
     pub handle: ShareHandle,
-    /// The session.
+    /// The session that is shared, by its owner's label.
     pub session: SessionKey,
     /// When the first run of the session was asked, Unix milliseconds: of one that begins anew under the
     /// same label after a deletion, the share says nothing.
     pub session_started_at_ms: i64,
     /// Whom it is for.
-    pub with: Audience,
+    pub audience: Audience,
     /// Whether they may ask in it and add files, too.
-    pub write: bool,
+    pub can_write: bool,
     /// When it was made, Unix milliseconds.
     pub created_at_ms: i64,
 }
 
-impl Share {
+impl SessionShare {
     /// Whether it is for this user.
     #[must_use]
     pub fn is_for(&self, user: &UserKey) -> bool {
         user.tenant == self.session.tenant
-            && match &self.with {
+            && match &self.audience {
                 Audience::Tenant => true,
                 Audience::User(with) => user.user == *with,
             }
@@ -53,7 +53,7 @@ impl Share {
 /// What came of sharing a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShareResult {
-    /// It is shared.
+    /// The session is shared from now on.
     Added,
     /// Its owner has no such session, or not this one any more.
     UnknownSession,
@@ -68,7 +68,7 @@ pub trait Shares {
     /// Keeps a share of a session that is in its owner's list, and began when the share says.
     fn add_share(
         &self,
-        share: &Share,
+        share: &SessionShare,
     ) -> impl Future<Output = Result<ShareResult, StoreError>> + Send;
 
     /// The share of this handle in a tenant. Strongly consistent.
@@ -76,13 +76,13 @@ pub trait Shares {
         &self,
         tenant: &TenantId,
         handle: &ShareHandle,
-    ) -> impl Future<Output = Result<Option<Share>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Option<SessionShare>, StoreError>> + Send;
 
     /// The shares of a session, in the order of their handles. Strongly consistent.
     fn list_shares(
         &self,
         session: &SessionKey,
-    ) -> impl Future<Output = Result<Vec<Share>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<Vec<SessionShare>, StoreError>> + Send;
 
     /// Ends a share of this session; `false` if it has none of that handle.
     fn end_share(

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use djinn_core::feedback::Interrupt;
+use djinn_core::human::Interrupt;
 use djinn_core::id::{CallId, FileName, RunId, TaskId};
-use djinn_core::masking::mask;
+use djinn_core::masking::mask_pii;
 use djinn_core::settings::Language;
-use djinn_core::tool::{FailReason, Observation, ToolSpec};
+use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::journal::SessionKey;
 
 /// Bytes of a text that are masked while others wait.
-const MASKED_AT_ONCE: usize = 256 * 1024;
+const MAX_INLINE_MASK: usize = 256 * 1024;
 
 /// A future of a `dyn` trait.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -22,7 +22,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Whose call it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolContext {
-    /// The run.
+    /// The run that the call is of.
     pub run: RunId,
     /// The task of it, if it is one.
     pub task: Option<TaskId>,
@@ -35,7 +35,7 @@ pub struct ToolContext {
     /// Which attempt at the call this is, from 1.
     pub attempt: u32,
     /// How often it was interrupted before.
-    pub round: u32,
+    pub interrupts: u32,
     /// The language of what it says to the model.
     pub language: Language,
     /// Characters of its text that the model will see.
@@ -48,22 +48,23 @@ impl ToolContext {
     /// A text of the world as this run may see it. A tool that answers with parts of one asks for it
     /// before it cuts; every answer as a whole is masked by whoever called the tool. A long text is masked
     /// apart from what others do meanwhile.
-    pub async fn seen_whole(&self, text: String) -> String {
+    pub async fn mask_text(&self, text: String) -> String {
         if !self.mask_pii {
             return text;
         }
-        if text.len() <= MASKED_AT_ONCE {
-            return mask(&text).into_owned();
+        if text.len() <= MAX_INLINE_MASK {
+            return mask_pii(&text).into_owned();
         }
         // What was not masked is not seen.
-        let masked = tokio::task::spawn_blocking(move || mask(&text).into_owned()).await;
+        let masked = tokio::task::spawn_blocking(move || mask_pii(&text).into_owned()).await;
         masked.unwrap_or_default()
     }
 
     /// What a receiver tells a repeat of this call by.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        let round = if self.round == 0 { String::new() } else { format!(".{}", self.round) };
+        let round =
+            if self.interrupts == 0 { String::new() } else { format!(".{}", self.interrupts) };
         match &self.task {
             None => format!("{}.{}{round}", self.run, self.call),
             Some(task) => format!("{}.{task}.{}{round}", self.run, self.call),
@@ -73,11 +74,11 @@ impl ToolContext {
 
 /// Why a tool did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ToolFailure {
+pub enum ToolError {
     /// The model sees it, and the run goes on.
     Failed {
-        /// Which kind.
-        reason: FailReason,
+        /// The kind of failure, for journals and viewers.
+        reason: ToolFailure,
         /// What the model is told; rendered from `prompts/`, or the words of whoever failed.
         detail: String,
     },
@@ -86,11 +87,11 @@ pub enum ToolFailure {
     Interrupted(Interrupt),
 }
 
-impl ToolFailure {
+impl ToolError {
     /// The tool ran and reports an error.
     #[must_use]
-    pub fn error(detail: impl Into<String>) -> Self {
-        Self::Failed { reason: FailReason::Error, detail: detail.into() }
+    pub fn from_detail(detail: impl Into<String>) -> Self {
+        Self::Failed { reason: ToolFailure::Error, detail: detail.into() }
     }
 }
 
@@ -99,15 +100,15 @@ pub trait Tool: Send + Sync {
     /// What the model is told about it.
     fn spec(&self, language: Language) -> ToolSpec;
 
-    /// Runs it once.
+    /// Runs the tool once, with arguments that keep its schema.
     fn run<'a>(
         &'a self,
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>>;
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 
     /// What is wrong with these arguments, if anything is.
-    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String>;
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String>;
 }
 
 /// The tools of a deployment, by name.
@@ -117,7 +118,7 @@ pub struct Toolbox(BTreeMap<String, Arc<dyn Tool>>);
 impl Toolbox {
     /// Registers a tool; one of the same name is replaced.
     #[must_use]
-    pub fn with(mut self, tool: impl Tool + 'static) -> Self {
+    pub fn with_tool(mut self, tool: impl Tool + 'static) -> Self {
         let name = tool.spec(Language::En).name;
         self.0.insert(name, Arc::new(tool));
         self
@@ -131,7 +132,7 @@ impl Toolbox {
 
     /// The tool of that name.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    pub fn find_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.0.get(name).cloned()
     }
 }

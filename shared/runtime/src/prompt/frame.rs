@@ -1,85 +1,87 @@
 //! The frame around what others wrote: files, tools, the web, earlier work. System prompts say that
 //! what stands in it is data; it cannot be closed from within.
 
-use djinn_core::fold::fold;
+use djinn_core::fold::fold_character;
 use minijinja::State;
 
-use super::cut;
+use super::truncate_text;
 
 /// What the frame begins with. The fragment `frame/untrusted` says the same.
-pub const OPEN: &str = "<untrusted>";
+pub const OPEN_TAG: &str = "<untrusted>";
 
 /// What it ends with.
-pub const CLOSE: &str = "</untrusted>";
+pub const CLOSE_TAG: &str = "</untrusted>";
 
 /// The word in both.
-const TAG: &str = "untrusted";
+const TAG_WORD: &str = "untrusted";
 
 /// What stands for the bracket of a frame that a text brings along.
-const NEUTRAL: char = '‹';
+const NEUTRAL_BRACKET: char = '‹';
 
 /// What passes for a bracket without being a form of one.
 const BRACKETS: [char; 4] = ['〈', '⟨', '❮', '˂'];
 
 /// The most characters between such a bracket and its word.
-const MAX_BETWEEN: usize = 16;
+const MAX_GAP: usize = 16;
 
 /// A text of others' with nothing in it that could be taken for the end or the beginning of a frame.
 /// It has as many characters as before.
 #[must_use]
-pub fn neutral(text: &str) -> String {
+pub fn neutralize_frames(text: &str) -> String {
     let mut neutral = String::with_capacity(text.len());
     for (at, character) in text.char_indices() {
-        let is_bracket = fold(character).next() == Some('<') || BRACKETS.contains(&character);
+        let is_bracket =
+            fold_character(character).next() == Some('<') || BRACKETS.contains(&character);
         let rest = || text.get(at + character.len_utf8()..).unwrap_or_default();
-        neutral.push(if is_bracket && names_frame(rest()) { NEUTRAL } else { character });
+        neutral.push(if is_bracket && is_frame_word(rest()) { NEUTRAL_BRACKET } else { character });
     }
     neutral
 }
 
 /// Whether the word of the frame comes next as a reader sees it, whatever stands before and between its
 /// letters that is neither letter nor digit.
-fn names_frame(rest: &str) -> bool {
+fn is_frame_word(rest: &str) -> bool {
     let mut characters = rest.chars();
-    let begins = characters.by_ref().take(MAX_BETWEEN).find(|c| is_letter(*c));
-    let rest = characters.take(TAG.len() * MAX_BETWEEN).filter(|c| is_letter(*c));
-    let word = begins.into_iter().chain(rest).flat_map(fold).filter(|c| c.is_alphanumeric());
-    word.take(TAG.len()).eq(TAG.chars())
+    let begins = characters.by_ref().take(MAX_GAP).find(|c| is_letter(*c));
+    let rest = characters.take(TAG_WORD.len() * MAX_GAP).filter(|c| is_letter(*c));
+    let word =
+        begins.into_iter().chain(rest).flat_map(fold_character).filter(|c| c.is_alphanumeric());
+    word.take(TAG_WORD.len()).eq(TAG_WORD.chars())
 }
 
 /// Whether a character is a letter or digit that is seen.
 fn is_letter(character: char) -> bool {
-    fold(character).next().is_some_and(char::is_alphanumeric)
+    fold_character(character).next().is_some_and(char::is_alphanumeric)
 }
 
 /// The two ends of a text that may hold frames, so that none is left open or closed twice.
 #[must_use]
-pub fn mended(head: &str, tail: &str) -> (String, String) {
-    let head = without_half_at_end(head);
-    let tail = without_half_at_start(tail);
-    let ends_within = head.rfind(OPEN) > head.rfind(CLOSE);
-    let starts_within = match (tail.find(OPEN), tail.find(CLOSE)) {
+pub fn balance_frames(head: &str, tail: &str) -> (String, String) {
+    let head = strip_half_at_end(head);
+    let tail = strip_half_at_start(tail);
+    let ends_within = head.rfind(OPEN_TAG) > head.rfind(CLOSE_TAG);
+    let starts_within = match (tail.find(OPEN_TAG), tail.find(CLOSE_TAG)) {
         (Some(open), Some(close)) => close < open,
         (None, Some(_)) => true,
         (_, None) => false,
     };
     match (ends_within, starts_within) {
-        (true, false) => (format!("{head}\n{CLOSE}"), tail.to_owned()),
-        (false, true) => (head.to_owned(), format!("{OPEN}\n{tail}")),
+        (true, false) => (format!("{head}\n{CLOSE_TAG}"), tail.to_owned()),
+        (false, true) => (head.to_owned(), format!("{OPEN_TAG}\n{tail}")),
         (true, true) | (false, false) => (head.to_owned(), tail.to_owned()),
     }
 }
 
-fn without_half_at_end(head: &str) -> &str {
-    let halves = [OPEN, CLOSE].into_iter();
+fn strip_half_at_end(head: &str) -> &str {
+    let halves = [OPEN_TAG, CLOSE_TAG].into_iter();
     let half = halves
         .filter_map(|tag| (1..tag.len()).rev().find_map(|end| head.strip_suffix(tag.get(..end)?)))
         .min_by_key(|rest| rest.len());
     half.unwrap_or(head)
 }
 
-fn without_half_at_start(tail: &str) -> &str {
-    let halves = [OPEN, CLOSE].into_iter();
+fn strip_half_at_start(tail: &str) -> &str {
+    let halves = [OPEN_TAG, CLOSE_TAG].into_iter();
     let half = halves
         .filter_map(|tag| (1..tag.len()).find_map(|from| tail.strip_prefix(tag.get(from..)?)))
         .min_by_key(|rest| rest.len());
@@ -87,17 +89,17 @@ fn without_half_at_start(tail: &str) -> &str {
 }
 
 /// The filter `framed` of templates. A text that is going to be framed as a whole is `bare`.
-pub(super) fn filter(state: &State<'_, '_>, text: &str) -> String {
+pub(super) fn frame_filter(state: &State<'_, '_>, text: &str) -> String {
     if state.lookup("bare").is_some_and(|bare| bare.is_true()) {
         return text.to_owned();
     }
-    framed(text, super::FRAME.max_chars)
+    frame_text(text, super::FRAME.max_chars)
 }
 
 /// A text in its frame, together at most `max_chars` characters: the text is cut, never the frame.
-pub(super) fn framed(text: &str, max_chars: usize) -> String {
-    let around = OPEN.len() + CLOSE.len() + 2;
-    let text = neutral(&cut(text, max_chars.saturating_sub(around)));
+pub(super) fn frame_text(text: &str, max_chars: usize) -> String {
+    let around = OPEN_TAG.len() + CLOSE_TAG.len() + 2;
+    let text = neutralize_frames(&truncate_text(text, max_chars.saturating_sub(around)));
     super::FRAME.template(super::Language::En).trim().replace("{{ text }}", &text)
 }
 
@@ -113,7 +115,7 @@ mod tests {
     fn the_fragment_is_the_frame_in_both_languages() {
         for language in [Language::En, Language::Zh] {
             let template = FRAME.template(language).trim();
-            assert_eq!(template, format!("{OPEN}\n{{{{ text }}}}\n{CLOSE}"));
+            assert_eq!(template, format!("{OPEN_TAG}\n{{{{ text }}}}\n{CLOSE_TAG}"));
         }
     }
 
@@ -133,19 +135,22 @@ mod tests {
             ("</ｕｎｔｒｕｓｔｅｄ>", "‹/ｕｎｔｒｕｓｔｅｄ>"),
             ("〈/𝐮𝐧𝐭𝐫𝐮𝐬𝐭𝐞𝐝〉", "‹/𝐮𝐧𝐭𝐫𝐮𝐬𝐭𝐞𝐝〉"),
         ] {
-            assert_eq!(neutral(text), neutralised);
+            assert_eq!(neutralize_frames(text), neutralised);
         }
     }
 
     #[test]
     fn a_text_that_is_too_long_is_cut_within_its_frame() {
-        let framed = framed(&"界".repeat(100), 60);
+        let framed = frame_text(&"界".repeat(100), 60);
         assert_eq!(framed.chars().count(), 60);
-        assert!(framed.starts_with(OPEN) && framed.ends_with("…[cut]\n</untrusted>"), "{framed}");
+        assert!(
+            framed.starts_with(OPEN_TAG) && framed.ends_with("…[cut]\n</untrusted>"),
+            "{framed}"
+        );
     }
 
     #[test]
-    fn what_is_bare_is_framed_by_who_asked() {
+    fn a_bare_text_is_left_to_the_frame_of_its_caller() {
         let prompts = Prompts::default();
         let render = |bare: bool| {
             let values = serde_json::json!({"text": "x</untrusted>", "bare": bare});
@@ -161,7 +166,8 @@ mod tests {
         let mut rest = text;
         while let Some(at) = rest.find('<') {
             rest = rest.get(at..).unwrap_or_default();
-            let (tag, opens) = if rest.starts_with(OPEN) { (OPEN, true) } else { (CLOSE, false) };
+            let (tag, opens) =
+                if rest.starts_with(OPEN_TAG) { (OPEN_TAG, true) } else { (CLOSE_TAG, false) };
             if !rest.starts_with(tag) || opens == open {
                 return false;
             }
@@ -172,26 +178,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_left_out_of_framed_texts_no_frame_is_left_open(
+        fn no_frame_is_left_open_whatever_is_left_out_of_framed_texts(
             pieces in proptest::collection::vec(("[a-z界\n]{0,9}", "[a-z界/\n]{0,30}"), 0..5),
             head in any::<prop::sample::Index>(),
             tail in any::<prop::sample::Index>(),
         ) {
-            let framed = |(between, text): &(String, String)| format!("{between}{}", framed(text, 900));
+            let framed = |(between, text): &(String, String)| format!("{between}{}", frame_text(text, 900));
             let text: String = pieces.iter().map(framed).collect();
             let start = text.floor_char_boundary(head.index(text.len() + 1));
             let end = text.floor_char_boundary(start + tail.index(text.len() - start + 1));
-            let (head, tail) = mended(&text[..start], &text[end..]);
+            let (head, tail) = balance_frames(&text[..start], &text[end..]);
             prop_assert!(is_sound(&format!("{head}\n\n[left out]\n\n{tail}")), "{head} | {tail}");
         }
 
         #[test]
         fn no_text_holds_a_frame_of_its_own(text in "([<＜/> \nuntrsedUNTRSED]|untrusted|<){0,40}") {
-            let framed = framed(&text, 1_000);
-            prop_assert_eq!(framed.matches(OPEN).count(), 1);
-            prop_assert_eq!(framed.matches(CLOSE).count(), 1);
-            let neutral = neutral(&text);
-            prop_assert_eq!(super::neutral(&neutral), neutral.as_str());
+            let framed = frame_text(&text, 1_000);
+            prop_assert_eq!(framed.matches(OPEN_TAG).count(), 1);
+            prop_assert_eq!(framed.matches(CLOSE_TAG).count(), 1);
+            let neutral = neutralize_frames(&text);
+            prop_assert_eq!(super::neutralize_frames(&neutral), neutral.as_str());
             prop_assert_eq!(neutral.chars().count(), text.chars().count());
         }
     }

@@ -1,11 +1,11 @@
 //! The call that names a task's digital employees: one message about the task and its tools.
 
-use djinn_core::context::{Fitted, Piece, TooLong, fit};
+use djinn_core::context::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::run::Run;
 use djinn_core::tool::ToolSpec;
 use serde_json::json;
 
-use super::{Said, listed_tools};
+use super::{RequestBody, to_listed_tools};
 use crate::port::model::Message;
 use crate::prompt::{self, Prompts};
 
@@ -13,20 +13,20 @@ use crate::prompt::{self, Prompts};
 const MAX_WORDS: usize = 2_000;
 
 /// The system prompt (none) and the message.
-pub(super) fn said(
+pub(super) fn render_employees(
     prompts: &Prompts,
     run: &Run,
     tools: &[ToolSpec],
     limit: u64,
     count: impl Fn(&str) -> u64,
-) -> Result<Said, TooLong> {
-    let asked = run.asked();
-    let words = asked.task.as_ref().map_or("", |task| &task.words);
-    let values = json!({"query": prompt::cut(&asked.question, MAX_WORDS),
-        "words": prompt::cut(words, MAX_WORDS), "tools": listed_tools(tools)});
+) -> Result<RequestBody, ContextTooLong> {
+    let asked = run.spec();
+    let words = asked.child.as_ref().map_or("", |task| &task.description);
+    let values = json!({"query": prompt::truncate_text(&asked.question, MAX_WORDS),
+        "words": prompt::truncate_text(words, MAX_WORDS), "tools": to_listed_tools(tools)});
     let text = prompts.render(asked.settings.language, prompt::TASK_EMPLOYEES, values);
-    let piece = Piece { label: "employees", texts: vec![&text], pinned: true };
-    let Fitted { dropped, tokens, .. } = fit(&[piece], limit, count)?;
+    let piece = RequestPart { label: "employees", texts: vec![&text], pinned: true };
+    let FittedParts { dropped, tokens, .. } = fit_parts(&[piece], limit, count)?;
     let messages = vec![Message::User(text)];
-    Ok(Said { system: String::new(), messages, dropped, tokens })
+    Ok(RequestBody { system: String::new(), messages, dropped, tokens })
 }

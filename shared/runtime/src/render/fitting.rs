@@ -1,104 +1,111 @@
 //! Making a conversation fit: first long texts are shortened, the older ones more, then the oldest
 //! groups are left out.
 
-use djinn_core::context::{Fitted, Piece, Shortened, TooLong, fit};
+use djinn_core::context::{ContextTooLong, FittedParts, RequestPart, ShortenedText, fit_parts};
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
 use serde_json::json;
 
-use super::group::{Group, Kind};
+use super::group::{GroupKind, MessageGroup};
 use crate::port::model::Message;
-use crate::prompt::frame::mended;
+use crate::prompt::frame::balance_frames;
 use crate::prompt::{self, Prompts};
 
 /// Tokens of the words that say what was left out, at most.
-const NOTE: u64 = 150;
+const NOTE_TOKENS: u64 = 150;
 
 /// The instructions and the tools.
-pub(super) type Fixed<'a> = Vec<&'a str>;
+pub(super) type FixedTexts<'a> = Vec<&'a str>;
 
 /// The window that a conversation has to fit into.
-pub(super) struct Room<'a> {
+pub(super) struct ContextWindow<'a> {
     pub(super) prompts: &'a Prompts,
     pub(super) language: Language,
-    /// Its tokens.
+    /// The tokens that the whole request may have.
     pub(super) limit: u64,
     /// The newest turns that are kept as whole as can be.
-    pub(super) keep: u64,
+    pub(super) keep_turns: u64,
 }
 
-impl Room<'_> {
+impl ContextWindow<'_> {
     /// The messages that are sent, and what that took.
     ///
     /// # Errors
-    /// [`TooLong`] when what cannot be shortened does not fit.
-    pub(super) fn fit(
+    /// [`ContextTooLong`] when what cannot be shortened does not fit.
+    pub(super) fn fit_messages(
         &self,
-        fixed: &Fixed<'_>,
-        mut groups: Vec<Group>,
+        fixed: &FixedTexts<'_>,
+        mut groups: Vec<MessageGroup>,
         count: impl Fn(&str) -> u64,
-    ) -> Result<(Vec<Message>, Fitted), TooLong> {
-        if let Ok(fitted) = fit(&pieces(fixed, &groups), self.limit, &count)
+    ) -> Result<(Vec<Message>, FittedParts), ContextTooLong> {
+        if let Ok(fitted) = fit_parts(&to_pieces(fixed, &groups), self.limit, &count)
             && fitted.dropped.is_none()
         {
             let messages = groups.into_iter().flat_map(|group| group.messages).collect();
             return Ok((messages, fitted));
         }
-        self.shorten(fixed, &mut groups, &count);
-        let limit = self.limit.saturating_sub(NOTE);
-        let fitted = fit(&pieces(fixed, &groups), limit, &count)?;
-        Ok((self.without_dropped(groups, &fitted), fitted))
+        self.shorten_groups(fixed, &mut groups, &count);
+        let limit = self.limit.saturating_sub(NOTE_TOKENS);
+        let fitted = fit_parts(&to_pieces(fixed, &groups), limit, &count)?;
+        Ok((self.remove_dropped(groups, &fitted), fitted))
     }
 
     /// Half of what the instructions and the question leave is the newest turn's, three eighths are
     /// shared by those before it, and an eighth is left to what was summed up. What these do not
     /// need, the newest turn may have.
-    fn shorten(&self, fixed: &Fixed<'_>, groups: &mut [Group], count: &impl Fn(&str) -> u64) {
-        let weigh = |group: &Group| group.piece().weight(count);
+    fn shorten_groups(
+        &self,
+        fixed: &FixedTexts<'_>,
+        groups: &mut [MessageGroup],
+        count: &impl Fn(&str) -> u64,
+    ) {
+        let weigh = |group: &MessageGroup| group.to_piece().total_weight(count);
         let words =
-            |short: &Shortened<'_>, whole: Option<&FileName>| self.words_between(short, whole);
-        let as_they_are = groups.iter().filter(|group| group.kind == Kind::Fixed);
-        let taken = piece_of(fixed).weight(count) + as_they_are.map(weigh).sum::<u64>() + NOTE;
+            |short: &ShortenedText<'_>, whole: Option<&FileName>| self.elision_text(short, whole);
+        let as_they_are = groups.iter().filter(|group| group.kind == GroupKind::Fixed);
+        let taken = fixed_piece(fixed).total_weight(count)
+            + as_they_are.map(weigh).sum::<u64>()
+            + NOTE_TOKENS;
         let room = self.limit.saturating_sub(taken);
-        let others = self.keep.saturating_sub(1);
-        let newest = groups.iter().rposition(|group| group.kind == Kind::Turn);
+        let others = self.keep_turns.saturating_sub(1);
+        let newest = groups.iter().rposition(|group| group.kind == GroupKind::Turn);
         let (mut kept, mut used) = (0, 0);
         for (place, group) in groups.iter_mut().enumerate().rev() {
             match group.kind {
-                Kind::Fixed => continue,
-                Kind::Turn if Some(place) == newest => continue,
-                Kind::Earlier => group.shorten(room / 8, count, words),
-                Kind::Turn | Kind::Exchange => {
-                    group.shorten(room / 8 * 3 / others.max(1), count, words);
+                GroupKind::Fixed => continue,
+                GroupKind::Turn if Some(place) == newest => continue,
+                GroupKind::Earlier => group.shorten_texts(room / 8, count, words),
+                GroupKind::Turn | GroupKind::Exchange => {
+                    group.shorten_texts(room / 8 * 3 / others.max(1), count, words);
                 }
             }
-            if group.kind == Kind::Earlier || kept < others {
+            if group.kind == GroupKind::Earlier || kept < others {
                 kept += 1;
                 used += weigh(group);
             }
         }
         if let Some(group) = newest.and_then(|newest| groups.get_mut(newest)) {
-            group.shorten(room.saturating_sub(used), count, words);
+            group.shorten_texts(room.saturating_sub(used), count, words);
         }
     }
 
-    fn words_between(&self, short: &Shortened<'_>, whole: Option<&FileName>) -> String {
+    fn elision_text(&self, short: &ShortenedText<'_>, whole: Option<&FileName>) -> String {
         let file = whole.map_or("", FileName::as_str);
-        let Shortened { head, tail, left_out, characters } = short;
-        let (head, tail) = mended(head, tail);
+        let ShortenedText { head, tail, omitted: left_out, characters } = short;
+        let (head, tail) = balance_frames(head, tail);
         let values = json!({"head": head, "tail": tail, "left_out": left_out,
             "characters": characters, "file": file});
         self.prompts.render(self.language, prompt::OUTCOME_SHORTENED, values)
     }
 
     /// What is left out is said, behind the question.
-    fn without_dropped(&self, groups: Vec<Group>, fitted: &Fitted) -> Vec<Message> {
+    fn remove_dropped(&self, groups: Vec<MessageGroup>, fitted: &FittedParts) -> Vec<Message> {
         let is_kept = |place: usize| fitted.kept.get(place + 1).copied().unwrap_or(true);
-        let dropped = |kind: Kind| {
+        let dropped = |kind: GroupKind| {
             let of_kind = groups.iter().enumerate().filter(|(_, group)| group.kind == kind);
             of_kind.filter(|(place, _)| !is_kept(*place)).count()
         };
-        let (exchanges, turns) = (dropped(Kind::Exchange), dropped(Kind::Turn));
+        let (exchanges, turns) = (dropped(GroupKind::Exchange), dropped(GroupKind::Turn));
         let mut note = (exchanges + turns > 0).then(|| {
             let values = json!({"exchanges": exchanges, "turns": turns});
             Message::User(self.prompts.render(self.language, prompt::NOTE_LEFT_OUT, values))
@@ -108,7 +115,7 @@ impl Room<'_> {
             if !is_kept(place) {
                 continue;
             }
-            let is_question = group.kind == Kind::Fixed;
+            let is_question = group.kind == GroupKind::Fixed;
             messages.extend(group.messages);
             messages.extend(is_question.then(|| note.take()).flatten());
         }
@@ -117,10 +124,10 @@ impl Room<'_> {
 }
 
 /// The instructions and the tools, and then a piece for each group.
-fn pieces<'a>(fixed: &Fixed<'a>, groups: &'a [Group]) -> Vec<Piece<'a>> {
-    [piece_of(fixed)].into_iter().chain(groups.iter().map(Group::piece)).collect()
+fn to_pieces<'a>(fixed: &FixedTexts<'a>, groups: &'a [MessageGroup]) -> Vec<RequestPart<'a>> {
+    [fixed_piece(fixed)].into_iter().chain(groups.iter().map(MessageGroup::to_piece)).collect()
 }
 
-fn piece_of<'a>(fixed: &Fixed<'a>) -> Piece<'a> {
-    Piece { label: "system", texts: fixed.clone(), pinned: true }
+fn fixed_piece<'a>(fixed: &FixedTexts<'a>) -> RequestPart<'a> {
+    RequestPart { label: "system", texts: fixed.clone(), pinned: true }
 }

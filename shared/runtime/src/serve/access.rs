@@ -1,18 +1,18 @@
 //! Who may do what in a session, and with a run.
 
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::ShareHandle;
 use djinn_core::session::{SessionName, SharedSession};
 
-use super::{known, stop, unavailable};
+use super::{load_meta, request_stop, store_failure};
 use crate::port::catalog::{Catalog, UserKey};
 use crate::port::journal::{Journals, RunMeta, SessionKey};
-use crate::port::share::{Share, Shares};
+use crate::port::share::{SessionShare, Shares};
 use crate::port::{Ports, RunKey, StoreError};
 
 /// What a user may do in a session; each includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Right {
+pub enum Permission {
     /// See what was asked and answered, and the files.
     Read,
     /// Ask, and add files.
@@ -23,31 +23,31 @@ pub enum Right {
 
 /// A session that a user named, and what this user may do in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Access {
-    /// Which session.
+pub struct SessionAccess {
+    /// The session as its owner stores it.
     pub session: SessionKey,
     /// How it is shared with this user, if it is somebody else's.
     pub shared: Option<SharedSession>,
     /// What this user may do.
-    pub right: Right,
+    pub permission: Permission,
 }
 
-impl Access {
+impl SessionAccess {
     /// The session as this user names it.
     #[must_use]
-    pub fn name(&self) -> SessionName {
+    pub fn session_name(&self) -> SessionName {
         SharedSession::name_of(self.shared.as_ref(), &self.session.session)
     }
 }
 
 /// What somebody is to a run that they may see; each may do what those before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Viewer {
+pub enum AccessLevel {
     /// Somebody whom its session is shared with: sees it.
     Guest,
     /// The owner of the session that a guest asked it in: may stop it, too.
     SessionOwner,
-    /// Who asked.
+    /// The user who asked it: may answer and change it, too.
     Asker,
 }
 
@@ -59,7 +59,7 @@ pub struct RunAccess {
     /// Its session, as this user names it.
     pub session: SessionName,
     /// What this user is to it.
-    pub viewer: Viewer,
+    pub level: AccessLevel,
     /// Whether the share has ended under which this user asked it: of the session they see no more than
     /// that they asked and what they were told.
     pub share_ended: bool,
@@ -70,44 +70,45 @@ pub struct RunAccess {
 ///
 /// # Errors
 /// `session_not_found` for a handle that is none of this user's, or `store_unavailable`.
-pub async fn access<P: Ports>(
+pub async fn authorize_session<P: Ports>(
     ports: &P,
     user: &UserKey,
     name: SessionName,
-) -> Result<Access, Failure> {
+) -> Result<SessionAccess, Failure> {
     let handle = match name {
-        SessionName::Own(session) => return Ok(owned(user.session(&session))),
+        SessionName::Own(session) => return Ok(owner_access(user.session_key(&session))),
         SessionName::Shared(handle) => handle,
     };
-    let share = shared(ports, user, &handle).await.map_err(|error| unavailable(&error))?;
+    let share =
+        find_valid_share(ports, user, &handle).await.map_err(|error| store_failure(&error))?;
     let share = share.ok_or(ErrorCode::SessionNotFound)?;
-    let Share { handle, session, write, .. } = share;
+    let SessionShare { handle, session, can_write: write, .. } = share;
     if session.owner == user.user {
-        return Ok(owned(session));
+        return Ok(owner_access(session));
     }
     let shared = Some(SharedSession { owner: session.owner.clone(), handle });
-    let right = if write { Right::Write } else { Right::Read };
-    Ok(Access { session, shared, right })
+    let right = if write { Permission::Write } else { Permission::Read };
+    Ok(SessionAccess { session, shared, permission: right })
 }
 
-fn owned(session: SessionKey) -> Access {
-    Access { session, shared: None, right: Right::Own }
+fn owner_access(session: SessionKey) -> SessionAccess {
+    SessionAccess { session, shared: None, permission: Permission::Own }
 }
 
 /// The share of this handle, if it is this user's or for them, and counts.
-async fn shared<P: Ports>(
+async fn find_valid_share<P: Ports>(
     ports: &P,
     user: &UserKey,
     handle: &ShareHandle,
-) -> Result<Option<Share>, StoreError> {
+) -> Result<Option<SessionShare>, StoreError> {
     let share = ports.store().find_share(&user.tenant, handle).await?;
     let share = share.filter(|share| share.session.owner_key() == *user || share.is_for(user));
     let Some(share) = share else { return Ok(None) };
-    Ok(counts(ports, &share).await?.then_some(share))
+    Ok(is_share_current(ports, &share).await?.then_some(share))
 }
 
 /// Whether the session of a share is still the one that was shared.
-async fn counts<P: Ports>(ports: &P, share: &Share) -> Result<bool, StoreError> {
+async fn is_share_current<P: Ports>(ports: &P, share: &SessionShare) -> Result<bool, StoreError> {
     let SessionKey { session, .. } = &share.session;
     let listed = ports.store().find_session(&share.session.owner_key(), session).await?;
     Ok(listed.is_some_and(|listed| listed.started_at_ms == share.session_started_at_ms))
@@ -118,30 +119,31 @@ async fn counts<P: Ports>(ports: &P, share: &Share) -> Result<bool, StoreError> 
 ///
 /// # Errors
 /// `run_not_found` for any other, or `store_unavailable`.
-pub async fn run_access<P: Ports>(
+pub async fn authorize_run<P: Ports>(
     ports: &P,
     user: &UserKey,
     key: &RunKey,
 ) -> Result<RunAccess, Failure> {
-    let meta = known(ports, key).await?;
+    let meta = load_meta(ports, key).await?;
     if meta.user == user.user {
         let share_ended = has_share_ended(ports, user, meta.shared.as_ref()).await;
-        let share_ended = share_ended.map_err(|error| unavailable(&error))?;
-        let (session, viewer) = (meta.session_name(), Viewer::Asker);
-        return Ok(RunAccess { meta, session, viewer, share_ended });
+        let share_ended = share_ended.map_err(|error| store_failure(&error))?;
+        let (session, viewer) = (meta.session_name(), AccessLevel::Asker);
+        return Ok(RunAccess { meta, session, level: viewer, share_ended });
     }
     let session = meta.session_key(&key.tenant);
     if session.owner == user.user {
-        let (session, viewer) = (SessionName::Own(session.session), Viewer::SessionOwner);
-        return Ok(RunAccess { meta, session, viewer, share_ended: false });
+        let (session, viewer) = (SessionName::Own(session.session), AccessLevel::SessionOwner);
+        return Ok(RunAccess { meta, session, level: viewer, share_ended: false });
     }
-    let shares = ports.store().list_shares(&session).await.map_err(|error| unavailable(&error))?;
+    let shares =
+        ports.store().list_shares(&session).await.map_err(|error| store_failure(&error))?;
     let share =
         shares.into_iter().find(|share| share.is_for(user)).ok_or(ErrorCode::RunNotFound)?;
-    match counts(ports, &share).await.map_err(|error| unavailable(&error))? {
+    match is_share_current(ports, &share).await.map_err(|error| store_failure(&error))? {
         true => {
-            let (session, viewer) = (SessionName::Shared(share.handle), Viewer::Guest);
-            Ok(RunAccess { meta, session, viewer, share_ended: false })
+            let (session, viewer) = (SessionName::Shared(share.handle), AccessLevel::Guest);
+            Ok(RunAccess { meta, session, level: viewer, share_ended: false })
         }
         false => Err(ErrorCode::RunNotFound.into()),
     }
@@ -154,8 +156,8 @@ pub(super) async fn has_share_ended<P: Ports>(
     asked_under: Option<&SharedSession>,
 ) -> Result<bool, StoreError> {
     let Some(SharedSession { handle, .. }) = asked_under else { return Ok(false) };
-    let share = shared(ports, user, handle).await?;
-    Ok(!share.is_some_and(|share| share.write))
+    let share = find_valid_share(ports, user, handle).await?;
+    Ok(!share.is_some_and(|share| share.can_write))
 }
 
 /// Ends a share, and with it what is at work under it: a guest's run in that session is stopped. Returns
@@ -169,14 +171,14 @@ pub async fn end_share<P: Ports>(
     handle: &ShareHandle,
 ) -> Result<bool, Failure> {
     let ended =
-        ports.store().end_share(session, handle).await.map_err(|error| unavailable(&error))?;
-    let view = ports.store().session(session).await.map_err(|error| unavailable(&error))?;
+        ports.store().end_share(session, handle).await.map_err(|error| store_failure(&error))?;
+    let view = ports.store().load_session(session).await.map_err(|error| store_failure(&error))?;
     let Some(active) = view.active else { return Ok(ended) };
     let key = RunKey::new(session.tenant.clone(), active);
-    let meta = ports.store().meta(&key).await.map_err(|error| unavailable(&error))?;
+    let meta = ports.store().find_meta(&key).await.map_err(|error| store_failure(&error))?;
     let is_under_it = |meta: RunMeta| meta.shared.is_some_and(|shared| shared.handle == *handle);
     if meta.is_some_and(is_under_it) {
-        stop(ports, &key, session.owner.clone()).await?;
+        request_stop(ports, &key, session.owner.clone()).await?;
     }
     Ok(ended)
 }

@@ -6,23 +6,23 @@ use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
 
-use super::{Driving, Serving, take_over};
+use super::{LeasedRun, ServeContext, take_over};
 use crate::client::ClientStream;
 use crate::driver::read_mailbox;
-use crate::history::{EndingTask, ending_tasks, show};
-use crate::live::LiveReader;
-use crate::pages::{Pages, read_journal};
+use crate::history::{ChildHistory, child_histories, show_record};
+use crate::live_reader::LiveReader;
+use crate::pages::{JournalPages, read_journal};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
 use crate::port::live::LiveLog;
 use crate::port::page::PageSize;
 use crate::port::{Ports, RunKey, StoreError};
-use crate::settings::milliseconds;
+use crate::settings::to_millis;
 
 /// Why a viewer stopped following.
-pub(super) enum Followed {
+pub(super) enum FollowEnd {
     /// Nobody drives the run any more: this invocation does from now on.
-    Takes { client: ClientStream, driving: Box<Driving> },
+    TakenOver { client: ClientStream, leased_run: Box<LeasedRun> },
     /// The run has ended, the client has gone, or this response has to end.
     Ended,
 }
@@ -30,39 +30,39 @@ pub(super) enum Followed {
 /// How many looks in a row may fail before the client is told to come back.
 const MAX_FAILURES: u32 = 20;
 
-pub(super) async fn follow<P: Ports>(
+pub(super) async fn follow_run<P: Ports>(
     ports: &P,
-    serving: &Serving,
+    serving: &ServeContext,
     client: ClientStream,
-) -> Followed {
+) -> FollowEnd {
     let mut follower = Follower {
         ports: ports.clone(),
         serving,
         client,
-        live: LiveReader::default(),
-        read: VecDeque::new(),
-        ending: None,
-        look_at_lease_ms: 0,
+        live_reader: LiveReader::default(),
+        unshown: VecDeque::new(),
+        child_histories: None,
+        next_lease_check_ms: 0,
         watched_until_ms: 0,
         failures: 0,
     };
     loop {
         if follower.client.connection().has_ended() || !follower.client.is_open() {
-            if follower.client.is_first_shown_the_end() {
-                note_end_shown(ports, &serving.key).await;
+            if follower.client.is_first_with_end() {
+                mark_end_shown(ports, &serving.key).await;
             }
-            return Followed::Ended;
+            return FollowEnd::Ended;
         }
         let now_ms = ports.clock().now_ms();
         let out_of_time = serving.deadline.left_ms(now_ms) == Some(0);
-        let has_to_end = out_of_time || follower.client.is_recalled();
+        let has_to_end = out_of_time || follower.client.is_hand_over_requested();
         if has_to_end || follower.failures > MAX_FAILURES {
             follower.client.hand_over(now_ms);
-            return Followed::Ended;
+            return FollowEnd::Ended;
         }
-        match follower.look().await {
-            Ok(Some(driving)) => {
-                return Followed::Takes { client: follower.client, driving };
+        match follower.poll_run().await {
+            Ok(Some(leased_run)) => {
+                return FollowEnd::TakenOver { client: follower.client, leased_run };
             }
             Ok(None) => follower.failures = 0,
             Err(error) => {
@@ -79,77 +79,77 @@ pub(super) async fn follow<P: Ports>(
 
 struct Follower<'a, P: Ports> {
     ports: P,
-    serving: &'a Serving,
+    serving: &'a ServeContext,
     client: ClientStream,
-    live: LiveReader,
+    live_reader: LiveReader,
     /// Records that were read and not yet shown: a page at most.
-    read: VecDeque<Record>,
+    unshown: VecDeque<Record>,
     /// What is left of the tasks that end with the first of these, once that was looked at.
-    ending: Option<VecDeque<EndingTask>>,
-    look_at_lease_ms: i64,
+    child_histories: Option<VecDeque<ChildHistory>>,
+    next_lease_check_ms: i64,
     watched_until_ms: i64,
     failures: u32,
 }
 
 impl<P: Ports> Follower<'_, P> {
     /// One look at the run. Returns it if nobody drives it.
-    async fn look(&mut self) -> Result<Option<Box<Driving>>, StoreError> {
+    async fn poll_run(&mut self) -> Result<Option<Box<LeasedRun>>, StoreError> {
         let (ports, serving) = (self.ports.clone(), self.serving);
         let (key, store, settings) = (&serving.key, ports.store(), ports.settings());
         // For who does not read nothing is read.
-        if !self.has_room().await {
+        if !self.wait_for_room().await {
             return Ok(None);
         }
         let now_ms = self.ports.clock().now_ms();
-        if self.watched_until_ms.saturating_sub(now_ms) < milliseconds(settings.watch_for) / 2 {
-            self.watched_until_ms = now_ms.saturating_add(milliseconds(settings.watch_for));
-            store.watch(key, self.watched_until_ms).await?;
+        if self.watched_until_ms.saturating_sub(now_ms) < to_millis(settings.watch_for) / 2 {
+            self.watched_until_ms = now_ms.saturating_add(to_millis(settings.watch_for));
+            store.mark_watched(key, self.watched_until_ms).await?;
         }
         // What is lost here is told by the journal, later.
-        let misses = self.client.missing();
-        let live = self.live.read(&ports, key, &misses).await.unwrap_or_else(|error| {
+        let misses = self.client.missing_entries();
+        let live = self.live_reader.read_new(&ports, key, &misses).await.unwrap_or_else(|error| {
             tracing::debug!(%error, run_id = %key.run, "live log not read");
             Vec::new()
         });
         // The record that completes a text must not come before its pieces, nor what a task does
         // before the record that begins it.
         let (pieces, entries): (Vec<Live>, Vec<Live>) =
-            live.into_iter().partition(|live| matches!(live, Live::Piece(_)));
-        self.client.live(&pieces, now_ms);
+            live.into_iter().partition(|live| matches!(live, Live::Preview(_)));
+        self.client.send_live(&pieces, now_ms);
         let is_behind = !self.catch_up().await?;
-        self.client.live(&entries, now_ms);
-        if self.client.heartbeat_at_ms(milliseconds(settings.heartbeat_every)) <= now_ms {
-            self.client.heartbeat(now_ms);
+        self.client.send_live(&entries, now_ms);
+        if self.client.heartbeat_at_ms(to_millis(settings.heartbeat_every)) <= now_ms {
+            self.client.send_heartbeat(now_ms);
         }
-        if is_behind || self.client.connection().has_ended() || now_ms < self.look_at_lease_ms {
+        if is_behind || self.client.connection().has_ended() || now_ms < self.next_lease_check_ms {
             return Ok(None);
         }
-        self.look_at_lease_ms = now_ms.saturating_add(milliseconds(settings.mailbox_every));
-        let meta = store.meta(key).await?;
-        self.stand_of(meta, now_ms).await
+        self.next_lease_check_ms = now_ms.saturating_add(to_millis(settings.mailbox_every));
+        let meta = store.find_meta(key).await?;
+        self.handle_meta(meta, now_ms).await
     }
 
     /// What is to be done about a run that was found like this. Returns it if nobody drives it.
-    async fn stand_of(
+    async fn handle_meta(
         &mut self,
         meta: Option<RunMeta>,
         now_ms: i64,
-    ) -> Result<Option<Box<Driving>>, StoreError> {
+    ) -> Result<Option<Box<LeasedRun>>, StoreError> {
         let (ports, serving) = (self.ports.clone(), self.serving);
         let key = &serving.key;
         match meta {
-            Some(meta) if is_at_rest(&ports, key, &meta, now_ms).await? => {
+            Some(meta) if is_idle(&ports, key, &meta, now_ms).await? => {
                 self.client.hand_over(now_ms);
                 Ok(None)
             }
             Some(meta) if !meta.status.has_ended() && !meta.is_driven(now_ms) => {
-                let wanted = self.client.connection().wants();
+                let wanted = self.client.connection().next_record_number();
                 let Some((driving, records)) = take_over(&ports, serving, wanted).await? else {
                     return Ok(None);
                 };
                 // The last driver may have written more before it left.
                 for record in &records {
-                    show(&ports, key, &mut self.client, record).await;
+                    show_record(&ports, key, &mut self.client, record).await;
                 }
                 Ok(Some(driving))
             }
@@ -174,30 +174,31 @@ impl<P: Ports> Follower<'_, P> {
     async fn catch_up(&mut self) -> Result<bool, StoreError> {
         let mut pages = None;
         loop {
-            if !self.show_read().await? {
+            if !self.show_unshown().await? {
                 return Ok(false);
             }
             if !self.client.is_open() {
                 return Ok(true);
             }
-            let wanted = self.client.connection().wants();
-            let pages = pages.get_or_insert_with(|| Pages::from(wanted, PageSize::SHOWN));
-            match pages.next(&self.ports, &self.serving.key).await? {
+            let wanted = self.client.connection().next_record_number();
+            let pages = pages
+                .get_or_insert_with(|| JournalPages::starting_at(wanted, PageSize::FOR_VIEWER));
+            match pages.next_page(&self.ports, &self.serving.key).await? {
                 None => return Ok(true),
                 // The rest has expired meanwhile.
-                Some(records) if records.first().is_some_and(|first| first.n > wanted) => {
+                Some(records) if records.first().is_some_and(|first| first.number > wanted) => {
                     self.client.hand_over(self.ports.clock().now_ms());
                     return Ok(true);
                 }
-                Some(records) => self.read.extend(records),
+                Some(records) => self.unshown.extend(records),
             }
         }
     }
 
     /// Shows the records that were read. Returns whether that was all of them.
-    async fn show_read(&mut self) -> Result<bool, StoreError> {
-        while !self.read.is_empty() {
-            if !self.has_room().await {
+    async fn show_unshown(&mut self) -> Result<bool, StoreError> {
+        while !self.unshown.is_empty() {
+            if !self.wait_for_room().await {
                 return Ok(false);
             }
             self.show_next().await?;
@@ -207,13 +208,13 @@ impl<P: Ports> Follower<'_, P> {
 
     /// Shows a part of the first record that was read, or the last of it.
     async fn show_next(&mut self) -> Result<(), StoreError> {
-        let Some(record) = self.read.front() else { return Ok(()) };
+        let Some(record) = self.unshown.front() else { return Ok(()) };
         let key = &self.serving.key;
-        let ending = self.ending.get_or_insert_with(|| ending_tasks(key, record));
+        let ending = self.child_histories.get_or_insert_with(|| child_histories(key, record));
         if let Some(task) = ending.front_mut() {
-            match task.next(&self.ports).await? {
+            match task.next_entries(&self.ports).await? {
                 Some(entries) => {
-                    self.client.ending_tasks(&entries, self.ports.clock().now_ms());
+                    self.client.send_child_entries(&entries, self.ports.clock().now_ms());
                 }
                 None => {
                     ending.pop_front();
@@ -221,18 +222,18 @@ impl<P: Ports> Follower<'_, P> {
             }
             return Ok(());
         }
-        self.client.record(record, &[], self.ports.clock().now_ms());
-        self.read.pop_front();
-        self.ending = None;
+        self.client.send_record(record, &[], self.ports.clock().now_ms());
+        self.unshown.pop_front();
+        self.child_histories = None;
         Ok(())
     }
 
     /// Whether an entry can be sent, if need be after a while.
-    async fn has_room(&mut self) -> bool {
+    async fn wait_for_room(&mut self) -> bool {
         if self.client.is_open() && !self.client.has_room() {
             let enough = self.ports.clock().sleep(self.ports.settings().follow_every);
             tokio::select! {
-                () = self.client.room() => {}
+                () = self.client.wait_for_room() => {}
                 () = enough => {}
             }
         }
@@ -242,11 +243,11 @@ impl<P: Ports> Follower<'_, P> {
 
 /// Notes that a client of the asker's was sent a run's end, unless the one before it was. What is not
 /// noted is only shown once more.
-async fn note_end_shown<P: Ports>(ports: &P, key: &RunKey) {
+async fn mark_end_shown<P: Ports>(ports: &P, key: &RunKey) {
     let noted = async {
-        let meta = ports.store().meta(key).await?;
+        let meta = ports.store().find_meta(key).await?;
         match meta.is_some_and(|meta| !meta.end_shown) {
-            true => ports.store().note_end_shown(key).await,
+            true => ports.store().mark_end_shown(key).await,
             false => Ok(()),
         }
     };
@@ -256,7 +257,7 @@ async fn note_end_shown<P: Ports>(ports: &P, key: &RunKey) {
 }
 
 /// Whether a run waits for people and there is nothing to tell it: nobody need drive it to see that.
-async fn is_at_rest<P: Ports>(
+async fn is_idle<P: Ports>(
     ports: &P,
     key: &RunKey,
     meta: &RunMeta,

@@ -1,6 +1,6 @@
 //! What one user may do.
 
-use super::{BadSetting, micro_usd, number};
+use super::{InvalidSetting, parse_micro_usd, parse_number};
 
 /// What one user of a tenant may do; without a bound as much as they like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,17 +22,17 @@ impl UserLimits {
     /// `DJINN_USER_DAY_TOKENS` and `DJINN_USER_DAY_USD`.
     ///
     /// # Errors
-    /// [`BadSetting`] names the variable.
-    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
-        let small = |name, range| -> Result<Option<u32>, BadSetting> {
-            Ok(number(var, name, range)?.and_then(|number| u32::try_from(number).ok()))
+    /// [`InvalidSetting`] names the variable.
+    pub fn from_vars(var: &dyn Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
+        let small = |name, range| -> Result<Option<u32>, InvalidSetting> {
+            Ok(parse_number(var, name, range)?.and_then(|number| u32::try_from(number).ok()))
         };
         Ok(Self {
             runs_per_minute: small("DJINN_USER_RUNS_PER_MINUTE", 1..=100_000)?,
             runs_at_once: small("DJINN_USER_RUNS_AT_ONCE", 1..=1_000)?,
             streams: small("DJINN_USER_STREAMS", 1..=1_000)?,
-            day_tokens: number(var, "DJINN_USER_DAY_TOKENS", 1_000..=1_000_000_000_000)?,
-            day_micro_usd: micro_usd(var, "DJINN_USER_DAY_USD")?,
+            day_tokens: parse_number(var, "DJINN_USER_DAY_TOKENS", 1_000..=1_000_000_000_000)?,
+            day_micro_usd: parse_micro_usd(var, "DJINN_USER_DAY_USD")?,
         })
     }
 

@@ -6,22 +6,22 @@ use std::time::Duration;
 use djinn_core::budget::{Price, Usage};
 use djinn_core::effect::{ModelCall, ToolChoice};
 use djinn_core::id::{MessageId, TaskId};
-use djinn_core::input::{Asked, Input};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::settings::{Role, RunSettings};
-use djinn_runtime::account::{Account, Most, NotReserved};
+use djinn_runtime::account::{BudgetAccount, MaxUsage, ReserveError};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::budget::{Amount, Budgets as _, DayKey};
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::accept;
+use djinn_runtime::serve::start_background;
 use djinn_runtime::settings::{Settings, UserLimits};
 use djinn_testkit::ledger::Ledger as Done;
-use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
+use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::{Sim, SimWorld};
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use fastrand::Rng;
 
 use crate::story;
@@ -33,34 +33,34 @@ const MOST: u64 = 1_000;
 const PRICE: Price = Price { input: 2_000_000, cached_input: 2_000_000, output: 2_000_000 };
 
 fn world() -> SimWorld {
-    let model = StoryModel::new([] as [(&str, Line); 0], Points::new());
+    let model = StoryModel::new([] as [(&str, StoryLine); 0], Points::new());
     Sim::new(model, Toolbox::default(), Points::new()).ports
 }
 
-/// A run, asked.
-async fn asked(ports: &SimWorld) -> (RunKey, Asked) {
+/// A run, and the question it was asked.
+async fn asked(ports: &SimWorld) -> (RunKey, RunSpec) {
     let question = Sim::new(
-        StoryModel::new([] as [(&str, Line); 0], Points::new()),
+        StoryModel::new([] as [(&str, StoryLine); 0], Points::new()),
         Toolbox::default(),
         Points::new(),
     )
-    .question(RunSettings::default());
-    let key = accept(ports, question).await.unwrap();
-    let records = ports.store.read(&key, 0).await.unwrap();
-    let Input::Asked(asked) = records[0].inputs[0].clone() else { panic!("no question") };
+    .make_question(RunSettings::default());
+    let key = start_background(ports, question).await.unwrap();
+    let records = ports.store.read_from(&key, 0).await.unwrap();
+    let Input::Started(asked) = records[0].inputs[0].clone() else { panic!("no question") };
     (key, *asked)
 }
 
 fn call(turn: u32) -> ModelCall {
     ModelCall {
-        message: MessageId::turn(turn),
+        message: MessageId::for_turn(turn),
         role: Role::Executor,
         attempt: 1,
-        failed: 0,
+        failures: 0,
         crashes: 0,
         retries: 0,
         fallback: None,
-        round: 0,
+        interrupts: 0,
         waits: false,
         tool_choice: ToolChoice::Auto,
     }
@@ -80,7 +80,7 @@ struct Ledger {
 /// One schedule: callers that reserve, call and crash, over a store that loses replies.
 struct Schedule {
     ports: SimWorld,
-    asked: Asked,
+    asked: RunSpec,
     budget: u64,
     ledger: Mutex<Ledger>,
     rng: Mutex<Rng>,
@@ -104,33 +104,33 @@ impl Schedule {
     async fn caller(&self, key: RunKey) {
         let limits = UserLimits { day_tokens: Some(self.budget), ..UserLimits::default() };
         let mut epoch = 1;
-        let mut account = Account::new(limits, key.clone(), &self.asked, epoch);
+        let mut account = BudgetAccount::new(limits, key.clone(), &self.asked, epoch);
         let mut turn = 0;
         while turn < 12 {
             turn += 1;
             self.waits().await;
             let input = self.number(1..=MOST / 2);
-            let most = Most { input, output: MOST - input, price: Some(PRICE) };
-            match account.reserve(&self.ports, &call(turn), most).await {
+            let most = MaxUsage { input, output: MOST - input, price: Some(PRICE) };
+            match account.reserve_budget(&self.ports, &call(turn), most).await {
                 Ok(()) => {}
-                Err(NotReserved::UsedUp(_)) => {
+                Err(ReserveError::BudgetExhausted(_)) => {
                     self.ledger.lock().unwrap().refused = true;
                     break;
                 }
-                Err(NotReserved::Unavailable(_)) => continue,
+                Err(ReserveError::Unavailable(_)) => continue,
             }
             self.waits().await;
-            account.begins(&call(turn));
+            account.begin_attempt(&call(turn));
             let usage = self.spend(input);
             if self.chance() < 0.15 {
                 self.ledger.lock().unwrap().crashed = true;
                 epoch += 1;
-                account = Account::new(limits, key.clone(), &self.asked, epoch);
+                account = BudgetAccount::new(limits, key.clone(), &self.asked, epoch);
             } else {
-                account.cost(&call(turn), &usage);
+                account.end_attempt(&call(turn), &usage);
             }
         }
-        account.leave(&self.ports).await;
+        account.settle_all(&self.ports).await;
     }
 
     /// The provider serves a call, and charges it.
@@ -157,13 +157,13 @@ async fn happens(seed: u64) -> (Ledger, Amount) {
         let (dice, lost) = (faults.f64(), faults.bool());
         async move {
             match op.kind == OpKind::ChangeDay && dice < trouble {
-                true if lost => Fault::ReplyLost,
-                true => Fault::NotDone,
-                false => Fault::None,
+                true if lost => StoreFault::ReplyLost,
+                true => StoreFault::NotDone,
+                false => StoreFault::None,
             }
         }
     });
-    let day = DayKey::at(
+    let day = DayKey::at_time(
         UserKey { tenant: key.tenant.clone(), user: asked.user.clone() },
         ports.clock.now_ms(),
     );
@@ -178,12 +178,12 @@ async fn happens(seed: u64) -> (Ledger, Amount) {
     working.join_all().await;
     let store: &MemoryStore = &schedule.ports.store;
     store.without_faults();
-    let used = store.day(&day).await.unwrap();
+    let used = store.read_day_total(&day).await.unwrap();
     (std::mem::take(&mut *schedule.ledger.lock().unwrap()), used)
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_happens_a_day_is_passed_by_no_more_than_one_call() {
+async fn a_days_budget_is_passed_by_no_more_than_one_call_whatever_happens() {
     let (mut refused, mut passed, mut crashed) = (0, 0, 0);
     for seed in 0..1_000 {
         let (ledger, used) = happens(seed).await;
@@ -206,13 +206,13 @@ async fn without_a_budget_nothing_is_reserved() {
     let ports = world();
     let (key, asked) = asked(&ports).await;
     ports.store.clear_log();
-    let account = Account::new(UserLimits::default(), key, &asked, 1);
-    let most = Most { input: 1, output: 1, price: None };
-    account.reserve(&ports, &call(1), most).await.unwrap();
-    account.begins(&call(1));
-    account.cost(&call(1), &Usage::default());
-    assert!(account.settlement().is_empty());
-    account.leave(&ports).await;
+    let account = BudgetAccount::new(UserLimits::default(), key, &asked, 1);
+    let most = MaxUsage { input: 1, output: 1, price: None };
+    account.reserve_budget(&ports, &call(1), most).await.unwrap();
+    account.begin_attempt(&call(1));
+    account.end_attempt(&call(1), &Usage::default());
+    assert!(account.final_settlement().is_empty());
+    account.settle_all(&ports).await;
     assert_eq!(ports.store.log(), []);
 }
 
@@ -221,38 +221,38 @@ async fn a_call_that_is_broken_off_costs_what_it_read_and_wrote() {
     let ports = world();
     let (key, asked) = asked(&ports).await;
     let user = UserKey { tenant: key.tenant.clone(), user: asked.user.clone() };
-    let day = DayKey::at(user, ports.clock.now_ms());
+    let day = DayKey::at_time(user, ports.clock.now_ms());
     let limits = UserLimits { day_micro_usd: Some(1_000_000), ..UserLimits::default() };
-    let account = Account::new(limits, key, &asked, 1);
-    let most = Most { input: 100, output: 900, price: Some(PRICE) };
-    account.reserve(&ports, &call(1), most).await.unwrap();
-    let used = || async { ports.store.day(&day).await.unwrap() };
+    let account = BudgetAccount::new(limits, key, &asked, 1);
+    let most = MaxUsage { input: 100, output: 900, price: Some(PRICE) };
+    account.reserve_budget(&ports, &call(1), most).await.unwrap();
+    let used = || async { ports.store.read_day_total(&day).await.unwrap() };
     assert_eq!(used().await, Amount { tokens: 1_000, micro_usd: 2_000 });
-    account.begins(&call(1));
-    account.wrote(&call(1), 30);
-    account.leave(&ports).await;
+    account.begin_attempt(&call(1));
+    account.add_written_bytes(&call(1), 30);
+    account.settle_all(&ports).await;
     assert_eq!(used().await, Amount { tokens: 110, micro_usd: 220 });
     // Attempts of one call that failed count besides the one that did not.
-    account.reserve(&ports, &call(2), most).await.unwrap();
-    let usage = |tokens| Usage { input_tokens: tokens, ..Usage::default() }.at(Some(PRICE));
-    account.begins(&call(2));
-    account.cost(&call(2), &usage(40));
-    account.begins(&call(2));
-    account.cost(&call(2), &usage(50));
-    account.leave(&ports).await;
+    account.reserve_budget(&ports, &call(2), most).await.unwrap();
+    let usage = |tokens| Usage { input_tokens: tokens, ..Usage::default() }.priced_at(Some(PRICE));
+    account.begin_attempt(&call(2));
+    account.end_attempt(&call(2), &usage(40));
+    account.begin_attempt(&call(2));
+    account.end_attempt(&call(2), &usage(50));
+    account.settle_all(&ports).await;
     assert_eq!(used().await, Amount { tokens: 200, micro_usd: 400 });
     // One that fails says nothing of what it wrote, and another is broken off.
-    account.reserve(&ports, &call(3), most).await.unwrap();
-    account.begins(&call(3));
-    account.wrote(&call(3), 60);
-    account.cost(&call(3), &Usage::default());
-    account.begins(&call(3));
-    account.wrote(&call(3), 3_000_000);
-    account.leave(&ports).await;
+    account.reserve_budget(&ports, &call(3), most).await.unwrap();
+    account.begin_attempt(&call(3));
+    account.add_written_bytes(&call(3), 60);
+    account.end_attempt(&call(3), &Usage::default());
+    account.begin_attempt(&call(3));
+    account.add_written_bytes(&call(3), 3_000_000);
+    account.settle_all(&ports).await;
     assert_eq!(used().await, Amount { tokens: 200 + 120 + 1_000, micro_usd: 400 + 240 + 2_000 });
     // One that was not begun cost nothing.
-    account.reserve(&ports, &call(4), most).await.unwrap();
-    account.leave(&ports).await;
+    account.reserve_budget(&ports, &call(4), most).await.unwrap();
+    account.settle_all(&ports).await;
     assert_eq!(used().await, Amount { tokens: 1_320, micro_usd: 2_640 });
 }
 
@@ -262,21 +262,25 @@ async fn a_day_keeps_what_was_spent_on_it() {
     let (key, asked) = asked(&ports).await;
     let user = UserKey { tenant: key.tenant.clone(), user: asked.user.clone() };
     let limits = UserLimits { day_tokens: Some(1_500), ..UserLimits::default() };
-    let account = Account::new(limits, key, &asked, 1);
-    let most = Most { input: 500, output: 500, price: None };
-    let today = DayKey::at(user.clone(), ports.clock.now_ms());
-    account.reserve(&ports, &call(1), most).await.unwrap();
-    account.begins(&call(1));
-    account.cost(&call(1), &Usage { input_tokens: 500, output_tokens: 1_000, ..Usage::default() });
-    let refused = account.reserve(&ports, &call(2), most).await.unwrap_err();
-    let NotReserved::UsedUp(failure) = refused else { panic!("{refused:?}") };
+    let account = BudgetAccount::new(limits, key, &asked, 1);
+    let most = MaxUsage { input: 500, output: 500, price: None };
+    let today = DayKey::at_time(user.clone(), ports.clock.now_ms());
+    account.reserve_budget(&ports, &call(1), most).await.unwrap();
+    account.begin_attempt(&call(1));
+    account.end_attempt(
+        &call(1),
+        &Usage { input_tokens: 500, output_tokens: 1_000, ..Usage::default() },
+    );
+    let refused = account.reserve_budget(&ports, &call(2), most).await.unwrap_err();
+    let ReserveError::BudgetExhausted(failure) = refused else { panic!("{refused:?}") };
     assert_eq!((failure.code.as_str(), failure.detail.as_str()), ("budget_used_up", "1500 tokens"));
     ports.clock.sleep(Duration::from_secs(24 * 60 * 60)).await;
-    let tomorrow = DayKey::at(user, ports.clock.now_ms());
-    account.reserve(&ports, &call(2), most).await.unwrap();
-    account.begins(&call(2));
-    account.leave(&ports).await;
-    let (today, tomorrow) = (ports.store.day(&today).await, ports.store.day(&tomorrow).await);
+    let tomorrow = DayKey::at_time(user, ports.clock.now_ms());
+    account.reserve_budget(&ports, &call(2), most).await.unwrap();
+    account.begin_attempt(&call(2));
+    account.settle_all(&ports).await;
+    let (today, tomorrow) =
+        (ports.store.read_day_total(&today).await, ports.store.read_day_total(&tomorrow).await);
     assert_eq!((today.unwrap().tokens, tomorrow.unwrap().tokens), (1_500, 500));
 }
 
@@ -296,13 +300,13 @@ fn limited(points: Points) -> Sim {
 
 /// What the day has of the story, and what its model really served.
 async fn used_and_served(sim: &Sim) -> (u64, u64) {
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let user = UserKey { tenant: question.tenant, user: question.user };
     let store = MemoryStore::clone(&sim.ports.store);
     store.without_faults();
-    let day = DayKey::at(user, sim.ports.clock.now_ms());
-    let served = sim.ports.model.asked().len() as u64 * 110;
-    (store.day(&day).await.unwrap().tokens, served)
+    let day = DayKey::at_time(user, sim.ports.clock.now_ms());
+    let served = sim.ports.model.requests().len() as u64 * 110;
+    (store.read_day_total(&day).await.unwrap().tokens, served)
 }
 
 #[tokio::test(start_paused = true)]
@@ -312,13 +316,13 @@ async fn a_limited_run_survives_a_crash_at_every_point_and_leaks_one_hold_at_mos
     assert_eq!(story::visible(&story::told(&mut sim).await), story::TOLD);
     let (used, served) = used_and_served(&sim).await;
     assert_eq!(used, served, "settled to the token");
-    let names = points.names();
+    let names = points.point_names();
     let reservations = names.iter().filter(|name| name.starts_with("after ChangeDay")).count();
     assert_eq!(reservations, 3, "one a call, and none at the end: {names:?}");
     for (at, name) in names.iter().enumerate() {
         let mut sim = limited(Points::killing_at(at));
         let entries = story::told(&mut sim).await;
-        let end = entries.last().unwrap().event.ending().unwrap();
+        let end = entries.last().unwrap().event.run_result().unwrap();
         assert!(end.failure.is_none(), "killed at {at}, {name}: {end:?}");
         let (used, served) = used_and_served(&sim).await;
         assert!(used >= served, "killed at {at}, {name}: {used} of {served} counted");

@@ -14,13 +14,13 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::stop;
+use djinn_runtime::serve::request_stop;
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
-use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
+use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
 use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::{Sim, joyagent_ui, native};
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 
 use crate::market::{expected, seen, settings, sim, told};
@@ -29,20 +29,20 @@ use crate::story::visible;
 #[tokio::test(start_paused = true)]
 async fn a_run_that_waits_for_tasks_without_a_client_keeps_no_function_alive() {
     let mut sim = sim(Points::new(), &Ledger::default());
-    let question = sim.question(settings());
+    let question = sim.make_question(settings());
     let key = question.run_key();
-    sim.post(question);
+    sim.post_question(question);
     // Two of its tasks have ended and woken it; the third looks something up for six seconds.
     sim.pass_time(Duration::from_secs(3)).await;
-    assert_eq!(sim.alive(), 1, "besides the task's executor somebody is there");
-    let meta = sim.ports.store.meta(&key).await.unwrap().unwrap();
+    assert_eq!(sim.alive_count(), 1, "besides the task's executor somebody is there");
+    let meta = sim.ports.store.find_meta(&key).await.unwrap().unwrap();
     assert_eq!(meta.lease, None, "the run is held by somebody");
-    let done = sim.history(&key).await.unwrap();
+    let done = sim.read_history(&key).await.unwrap();
     assert!(done.iter().any(|entry| entry.id == "s3.1.end"), "nobody heard of its outcome");
 
     sim.pass_time(Duration::from_secs(20)).await;
-    assert_eq!(seen(&sim.history(&key).await.unwrap()), expected(&[]));
-    assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
+    assert_eq!(seen(&sim.read_history(&key).await.unwrap()), expected(&[]));
+    assert_eq!((sim.alive_count(), sim.has_alarm()), (0, false));
 }
 
 #[tokio::test(start_paused = true)]
@@ -54,12 +54,12 @@ async fn a_run_that_is_woken_creates_none_of_its_tasks_again() {
         if let (OpKind::Create, Some(task)) = (op.kind, op.run.and_then(|run| run.task)) {
             *counted.lock().unwrap().entry(task.to_string()).or_default() += 1;
         }
-        async { Fault::None }
+        async { StoreFault::None }
     });
-    sim.post(sim.question(settings()));
+    sim.post_question(sim.make_question(settings()));
     // Without a client each outcome wakes the run anew, while the third task is at work.
     sim.pass_time(Duration::from_secs(25)).await;
-    assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
+    assert_eq!((sim.alive_count(), sim.has_alarm()), (0, false));
     let created = created.lock().unwrap();
     assert!(created.len() >= 3 && created.values().all(|times| *times == 1), "{created:?}");
 }
@@ -72,21 +72,21 @@ fn two_at_once() -> Sim {
     let (points, ledger) = (Points::new(), Ledger::default());
     let plan = json!({"command": "create", "steps": ["gold", "silver"], "depends_on": [[], []]});
     let lines = [
-        ("t1", Line::say("I plan.").call("planning", plan)),
-        ("s1.1.t1", Line::say("I look.").call("look", json!({"for": "gold"}))),
-        ("s1.1.t2", Line::say("Gold is dear.")),
-        ("s2.1.t1", Line::say("Silver is cheap.").takes(Duration::from_secs(50))),
-        ("t2", Line::say("I am done.").call("planning", json!({"command": "finish"}))),
-        ("summary", Line::say("Gold is the dearer one.")),
+        ("t1", StoryLine::say("I plan.").with_call("planning", plan)),
+        ("s1.1.t1", StoryLine::say("I look.").with_call("look", json!({"for": "gold"}))),
+        ("s1.1.t2", StoryLine::say("Gold is dear.")),
+        ("s2.1.t1", StoryLine::say("Silver is cheap.").with_latency(Duration::from_secs(50))),
+        ("t2", StoryLine::say("I am done.").with_call("planning", json!({"command": "finish"}))),
+        ("summary", StoryLine::say("Gold is the dearer one.")),
     ];
     let model = StoryModel::new(lines, points.clone());
     let takes = Duration::from_secs(400);
     let look = LedgerTool {
-        takes,
+        duration: takes,
         timeout_ms: 600_000,
         ..LedgerTool::new("look", EffectClass::Read, &ledger, &points)
     };
-    let mut sim = Sim::new(model, Toolbox::default().with(look), points);
+    let mut sim = Sim::new(model, Toolbox::default().with_tool(look), points);
     sim.invocation = Some(INVOCATION);
     sim
 }
@@ -94,9 +94,9 @@ fn two_at_once() -> Sim {
 /// Asks for a plan, and says which run is to answer.
 fn ask_deep(sim: &mut Sim) -> RunKey {
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
-    let question = sim.question(settings);
+    let question = sim.make_question(settings);
     let key = question.run_key();
-    sim.ask(question);
+    sim.ask_question(question);
     key
 }
 
@@ -113,19 +113,19 @@ async fn a_response_that_only_waits_for_tasks_ends_two_minutes_after_what_it_sho
     let key = ask_deep(&mut sim);
     // Looked after every 30 s: that is no work. The other one's end is shown after 50 s.
     sim.pass_time(Duration::from_secs(168)).await;
-    assert_eq!(sim.alive(), 2, "the driver, and one executor");
+    assert_eq!(sim.alive_count(), 2, "the driver, and one executor");
     sim.pass_time(Duration::from_secs(5)).await;
-    assert_eq!(sim.alive(), 1, "the executor");
-    assert_eq!(sim.ports.store.meta(&key).await.unwrap().unwrap().lease, None);
+    assert_eq!(sim.alive_count(), 1, "the executor");
+    assert_eq!(sim.ports.store.find_meta(&key).await.unwrap().unwrap().lease, None);
     let (after_ms, last) = last_frame(&sim);
     assert!(last.contains("event: run.handed_over"), "{last}");
     assert!((170_000..173_000).contains(&after_ms), "{after_ms}");
 
     sim.pass_time(Duration::from_secs(300)).await;
-    let entries = sim.history(&key).await.unwrap();
+    let entries = sim.read_history(&key).await.unwrap();
     assert!(entries.iter().all(|entry| !entry.id.contains("resumed")), "{entries:#?}");
     assert!(visible(&entries).last().unwrap().contains("Gold is the dearer one."));
-    assert_eq!((sim.alive(), sim.has_alarm()), (0, false));
+    assert_eq!((sim.alive_count(), sim.has_alarm()), (0, false));
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,7 +142,7 @@ async fn how_long_a_silent_response_goes_on_is_a_setting_for_clients_that_can_co
     // The others wait for longer, and are told in their own words when it ends.
     for (unresumable_s, told) in [(840, "Gold is the dearer one."), (90, "Still working")] {
         let mut sim = two_at_once();
-        sim.speaks = joyagent_ui;
+        sim.projection = joyagent_ui;
         let idle_stream_unresumable = Duration::from_secs(unresumable_s);
         let settings = Settings { idle_stream, idle_stream_unresumable, ..Settings::default() };
         sim.ports.settings = settings.into();
@@ -173,21 +173,24 @@ async fn a_response_goes_on_as_long_as_its_tasks_stream() {
         let plan =
             json!({"command": "create", "steps": ["gold", "silver"], "depends_on": [[], []]});
         // 60 pieces, one every four seconds, twice: eight minutes in which no task has an end.
-        let says = |what: &str| Line::say(&what.repeat(60)).paced(Duration::from_secs(4));
+        let says = |what: &str| StoryLine::say(&what.repeat(60)).with_pace(Duration::from_secs(4));
         let lines = [
-            ("t1", Line::say("I plan.").call("planning", plan)),
-            ("s1.1.t1", says("gold").call("look", json!({"for": "gold"}))),
+            ("t1", StoryLine::say("I plan.").with_call("planning", plan)),
+            ("s1.1.t1", says("gold").with_call("look", json!({"for": "gold"}))),
             ("s1.1.t2", says("gold")),
-            ("s2.1.t1", says("tin ").call("look", json!({"for": "tin"}))),
+            ("s2.1.t1", says("tin ").with_call("look", json!({"for": "tin"}))),
             ("s2.1.t2", says("tin ")),
-            ("t2", Line::say("I am done.").call("planning", json!({"command": "finish"}))),
-            ("summary", Line::say("Gold is the dearer one.")),
+            (
+                "t2",
+                StoryLine::say("I am done.").with_call("planning", json!({"command": "finish"})),
+            ),
+            ("summary", StoryLine::say("Gold is the dearer one.")),
         ];
         let model = StoryModel::new(lines, points.clone());
         let look = LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points);
-        let mut sim = Sim::new(model, Toolbox::default().with(look), points);
+        let mut sim = Sim::new(model, Toolbox::default().with_tool(look), points);
         sim.invocation = Some(INVOCATION);
-        sim.speaks = speaks;
+        sim.projection = speaks;
         let silence = Duration::from_secs(20);
         let (idle_stream, idle_stream_unresumable) = (silence, silence);
         let settings = Settings { idle_stream, idle_stream_unresumable, ..Settings::default() };
@@ -212,10 +215,10 @@ fn taken(sim: &Sim) -> usize {
 async fn mail_that_was_heard_and_cannot_be_deleted_keeps_nobody_awake() {
     let mut sim = sim(Points::new(), &Ledger::default());
     sim.ports.store.before_each(|op| async move {
-        if op.kind == OpKind::DeleteMail { Fault::NotDone } else { Fault::None }
+        if op.kind == OpKind::DeleteMail { StoreFault::NotDone } else { StoreFault::None }
     });
-    let question = sim.question(settings());
-    let entries = sim.left_alone(&question, Duration::from_secs(30)).await.unwrap();
+    let question = sim.make_question(settings());
+    let entries = sim.run_alone(&question, Duration::from_secs(30)).await.unwrap();
     assert_eq!(seen(&entries), expected(&[]));
     // Once for the question and once for each outcome of the three at work side by side.
     assert_eq!(taken(&sim), 4);
@@ -224,7 +227,7 @@ async fn mail_that_was_heard_and_cannot_be_deleted_keeps_nobody_awake() {
 #[tokio::test(start_paused = true)]
 async fn a_file_that_was_announced_and_has_not_come_is_not_heard_of_on_the_way_to_sleep() {
     let mut sim = sim(Points::new(), &Ledger::default());
-    let question = sim.question(settings());
+    let question = sim.make_question(settings());
     let file = ProductFile {
         name: FileName::new("late.csv").unwrap(),
         description: String::new(),
@@ -236,18 +239,18 @@ async fn a_file_that_was_announced_and_has_not_come_is_not_heard_of_on_the_way_t
     };
     let announced = Mail::FileAnnounced { file };
     sim.ports.store.put_mail(&question.run_key(), &announced, 0).await.unwrap();
-    let entries = sim.left_alone(&question, Duration::from_secs(30)).await.unwrap();
+    let entries = sim.run_alone(&question, Duration::from_secs(30)).await.unwrap();
     assert_eq!(seen(&entries), expected(&[]));
     assert_eq!(taken(&sim), 4);
-    assert_eq!(sim.ports.store.mail(&question.run_key()).await.unwrap(), []);
+    assert_eq!(sim.ports.store.list_mail(&question.run_key()).await.unwrap(), []);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_stood_still_with_the_lease_in_its_hand_does_not_drive() {
+async fn a_driver_that_stood_still_after_it_took_the_lease_does_not_drive() {
     // The first driver dies. The second takes the lease 20 s later and stands still for 25 s; the
     // third takes it meanwhile, and is at work when the second wakes up.
     let mut taken = 0;
-    let points = Points::deciding(move |_, point| match point.name.as_str() {
+    let points = Points::with_decision(move |_, point| match point.name.as_str() {
         "after Append 1" if point.process == 1 => Fate::Dies,
         "after TakeLease" => {
             taken += 1;
@@ -258,8 +261,8 @@ async fn whoever_stood_still_with_the_lease_in_its_hand_does_not_drive() {
     let mut sim = sim(points, &Ledger::default());
     let entries = told(&mut sim).await;
     assert_eq!(seen(&entries), expected(&[]));
-    let key = sim.question(settings()).run_key();
-    let records = sim.ports.store.read(&key, 0).await.unwrap();
+    let key = sim.make_question(settings()).run_key();
+    let records = sim.ports.store.read_from(&key, 0).await.unwrap();
     let epochs: Vec<u64> = records.iter().map(|record| record.epoch).collect();
     assert!(epochs.is_sorted() && !epochs.contains(&2), "{epochs:?}");
     assert!(epochs.contains(&3), "{epochs:?}");
@@ -268,36 +271,36 @@ async fn whoever_stood_still_with_the_lease_in_its_hand_does_not_drive() {
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_delivers_waits_for_that_and_for_nothing_else() {
     let mut sim = sim(Points::new(), &Ledger::default());
-    sim.remove_alarms_within(Duration::from_secs(1));
+    sim.delay_alarm_removal(Duration::from_secs(1));
     assert_eq!(seen(&told(&mut sim).await), expected(&[]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_alarm_rings_until_all_that_an_ended_run_owes_is_delivered() {
     let mut sim = sim(Points::new(), &Ledger::default());
-    let question = sim.question(settings());
+    let question = sim.make_question(settings());
     let (key, user) = (question.run_key(), question.user.clone());
-    sim.post(question);
+    sim.post_question(question);
     sim.pass_time(Duration::from_secs(3)).await;
     // The run hears of the stop; its task cannot be told.
     sim.ports.store.before_each(|op| async move {
         let to_task = op.run.is_some_and(|run| run.task.is_some());
-        if to_task && op.kind == OpKind::PutMail { Fault::NotDone } else { Fault::None }
+        if to_task && op.kind == OpKind::PutMail { StoreFault::NotDone } else { StoreFault::None }
     });
-    stop(&sim.ports, &key, user).await.unwrap_err();
+    request_stop(&sim.ports, &key, user).await.unwrap_err();
     sim.pass_time(Duration::from_secs(60)).await;
-    sim.ring();
+    sim.ring_alarms();
     sim.pass_time(Duration::from_secs(1)).await;
     let owed = async |sim: &Sim| {
-        let records = sim.ports.store.read(&key, 0).await.unwrap();
+        let records = sim.ports.store.read_from(&key, 0).await.unwrap();
         Journal::fold(&records).unwrap().run().due().len()
     };
-    assert_eq!((sim.alive(), sim.has_alarm(), owed(&sim).await), (0, true, 1));
+    assert_eq!((sim.alive_count(), sim.has_alarm(), owed(&sim).await), (0, true, 1));
 
     sim.ports.store.without_faults();
-    sim.ring();
+    sim.ring_alarms();
     sim.pass_time(Duration::from_secs(1)).await;
-    assert_eq!((sim.alive(), sim.has_alarm(), owed(&sim).await), (0, false, 0));
+    assert_eq!((sim.alive_count(), sim.has_alarm(), owed(&sim).await), (0, false, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -305,16 +308,19 @@ async fn a_hand_over_waits_for_a_call_of_a_task_that_is_driven_where_its_run_is(
     let (points, ledger) = (Points::new(), Ledger::default());
     let plan = json!({"command": "create", "steps": ["send"]});
     let lines = [
-        ("t1", Line::say("I plan.").call("planning", plan)),
-        ("s1.1.t1", Line::say("I send it.").call("send", json!({"to": "all"}))),
-        ("s1.1.t2", Line::say("Sent.")),
-        ("t2", Line::say("I am done.").call("planning", json!({"command": "finish"}))),
-        ("summary", Line::say("It was sent.")),
+        ("t1", StoryLine::say("I plan.").with_call("planning", plan)),
+        ("s1.1.t1", StoryLine::say("I send it.").with_call("send", json!({"to": "all"}))),
+        ("s1.1.t2", StoryLine::say("Sent.")),
+        ("t2", StoryLine::say("I am done.").with_call("planning", json!({"command": "finish"}))),
+        ("summary", StoryLine::say("It was sent.")),
     ];
     let model = StoryModel::new(lines, points.clone());
     let takes = Duration::from_millis(400);
-    let send = LedgerTool { takes, ..LedgerTool::new("send", EffectClass::Once, &ledger, &points) };
-    let mut sim = Sim::new(model, Toolbox::default().with(send), points);
+    let send = LedgerTool {
+        duration: takes,
+        ..LedgerTool::new("send", EffectClass::Once, &ledger, &points)
+    };
+    let mut sim = Sim::new(model, Toolbox::default().with_tool(send), points);
     // The margin starts after 200 ms, in the middle of the call. Without kicks the client, which
     // comes back, drives everything.
     sim.kick_copies = 0;
@@ -322,7 +328,7 @@ async fn a_hand_over_waits_for_a_call_of_a_task_that_is_driven_where_its_run_is(
     let hand_over_margin = Duration::from_secs(1);
     sim.ports.settings = Settings { hand_over_margin, ..Settings::default() }.into();
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
-    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     let seen = visible(&entries);
     assert!(seen.contains(&"s1.1.t1.c1.result gets: send is done".to_owned()), "{seen:#?}");
     assert!(entries.iter().all(|entry| !entry.id.contains("resumed")), "{entries:#?}");

@@ -6,12 +6,12 @@ use djinn_core::settings::{Language, Mode, Role, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::model::{Message, ModelRequest};
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::prompt::frame::OPEN;
+use djinn_runtime::prompt::frame::OPEN_TAG;
 use djinn_runtime::prompt::{self, Prompts};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::{Value, json};
 
 use crate::crash::sorted;
@@ -21,33 +21,39 @@ use crate::story::visible;
 const WINDOW: u64 = 4_000;
 
 /// Turns that look something up, and what each of them would be summed up to.
-fn looks(turns: usize, notes: Option<&str>) -> Vec<(String, Line)> {
-    let mut lines: Vec<(String, Line)> = (1..turns)
+fn looks(turns: usize, notes: Option<&str>) -> Vec<(String, StoryLine)> {
+    let mut lines: Vec<(String, StoryLine)> = (1..turns)
         .map(|nth| {
-            let line = Line::say(&format!("I look at {nth}.")).call("look", json!({"at": nth}));
+            let line =
+                StoryLine::say(&format!("I look at {nth}.")).with_call("look", json!({"at": nth}));
             (format!("t{nth}"), line)
         })
         .collect();
-    lines.push((format!("t{turns}"), Line::say("All of it is there.")));
+    lines.push((format!("t{turns}"), StoryLine::say("All of it is there.")));
     if let Some(notes) = notes {
-        lines.extend((1..=turns).map(|nth| (format!("t{nth}.compact"), Line::say(notes))));
+        lines.extend((1..=turns).map(|nth| (format!("t{nth}.compact"), StoryLine::say(notes))));
     }
     lines
 }
 
-fn sim(lines: &[(String, Line)], window: u64, answer: &str, points: Points) -> (Sim, StoryModel) {
+fn sim(
+    lines: &[(String, StoryLine)],
+    window: u64,
+    answer: &str,
+    points: Points,
+) -> (Sim, StoryModel) {
     let lines = lines.iter().map(|(message, line)| (message.as_str(), line.clone()));
     let model = StoryModel::new(lines, points.clone()).with_window(window);
     let look = LedgerTool {
         answer: answer.to_owned(),
         ..LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points)
     };
-    (Sim::new(model.clone(), Toolbox::default().with(look), points), model)
+    (Sim::new(model.clone(), Toolbox::default().with_tool(look), points), model)
 }
 
 async fn told(sim: &mut Sim, mode: Mode) -> Vec<Entry> {
     let settings = RunSettings { mode, ..RunSettings::default() };
-    sim.run_to_end(&sim.question(settings)).await.unwrap()
+    sim.run_to_end(&sim.make_question(settings)).await.unwrap()
 }
 
 fn texts(request: &ModelRequest) -> String {
@@ -82,7 +88,7 @@ async fn older_turns_are_summed_up_and_the_newest_stay_whole() {
     let calls = 9 + compactions.len();
     assert!(end.ends_with(&format!("(9 steps, {calls} model calls, 8 tool calls)")), "{end}");
 
-    let asked = model.asked();
+    let asked = model.requests();
     assert_eq!(asked.len(), calls, "a request was refused: {asked:#?}");
     let last = asked.iter().find(|request| message(request) == "t9").unwrap();
     let said = texts(last);
@@ -108,7 +114,7 @@ async fn a_run_that_sums_up_survives_a_crash_at_every_point() {
     let (mut calm, _) = sim(&lines, WINDOW, &page(), points.clone());
     let expected = visible(&told(&mut calm, Mode::React).await);
     assert!(expected.iter().any(|line| line.contains(" sums up ")), "{expected:#?}");
-    let names = points.names();
+    let names = points.point_names();
     assert!(names.iter().any(|name| name.contains(".compact")), "{names:?}");
     for (at, name) in names.iter().enumerate() {
         let (mut sim, _) = sim(&lines, WINDOW, &page(), Points::killing_at(at));
@@ -123,7 +129,7 @@ async fn where_nothing_can_be_summed_up_the_oldest_is_left_out_and_that_is_said(
     let (mut sim, model) = sim(&looks(25, None), WINDOW, &page(), Points::new());
     let seen = visible(&told(&mut sim, Mode::React).await);
     assert!(seen.last().unwrap().starts_with("end finished: All of it is there."), "{seen:#?}");
-    let asked = model.asked();
+    let asked = model.requests();
     let compactors = asked.iter().filter(|request| request.role == Role::Compactor).count();
     assert_eq!(compactors, 2, "it is not tried for ever");
     assert_eq!(asked.len(), 25 + compactors, "a request was refused");
@@ -143,20 +149,21 @@ fn left_out(said: &str) -> usize {
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_is_larger_than_the_window_is_shortened() {
     let long = "这是第一行，金价上涨。".repeat(910);
-    let first = (0..32)
-        .fold(Line::say("I look everywhere."), |line, nth| line.call("look", json!({"at": nth})));
-    let lines = [("t1".to_owned(), first), ("t2".to_owned(), Line::say("Gold is dearer."))];
+    let first = (0..32).fold(StoryLine::say("I look everywhere."), |line, nth| {
+        line.with_call("look", json!({"at": nth}))
+    });
+    let lines = [("t1".to_owned(), first), ("t2".to_owned(), StoryLine::say("Gold is dearer."))];
     let (mut sim, model) = sim(&lines, 100_000, &long, Points::new());
     let seen = visible(&told(&mut sim, Mode::React).await);
     assert!(seen.last().unwrap().starts_with("end finished: Gold is dearer."), "{seen:#?}");
-    let asked = model.asked();
+    let asked = model.requests();
     assert_eq!(asked.len(), 2, "a request was refused");
     let Message::ToolResults(results) = &asked[1].messages[2] else { panic!("{asked:#?}") };
     assert_eq!(results.len(), 32);
     let start = "这是第一行，金价上涨。";
     for result in results {
         let text = &result.text;
-        assert!(text.starts_with(&format!("{OPEN}\n{start}")), "{text}");
+        assert!(text.starts_with(&format!("{OPEN_TAG}\n{start}")), "{text}");
         assert!(text.contains("characters are left out here"), "{text}");
         assert!(text.contains("The whole is in the file result-"), "{text}");
         assert!(text.len() > 4_000, "{}", text.len());
@@ -168,10 +175,10 @@ async fn a_result_of_two_megabytes_is_shown_by_its_ends_however_much_may_be_seen
     let long = format!("The first line.\n{}\nThe last line.", "0123456789\n".repeat(190_000));
     for max_observe in [10_000, 1_000_000] {
         let (mut sim, model) = sim(&looks(2, Some(NOTES)), 20_000, &long, Points::new());
-        let settings = RunSettings { max_observe, ..RunSettings::default() };
-        let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+        let settings = RunSettings { max_result_chars: max_observe, ..RunSettings::default() };
+        let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
         assert!(visible(&entries).last().unwrap().starts_with("end finished"));
-        let asked = model.asked();
+        let asked = model.requests();
         assert_eq!(asked.len(), 2, "a request was refused");
         let seen = texts(&asked[1]);
         assert!(seen.contains("The first line."));
@@ -181,19 +188,19 @@ async fn a_result_of_two_megabytes_is_shown_by_its_ends_however_much_may_be_seen
 }
 
 /// A planner whose rounds bring back much, over and over.
-fn rounds() -> Vec<(String, Line)> {
-    let plans = |arguments: Value| Line::say("I plan.").call("planning", arguments);
+fn rounds() -> Vec<(String, StoryLine)> {
+    let plans = |arguments: Value| StoryLine::say("I plan.").with_call("planning", arguments);
     let mut lines = Vec::new();
     for round in 1..=4 {
         let steps: Vec<_> = (1..=round).map(|nth| format!("step {nth}")).collect();
         let command = if round == 1 { "create" } else { "update" };
         let update = json!({"command": command, "title": "All", "steps": steps});
         lines.push((format!("t{round}"), plans(update)));
-        lines.push((format!("s{round}.1.t1"), Line::say(&page())));
-        lines.push((format!("t{}.compact", round + 1), Line::say(NOTES)));
+        lines.push((format!("s{round}.1.t1"), StoryLine::say(&page())));
+        lines.push((format!("t{}.compact", round + 1), StoryLine::say(NOTES)));
     }
     lines.push(("t5".to_owned(), plans(json!({"command": "finish"}))));
-    lines.push(("summary".to_owned(), Line::say("All of it is done.")));
+    lines.push(("summary".to_owned(), StoryLine::say("All of it is done.")));
     lines
 }
 
@@ -205,9 +212,9 @@ async fn a_planner_sums_up_its_rounds_and_survives_a_crash_at_every_point() {
     assert!(expected.iter().any(|line| line.contains(" sums up 0 exchanges")), "{expected:#?}");
     assert!(expected.last().unwrap().starts_with("end finished: All"), "{expected:#?}");
     // A task that begins after that is told the notes.
-    let last_task = model.asked().into_iter().find(|request| request.call.contains("/s4.1.t1/"));
+    let last_task = model.requests().into_iter().find(|request| request.call.contains("/s4.1.t1/"));
     assert!(texts(&last_task.unwrap()).contains(NOTES));
-    for (at, name) in points.names().iter().enumerate() {
+    for (at, name) in points.point_names().iter().enumerate() {
         let (mut sim, _) = sim(&rounds(), WINDOW, "", Points::killing_at(at));
         let seen = visible(&told(&mut sim, Mode::PlanSolve).await);
         assert_eq!(without_end(&seen), without_end(&expected), "killed at {at}, {name}");

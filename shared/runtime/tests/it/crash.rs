@@ -11,7 +11,7 @@ async fn a_run_survives_a_crash_at_every_point() {
     let ledger = Ledger::default();
     let points = Points::new();
     assert_eq!(visible(&told(&mut sim(points.clone(), &ledger)).await), TOLD);
-    let names = points.names();
+    let names = points.point_names();
     assert!(names.len() >= 34, "only {} points: {names:?}", names.len());
     assert_eq!(ledger.count("send t2.c1"), 1);
 

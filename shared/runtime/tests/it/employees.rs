@@ -14,7 +14,7 @@ use djinn_runtime::port::model::{Message, ModelErrorKind};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::Line;
+use djinn_testkit::story::StoryLine;
 
 use crate::market::{EMPLOYED, seen, settings, sim, sim_with, told_with, with_employees};
 use crate::story::visible;
@@ -28,7 +28,7 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         Event::RunEnded(_) => Some((entry.at_ms, "end".to_owned())),
         Event::RunStarted { .. }
         | Event::RunResumed { .. }
-        | Event::ItemReset { .. }
+        | Event::MessageReset { .. }
         | Event::ModelChanged(_)
         | Event::MessageCompleted { .. }
         | Event::CallRequested { .. }
@@ -36,12 +36,12 @@ fn timed(entries: &[Entry]) -> Vec<(i64, String)> {
         | Event::FileAdded { .. }
         | Event::ContextCompacted { .. }
         | Event::PlanChanged { .. }
-        | Event::FeedbackAsked { .. }
-        | Event::UserSaid { .. }
-        | Event::FeedbackAnswered(_)
+        | Event::HumanRequested { .. }
+        | Event::UserMessageAdded { .. }
+        | Event::HumanResolved(_)
         | Event::StepChanged { .. }
-        | Event::TaskStarted { .. }
-        | Event::TaskEnded { .. } => {
+        | Event::ChildStarted { .. }
+        | Event::ChildEnded { .. } => {
             Some((entry.at_ms, visible(std::slice::from_ref(entry)).concat()))
         }
     });
@@ -58,22 +58,22 @@ fn model_calls(entries: &[Entry]) -> u32 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_becomes_of_them_the_plan_goes_on_as_without_and_no_later() {
+async fn a_plan_goes_on_as_without_employees_and_no_later_whatever_becomes_of_them() {
     let plain = told_with(&mut sim(Points::new(), &Ledger::default()), settings()).await;
     let named = r#"{"look": "Analyst"}"#;
     let again = || {
         let kind = ModelErrorKind::Overloaded;
-        Line::say(named).failing_after(0, kind).failing_after(0, kind).failing_after(0, kind)
+        StoryLine::say(named).failing_after(0, kind).failing_after(0, kind).failing_after(0, kind)
     };
-    let broken_off = || Line::say(named).failing_after(9, ModelErrorKind::BrokenOff);
+    let broken_off = || StoryLine::say(named).failing_after(9, ModelErrorKind::BrokenOff);
     let endless = format!(r#"{{"look": "{}"}}"#, "Analyst ".repeat(90));
     // How many of the four calls come to an end, and how many of those give a role.
     for (about, line, calls, roles) in [
-        ("at once", Line::say(named), 4, 4),
-        ("an hour late", Line::say(named).takes(Duration::from_secs(3_600)), 0, 0),
-        ("no JSON", Line::say("I would rather not."), 4, 0),
-        ("too long", Line::say(&endless), 4, 0),
-        ("refused", Line::say(named).failing_after(0, ModelErrorKind::KeyRefused), 0, 0),
+        ("at once", StoryLine::say(named), 4, 4),
+        ("an hour late", StoryLine::say(named).with_latency(Duration::from_secs(3_600)), 0, 0),
+        ("no JSON", StoryLine::say("I would rather not."), 4, 0),
+        ("too long", StoryLine::say(&endless), 4, 0),
+        ("refused", StoryLine::say(named).failing_after(0, ModelErrorKind::KeyRefused), 0, 0),
         ("overloaded for good", again(), 0, 0),
         ("broken off in its middle", broken_off(), 4, 4),
     ] {
@@ -99,7 +99,7 @@ async fn employed() -> (Sim, Vec<Entry>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn roles_are_shown_and_what_the_model_says_of_them_is_not() {
+async fn roles_are_shown_and_the_reply_that_names_them_is_not() {
     let (sim, entries) = employed().await;
     let employees: Vec<_> =
         seen(&entries).into_iter().filter(|line| line.contains(".employees ")).collect();
@@ -113,7 +113,7 @@ async fn roles_are_shown_and_what_the_model_says_of_them_is_not() {
 #[tokio::test(start_paused = true)]
 async fn the_model_is_told_of_the_tools_and_may_call_none() {
     let (sim, _) = employed().await;
-    let asked = sim.ports.model.asked();
+    let asked = sim.ports.model.requests();
     let calls: Vec<_> = asked.iter().filter(|request| request.role == Role::Employees).collect();
     // The one that is refused is not tried again.
     assert_eq!(calls.len(), 4);
@@ -125,9 +125,9 @@ async fn the_model_is_told_of_the_tools_and_may_call_none() {
         }
     }
     // The record of the reply says which tools it was told of.
-    let key = sim.question(settings()).run_key();
+    let key = sim.make_question(settings()).run_key();
     let task = key.with_task(TaskId::of(1, 1));
-    let records = sim.ports.store.read(&task, 0).await.unwrap();
+    let records = sim.ports.store.read_from(&task, 0).await.unwrap();
     let inputs = records.iter().flat_map(|record| &record.inputs);
     let replied = inputs.filter_map(|input| match input {
         Input::ModelReplied(replied) if replied.message.is_employees() => Some(replied),
@@ -139,5 +139,5 @@ async fn the_model_is_told_of_the_tools_and_may_call_none() {
     assert_eq!(names, [["look", "send", "write"]]);
     let spent = Usage { input_tokens: 300, output_tokens: 30, ..Usage::default() };
     let journal = Journal::fold(&records).unwrap();
-    assert_eq!(journal.run().spent().usage, spent, "two turns and the employees");
+    assert_eq!(journal.run().spending().usage, spent, "two turns and the employees");
 }

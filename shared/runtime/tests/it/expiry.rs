@@ -1,17 +1,17 @@
 //! Runs whose journal has expired, and alarms that outlive their run.
 
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::settings::RunSettings;
 use djinn_core::wire::Connection;
 use djinn_core::wire::cursor::Cursor;
-use djinn_core::wire::link::Links;
-use djinn_core::wire::native::Native;
+use djinn_core::wire::link::SessionLinks;
+use djinn_core::wire::native::NativeProjection;
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{ReplayFrom, Serving, continue_run, replay, serve};
+use djinn_runtime::serve::{ReplayFrom, ServeContext, continue_run, replay_run, serve_client};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
@@ -22,13 +22,13 @@ use crate::story::{sim, told};
 async fn ended() -> (Sim, RunKey) {
     let mut sim = sim(Points::new(), &Ledger::default());
     told(&mut sim).await;
-    let key = sim.question(RunSettings::default()).run_key();
+    let key = sim.make_question(RunSettings::default()).run_key();
     (sim, key)
 }
 
 fn client(sim: &Sim, key: &RunKey) -> (ClientStream, ClientBody) {
-    let session = sim.question(RunSettings::default()).session;
-    let projection = Box::new(Native::new(Links::new("http://sim", session)));
+    let session = sim.make_question(RunSettings::default()).session;
+    let projection = Box::new(NativeProjection::new(SessionLinks::new("http://sim", session)));
     let connection = Connection::new(key.run.clone(), projection, true);
     ClientStream::open(connection, usize::MAX, sim.ports.clock.now_ms())
 }
@@ -36,21 +36,21 @@ fn client(sim: &Sim, key: &RunKey) -> (ClientStream, ClientBody) {
 async fn come_back(sim: &Sim, key: &RunKey, cursor: Option<u64>) -> Result<(), Failure> {
     let cursor = cursor.map(|record| Cursor { run: key.run.clone(), record });
     let from = cursor.as_ref().map_or(ReplayFrom::Start, ReplayFrom::After);
-    replay(&sim.ports, key, &mut client(sim, key).0, from).await
+    replay_run(&sim.ports, key, &mut client(sim, key).0, from).await
 }
 
-fn serving(key: &RunKey) -> Serving {
+fn serving(key: &RunKey) -> ServeContext {
     let holder = "late.1".to_owned();
-    Serving { key: key.clone(), holder, deadline: Deadline::none(), hops: 0 }
+    ServeContext { key: key.clone(), holder, deadline: Deadline::none(), hops: 0 }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_expired_run_is_gone_whichever_records_went_first() {
     let (sim, key) = ended().await;
     assert_eq!(come_back(&sim, &key, None).await, Ok(()));
-    let last = sim.history(&key).await.unwrap().len() as u64;
+    let last = sim.read_history(&key).await.unwrap().len() as u64;
     for expired in [|n| n > 3, |n| n == 2 || n > 3, |n| n == 0 || n == 2 || n > 3, |_| true] {
-        sim.ports.store.expire(&key, expired);
+        sim.ports.store.expire_records(&key, expired);
         for cursor in [None, Some(1), Some(last)] {
             let refused = come_back(&sim, &key, cursor).await.unwrap_err();
             assert_eq!(refused.code, ErrorCode::RunExpired, "{cursor:?}");
@@ -71,11 +71,11 @@ async fn a_cursor_that_no_journal_reaches_is_refused() {
 async fn a_viewer_of_a_run_that_expires_meanwhile_is_told_instead_of_kept() {
     let (sim, key) = ended().await;
     let (mut viewer, mut body) = client(&sim, &key);
-    replay(&sim.ports, &key, &mut viewer, ReplayFrom::Start).await.unwrap();
+    replay_run(&sim.ports, &key, &mut viewer, ReplayFrom::Start).await.unwrap();
     // What it was replayed is unread; another connection begins where the records are gone.
     let (late, mut late_body) = client(&sim, &key);
-    sim.ports.store.expire(&key, |n| n > 2);
-    serve(&sim.ports, serving(&key), late, None).await;
+    sim.ports.store.expire_records(&key, |n| n > 2);
+    serve_client(&sim.ports, serving(&key), late, None).await;
     let mut last = String::new();
     while let Some(frame) = late_body.next_frame().await {
         last = frame;
@@ -89,7 +89,7 @@ async fn a_viewer_of_a_run_that_expires_meanwhile_is_told_instead_of_kept() {
 async fn an_alarm_that_was_made_late_rings_once() {
     let (sim, key) = ended().await;
     for expired in [|_| false, |n| n == 0, |_| true] {
-        sim.ports.store.expire(&key, expired);
+        sim.ports.store.expire_records(&key, expired);
         sim.ports.alarms.set_alarm(&key).await.unwrap();
         assert!(sim.has_alarm());
         continue_run(&sim.ports, serving(&key)).await.unwrap();

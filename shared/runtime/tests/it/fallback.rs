@@ -10,7 +10,7 @@ use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 
 use crate::crash::sorted;
 use crate::story::{self, TOLD, UNCERTAIN, visible};
@@ -30,13 +30,13 @@ fn sim_of(
     sent: usize,
     change: impl FnOnce(StoryModel) -> StoryModel,
 ) -> (Sim, StoryModel) {
-    let lines = story::lines().into_iter().map(|(message, line): (&'static str, Line)| {
+    let lines = story::lines().into_iter().map(|(message, line): (&'static str, StoryLine)| {
         let line = match message {
             "t2" => line.down_after(sent, ModelErrorKind::KeyRefused),
             "t3" => line.down_after(sent, ModelErrorKind::BrokenOff),
             _ => line,
         };
-        (message, line.billed(BILLED))
+        (message, line.with_usage(BILLED))
     });
     let model = change(StoryModel::new(lines, points.clone()).with_fallback(50_000));
     let tools = story::tools(ledger, &points);
@@ -57,13 +57,13 @@ fn asked(model: &StoryModel) -> Vec<String> {
         let by = if request.choice == ModelChoice::Primary { "" } else { " backup" };
         format!("{message}{by}")
     };
-    model.asked().iter().map(call).collect()
+    model.requests().iter().map(call).collect()
 }
 
 const CALLS: [&str; 7] = ["t1", "t2", "t2 backup", "t3", "t3", "t3", "t3 backup"];
 
 async fn told(sim: &mut Sim) -> Vec<Entry> {
-    sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap()
+    sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap()
 }
 
 /// What is seen, without the end's figures and without attempts that are void: a crash makes others.
@@ -98,7 +98,7 @@ async fn a_run_whose_model_is_replaced_survives_a_crash_at_every_point() {
         let points = Points::new();
         let (mut calm, _) = sim(points.clone(), &Ledger::default(), sent);
         told(&mut calm).await;
-        let names = points.names();
+        let names = points.point_names();
         for (at, name) in names.iter().enumerate() {
             let ledger = Ledger::default();
             let (mut sim, _) = sim(Points::killing_at(at), &ledger, sent);
@@ -119,7 +119,7 @@ async fn retries_and_the_fallback_are_counted_on_over_any_number_of_hand_overs()
         short_lived(&mut calm);
         assert_eq!(seen(&told(&mut calm).await), expected(&TOLD), "{sent}");
         assert_eq!(asked(&model), CALLS, "{sent}");
-        let names = calm.points.names();
+        let names = calm.points.point_names();
         let kicks = names.iter().filter(|name| *name == "after kick").count();
         assert!((5..=12).contains(&kicks), "{kicks} hand-overs");
         for (at, name) in names.iter().enumerate() {
@@ -136,7 +136,7 @@ async fn retries_and_the_fallback_are_counted_on_over_any_number_of_hand_overs()
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_failed_attempts_cost_is_the_runs_whoever_writes_the_message() {
+async fn the_run_pays_for_failed_attempts_whichever_model_writes_the_message() {
     for (sent, short) in [(0, false), (8, false), (0, true), (8, true)] {
         let (mut sim, _) = sim(Points::new(), &Ledger::default(), sent);
         if short {
@@ -151,7 +151,8 @@ async fn what_failed_attempts_cost_is_the_runs_whoever_writes_the_message() {
     }
     // A model that answers after all.
     let points = Points::new();
-    let line = Line::say("So.").failing_after(0, ModelErrorKind::Overloaded).billed(BILLED);
+    let line =
+        StoryLine::say("So.").failing_after(0, ModelErrorKind::Overloaded).with_usage(BILLED);
     let model = StoryModel::new([("t1", line)], points.clone());
     let tools = story::tools(&Ledger::default(), &points);
     let entries = told(&mut Sim::new(model, tools, points)).await;
@@ -178,7 +179,7 @@ async fn a_process_that_remembers_an_outage_may_die_at_every_point() {
     assert_eq!(asked(&model), ["t1", "t2", "t2 backup", "t3 backup"]);
     let changed = "t3.model1 backup in place of story: model_key_refused";
     assert!(lines.iter().any(|line| line == changed), "{lines:#?}");
-    for (at, name) in points.names().iter().enumerate() {
+    for (at, name) in points.point_names().iter().enumerate() {
         let (mut sim, _) = sim_of(Points::killing_at(at), &Ledger::default(), 0, remembers);
         let seen = seen(&told(&mut sim).await);
         let is_uncertain = seen.iter().any(|line| line.contains("fails: uncertain"));

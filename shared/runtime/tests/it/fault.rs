@@ -1,7 +1,7 @@
 //! A store that fails: not done, done but unanswered, down for a while.
 
 use djinn_testkit::ledger::Ledger;
-use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
+use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 
 use crate::crash::sorted;
@@ -16,11 +16,11 @@ async fn every_write_may_fail_or_lose_its_reply() {
     let writes: Vec<usize> = log.iter().filter(|op| op.kind.is_write()).map(|op| op.nth).collect();
     assert!(writes.len() >= 9, "{log:?}");
     for nth in writes {
-        for fault in [Fault::NotDone, Fault::ReplyLost] {
+        for fault in [StoreFault::NotDone, StoreFault::ReplyLost] {
             let ledger = Ledger::default();
             let mut sim = sim(Points::new(), &ledger);
             sim.ports.store.before_each(move |op| async move {
-                if op.nth == nth { fault } else { Fault::None }
+                if op.nth == nth { fault } else { StoreFault::None }
             });
             let seen = visible(&told(&mut sim).await);
             let op = &log[nth];
@@ -40,7 +40,7 @@ async fn reads_may_fail_too() {
         let failed = std::sync::Arc::new(failed);
         sim.ports.store.before_each(move |op| {
             let fails = op.kind == kind && !failed.swap(true, std::sync::atomic::Ordering::Relaxed);
-            async move { if fails { Fault::NotDone } else { Fault::None } }
+            async move { if fails { StoreFault::NotDone } else { StoreFault::None } }
         });
         assert_eq!(sorted(&visible(&told(&mut sim).await)), sorted(&TOLD), "{kind:?}");
     }
@@ -61,7 +61,7 @@ async fn a_store_that_is_down_for_a_minute_loses_nothing() {
                 since.get_or_init(|| now_ms);
             }
             let down = since.get().is_some_and(|since| now_ms < since + 60_000);
-            async move { if down { Fault::NotDone } else { Fault::None } }
+            async move { if down { StoreFault::NotDone } else { StoreFault::None } }
         });
         let seen = visible(&told(&mut sim).await);
         assert_eq!(seen.last().map(|line| &line[..12]), Some("end finished"), "{down_from}");

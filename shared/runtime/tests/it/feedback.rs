@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::code::ErrorCode;
 use djinn_core::entry::{Entry, Event};
-use djinn_core::feedback::{Answer, Answered, Answering, Ask, FeedbackSettings};
-use djinn_core::id::{FeedbackId, TaskId, UserId};
+use djinn_core::error_code::ErrorCode;
+use djinn_core::human::{
+    HumanRequest, HumanResponse, HumanSettings, ResponseRecord, TimeoutAction,
+};
+use djinn_core::id::{HumanRequestId, TaskId, UserId};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::EffectClass;
@@ -16,11 +18,11 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{Given, answer, pending, stop};
+use djinn_runtime::serve::{ResponseStatus, list_requests, request_stop, submit_response};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::{Map, json};
 
 use crate::crash::sorted;
@@ -28,21 +30,21 @@ use crate::story::{sim, visible};
 use crate::{market, story};
 
 /// People are asked before anything is sent, and have this long.
-fn asking(timeout_s: u64) -> FeedbackSettings {
+fn asking(timeout_s: u64) -> HumanSettings {
     let require = ["send"].map(str::to_owned).into();
-    FeedbackSettings { enabled: true, require, timeout_s, ..FeedbackSettings::default() }
+    HumanSettings { enabled: true, require, timeout_s, ..HumanSettings::default() }
 }
 
 fn settings(timeout_s: u64) -> RunSettings {
-    RunSettings { feedback: asking(timeout_s), ..RunSettings::default() }
+    RunSettings { human: asking(timeout_s), ..RunSettings::default() }
 }
 
-fn confirms(_: &Ask) -> Answer {
-    Answer::Confirm
+fn confirms(_: &HumanRequest) -> HumanResponse {
+    HumanResponse::Confirm
 }
 
 async fn told(sim: &mut Sim, settings: RunSettings) -> Vec<Entry> {
-    sim.run_to_end(&sim.question(settings)).await.unwrap()
+    sim.run_to_end(&sim.make_question(settings)).await.unwrap()
 }
 
 /// What is seen where somebody confirms that it is sent.
@@ -55,8 +57,8 @@ const CONFIRMED: [&str; 13] = [
     "t1.c1.result gets: look is done",
     "t2 says: Now I send it.",
     r#"t2.c1 calls send {"to":"all"}"#,
-    "t2.c1.asked asks t2: t2.c1",
-    "t2.c1.answered hears confirm",
+    "t2.c1.requested asks t2: t2.c1",
+    "t2.c1.resolved hears confirm",
     "t2.c1.result gets: send is done",
     "t3 says: It was looked up and sent.",
     "end finished: It was looked up and sent. (3 steps, 3 model calls, 3 tool calls)",
@@ -68,7 +70,7 @@ async fn a_run_that_waits_survives_a_crash_at_every_point() {
     let mut undisturbed = sim(points.clone(), &Ledger::default());
     undisturbed.person = Some(confirms);
     assert_eq!(visible(&told(&mut undisturbed, settings(0)).await), CONFIRMED);
-    let names = points.names();
+    let names = points.point_names();
     let started = |name: &str| names.iter().position(|known| known == name).unwrap();
     let sends = started("before tool t2.c1");
     for (at, name) in names.iter().enumerate() {
@@ -91,7 +93,7 @@ async fn a_run_that_waits_survives_a_crash_at_every_point() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_whose_tasks_wait_survives_a_crash_of_any_process_at_every_point() {
-    let settings = || RunSettings { feedback: asking(0), ..market::settings() };
+    let settings = || RunSettings { human: asking(0), ..market::settings() };
     let points = Points::new();
     let mut undisturbed = market::sim(points.clone(), &Ledger::default());
     undisturbed.person = Some(confirms);
@@ -101,13 +103,13 @@ async fn a_plan_whose_tasks_wait_survives_a_crash_of_any_process_at_every_point(
     assert_eq!(
         asked,
         [
-            "s3.1.t1.c1.asked asks s3.1.t1: s3.1.t1.c1",
-            "s3.1.t1.c1.answered hears confirm",
-            "s4.1.t1.c2.asked asks s4.1.t1: s4.1.t1.c2",
-            "s4.1.t1.c2.answered hears confirm",
+            "s3.1.t1.c1.requested asks s3.1.t1: s3.1.t1.c1",
+            "s3.1.t1.c1.resolved hears confirm",
+            "s4.1.t1.c2.requested asks s4.1.t1: s4.1.t1.c2",
+            "s4.1.t1.c2.resolved hears confirm",
         ]
     );
-    let passed = points.passed();
+    let passed = points.passed_points();
     assert!(passed.len() > 150, "{} points", passed.len());
     for (at, point) in passed.iter().enumerate() {
         let ledger = Ledger::default();
@@ -135,18 +137,18 @@ async fn a_plan_whose_tasks_wait_survives_a_crash_of_any_process_at_every_point(
 /// A run that waits for somebody's answer about `t2.c1`.
 async fn waiting(ledger: &Ledger, settings: RunSettings) -> (Sim, RunKey) {
     let mut sim = sim(Points::new(), ledger);
-    let question = sim.question(settings);
+    let question = sim.make_question(settings);
     let key = question.run_key();
-    sim.post(question);
+    sim.post_question(question);
     sim.pass_time(Duration::from_secs(30)).await;
-    let meta = sim.ports.store.meta(&key).await.unwrap().unwrap();
-    assert_eq!((meta.status, meta.lease, sim.alive()), (RunStatus::Paused, None, 0));
+    let meta = sim.ports.store.find_meta(&key).await.unwrap().unwrap();
+    assert_eq!((meta.status, meta.lease, sim.alive_count()), (RunStatus::Paused, None, 0));
     (sim, key)
 }
 
-fn answered(id: &str, answer: Answer) -> Answered {
-    Answered {
-        feedback: FeedbackId::new("t2.c1").unwrap(),
+fn answered(id: &str, answer: HumanResponse) -> ResponseRecord {
+    ResponseRecord {
+        request: HumanRequestId::new("t2.c1").unwrap(),
         id: id.to_owned(),
         by: UserId::new(id).ok(),
         answer,
@@ -160,29 +162,33 @@ fn answered(id: &str, answer: Answer) -> Answered {
 async fn a_month_goes_by_without_an_invocation_or_a_write() {
     let ledger = Ledger::default();
     let points = Points::new();
-    let note = |tool: LedgerTool| LedgerTool { notes_arguments: true, ..tool };
+    let note = |tool: LedgerTool| LedgerTool { logs_arguments: true, ..tool };
     let tools = Toolbox::default()
-        .with(LedgerTool::new("look", EffectClass::Read, &ledger, &points))
-        .with(LedgerTool::new("write", EffectClass::Idempotent, &ledger, &points))
-        .with(note(LedgerTool::new("send", EffectClass::Once, &ledger, &points)));
+        .with_tool(LedgerTool::new("look", EffectClass::Read, &ledger, &points))
+        .with_tool(LedgerTool::new("write", EffectClass::Idempotent, &ledger, &points))
+        .with_tool(note(LedgerTool::new("send", EffectClass::Once, &ledger, &points)));
     let model = StoryModel::new(story::lines(), points.clone());
     let mut sim = Sim::new(model, tools, points.clone());
-    let question = sim.question(settings(0));
+    let question = sim.make_question(settings(0));
     let key = question.run_key();
-    sim.post(question);
+    sim.post_question(question);
     sim.pass_time(Duration::from_secs(30)).await;
     assert!(!sim.has_alarm(), "nothing brings it back but an answer");
-    let before = points.names().len();
+    let before = points.point_names().len();
     for _ in 0..30 * 24 * 30 {
         sim.pass_time(Duration::from_secs(120)).await;
-        sim.ring();
+        sim.ring_alarms();
     }
-    assert_eq!(points.names().len(), before, "something happened in that month");
+    assert_eq!(points.point_names().len(), before, "something happened in that month");
     let arguments = Map::from_iter([("to".to_owned(), json!("boss"))]);
-    sim.says(&key, &pending(&sim.ports, &key).await.unwrap()[0], Answer::Modify { arguments });
+    sim.send_answer(
+        &key,
+        &list_requests(&sim.ports, &key).await.unwrap()[0],
+        HumanResponse::Modify { arguments },
+    );
     sim.pass_time(Duration::from_secs(60)).await;
     assert_eq!(ledger.count(r#"send t2.c1 {"to":"boss"}"#), 1);
-    let history = sim.history(&key).await.unwrap();
+    let history = sim.read_history(&key).await.unwrap();
     let end = visible(&history).pop().unwrap();
     assert!(end.starts_with("end finished"), "{end}");
     let Some(Event::RunEnded(ending)) = history.last().map(|entry| &entry.event) else {
@@ -194,14 +200,14 @@ async fn a_month_goes_by_without_an_invocation_or_a_write() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_changed_of_a_call_is_nothing_that_an_error_may_quote() {
+async fn arguments_that_a_person_changed_are_quoted_by_no_error() {
     let (mut sim, key) = waiting(&Ledger::default(), settings(0)).await;
     let arguments = json!({"to": ["the boss of Anna Ruiz"], "how": {"by": "pigeon, at dawn"}});
     let arguments = arguments.as_object().unwrap().clone();
-    let ask = &pending(&sim.ports, &key).await.unwrap()[0];
-    sim.says(&key, ask, Answer::Modify { arguments });
+    let ask = &list_requests(&sim.ports, &key).await.unwrap()[0];
+    sim.send_answer(&key, ask, HumanResponse::Modify { arguments });
     sim.pass_time(Duration::from_secs(60)).await;
-    let asked = sim.ports.model.asked();
+    let asked = sim.ports.model.requests();
     let masked = &asked.last().unwrap().external_texts;
     for text in ["the boss of Anna Ruiz", "pigeon, at dawn"] {
         assert!(masked.iter().any(|masked| masked == text), "{masked:?}");
@@ -211,21 +217,22 @@ async fn what_a_person_changed_of_a_call_is_nothing_that_an_error_may_quote() {
 #[tokio::test(start_paused = true)]
 async fn without_an_answer_in_time_the_default_holds_with_nobody_there() {
     for (on_timeout, sent, last) in [
-        (Answering::Skip, 0, "end finished"),
-        (Answering::Confirm, 1, "end finished"),
-        (Answering::Stop, 0, "end stopped"),
+        (TimeoutAction::Skip, 0, "end finished"),
+        (TimeoutAction::Confirm, 1, "end finished"),
+        (TimeoutAction::Stop, 0, "end stopped"),
     ] {
         let ledger = Ledger::default();
-        let feedback = FeedbackSettings { on_timeout, ..asking(300) };
-        let (mut sim, key) = waiting(&ledger, RunSettings { feedback, ..settings(300) }).await;
+        let feedback = HumanSettings { on_timeout, ..asking(300) };
+        let (mut sim, key) =
+            waiting(&ledger, RunSettings { human: feedback, ..settings(300) }).await;
         assert!(sim.has_alarm());
         sim.pass_time(Duration::from_secs(200)).await;
-        sim.ring();
-        assert_eq!(sim.alive(), 0, "too early");
+        sim.ring_alarms();
+        assert_eq!(sim.alive_count(), 0, "too early");
         sim.pass_time(Duration::from_secs(100)).await;
-        sim.ring();
+        sim.ring_alarms();
         sim.pass_time(Duration::from_secs(30)).await;
-        let seen = visible(&sim.history(&key).await.unwrap());
+        let seen = visible(&sim.read_history(&key).await.unwrap());
         assert!(seen.last().unwrap().starts_with(last), "{on_timeout:?}: {seen:#?}");
         assert_eq!(ledger.count("send t2.c1"), sent, "{on_timeout:?}");
         assert!(!sim.has_alarm(), "{on_timeout:?}");
@@ -241,16 +248,17 @@ async fn of_twenty_answers_at_once_one_is_taken_and_the_others_learn_which() {
     for nth in 0..20 {
         let (ports, key, given) = (sim.ports.clone(), key.clone(), Arc::clone(&given));
         answering.spawn(async move {
-            let said = if nth % 2 == 0 { Answer::Confirm } else { Answer::Skip };
+            let said = if nth % 2 == 0 { HumanResponse::Confirm } else { HumanResponse::Skip };
             let id = format!("user{nth}");
-            let came = answer(&ports, &key, answered(&id, said)).await;
+            let came = submit_response(&ports, &key, answered(&id, said)).await;
             given.lock().unwrap().push((id, came));
         });
     }
     sim.pass_time(Duration::from_secs(60)).await;
     assert!(answering.join_all().await.len() == 20);
     let given = given.lock().unwrap().clone();
-    let taken: Vec<_> = given.iter().filter(|(_, came)| *came == Ok(Given::Taken)).collect();
+    let taken: Vec<_> =
+        given.iter().filter(|(_, came)| *came == Ok(ResponseStatus::Accepted)).collect();
     assert_eq!(taken.len(), 1, "{given:?}");
     let winner = &taken[0].0;
     for (id, came) in given.iter().filter(|(id, _)| id != winner) {
@@ -259,8 +267,8 @@ async fn of_twenty_answers_at_once_one_is_taken_and_the_others_learn_which() {
         assert!(failure.detail.contains(&format!("({winner})")), "{id}: {failure:?}");
     }
     let sent = ledger.count("send t2.c1");
-    let heard = visible(&sim.history(&key).await.unwrap());
-    let confirmed = heard.iter().any(|line| line == "t2.c1.answered hears confirm");
+    let heard = visible(&sim.read_history(&key).await.unwrap());
+    let confirmed = heard.iter().any(|line| line == "t2.c1.resolved hears confirm");
     assert_eq!(sent, usize::from(confirmed));
 }
 
@@ -274,20 +282,22 @@ async fn between_an_answer_and_a_stop_or_the_end_of_time_one_decides() {
             if how == "expiry" {
                 tokio::time::sleep(Duration::from_secs(270)).await;
             }
-            answer(&ports, &run, answered("anna", Answer::Confirm)).await
+            submit_response(&ports, &run, answered("anna", HumanResponse::Confirm)).await
         });
         if how == "stop" {
-            stop(&sim.ports, &key, UserId::new("bob").unwrap()).await.unwrap();
+            request_stop(&sim.ports, &key, UserId::new("bob").unwrap()).await.unwrap();
         } else {
             sim.pass_time(Duration::from_secs(270)).await;
-            sim.ring();
+            sim.ring_alarms();
         }
         sim.pass_time(Duration::from_secs(60)).await;
         let came = came.await.unwrap();
-        let seen = visible(&sim.history(&key).await.unwrap());
-        let confirmed = seen.iter().any(|line| line == "t2.c1.answered hears confirm");
+        let seen = visible(&sim.read_history(&key).await.unwrap());
+        let confirmed = seen.iter().any(|line| line == "t2.c1.resolved hears confirm");
         match came {
-            Ok(given) => assert!(given == Given::Taken && confirmed, "{how}: {seen:#?}"),
+            Ok(given) => {
+                assert!(given == ResponseStatus::Accepted && confirmed, "{how}: {seen:#?}");
+            }
             Err(failure) => {
                 assert_eq!(failure.code, ErrorCode::FeedbackAnswered, "{how}");
                 assert!(!confirmed, "{how}: {seen:#?}");
@@ -300,19 +310,21 @@ async fn between_an_answer_and_a_stop_or_the_end_of_time_one_decides() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_and_not_can_be_told_apart() {
+async fn unknown_and_stale_requests_can_be_told_apart() {
     let (sim, key) = waiting(&Ledger::default(), settings(0)).await;
-    let code = |answered: Answered| {
+    let code = |answered: ResponseRecord| {
         let (ports, key) = (sim.ports.clone(), key.clone());
-        async move { answer(&ports, &key, answered).await.unwrap_err().code }
+        async move { submit_response(&ports, &key, answered).await.unwrap_err().code }
     };
-    let feedback = |id: &str| FeedbackId::new(id).unwrap();
-    let unknown = Answered { feedback: feedback("t9.c1"), ..answered("anna", Answer::Skip) };
+    let feedback = |id: &str| HumanRequestId::new(id).unwrap();
+    let unknown =
+        ResponseRecord { request: feedback("t9.c1"), ..answered("anna", HumanResponse::Skip) };
     assert_eq!(code(unknown).await, ErrorCode::FeedbackNotFound);
-    let stale = Answered { digest: Some("0".repeat(64)), ..answered("anna", Answer::Confirm) };
+    let stale =
+        ResponseRecord { digest: Some("0".repeat(64)), ..answered("anna", HumanResponse::Confirm) };
     assert_eq!(code(stale).await, ErrorCode::FeedbackStale);
     let other = RunKey { run: key.run.clone(), task: Some(TaskId::of(1, 1)), ..key.clone() };
-    assert_eq!(pending(&sim.ports, &other).await.unwrap_err().code, ErrorCode::RunNotFound);
+    assert_eq!(list_requests(&sim.ports, &other).await.unwrap_err().code, ErrorCode::RunNotFound);
 }
 
 #[tokio::test(start_paused = true)]
@@ -320,12 +332,12 @@ async fn a_call_that_is_interrupted_is_made_again_and_nothing_else() {
     let ledger = Ledger::default();
     let points = Points::new();
     let tools = Toolbox::default()
-        .with(LedgerTool::new("look", EffectClass::Read, &ledger, &points))
-        .with(LedgerTool {
+        .with_tool(LedgerTool::new("look", EffectClass::Read, &ledger, &points))
+        .with_tool(LedgerTool {
             interrupts: 2,
             ..LedgerTool::new("write", EffectClass::Idempotent, &ledger, &points)
         })
-        .with(LedgerTool {
+        .with_tool(LedgerTool {
             interrupts: 1,
             ..LedgerTool::new("send", EffectClass::Once, &ledger, &points)
         });
@@ -337,9 +349,9 @@ async fn a_call_that_is_interrupted_is_made_again_and_nothing_else() {
     assert_eq!(
         heard,
         [
-            "t1.c2.again1.asked asks t1.c2: t1.c2.again1",
-            "t1.c2.again2.asked asks t1.c2: t1.c2.again2",
-            "t2.c1.again1.asked asks t2.c1: t2.c1.again1",
+            "t1.c2.again1.requested asks t1.c2: t1.c2.again1",
+            "t1.c2.again2.requested asks t1.c2: t1.c2.again2",
+            "t2.c1.again1.requested asks t2.c1: t2.c1.again1",
         ]
     );
     assert_eq!(ledger.lines(), ["look t1.c1", "write t1.c2", "send t2.c1"]);
@@ -349,24 +361,24 @@ async fn a_call_that_is_interrupted_is_made_again_and_nothing_else() {
 
 #[tokio::test(start_paused = true)]
 async fn while_one_task_waits_the_others_go_on() {
-    let settings = || RunSettings { feedback: asking(0), ..market::settings() };
+    let settings = || RunSettings { human: asking(0), ..market::settings() };
     let mut sim = market::sim(Points::new(), &Ledger::default());
-    let question = sim.question(settings());
+    let question = sim.make_question(settings());
     let key = question.run_key();
-    sim.post(question);
+    sim.post_question(question);
     sim.pass_time(Duration::from_secs(60)).await;
-    let seen = visible(&sim.history(&key).await.unwrap());
+    let seen = visible(&sim.read_history(&key).await.unwrap());
     for ended in ["s1.1.end", "s2.1.end"] {
         assert!(seen.iter().any(|line| line.starts_with(ended)), "{seen:#?}");
     }
-    let meta = sim.ports.store.meta(&key).await.unwrap().unwrap();
-    let task = sim.ports.store.meta(&key.with_task(TaskId::of(3, 1))).await.unwrap().unwrap();
+    let meta = sim.ports.store.find_meta(&key).await.unwrap().unwrap();
+    let task = sim.ports.store.find_meta(&key.with_task(TaskId::of(3, 1))).await.unwrap().unwrap();
     assert_eq!((meta.status, task.status), (RunStatus::Paused, RunStatus::Paused));
-    assert!(sim.alive() == 0 && !sim.has_alarm(), "it waits for nothing but an answer");
+    assert!(sim.alive_count() == 0 && !sim.has_alarm(), "it waits for nothing but an answer");
     let now_ms = sim.ports.clock.now_ms();
-    sim.says(&key, &pending(&sim.ports, &key).await.unwrap()[0], Answer::Skip);
+    sim.send_answer(&key, &list_requests(&sim.ports, &key).await.unwrap()[0], HumanResponse::Skip);
     sim.pass_time(Duration::from_secs(5)).await;
-    let seen = visible(&sim.history(&key).await.unwrap());
+    let seen = visible(&sim.read_history(&key).await.unwrap());
     assert!(seen.iter().any(|line| line == "s3.1.t1.c1.result fails: skipped"), "{seen:#?}");
     assert!(sim.ports.clock.now_ms() - now_ms < 6_000);
 }
@@ -375,7 +387,7 @@ async fn while_one_task_waits_the_others_go_on() {
 async fn a_model_that_tells_of_no_balance_is_asked_again_when_somebody_says_so() {
     use djinn_runtime::port::model::ModelErrorKind;
     let points = Points::new();
-    let lines = story::lines().into_iter().map(|(message, line): (&'static str, Line)| {
+    let lines = story::lines().into_iter().map(|(message, line): (&'static str, StoryLine)| {
         let line = match message {
             "t2" => line.failing_after(0, ModelErrorKind::NoBalance),
             _ => line,
@@ -386,7 +398,7 @@ async fn a_model_that_tells_of_no_balance_is_asked_again_when_somebody_says_so()
     let mut sim = Sim::new(model, story::tools(&Ledger::default(), &points), points);
     sim.person = Some(confirms);
     let seen = visible(&told(&mut sim, RunSettings::default()).await);
-    assert!(seen.iter().any(|line| line == "t2.again1.asked asks t2: t2.again1"), "{seen:#?}");
+    assert!(seen.iter().any(|line| line == "t2.again1.requested asks t2: t2.again1"), "{seen:#?}");
     let end = "end finished: It was looked up and sent. (3 steps, 3 model calls, 3 tool calls)";
     assert_eq!(seen.last().unwrap(), end);
 }

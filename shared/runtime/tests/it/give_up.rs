@@ -1,13 +1,13 @@
 //! A journal that cannot be read any more, since the object of a long record is lost.
 
-use djinn_core::code::ErrorCode;
+use djinn_core::error_code::ErrorCode;
 use djinn_core::id::RequestId;
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mailbox;
-use djinn_runtime::serve::{Question, accept, open, stop};
+use djinn_runtime::serve::{UserQuestion, request_stop, start_background, start_streaming};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 
@@ -16,16 +16,16 @@ use crate::story::{TOLD, sim, told, visible};
 #[tokio::test(start_paused = true)]
 async fn a_run_that_nobody_can_read_is_ended_by_a_stop_and_its_session_goes_on() {
     let mut sim = sim(Points::new(), &Ledger::default());
-    let question = sim.question(RunSettings::default());
-    let lost = Question { request: RequestId::new("lost").unwrap(), ..question.clone() };
-    let key = accept(&sim.ports, lost).await.unwrap();
+    let question = sim.make_question(RunSettings::default());
+    let lost = UserQuestion { request: RequestId::new("lost").unwrap(), ..question.clone() };
+    let key = start_background(&sim.ports, lost).await.unwrap();
     sim.ports.alarms.set_alarm(&key).await.unwrap();
-    sim.ports.store.lose(&key, 0);
-    let busy = accept(&sim.ports, question.clone()).await.unwrap_err();
+    sim.ports.store.lose_record(&key, 0);
+    let busy = start_background(&sim.ports, question.clone()).await.unwrap_err();
     assert_eq!(busy.code, ErrorCode::SessionBusy);
 
     for _ in 0..2 {
-        let status = stop(&sim.ports, &key, question.user.clone()).await;
+        let status = request_stop(&sim.ports, &key, question.user.clone()).await;
         assert_eq!(status, Ok(RunStatus::Failed));
     }
     assert!(!sim.has_alarm(), "it would ring for ever");
@@ -35,11 +35,11 @@ async fn a_run_that_nobody_can_read_is_ended_by_a_stop_and_its_session_goes_on()
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_has_read_the_journal_before_is_left_to_stop_by_itself() {
     let sim = sim(Points::new(), &Ledger::default());
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let (key, user) = (question.run_key(), question.user.clone());
-    let _driving = open(&sim.ports, question, "driver").await.unwrap();
-    sim.ports.store.lose(&key, 0);
-    assert_eq!(stop(&sim.ports, &key, user).await, Ok(RunStatus::Running));
-    assert_eq!(sim.ports.store.meta(&key).await.unwrap().unwrap().status, RunStatus::Running);
-    assert_eq!(sim.ports.store.mail(&key).await.unwrap().len(), 1);
+    let _driving = start_streaming(&sim.ports, question, "driver").await.unwrap();
+    sim.ports.store.lose_record(&key, 0);
+    assert_eq!(request_stop(&sim.ports, &key, user).await, Ok(RunStatus::Running));
+    assert_eq!(sim.ports.store.find_meta(&key).await.unwrap().unwrap().status, RunStatus::Running);
+    assert_eq!(sim.ports.store.list_mail(&key).await.unwrap().len(), 1);
 }

@@ -8,10 +8,10 @@ use djinn_core::settings::RunSettings;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
-use djinn_testkit::memory::{Fault, OpKind};
+use djinn_testkit::memory::{OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -35,7 +35,7 @@ async fn a_run_that_is_handed_over_after_each_step_looks_the_same() {
     // Nobody died, so nothing was resumed either.
     assert!(entries.iter().all(|entry| !entry.id.starts_with("resumed")));
     assert_eq!(sorted(&visible(&entries)), sorted(&TOLD));
-    let kicks = sim.points.names().iter().filter(|name| *name == "after kick").count();
+    let kicks = sim.points.point_names().iter().filter(|name| *name == "after kick").count();
     assert!(kicks >= 3, "only {kicks} hand-overs");
     assert_eq!(ledger.count("send t2.c1"), 1);
 }
@@ -68,8 +68,8 @@ async fn a_client_is_told_how_to_go_on_when_its_invocation_ends() {
 async fn a_hand_over_waits_for_a_call_that_must_not_be_repeated() {
     let (points, ledger) = (Points::new(), Ledger::default());
     let lines = [
-        ("t1", Line::say("I send it.").call("send", json!({"to": "all"}))),
-        ("t2", Line::say("Sent.")),
+        ("t1", StoryLine::say("I send it.").with_call("send", json!({"to": "all"}))),
+        ("t2", StoryLine::say("Sent.")),
     ];
     let model = StoryModel::new(lines, points.clone());
     let mut sim = Sim::new(model, tools(&ledger, &points), points);
@@ -88,7 +88,7 @@ async fn the_wall_time_ends_a_run_across_invocations() {
     let mut sim = short_lived(&ledger);
     let mut settings = RunSettings::default();
     settings.budget.wall_ms = 1_500;
-    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     let last = visible(&entries).pop().unwrap();
     assert!(last.starts_with("end failed:") && last.contains("time_used_up"), "{last}");
 }
@@ -108,12 +108,12 @@ async fn a_lease_that_went_with_the_runs_end_keeps_nobody_from_delivering() {
                 OpKind::RenewLease => drop(ended.acquire().await),
                 _ => {}
             }
-            Fault::None
+            StoreFault::None
         }
     });
     told(&mut sim).await;
-    let key = sim.question(RunSettings::default()).run_key();
-    let records = sim.ports.store.read(&key, 0).await.unwrap();
+    let key = sim.make_question(RunSettings::default()).run_key();
+    let records = sim.ports.store.read_from(&key, 0).await.unwrap();
     let owed = Journal::fold(&records).unwrap().run().due();
     assert!(owed.is_empty(), "the run's driver left without {owed:?}");
 }

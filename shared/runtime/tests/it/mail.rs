@@ -8,7 +8,7 @@ use djinn_core::settings::RunSettings;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
-use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
+use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 
 use crate::story::{sim, told, visible};
@@ -47,7 +47,8 @@ async fn history(mail: &Mail, after: u64, again: bool) -> Vec<String> {
         ..Settings::default()
     };
     sim.ports.settings = times.into();
-    let (key, store) = (sim.question(RunSettings::default()).run_key(), sim.ports.store.clone());
+    let (key, store) =
+        (sim.make_question(RunSettings::default()).run_key(), sim.ports.store.clone());
     let mail = mail.clone();
     sim.ports.store.before_each(move |op| {
         let (key, store, mail) = (key.clone(), MemoryStore::clone(&store), mail.clone());
@@ -55,7 +56,11 @@ async fn history(mail: &Mail, after: u64, again: bool) -> Vec<String> {
             if op.kind == OpKind::Append && op.record == Some(after + 1) {
                 store.put_mail(&key, &mail, 0).await.unwrap();
             }
-            if again && op.kind == OpKind::DeleteMail { Fault::NotDone } else { Fault::None }
+            if again && op.kind == OpKind::DeleteMail {
+                StoreFault::NotDone
+            } else {
+                StoreFault::None
+            }
         }
     });
     visible(&told(&mut sim).await)
@@ -73,11 +78,11 @@ async fn a_message_that_comes_again_and_again_is_heard_once() {
             match mail {
                 Mail::Stop { .. } => assert!(last.starts_with("end stopped"), "{once:?}"),
                 Mail::FileAdded { .. } => assert_eq!(heard, 1, "{once:?}"),
-                Mail::TaskAsks { .. }
-                | Mail::Answered { .. }
-                | Mail::Said { .. }
+                Mail::ChildRequest { .. }
+                | Mail::HumanResponse { .. }
+                | Mail::UserMessage { .. }
                 | Mail::PlanEdited { .. } => unreachable!("nobody says anything: see feedback.rs"),
-                Mail::TaskEnded { .. } => unreachable!("it is for runs with a plan: see plan.rs"),
+                Mail::ChildEnded { .. } => unreachable!("it is for runs with a plan: see plan.rs"),
                 Mail::FileAnnounced { .. } => assert!(last.starts_with("end finished"), "{once:?}"),
             }
         }

@@ -13,6 +13,7 @@
 
 mod account;
 mod asleep;
+mod awake_time;
 mod compacting;
 mod crash;
 mod employees;
@@ -25,7 +26,6 @@ mod hand_over;
 mod mail;
 mod market;
 mod missing;
-mod own_time;
 mod plan;
 mod poison;
 mod seed;

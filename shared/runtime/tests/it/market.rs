@@ -10,18 +10,18 @@ use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::{Value, json};
 
 use crate::story::visible;
 
-fn plans(arguments: Value) -> Line {
-    Line::say("I plan.").call("planning", arguments)
+fn plans(arguments: Value) -> StoryLine {
+    StoryLine::say("I plan.").with_call("planning", arguments)
 }
 
 /// Gold is looked up, silver written down, everybody told, all at once; then the planner sees that
 /// they have to be compared, which happens where the run is driven.
-pub(crate) fn lines() -> Vec<(&'static str, Line)> {
+pub(crate) fn lines() -> Vec<(&'static str, StoryLine)> {
     let ms = Duration::from_millis;
     vec![
         (
@@ -29,38 +29,48 @@ pub(crate) fn lines() -> Vec<(&'static str, Line)> {
             plans(json!({"command": "create", "steps": ["gold", "silver", "tell"],
                 "depends_on": [[], [], []]})),
         ),
-        ("s1.1.t1", Line::say("I look for gold.").call("look", json!({"for": "gold"}))),
-        ("s1.1.t2", Line::say("Gold is dear.").takes(ms(300))),
-        ("s2.1.t1", Line::say("I note silver.").takes(ms(90)).call("write", json!({"of": "it"}))),
-        ("s2.1.t2", Line::say("Silver is cheap.").takes(ms(900))),
-        ("s3.1.t1", Line::say("I tell them.").takes(ms(150)).call("send", json!({"to": "all"}))),
-        ("s3.1.t2", Line::say("They know.").takes(ms(700))),
+        ("s1.1.t1", StoryLine::say("I look for gold.").with_call("look", json!({"for": "gold"}))),
+        ("s1.1.t2", StoryLine::say("Gold is dear.").with_latency(ms(300))),
+        (
+            "s2.1.t1",
+            StoryLine::say("I note silver.")
+                .with_latency(ms(90))
+                .with_call("write", json!({"of": "it"})),
+        ),
+        ("s2.1.t2", StoryLine::say("Silver is cheap.").with_latency(ms(900))),
+        (
+            "s3.1.t1",
+            StoryLine::say("I tell them.")
+                .with_latency(ms(150))
+                .with_call("send", json!({"to": "all"})),
+        ),
+        ("s3.1.t2", StoryLine::say("They know.").with_latency(ms(700))),
         (
             "t2",
             plans(json!({"command": "update", "steps": ["gold", "silver", "tell", "compare"],
                 "depends_on": [[], [], [], [1, 2, 3]]}))
-            .takes(ms(50)),
+            .with_latency(ms(50)),
         ),
         (
             "s4.1.t1",
-            Line::say("I compare and say so.")
-                .takes(ms(100))
-                .call("look", json!({"for": "both"}))
-                .call("send", json!({"to": "boss"})),
+            StoryLine::say("I compare and say so.")
+                .with_latency(ms(100))
+                .with_call("look", json!({"for": "both"}))
+                .with_call("send", json!({"to": "boss"})),
         ),
-        ("s4.1.t2", Line::say("Gold is dearer.")),
+        ("s4.1.t2", StoryLine::say("Gold is dearer.")),
         ("t3", plans(json!({"command": "finish"}))),
-        ("summary", Line::say("Gold is the dearer one.")),
+        ("summary", StoryLine::say("Gold is the dearer one.")),
     ]
 }
 
 /// What names the employees of a task: well, badly, late, and for the third not at all.
-fn employees() -> Vec<(&'static str, Line)> {
+fn employees() -> Vec<(&'static str, StoryLine)> {
     let ms = Duration::from_millis;
     vec![
-        ("s1.1.employees", Line::say(r#"```json {"look": "Analyst", "write": "Clerk"}```"#)),
-        ("s2.1.employees", Line::say("There is nobody.").takes(ms(30))),
-        ("s4.1.employees", Line::say(r#"{"send": "Courier"}"#).takes(ms(200))),
+        ("s1.1.employees", StoryLine::say(r#"```json {"look": "Analyst", "write": "Clerk"}```"#)),
+        ("s2.1.employees", StoryLine::say("There is nobody.").with_latency(ms(30))),
+        ("s4.1.employees", StoryLine::say(r#"{"send": "Courier"}"#).with_latency(ms(200))),
     ]
 }
 
@@ -73,20 +83,20 @@ pub(crate) fn sim(points: Points, ledger: &Ledger) -> Sim {
 pub(crate) fn sim_with(
     points: Points,
     ledger: &Ledger,
-    employees: Vec<(&'static str, Line)>,
+    employees: Vec<(&'static str, StoryLine)>,
 ) -> Sim {
     let lines = lines().into_iter().chain(employees);
     let model = StoryModel::new(lines, points.clone());
     let tool = |name, effect, takes_ms| LedgerTool {
-        takes: Duration::from_millis(takes_ms),
+        duration: Duration::from_millis(takes_ms),
         // Processes stand still for longer.
         timeout_ms: 10_000,
         ..LedgerTool::new(name, effect, ledger, &points)
     };
     let tools = Toolbox::default()
-        .with(tool("look", EffectClass::Read, 6_000))
-        .with(tool("write", EffectClass::Idempotent, 200))
-        .with(tool("send", EffectClass::Once, 400));
+        .with_tool(tool("look", EffectClass::Read, 6_000))
+        .with_tool(tool("write", EffectClass::Idempotent, 200))
+        .with_tool(tool("send", EffectClass::Once, 400));
     Sim::new(model, tools, points)
 }
 
@@ -108,7 +118,7 @@ pub(crate) async fn told(sim: &mut Sim) -> Vec<Entry> {
 
 /// The same with other settings.
 pub(crate) async fn told_with(sim: &mut Sim, settings: RunSettings) -> Vec<Entry> {
-    sim.run_to_end(&sim.question(settings)).await.unwrap()
+    sim.run_to_end(&sim.make_question(settings)).await.unwrap()
 }
 
 /// The calls that must not be repeated, as the ledger and the history name them.

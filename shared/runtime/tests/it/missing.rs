@@ -10,34 +10,34 @@ use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 
 use crate::viewer::{events, sent};
 
 /// A plan of two steps at once. The first step's task says these lines.
-fn planned<'a>(lines: impl IntoIterator<Item = (&'a str, Line)>) -> Sim {
+fn planned<'a>(lines: impl IntoIterator<Item = (&'a str, StoryLine)>) -> Sim {
     let points = Points::new();
     let plan = json!({"command": "create", "title": "t", "steps": ["one", "two"],
         "depends_on": [[], []]});
     let told = [
-        ("t1", Line::say("I plan.").call("planning", plan)),
-        ("s2.1.t1", Line::say("There is none.")),
-        ("t2", Line::say("I see.").call("planning", json!({"command": "finish"}))),
-        ("summary", Line::say("Gold at one place.")),
+        ("t1", StoryLine::say("I plan.").with_call("planning", plan)),
+        ("s2.1.t1", StoryLine::say("There is none.")),
+        ("t2", StoryLine::say("I see.").with_call("planning", json!({"command": "finish"}))),
+        ("summary", StoryLine::say("Gold at one place.")),
     ];
     let look = LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points);
     let model = StoryModel::new(told.into_iter().chain(lines), points.clone());
-    Sim::new(model, Toolbox::default().with(look), points)
+    Sim::new(model, Toolbox::default().with_tool(look), points)
 }
 
-fn looks(bytes: usize) -> Line {
-    Line::say("I look.").call("look", json!({"for": "x".repeat(bytes)}))
+fn looks(bytes: usize) -> StoryLine {
+    StoryLine::say("I look.").with_call("look", json!({"for": "x".repeat(bytes)}))
 }
 
 async fn run(sim: &mut Sim) -> Vec<Entry> {
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
-    sim.run_to_end(&sim.question(settings)).await.unwrap()
+    sim.run_to_end(&sim.make_question(settings)).await.unwrap()
 }
 
 /// When a client was sent an entry, in milliseconds of the run; it is sent once.
@@ -54,7 +54,7 @@ fn came(sim: &Sim, client: usize, entries: &[Entry], id: &str) -> i64 {
 fn shown(sim: &Sim, client: usize, entries: &[Entry], message: &str) -> Vec<i64> {
     let wanted = format!("\"message\":\"{message}\"");
     let frames = sent(&sim.clients[client]);
-    let of_task = frames.into_iter().filter(|(_, frame)| frame.contains("\"within\":\"s1.1\""));
+    let of_task = frames.into_iter().filter(|(_, frame)| frame.contains("\"child\":\"s1.1\""));
     let of_message: Vec<(i64, String)> =
         of_task.filter(|(_, frame)| frame.contains(&wanted)).collect();
     let previews = events(&of_message, "preview").len();
@@ -62,12 +62,12 @@ fn shown(sim: &Sim, client: usize, entries: &[Entry], message: &str) -> Vec<i64>
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_comes_to_a_task_that_has_done_much_is_told_all_of_it_and_what_it_does_next() {
+async fn a_viewer_of_a_task_that_has_done_much_is_shown_all_of_it_and_its_next_entries() {
     // 120 KB of entries at once, where there is room for 64.
     let pause = Duration::from_secs(1);
-    let call = |turn: usize| (format!("s1.1.t{turn}"), looks(20_000 + turn).takes(pause));
-    let mut lines: Vec<(String, Line)> = (1..=6).map(call).collect();
-    let says = Line::say(&"gold ".repeat(20)).paced(Duration::from_secs(2));
+    let call = |turn: usize| (format!("s1.1.t{turn}"), looks(20_000 + turn).with_latency(pause));
+    let mut lines: Vec<(String, StoryLine)> = (1..=6).map(call).collect();
+    let says = StoryLine::say(&"gold ".repeat(20)).with_pace(Duration::from_secs(2));
     lines.push(("s1.1.t7".to_owned(), says));
     let mut sim = planned(lines.iter().map(|(id, line)| (id.as_str(), line.clone())));
     sim.buffer_size = 256 * 1024;
@@ -81,11 +81,11 @@ async fn who_comes_to_a_task_that_has_done_much_is_told_all_of_it_and_what_it_do
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_large_for_the_live_log_silences_no_lane() {
-    let says = Line::say(&"gold ".repeat(20)).paced(Duration::from_secs(2));
+async fn an_entry_too_large_for_the_live_log_silences_no_lane() {
+    let says = StoryLine::say(&"gold ".repeat(20)).with_pace(Duration::from_secs(2));
     let mut sim = planned([
         ("s1.1.t1", looks(150_000)),
-        ("s1.1.t2", looks(10).takes(Duration::from_secs(1))),
+        ("s1.1.t2", looks(10).with_latency(Duration::from_secs(1))),
         ("s1.1.t3", says),
     ]);
     let entries = run(&mut sim).await;
@@ -102,11 +102,14 @@ async fn what_is_too_large_for_the_live_log_silences_no_lane() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_live_log_has_no_more_is_told_who_comes_later() {
+async fn entries_that_the_live_log_has_no_more_are_shown_to_later_viewers() {
     let quarter = Duration::from_secs(15 * 60);
-    let says = Line::say(&"gold ".repeat(20)).paced(Duration::from_secs(10));
-    let mut sim =
-        planned([("s1.1.t1", looks(10)), ("s1.1.t2", looks(10).takes(quarter)), ("s1.1.t3", says)]);
+    let says = StoryLine::say(&"gold ".repeat(20)).with_pace(Duration::from_secs(10));
+    let mut sim = planned([
+        ("s1.1.t1", looks(10)),
+        ("s1.1.t2", looks(10).with_latency(quarter)),
+        ("s1.1.t3", says),
+    ]);
     let entries = run(&mut sim).await;
     let second_ms = came(&sim, 0, &entries, "s1.1.t2");
     assert!((900_000..910_000).contains(&second_ms));

@@ -10,7 +10,7 @@ use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::model::ModelRequest;
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::Ledger;
-use djinn_testkit::point::{Fate, Passed, Points};
+use djinn_testkit::point::{Fate, PassedPoint, Points};
 use djinn_testkit::sim::Sim;
 
 use crate::market::{
@@ -39,7 +39,7 @@ async fn steps_run_side_by_side_and_the_planner_sees_what_came_of_them() {
 async fn journals_to_keep() {
     // Everything dies in the planner's second call, once a task has died over what it sends.
     let mut left = vec!["after tool s3.1.t1.c1", "after model t2"];
-    let points = Points::deciding(move |_, point| {
+    let points = Points::with_decision(move |_, point| {
         if left.first().is_some_and(|name| point.name == *name) {
             left.remove(0);
             return Fate::Dies;
@@ -48,9 +48,9 @@ async fn journals_to_keep() {
     });
     let mut sim = sim(points, &Ledger::default());
     told(&mut sim).await;
-    let key = sim.question(settings()).run_key();
+    let key = sim.make_question(settings()).run_key();
     for key in [key.clone(), key.with_task(TaskId::of(3, 1))] {
-        for record in sim.ports.store.read(&key, 0).await.unwrap() {
+        for record in sim.ports.store.read_from(&key, 0).await.unwrap() {
             println!("{}", serde_json::to_string(&record).unwrap());
         }
     }
@@ -64,7 +64,7 @@ async fn a_task_that_somebody_works_on_is_not_dispatched_again() {
     let dispatch_every = Duration::from_secs(1);
     sim.ports.settings = Arc::new(Settings { dispatch_every, ..Settings::default() });
     told(&mut sim).await;
-    let names = points.names();
+    let names = points.point_names();
     let kicks = names.iter().filter(|name| name.starts_with("before") && name.contains("kick"));
     assert_eq!(kicks.count(), 3, "one for each of the steps at once: {names:#?}");
 }
@@ -72,7 +72,7 @@ async fn a_task_that_somebody_works_on_is_not_dispatched_again() {
 /// A client stays, or none does: then the run's driver sleeps while tasks are at work.
 fn simulated(points: Points, ledger: &Ledger, posts: bool) -> Sim {
     let mut sim = sim(points, ledger);
-    sim.posts = posts;
+    sim.posts_only = posts;
     sim
 }
 
@@ -90,7 +90,7 @@ async fn a_plan_survives_a_crash_of_any_process_at_every_point() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_does_one_with_digital_employees() {
+async fn a_plan_with_digital_employees_survives_a_crash_at_every_point() {
     // One of the four calls is refused, and costs nothing.
     sweep(&with_employees(), 15, &[(false, &[false, true])]).await;
 }
@@ -104,7 +104,7 @@ async fn sweep(settings: &RunSettings, calls: u32, ways: &[(bool, &[bool])]) {
         let mut undisturbed = simulated(points.clone(), &Ledger::default(), posts);
         let entries = told_with(&mut undisturbed, settings.clone()).await;
         assert_eq!(seen_besides(&entries, employed, "undisturbed"), expected(&[]));
-        let passed = points.passed();
+        let passed = points.passed_points();
         println!("{} points", passed.len());
         for (nth, point) in passed.iter().enumerate() {
             println!("{nth:4} process {} {}", point.process, point.name);
@@ -118,7 +118,7 @@ async fn sweep(settings: &RunSettings, calls: u32, ways: &[(bool, &[bool])]) {
                 let mut sim = simulated(Points::killing_at(at), &ledger, posts);
                 sim.one_machine = one_machine;
                 let entries = told_with(&mut sim, settings.clone()).await;
-                assert_eq!(sim.points.passed()[..=at], passed[..=at], "not the same again");
+                assert_eq!(sim.points.passed_points()[..=at], passed[..=at], "not the same again");
                 let with = if one_machine { "all die with" } else { "dies:" };
                 let name = format!("{with} process {} {} ({at})", point.process, point.name);
                 let lost = uncertain(&passed, at, one_machine, employed);
@@ -136,7 +136,7 @@ async fn sweep(settings: &RunSettings, calls: u32, ways: &[(bool, &[bool])]) {
 }
 
 /// Every kind of step that a process takes is among the points.
-fn everything_was_reached(passed: &[Passed], posts: bool) {
+fn everything_was_reached(passed: &[PassedPoint], posts: bool) {
     let kinds = [
         ("Append", true),
         ("Create", true),
@@ -154,7 +154,8 @@ fn everything_was_reached(passed: &[Passed], posts: bool) {
     ];
     for (kind, expected) in kinds {
         for side in ["before", "after"] {
-            let is = |point: &Passed| point.name.starts_with(side) && point.name.contains(kind);
+            let is =
+                |point: &PassedPoint| point.name.starts_with(side) && point.name.contains(kind);
             assert_eq!(passed.iter().any(is), expected, "{side} {kind}");
         }
     }
@@ -162,7 +163,12 @@ fn everything_was_reached(passed: &[Passed], posts: bool) {
 
 /// The calls of which nobody knows whether they happened when a process dies there: those it has
 /// begun, and whose results it has not recorded.
-fn uncertain(passed: &[Passed], at: usize, one_machine: bool, employed: bool) -> Vec<&'static str> {
+fn uncertain(
+    passed: &[PassedPoint],
+    at: usize,
+    one_machine: bool,
+    employed: bool,
+) -> Vec<&'static str> {
     // The records of a call's begin and its result. Of employees one hears before the first of the
     // one task, and between those of the other.
     let places = if employed { [(3, 4), (2, 4)] } else { [(2, 3), (2, 3)] };
@@ -187,7 +193,7 @@ fn what_was_lost_is_charged(sim: &Sim, entries: &[Entry], calls: u32, name: &str
     };
     let spent = ending.spent;
     let is_refused = |request: &ModelRequest| request.call.contains("/s3.1.employees/");
-    let made = sim.ports.model.asked().iter().filter(|request| !is_refused(request)).count();
+    let made = sim.ports.model.requests().iter().filter(|request| !is_refused(request)).count();
     assert_eq!(spent.model_calls, calls, "{name}");
     if made > calls as usize {
         assert!(spent.lost_calls > 0, "{made} calls, none marked: {name}");

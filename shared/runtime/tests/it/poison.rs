@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::settings::RunSettings;
-use djinn_core::tool::{EffectClass, FailReason, Outcome};
+use djinn_core::tool::{EffectClass, ToolFailure, ToolResult};
 use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 
 use crate::market;
@@ -17,16 +17,16 @@ use crate::market;
 /// Points of which all of this name kill.
 fn deadly(name: &str) -> Points {
     let name = name.to_owned();
-    Points::deciding(move |_, point| match point.name == name {
+    Points::with_decision(move |_, point| match point.name == name {
         true => Fate::Dies,
         false => Fate::Passes,
     })
 }
 
 /// The calls that failed, and of what.
-fn failed(entries: &[Entry]) -> Vec<(String, FailReason)> {
+fn failed(entries: &[Entry]) -> Vec<(String, ToolFailure)> {
     let failed = entries.iter().filter_map(|entry| match &entry.event {
-        Event::CallCompleted { outcome: Outcome::Failed { reason, .. }, .. } => {
+        Event::CallCompleted { result: ToolResult::Failed { reason, .. }, .. } => {
             Some((entry.id.clone(), *reason))
         }
         _ => None,
@@ -42,19 +42,21 @@ fn deaths(entries: &[Entry]) -> usize {
 fn four(points: Points) -> Sim {
     let line = ["look", "write", "look", "dig"]
         .into_iter()
-        .fold(Line::say("I do four things."), |line, tool| line.call(tool, json!({"with": tool})));
-    let next = Line::say("And another.").call("look", json!({}));
-    let lines = [("t1", line), ("t2", next), ("t3", Line::say("Done."))];
+        .fold(StoryLine::say("I do four things."), |line, tool| {
+            line.with_call(tool, json!({"with": tool}))
+        });
+    let next = StoryLine::say("And another.").with_call("look", json!({}));
+    let lines = [("t1", line), ("t2", next), ("t3", StoryLine::say("Done."))];
     let model = StoryModel::new(lines, points.clone());
     let ledger = Ledger::default();
     let tool = |name, effect, takes_ms| LedgerTool {
-        takes: Duration::from_millis(takes_ms),
+        duration: Duration::from_millis(takes_ms),
         ..LedgerTool::new(name, effect, &ledger, &points)
     };
     let tools = Toolbox::default()
-        .with(tool("look", EffectClass::Read, 300))
-        .with(tool("write", EffectClass::Idempotent, 300))
-        .with(tool("dig", EffectClass::Read, 900));
+        .with_tool(tool("look", EffectClass::Read, 300))
+        .with_tool(tool("write", EffectClass::Idempotent, 300))
+        .with_tool(tool("dig", EffectClass::Read, 900));
     Sim::new(model, tools, points)
 }
 
@@ -66,10 +68,10 @@ async fn the_call_that_kills_is_given_up_and_those_beside_it_have_results() {
                 let mut sim = four(deadly(&format!("{point} {call}")));
                 let settings =
                     RunSettings { max_parallel_tool_calls: at_once, ..RunSettings::default() };
-                let question = sim.question(settings);
+                let question = sim.make_question(settings);
                 let entries = sim.run_to_end(&question).await.unwrap();
                 let name = format!("{point} {call}, {at_once} at once");
-                let expected = vec![(format!("{call}.result"), FailReason::Crashed)];
+                let expected = vec![(format!("{call}.result"), ToolFailure::Crashed)];
                 assert_eq!((failed(&entries), deaths(&entries)), (expected, 3), "{name}");
                 let Some(Event::RunEnded(ending)) = entries.last().map(|entry| &entry.event) else {
                     panic!("no end: {name}")
@@ -84,7 +86,7 @@ async fn the_call_that_kills_is_given_up_and_those_beside_it_have_results() {
 async fn a_model_call_that_kills_is_given_up_and_what_was_done_before_is_kept() {
     for point in ["before model t2", "after model t2"] {
         let mut sim = four(deadly(point));
-        let question = sim.question(RunSettings::default());
+        let question = sim.make_question(RunSettings::default());
         let entries = sim.run_to_end(&question).await.unwrap();
         assert_eq!((failed(&entries), deaths(&entries)), (Vec::new(), 3), "{point}");
         let Some(Event::RunEnded(ending)) = entries.last().map(|entry| &entry.event) else {
@@ -107,14 +109,14 @@ async fn a_task_whose_call_kills_all_that_works_with_it_is_all_that_suffers() {
                 let name = format!("{point} {call}, one machine: {one_machine}");
                 let (crashed, others): (Vec<_>, Vec<_>) = failed(&entries)
                     .into_iter()
-                    .partition(|(_, reason)| *reason == FailReason::Crashed);
-                assert_eq!(crashed, [(format!("{call}.result"), FailReason::Crashed)], "{name}");
-                let is_unsure = |(id, reason): &(String, FailReason)| {
-                    *reason == FailReason::Uncertain && once.contains(id)
+                    .partition(|(_, reason)| *reason == ToolFailure::Crashed);
+                assert_eq!(crashed, [(format!("{call}.result"), ToolFailure::Crashed)], "{name}");
+                let is_unsure = |(id, reason): &(String, ToolFailure)| {
+                    *reason == ToolFailure::Uncertain && once.contains(id)
                 };
                 assert!(others.iter().all(is_unsure), "{name}: {others:?}");
                 let ends = entries.iter().filter_map(|entry| match &entry.event {
-                    Event::TaskEnded { failure, .. } => Some(failure.clone()),
+                    Event::ChildEnded { failure, .. } => Some(failure.clone()),
                     _ => None,
                 });
                 assert_eq!(ends.collect::<Vec<_>>(), vec![None; 4], "{name}");

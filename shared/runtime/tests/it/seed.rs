@@ -81,9 +81,9 @@ fn endured(seed: u64) -> Outcome {
     runtime.block_on(async {
         let chaos = Chaos::of(seed);
         let weather = chaos.clone();
-        let points = Points::deciding(move |_, point| match point.process {
+        let points = Points::with_decision(move |_, point| match point.process {
             0 => Fate::Passes,
-            _ => weather.fate(),
+            _ => weather.draw_fate(),
         });
         let ledger = Ledger::default();
         match Asking::of(seed) {
@@ -94,8 +94,8 @@ fn endured(seed: u64) -> Outcome {
 }
 
 async fn endured_alone(sim: &mut Sim, chaos: &Chaos, ledger: &Ledger) -> Outcome {
-    let question = sim.question(settings());
-    let ended = sim.endure(&question, chaos).await;
+    let question = sim.make_question(settings());
+    let ended = sim.endure_chaos(&question, chaos).await;
     Outcome::of(sim, &question.run_key(), ended, ledger, Undisturbed::market()).await
 }
 
@@ -106,12 +106,12 @@ async fn endured_with_people(
     ledger: &Ledger,
 ) -> Outcome {
     let (mut sim, unasked) = asking.sim(points, ledger);
-    let crowd = Crowd::of(chaos.seed(), chaos.lasts());
+    let crowd = Crowd::of(chaos.seed(), chaos.duration());
     sim.crowd = Some(crowd.clone());
-    let question = sim.question(asking.settings());
-    let ended = sim.endure(&question, chaos).await;
+    let question = sim.make_question(asking.settings());
+    let ended = sim.endure_chaos(&question, chaos).await;
     let key = question.run_key();
-    let undisturbed = asking.undisturbed(&sim.history(&key).await.unwrap()).await;
+    let undisturbed = asking.undisturbed(&sim.read_history(&key).await.unwrap()).await;
     let outcome = Outcome::of(&sim, &key, ended, ledger, undisturbed).await;
     outcome.with_people(Some(People { crowd, unasked }))
 }

@@ -4,42 +4,47 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::RequestId;
 use djinn_core::settings::RunSettings;
 use djinn_core::wire::Connection;
-use djinn_core::wire::link::Links;
-use djinn_core::wire::native::Native;
+use djinn_core::wire::link::SessionLinks;
+use djinn_core::wire::native::NativeProjection;
 use djinn_runtime::client::ClientStream;
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{Opened, Question, Serving, accept, open, serve};
+use djinn_runtime::serve::{
+    ServeContext, StartResult, UserQuestion, serve_client, start_background, start_streaming,
+};
 use djinn_testkit::ledger::Ledger;
-use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
+use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 
 use crate::story::{TOLD, sim, told, visible};
 
-fn question(sim: &Sim, request: &str) -> Question {
+fn question(sim: &Sim, request: &str) -> UserQuestion {
     let request = RequestId::new(request).unwrap();
-    Question { request, ..sim.question(RunSettings::default()) }
+    UserQuestion { request, ..sim.make_question(RunSettings::default()) }
 }
 
 /// Serves a run that was just opened to its end.
-async fn served(sim: &Sim, opened: Opened, holder: &str) -> String {
-    let Opened::New { key, driving, first } = opened else { panic!("it was there before") };
-    let session = sim.question(RunSettings::default()).session;
-    let projection = Box::new(Native::new(Links::new("http://sim", session)));
+async fn served(sim: &Sim, opened: StartResult, holder: &str) -> String {
+    let StartResult::New { key, leased_run: driving, first_record: first } = opened else {
+        panic!("it was there before")
+    };
+    let session = sim.make_question(RunSettings::default()).session;
+    let projection = Box::new(NativeProjection::new(SessionLinks::new("http://sim", session)));
     let connection = Connection::new(key.run.clone(), projection, true);
     let now_ms = sim.ports.clock.now_ms();
     let (mut client, mut body) = ClientStream::open(connection, usize::MAX, now_ms);
-    client.record(&first, &[], now_ms);
-    let serving = Serving { key, holder: holder.to_owned(), deadline: Deadline::none(), hops: 0 };
+    client.send_record(&first, &[], now_ms);
+    let serving =
+        ServeContext { key, holder: holder.to_owned(), deadline: Deadline::none(), hops: 0 };
     let read = async {
         let mut last = String::new();
         while let Some(frame) = body.next_frame().await {
@@ -47,13 +52,13 @@ async fn served(sim: &Sim, opened: Opened, holder: &str) -> String {
         }
         last
     };
-    tokio::join!(serve(&sim.ports, serving, client, Some(driving)), read).1
+    tokio::join!(serve_client(&sim.ports, serving, client, Some(driving)), read).1
 }
 
 #[tokio::test(start_paused = true)]
 async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_times() {
     let points = Points::new();
-    let model = StoryModel::new([("t1", Line::say("Done."))], points.clone());
+    let model = StoryModel::new([("t1", StoryLine::say("Done."))], points.clone());
     let sim = Sim::new(model, Toolbox::default(), points);
     // Every operation lets the other question go first, one time or another.
     let asked = AtomicUsize::new(1);
@@ -63,13 +68,14 @@ async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_
             for _ in 0..yields {
                 tokio::task::yield_now().await;
             }
-            Fault::None
+            StoreFault::None
         }
     });
     let mut won = [0, 0];
     for round in 0..1_000 {
         let names = [format!("a{round}"), format!("b{round}")];
-        let [a, b] = names.each_ref().map(|name| open(&sim.ports, question(&sim, name), name));
+        let [a, b] =
+            names.each_ref().map(|name| start_streaming(&sim.ports, question(&sim, name), name));
         let (winner, opened, refused) = match tokio::join!(a, b) {
             (Ok(opened), Err(refused)) => (0, opened, refused),
             (Err(refused), Ok(opened)) => (1, opened, refused),
@@ -82,38 +88,38 @@ async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_
         assert!(last.contains("event: run.ended") && last.contains("Done."), "{round}: {last}");
     }
     assert!(won.iter().all(|won| *won > 100), "it was always the same one: {won:?}");
-    let asked = sim.question(RunSettings::default());
+    let asked = sim.make_question(RunSettings::default());
     let user = UserKey { tenant: asked.tenant, user: asked.user };
-    let session = user.session(&asked.session);
+    let session = user.session_key(&asked.session);
     let turns = sim.ports.store.list_turns(&session, None, 2_000).await.unwrap();
     assert_eq!(turns.items.len(), 1_000);
     assert!(turns.items.iter().all(|turn| turn.exchange.as_ref().unwrap().answer == "Done."));
 }
 
 #[tokio::test(start_paused = true)]
-async fn that_a_client_was_sent_the_end_costs_a_write_only_if_it_was_not_there_at_the_end() {
+async fn noting_that_the_end_was_shown_costs_a_write_only_if_no_client_was_there() {
     let notes = |sim: &Sim| {
         let log = MemoryStore::clone(&sim.ports.store).log();
         log.iter().filter(|op| op.kind == OpKind::NoteEndShown).count()
     };
     let mut sim = sim(Points::new(), &Ledger::default());
     told(&mut sim).await;
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let shown = async |sim: &Sim| {
-        let meta = sim.ports.store.meta(&question.run_key()).await.unwrap();
+        let meta = sim.ports.store.find_meta(&question.run_key()).await.unwrap();
         meta.unwrap().end_shown
     };
     assert_eq!((shown(&sim).await, notes(&sim)), (true, 0));
     // It is told again.
-    sim.ask(question.clone());
+    sim.ask_question(question.clone());
     sim.pass_time(Duration::from_secs(1)).await;
     assert_eq!(notes(&sim), 0);
 
     let mut sim = crate::story::sim(Points::new(), &Ledger::default());
-    sim.left_alone(&question, Duration::from_secs(60)).await.unwrap();
+    sim.run_alone(&question, Duration::from_secs(60)).await.unwrap();
     assert_eq!((shown(&sim).await, notes(&sim)), (false, 0));
     for _ in 0..2 {
-        sim.ask(question.clone());
+        sim.ask_question(question.clone());
         sim.pass_time(Duration::from_secs(1)).await;
         assert_eq!((shown(&sim).await, notes(&sim)), (true, 1));
     }
@@ -123,21 +129,22 @@ async fn that_a_client_was_sent_the_end_costs_a_write_only_if_it_was_not_there_a
 async fn a_session_whose_run_died_anywhere_is_free_once_it_was_taken_over_and_ended() {
     let points = Points::new();
     told(&mut sim(points.clone(), &Ledger::default())).await;
-    let names = points.names();
+    let names = points.point_names();
     let place = |of: &str| names.iter().position(|name| name.starts_with(of)).unwrap();
     let (asked, ended) = (place("after Create"), place("after End"));
     for (at, name) in names.iter().enumerate() {
         let mut sim = sim(Points::killing_at(at), &Ledger::default());
         let next = question(&sim, "next");
-        sim.ask(question(&sim, "r"));
-        sim.killed().await;
+        sim.ask_question(question(&sim, "r"));
+        sim.wait_until_killed().await;
         // Nobody has come back yet.
-        let refused = accept(&sim.ports, next.clone()).await.err().map(|failure| failure.code);
+        let refused =
+            start_background(&sim.ports, next.clone()).await.err().map(|failure| failure.code);
         let busy = (asked..ended).contains(&at).then_some(ErrorCode::SessionBusy);
         assert_eq!(refused, busy, "killed at {at}, {name}");
         if busy.is_some() {
             assert_eq!(visible(&told(&mut sim).await).len(), TOLD.len());
-            assert!(accept(&sim.ports, next).await.is_ok(), "killed at {at}, {name}");
+            assert!(start_background(&sim.ports, next).await.is_ok(), "killed at {at}, {name}");
         }
     }
 }

@@ -4,7 +4,7 @@ use djinn_core::id::{ShareHandle, UserId};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::RunSettings;
 use djinn_runtime::port::mailbox::{Mail, Mailbox as _};
-use djinn_runtime::serve::{Opened, Question, open};
+use djinn_runtime::serve::{StartResult, UserQuestion, start_streaming};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 
@@ -16,10 +16,10 @@ async fn a_guests_run_whose_share_is_gone_when_it_is_made_is_told_to_stop() {
     let owner = UserId::new("anna").unwrap();
     let handle = ShareHandle::new(format!("shr_{}", "0".repeat(32))).unwrap();
     let shared = Some(SharedSession { owner, handle });
-    let question = Question { shared, ..sim.question(RunSettings::default()) };
+    let question = UserQuestion { shared, ..sim.make_question(RunSettings::default()) };
     let key = question.run_key();
-    let opened = open(&sim.ports, question, "holder").await.unwrap();
-    assert!(matches!(opened, Opened::New { .. }), "its client hears of its end");
-    let mail = sim.ports.store.mail(&key).await.unwrap();
+    let opened = start_streaming(&sim.ports, question, "holder").await.unwrap();
+    assert!(matches!(opened, StartResult::New { .. }), "its client hears of its end");
+    let mail = sim.ports.store.list_mail(&key).await.unwrap();
     assert!(matches!(&mail[..], [Mail::Stop { .. }]), "{mail:?}");
 }

@@ -13,10 +13,10 @@ use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
-use djinn_runtime::serve::{Opened, open};
-use djinn_runtime::sleep::{Slept, fall_asleep, wake};
+use djinn_runtime::serve::{StartResult, start_streaming};
+use djinn_runtime::sleep::{SleepResult, fall_asleep, wake_run};
 use djinn_testkit::ledger::Ledger;
-use djinn_testkit::memory::Fault;
+use djinn_testkit::memory::StoreFault;
 use djinn_testkit::point::Points;
 
 use crate::story::sim;
@@ -25,10 +25,14 @@ use crate::story::sim;
 struct Turn(AtomicBool);
 
 impl Future for Turn {
-    type Output = Fault;
+    type Output = StoreFault;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Fault> {
-        if self.0.swap(true, Ordering::Relaxed) { Poll::Ready(Fault::None) } else { Poll::Pending }
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<StoreFault> {
+        if self.0.swap(true, Ordering::Relaxed) {
+            Poll::Ready(StoreFault::None)
+        } else {
+            Poll::Pending
+        }
     }
 }
 
@@ -46,12 +50,12 @@ async fn no_message_is_left_unread_in_any_interleaving() {
 async fn interleave(schedule: u32) -> (bool, bool) {
     let sim = sim(Points::new(), &Ledger::default());
     let ports = sim.ports.clone();
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let key = question.run_key();
-    let Ok(Opened::New { .. }) = open(&ports, question, "driver").await else {
+    let Ok(StartResult::New { .. }) = start_streaming(&ports, question, "driver").await else {
         panic!("the run is new")
     };
-    let meta = ports.store.meta(&key).await.unwrap().unwrap();
+    let meta = ports.store.find_meta(&key).await.unwrap().unwrap();
     let (session, lease) = (meta.session_key(&key.tenant), meta.lease.unwrap());
     let mail = Mail::Stop { by: UserId::new("u").unwrap() };
     ports.store.before_each(|_| Turn(AtomicBool::new(false)));
@@ -59,7 +63,7 @@ async fn interleave(schedule: u32) -> (bool, bool) {
     let nothing = BTreeSet::new();
     let mut sleeper =
         Box::pin(fall_asleep(&ports, &key, &session, &lease, RunStatus::Running, &nothing));
-    let mut waker = Box::pin(wake(&ports, &key, &mail));
+    let mut waker = Box::pin(wake_run(&ports, &key, &mail));
     let (mut slept, mut woken) = (None, false);
     let mut bits = (0..).map(|step| schedule >> (step % 32) & 1 == 1);
     let mut context = Context::from_waker(Waker::noop());
@@ -77,12 +81,13 @@ async fn interleave(schedule: u32) -> (bool, bool) {
         }
     }
     drop((sleeper, waker));
-    let kicked = sim.points.names().contains(&"after kick".to_owned());
-    let read = matches!(&slept, Some(Slept::Woken { mail: read, .. }) if *read == [mail.clone()]);
+    let kicked = sim.points.point_names().contains(&"after kick".to_owned());
+    let read =
+        matches!(&slept, Some(SleepResult::Woken { mail: read, .. }) if *read == [mail.clone()]);
     assert!(read || kicked, "schedule {schedule:b} left a message unread");
     if !read {
         ports.store.without_faults();
-        assert_eq!(Arc::clone(&ports.store).mail(&key).await.unwrap(), [mail]);
+        assert_eq!(Arc::clone(&ports.store).list_mail(&key).await.unwrap(), [mail]);
     }
     (read, kicked)
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::feedback::{Answer, Ask, FeedbackSettings};
+use djinn_core::human::{HumanRequest, HumanResponse, HumanSettings};
 use djinn_core::settings::{Language, RunSettings};
-use djinn_core::tool::{EffectClass, FailReason, ToolSpec};
+use djinn_core::tool::{EffectClass, ToolFailure, ToolSpec};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::model::ModelErrorKind;
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure, Toolbox};
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError, Toolbox};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::clock::PausedClock;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::{Fate, Points};
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::{Map, Value, json};
 
 use crate::crash::sorted;
@@ -28,7 +28,7 @@ const LONG: Duration = Duration::from_secs(100);
 /// Points of which the first of this name stops its process, for so long.
 fn stopping_at(name: &'static str) -> Points {
     let mut left = Some(name);
-    Points::deciding(move |_, point| match left.take_if(|name| point.name == *name) {
+    Points::with_decision(move |_, point| match left.take_if(|name| point.name == *name) {
         Some(_) => Fate::Freezes(LONG),
         None => Fate::Passes,
     })
@@ -45,10 +45,10 @@ fn leased_for_long(mut sim: Sim) -> Sim {
 async fn a_run_that_stands_still_at_any_point_is_the_same_as_without() {
     let points = Points::new();
     told(&mut leased_for_long(sim(points.clone(), &Ledger::default()))).await;
-    let names = points.names();
+    let names = points.point_names();
     for (at, name) in names.iter().enumerate() {
         let ledger = Ledger::default();
-        let points = Points::deciding(move |nth, _| match nth == at {
+        let points = Points::with_decision(move |nth, _| match nth == at {
             true => Fate::Freezes(LONG),
             false => Fate::Passes,
         });
@@ -80,19 +80,19 @@ impl Tool for Call {
         &'a self,
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<djinn_core::tool::Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<djinn_core::tool::ToolOutput, ToolError>> {
         Box::pin(async move {
             let began_ms = self.clock.now_ms();
             let done = LedgerTool::new("call", self.effect, &self.ledger, &self.points);
             let done = done.run(context, arguments).await;
             match self.clock.now_ms() - began_ms > 10_000 {
-                true => Err(ToolFailure::error("connection reset by peer")),
+                true => Err(ToolError::from_detail("connection reset by peer")),
                 false => done,
             }
         })
     }
 
-    fn check(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
+    fn check_arguments(&self, _arguments: &Map<String, Value>) -> Result<(), String> {
         Ok(())
     }
 }
@@ -100,18 +100,18 @@ impl Tool for Call {
 /// What comes of a call that stands still `at` a point, and how often it was made.
 async fn called(effect: EffectClass, at: &'static str) -> (String, usize) {
     let (points, ledger) = (stopping_at(at), Ledger::default());
-    let line = Line::say("I call.").call("call", json!({}));
-    let model = StoryModel::new([("t1", line), ("t2", Line::say("Done."))], points.clone());
+    let line = StoryLine::say("I call.").with_call("call", json!({}));
+    let model = StoryModel::new([("t1", line), ("t2", StoryLine::say("Done."))], points.clone());
     let (clock, tool_ledger) = (PausedClock::new(), ledger.clone());
     let tool = Call { effect, clock, points: points.clone(), ledger: tool_ledger };
-    let mut sim = leased_for_long(Sim::new(model, Toolbox::default().with(tool), points));
+    let mut sim = leased_for_long(Sim::new(model, Toolbox::default().with_tool(tool), points));
     let entries = told(&mut sim).await;
     let result = visible(&entries).into_iter().find(|line| line.starts_with("t1.c1.result"));
     (result.unwrap(), ledger.count("call t1.c1"))
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_failed_while_its_process_stood_still_is_made_again_unless_nobody_knows_what_it_did() {
+async fn a_call_that_failed_in_a_standstill_is_made_again_unless_its_effect_is_unknown() {
     let done = "t1.c1.result gets: call is done".to_owned();
     let uncertain = "t1.c1.result fails: uncertain".to_owned();
     for at in ["before tool t1.c1", "after tool t1.c1"] {
@@ -124,27 +124,28 @@ async fn what_failed_while_its_process_stood_still_is_made_again_unless_nobody_k
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_takes_too_long_and_stands_still_besides_has_had_its_time() {
+async fn a_call_that_takes_too_long_and_stands_still_besides_has_had_its_time() {
     let (points, ledger) = (stopping_at("before tool t1.c1"), Ledger::default());
-    let line = Line::say("I call.").call("dig", json!({}));
-    let model = StoryModel::new([("t1", line), ("t2", Line::say("Done."))], points.clone());
+    let line = StoryLine::say("I call.").with_call("dig", json!({}));
+    let model = StoryModel::new([("t1", line), ("t2", StoryLine::say("Done."))], points.clone());
     let tool = LedgerTool {
-        takes: Duration::from_secs(30),
+        duration: Duration::from_secs(30),
         timeout_ms: 20_000,
         ..LedgerTool::new("dig", EffectClass::Read, &ledger, &points)
     };
-    let mut sim = leased_for_long(Sim::new(model, Toolbox::default().with(tool), points));
+    let mut sim = leased_for_long(Sim::new(model, Toolbox::default().with_tool(tool), points));
     let entries = told(&mut sim).await;
     // It was given all of it once more, with nothing in the way.
     assert_eq!(visible(&entries)[3], "t1.c1.result fails: timed_out 20");
-    assert_eq!(reason(&entries), Some(FailReason::TimedOut));
+    assert_eq!(reason(&entries), Some(ToolFailure::TimedOut));
     assert!(ledger.lines().is_empty());
 }
 
-fn reason(entries: &[Entry]) -> Option<FailReason> {
+fn reason(entries: &[Entry]) -> Option<ToolFailure> {
     entries.iter().find_map(|entry| match &entry.event {
         Event::CallCompleted {
-            outcome: djinn_core::tool::Outcome::Failed { reason, .. }, ..
+            result: djinn_core::tool::ToolResult::Failed { reason, .. },
+            ..
         } => Some(*reason),
         _ => None,
     })
@@ -153,7 +154,7 @@ fn reason(entries: &[Entry]) -> Option<FailReason> {
 /// A run whose model's first attempts fail, the very first of them while its process stands still.
 async fn attempted(fails: &[usize]) -> Vec<String> {
     let points = stopping_at("before model t1");
-    let line = fails.iter().fold(Line::say("Hello there."), |line, sent| {
+    let line = fails.iter().fold(StoryLine::say("Hello there."), |line, sent| {
         line.failing_after(*sent, ModelErrorKind::Unreachable)
     });
     let model = StoryModel::new([("t1", line)], points.clone());
@@ -175,30 +176,32 @@ async fn a_model_call_that_broke_off_while_its_process_stood_still_uses_up_no_at
     assert!(told.last().unwrap().contains("model_unreachable"), "{told:#?}");
 }
 
-fn confirms(_: &Ask) -> Answer {
-    Answer::Confirm
+fn confirms(_: &HumanRequest) -> HumanResponse {
+    HumanResponse::Confirm
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_answered_in_time_is_heard_although_the_process_stood_still_beyond_it() {
+async fn an_answer_in_time_counts_although_the_process_stood_still_beyond_it() {
     let (points, ledger) = (stopping_at("before tool t1.c1"), Ledger::default());
-    let line = Line::say("I look and send.").call("look", json!({})).call("send", json!({}));
-    let model = StoryModel::new([("t1", line), ("t2", Line::say("Done."))], points.clone());
+    let line = StoryLine::say("I look and send.")
+        .with_call("look", json!({}))
+        .with_call("send", json!({}));
+    let model = StoryModel::new([("t1", line), ("t2", StoryLine::say("Done."))], points.clone());
     let tool = |name, effect| LedgerTool {
-        takes: Duration::from_secs(5),
+        duration: Duration::from_secs(5),
         ..LedgerTool::new(name, effect, &ledger, &points)
     };
     let tools = Toolbox::default()
-        .with(tool("look", EffectClass::Read))
-        .with(tool("send", EffectClass::Once));
+        .with_tool(tool("look", EffectClass::Read))
+        .with_tool(tool("send", EffectClass::Once));
     let mut sim = leased_for_long(Sim::new(model, tools, points));
     sim.person = Some(confirms);
     let require = ["send".to_owned()].into();
     let feedback =
-        FeedbackSettings { enabled: true, require, timeout_s: 60, ..FeedbackSettings::default() };
-    let settings = RunSettings { feedback, ..RunSettings::default() };
-    let question = sim.question(settings);
+        HumanSettings { enabled: true, require, timeout_s: 60, ..HumanSettings::default() };
+    let settings = RunSettings { human: feedback, ..RunSettings::default() };
+    let question = sim.make_question(settings);
     let seen = visible(&sim.run_to_end(&question).await.unwrap());
-    assert!(seen.contains(&"t1.c2.answered hears confirm".to_owned()), "{seen:#?}");
+    assert!(seen.contains(&"t1.c2.resolved hears confirm".to_owned()), "{seen:#?}");
     assert_eq!((ledger.count("look t1.c1"), ledger.count("send t1.c2")), (1, 1), "{seen:#?}");
 }

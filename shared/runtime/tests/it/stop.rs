@@ -14,12 +14,12 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mailbox;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{Serving, accept, continue_run, stop};
+use djinn_runtime::serve::{ServeContext, continue_run, request_stop, start_background};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
-use djinn_testkit::memory::{Fault, OpKind};
+use djinn_testkit::memory::{OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 
 use crate::story::visible;
@@ -27,15 +27,16 @@ use crate::story::visible;
 /// Speaks for 20 s, then calls a tool of that kind, which takes 20 s.
 fn slow(effect: EffectClass, ledger: &Ledger) -> Sim {
     let points = Points::new();
-    let line = Line::say("One two three four five six seven eight nine ten.")
-        .paced(Duration::from_millis(1_500))
-        .call("work", json!({"hard": true}));
-    let model = StoryModel::new([("t1", line), ("t2", Line::say("Never said."))], points.clone());
+    let line = StoryLine::say("One two three four five six seven eight nine ten.")
+        .with_pace(Duration::from_millis(1_500))
+        .with_call("work", json!({"hard": true}));
+    let model =
+        StoryModel::new([("t1", line), ("t2", StoryLine::say("Never said."))], points.clone());
     let tool = LedgerTool {
-        takes: Duration::from_secs(20),
+        duration: Duration::from_secs(20),
         ..LedgerTool::new("work", effect, ledger, &points)
     };
-    Sim::new(model, Toolbox::default().with(tool), points)
+    Sim::new(model, Toolbox::default().with_tool(tool), points)
 }
 
 /// Stops the run `copies` times this long after it was asked, and returns what viewers see and how
@@ -43,7 +44,7 @@ fn slow(effect: EffectClass, ledger: &Ledger) -> Sim {
 async fn stopped(sim: &mut Sim, after: Duration, copies: usize) -> (Vec<String>, i64) {
     let stop_at_ms = sim.ports.clock.now_ms() + i64::try_from(after.as_millis()).unwrap();
     sim.stop_at = Some((stop_at_ms, copies));
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let entries = sim.run_to_end(&question).await.unwrap();
     (visible(&entries), entries.last().unwrap().at_ms - stop_at_ms)
 }
@@ -56,7 +57,7 @@ async fn a_stop_in_the_middle_of_a_reply_ends_it_and_keeps_what_was_said() {
     assert!(took_ms <= 2_000, "{took_ms} ms");
     assert_eq!(seen[1], "t1 says: One two three four five six  (cut)");
     assert!(seen[2].starts_with("end stopped:") && seen[2].contains("stopped)"), "{seen:?}");
-    assert!(!sim.points.names().contains(&"after model t1".to_owned()), "it went on reading");
+    assert!(!sim.points.point_names().contains(&"after model t1".to_owned()), "it went on reading");
     assert_eq!(ledger.lines(), Vec::<String>::new());
 }
 
@@ -69,7 +70,7 @@ async fn a_stop_in_the_middle_of_a_tool_ends_the_run_and_starts_nothing_more() {
         assert!(took_ms <= 2_000, "{took_ms} ms");
         assert_eq!(seen[3], format!("t1.c1.result fails: {reason}"));
         assert!(seen[4].starts_with("end stopped:"), "{seen:?}");
-        assert!(!sim.points.names().contains(&"before model t2".to_owned()));
+        assert!(!sim.points.point_names().contains(&"before model t2".to_owned()));
     }
 }
 
@@ -87,18 +88,18 @@ async fn a_stop_that_comes_twice_is_one_stop_and_one_that_comes_late_is_none() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_before_anybody_drove_it_asks_no_model() {
     let points = Points::new();
-    let model = StoryModel::new([("t1", Line::say("Never said."))], points.clone());
+    let model = StoryModel::new([("t1", StoryLine::say("Never said."))], points.clone());
     let sim = Sim::new(model.clone(), Toolbox::default(), points);
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let by = question.user.clone();
-    let key = accept(&sim.ports, question).await.unwrap();
-    assert_eq!(stop(&sim.ports, &key, by).await, Ok(RunStatus::Queued));
+    let key = start_background(&sim.ports, question).await.unwrap();
+    assert_eq!(request_stop(&sim.ports, &key, by).await, Ok(RunStatus::Queued));
     let holder = "first.1".to_owned();
-    let serving = Serving { key: key.clone(), holder, deadline: Deadline::none(), hops: 0 };
+    let serving = ServeContext { key: key.clone(), holder, deadline: Deadline::none(), hops: 0 };
     continue_run(&sim.ports, serving).await.unwrap();
-    let seen = visible(&sim.history(&key).await.unwrap());
+    let seen = visible(&sim.read_history(&key).await.unwrap());
     assert!(seen.last().unwrap().starts_with("end stopped:"), "{seen:?}");
-    assert_eq!(model.asked().len(), 0);
+    assert_eq!(model.requests().len(), 0);
 }
 
 /// A plan of `n` steps at once, each of which speaks for 20 s and then works for 20 s.
@@ -107,26 +108,26 @@ fn many(n: usize, ledger: &Ledger) -> Sim {
     let steps: Vec<String> = (1..=n).map(|step| format!("step {step}")).collect();
     let none: Vec<[u32; 0]> = steps.iter().map(|_| []).collect();
     let plan = json!({"command": "create", "title": "t", "steps": steps, "depends_on": none});
-    let spoken = Line::say("One two three four five six seven eight nine ten.")
-        .paced(Duration::from_millis(1_500))
-        .call("work", json!({"hard": true}));
+    let spoken = StoryLine::say("One two three four five six seven eight nine ten.")
+        .with_pace(Duration::from_millis(1_500))
+        .with_call("work", json!({"hard": true}));
     let names: Vec<String> = (1..=n).map(|step| format!("s{step}.1.t1")).collect();
-    let mut lines: Vec<(&str, Line)> =
+    let mut lines: Vec<(&str, StoryLine)> =
         names.iter().map(|name| (name.as_str(), spoken.clone())).collect();
-    lines.push(("t1", Line::say("I plan.").call("planning", plan)));
-    lines.push(("t2", Line::say("I think about it.").takes(Duration::from_secs(60))));
-    lines.push(("summary", Line::say("Not much.")));
+    lines.push(("t1", StoryLine::say("I plan.").with_call("planning", plan)));
+    lines.push(("t2", StoryLine::say("I think about it.").with_latency(Duration::from_secs(60))));
+    lines.push(("summary", StoryLine::say("Not much.")));
     let model = StoryModel::new(lines, points.clone());
     let tool = LedgerTool {
-        takes: Duration::from_secs(20),
+        duration: Duration::from_secs(20),
         ..LedgerTool::new("work", EffectClass::Read, ledger, &points)
     };
-    Sim::new(model, Toolbox::default().with(tool), points)
+    Sim::new(model, Toolbox::default().with_tool(tool), points)
 }
 
 fn planned(n: u32) -> RunSettings {
     let mut settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
-    settings.plan.max_tasks = n;
+    settings.plan.max_parallel_tasks = n;
     settings
 }
 
@@ -134,10 +135,10 @@ fn planned(n: u32) -> RunSettings {
 async fn still(sim: &Sim, key: &RunKey, tasks: usize) {
     for step in 1..=tasks {
         let task = key.with_task(TaskId::of(u32::try_from(step).unwrap(), 1));
-        let records = sim.ports.store.read(&task, 0).await.unwrap();
+        let records = sim.ports.store.read_from(&task, 0).await.unwrap();
         let run = Journal::fold(&records).unwrap();
         assert_eq!(run.run().status(), RunStatus::Stopped, "{task}");
-        let outcome = |effect: &Effect| matches!(effect, Effect::Deliver(Delivery::Outcome));
+        let outcome = |effect: &Effect| matches!(effect, Effect::Deliver(Delivery::ChildResult));
         assert!(run.run().due().iter().all(outcome), "{task} owes {:?}", run.run().due());
     }
 }
@@ -149,7 +150,7 @@ async fn a_stop_reaches_every_task_in_the_middle_of_a_reply_and_of_a_tool() {
         let mut sim = many(50, &ledger);
         let stop_at_ms = sim.ports.clock.now_ms() + after * 1_000;
         sim.stop_at = Some((stop_at_ms, 1));
-        let question = sim.question(planned(50));
+        let question = sim.make_question(planned(50));
         let entries = sim.run_to_end(&question).await.unwrap();
         let ended = entries.iter().filter(|entry| entry.id.ends_with(".end")).count();
         assert_eq!(ended, 50);
@@ -158,13 +159,13 @@ async fn a_stop_reaches_every_task_in_the_middle_of_a_reply_and_of_a_tool() {
         still(&sim, &key, 50).await;
         for step in 1..=50 {
             let task = key.with_task(TaskId::of(step, 1));
-            let records = sim.ports.store.read(&task, 0).await.unwrap();
+            let records = sim.ports.store.read_from(&task, 0).await.unwrap();
             assert!(records.last().unwrap().at_ms - stop_at_ms <= 2_000, "{task} went on");
         }
         // What each had said is kept, and those that had called a tool show it.
         let called = entries.iter().filter(|entry| entry.id.ends_with(".t1.c1")).count();
         assert_eq!(called, tools);
-        let points = sim.points.names();
+        let points = sim.points.point_names();
         let finished = points.iter().filter(|name| name.starts_with("after tool")).count();
         assert_eq!(finished, 0, "a tool went on");
     }
@@ -181,12 +182,12 @@ async fn a_run_that_ends_by_itself_stops_its_tasks_and_owes_that_until_it_is_don
         async move {
             let first = op.kind == OpKind::PutMail
                 && counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3;
-            if first { Fault::NotDone } else { Fault::None }
+            if first { StoreFault::NotDone } else { StoreFault::None }
         }
     });
     let mut settings = planned(10);
     settings.budget.wall_ms = 15_000;
-    let question = sim.question(settings);
+    let question = sim.make_question(settings);
     let entries = sim.run_to_end(&question).await.unwrap();
     let seen = visible(&entries);
     let last = seen.last().unwrap();
@@ -195,7 +196,7 @@ async fn a_run_that_ends_by_itself_stops_its_tasks_and_owes_that_until_it_is_don
     // A task has a deadline of its own, a little before its run's: it failed by itself, or was told.
     for step in 1..=3 {
         let task = question.run_key().with_task(TaskId::of(step, 1));
-        let records = sim.ports.store.read(&task, 0).await.unwrap();
+        let records = sim.ports.store.read_from(&task, 0).await.unwrap();
         assert!(Journal::fold(&records).unwrap().run().status().has_ended(), "{task}");
     }
 }
@@ -206,13 +207,14 @@ async fn a_task_that_is_kicked_after_its_run_ended_does_no_work() {
     // Nothing that is invoked comes before the run has ended.
     sim.kick_copies = 0;
     sim.stop_at = Some((sim.ports.clock.now_ms() + 5_000, 1));
-    let question = sim.question(planned(2));
+    let question = sim.make_question(planned(2));
     sim.run_to_end(&question).await.unwrap();
-    let asked = |sim: &Sim| sim.points.names().iter().filter(|n| n.contains("model s")).count();
+    let asked =
+        |sim: &Sim| sim.points.point_names().iter().filter(|n| n.contains("model s")).count();
     let task = question.run_key().with_task(TaskId::of(1, 1));
     // Its mail was lost: that its run has ended is enough.
     sim.ports.store.delete_mail(&task, &["stop#".to_owned()]).await.unwrap();
-    let serving = |holder: &str| Serving {
+    let serving = |holder: &str| ServeContext {
         key: task.clone(),
         holder: holder.to_owned(),
         deadline: Deadline::none(),
@@ -222,6 +224,6 @@ async fn a_task_that_is_kicked_after_its_run_ended_does_no_work() {
         continue_run(&sim.ports, serving(holder)).await.unwrap();
     }
     assert_eq!(asked(&sim), 0);
-    let records = sim.ports.store.read(&task, 0).await.unwrap();
+    let records = sim.ports.store.read_from(&task, 0).await.unwrap();
     assert_eq!(Journal::fold(&records).unwrap().run().status(), RunStatus::Stopped);
 }

@@ -4,38 +4,38 @@ use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::settings::RunSettings;
-use djinn_core::tool::{EffectClass, Outcome};
+use djinn_core::tool::{EffectClass, ToolResult};
 use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 
 /// Looks something up and writes it down at the same time, sends it once, answers.
-pub(crate) fn lines() -> Vec<(&'static str, Line)> {
+pub(crate) fn lines() -> Vec<(&'static str, StoryLine)> {
     vec![
         (
             "t1",
-            Line::say("I look it up and write it down.")
-                .takes(Duration::from_millis(700))
-                .call("look", json!({"up": "it"}))
-                .call("write", json!({"down": "it"})),
+            StoryLine::say("I look it up and write it down.")
+                .with_latency(Duration::from_millis(700))
+                .with_call("look", json!({"up": "it"}))
+                .with_call("write", json!({"down": "it"})),
         ),
-        ("t2", Line::say("Now I send it.").call("send", json!({"to": "all"}))),
-        ("t3", Line::say("It was looked up and sent.")),
+        ("t2", StoryLine::say("Now I send it.").with_call("send", json!({"to": "all"}))),
+        ("t3", StoryLine::say("It was looked up and sent.")),
     ]
 }
 
 pub(crate) fn tools(ledger: &Ledger, points: &Points) -> Toolbox {
     let tool = |name, effect, takes_ms| LedgerTool {
-        takes: Duration::from_millis(takes_ms),
+        duration: Duration::from_millis(takes_ms),
         ..LedgerTool::new(name, effect, ledger, points)
     };
     Toolbox::default()
-        .with(tool("look", EffectClass::Read, 300))
-        .with(tool("write", EffectClass::Idempotent, 200))
-        .with(tool("send", EffectClass::Once, 400))
+        .with_tool(tool("look", EffectClass::Read, 300))
+        .with_tool(tool("write", EffectClass::Idempotent, 200))
+        .with_tool(tool("send", EffectClass::Once, 400))
 }
 
 pub(crate) fn sim(points: Points, ledger: &Ledger) -> Sim {
@@ -46,7 +46,7 @@ pub(crate) fn sim(points: Points, ledger: &Ledger) -> Sim {
 
 /// Runs the story to its end.
 pub(crate) async fn told(sim: &mut Sim) -> Vec<Entry> {
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     sim.run_to_end(&question).await.unwrap()
 }
 
@@ -64,19 +64,19 @@ fn line(event: &Event) -> String {
     match event {
         Event::RunStarted { question, .. } => format!("started: {question}"),
         Event::RunResumed { epoch } => format!("resumed {epoch}"),
-        Event::ItemReset { attempt, .. } => format!("reset after attempt {attempt}"),
+        Event::MessageReset { attempt, .. } => format!("reset after attempt {attempt}"),
         Event::ModelChanged(changed) => {
             let (from, to, code) = (&changed.from, &changed.to, changed.failure.code.as_str());
             format!("{to} in place of {from}: {code}")
         }
-        Event::MessageCompleted { text, cut, .. } => {
+        Event::MessageCompleted { text, truncated: cut, .. } => {
             format!("says: {text}{}", if *cut { " (cut)" } else { "" })
         }
         Event::CallRequested { tool, arguments, .. } => format!("calls {tool} {arguments}"),
-        Event::CallCompleted { outcome: Outcome::Done(observation), .. } => {
+        Event::CallCompleted { result: ToolResult::Done(observation), .. } => {
             format!("gets: {}", observation.text)
         }
-        Event::CallCompleted { outcome: Outcome::Failed { reason, detail }, .. } => {
+        Event::CallCompleted { result: ToolResult::Failed { reason, detail }, .. } => {
             format!("fails: {} {detail}", reason.as_str()).trim_end().to_owned()
         }
         Event::FileAdded { file } => format!("is given {}", file.name),
@@ -87,20 +87,20 @@ fn line(event: &Event) -> String {
             let roles = roles.iter().map(|(tool, role)| format!("{tool} {role}"));
             format!("employs: {}", roles.collect::<Vec<_>>().join(", "))
         }
-        Event::UserSaid { text, .. } => format!("is told: {text}"),
-        Event::FeedbackAsked { feedback, asks, .. } => {
+        Event::UserMessageAdded { text, .. } => format!("is told: {text}"),
+        Event::HumanRequested { group: feedback, requests: asks, .. } => {
             let asked = asks.iter().map(|ask| ask.id.as_str());
             format!("asks {feedback}: {}", asked.collect::<Vec<_>>().join(", "))
         }
-        Event::FeedbackAnswered(answered) => format!("hears {}", answered.answer.as_str()),
+        Event::HumanResolved(answered) => format!("hears {}", answered.answer.as_str()),
         Event::PlanChanged { plan } => {
             let steps = plan.steps().iter();
-            let steps = steps.map(|step| format!("{} {:?}", step.words(), step.status));
+            let steps = steps.map(|step| format!("{} {:?}", step.label(), step.status));
             format!("plan: {}", steps.collect::<Vec<_>>().join(", "))
         }
         Event::StepChanged { step, status, .. } => format!("{step} is {status:?}"),
-        Event::TaskStarted { words, .. } => format!("task begins: {words}"),
-        Event::TaskEnded { status, text, .. } => format!("task {}: {text}", status.as_str()),
+        Event::ChildStarted { description: words, .. } => format!("task begins: {words}"),
+        Event::ChildEnded { status, text, .. } => format!("task {}: {text}", status.as_str()),
         Event::RunEnded(ending) => format!(
             "{}: {} ({} steps, {} model calls, {} tool calls{})",
             ending.status.as_str(),

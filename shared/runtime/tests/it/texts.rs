@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-use djinn_core::budget::{Spent, Usage};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::budget::{Spending, Usage};
 use djinn_core::conversation::Reasoning;
 use djinn_core::deny::DenyList;
-use djinn_core::entry::{Ending, Event};
-use djinn_core::feedback::{Answer, Answered};
+use djinn_core::entry::{Event, RunResult};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::{HumanResponse, ResponseRecord};
 use djinn_core::id::{FileName, RequestId, RunId, SessionId, TenantId, UserId};
-use djinn_core::input::{AskedCall, Finish, ModelChanged, PlanEdited, Reply, Said};
+use djinn_core::input::{FinishReason, ModelChanged, PlanEdit, Reply, RequestedCall, UserMessage};
 use djinn_core::plan::StepEdit;
 use djinn_core::session::SessionName;
 use djinn_core::settings::RunSettings;
-use djinn_core::tool::{ArgumentProblem, Arguments, Observation, Outcome, Shown};
-use djinn_runtime::content::{Checks, Content};
-use djinn_runtime::port::checker::{Check, Checker, NoVerdict, Verdict, Whose};
+use djinn_core::tool::{ArgumentProblem, ResultView, ToolArguments, ToolOutput, ToolResult};
+use djinn_runtime::content::{CheckPolicy, ContentPolicy};
+use djinn_runtime::port::checker::{CheckError, Checker, ContentCheck, ContentOwner, Verdict};
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::model::{ModelError, ModelErrorKind};
 use djinn_runtime::port::tool::BoxFuture;
-use djinn_runtime::serve::Question;
-use djinn_runtime::texts::{Texts, Title, bounded};
+use djinn_runtime::serve::UserQuestion;
+use djinn_runtime::texts::{HasTexts, SessionTitle, check_bounds};
 use serde_json::json;
 
 /// A checker that lets everything pass and keeps what it was asked.
@@ -30,7 +30,7 @@ use serde_json::json;
 struct Recorder(Arc<Mutex<Vec<Vec<String>>>>);
 
 impl Checker for Recorder {
-    fn check<'a>(&'a self, check: Check<'a>) -> BoxFuture<'a, Result<Verdict, NoVerdict>> {
+    fn check<'a>(&'a self, check: ContentCheck<'a>) -> BoxFuture<'a, Result<Verdict, CheckError>> {
         let texts = check.texts.iter().map(|text| text.text.to_owned()).collect();
         self.0.lock().unwrap().push(texts);
         Box::pin(async { Ok(Verdict::Allow) })
@@ -57,27 +57,27 @@ fn id<T: TryFrom<String>>(text: &str) -> T {
     T::try_from(text.to_owned()).ok().unwrap()
 }
 
-fn question() -> Question {
+fn question() -> UserQuestion {
     let mut settings = RunSettings::default();
-    settings.feedback.require.insert("mk-tool".to_owned());
-    Question {
+    settings.human.require.insert("mk-tool".to_owned());
+    UserQuestion {
         tenant: id("mk-tenant"),
         user: id("mk-user"),
         session: id("mk-session"),
         shared: None,
         request: id("mk-request"),
         text: "mk-question".to_owned(),
-        as_answer: Some(Ok(Answer::Say { words: "mk-question".to_owned() })),
+        parsed_response: Some(Ok(HumanResponse::Say { text: "mk-question".to_owned() })),
         output_style: None,
-        house_prompt: "mk-house".to_owned(),
+        deployment_prompt: "mk-house".to_owned(),
         base_prompt: "mk-prompt".to_owned(),
         settings,
     }
 }
 
-fn answered(answer: Answer) -> Answered {
-    Answered {
-        feedback: id("mk-feedback"),
+fn answered(answer: HumanResponse) -> ResponseRecord {
+    ResponseRecord {
+        request: id("mk-feedback"),
         id: "mk-answer-id".to_owned(),
         by: Some(id("mk-user")),
         answer,
@@ -87,7 +87,7 @@ fn answered(answer: Answer) -> Answered {
     }
 }
 
-fn edited() -> PlanEdited {
+fn edited() -> PlanEdit {
     let step = StepEdit {
         id: None,
         stage: "mk-stage".to_owned(),
@@ -95,7 +95,7 @@ fn edited() -> PlanEdited {
         depends_on: BTreeSet::new(),
     };
     let (title, steps) = ("mk-title".to_owned(), vec![step]);
-    PlanEdited { id: "mk-edit-id".to_owned(), by: id("mk-user"), version: 1, title, steps }
+    PlanEdit { id: "mk-edit-id".to_owned(), by: id("mk-user"), version: 1, title, steps }
 }
 
 fn members() -> serde_json::Map<String, serde_json::Value> {
@@ -104,20 +104,20 @@ fn members() -> serde_json::Map<String, serde_json::Value> {
 }
 
 fn reply() -> Reply {
-    let call = |tool: &str, arguments| AskedCall { tool: tool.to_owned(), arguments };
+    let call = |tool: &str, arguments| RequestedCall { tool: tool.to_owned(), arguments };
     let raw = "mk-raw".to_owned();
     Reply {
         text: "mk-text".to_owned(),
         reasoning: Some(Reasoning {
             text: "mk-thought".to_owned(),
             signature: Some("mk-signature".to_owned()),
-            written: Some("mk-written".to_owned()),
+            original: Some("mk-written".to_owned()),
         }),
         calls: vec![
-            call("mk-tool", Arguments::Parsed(members())),
-            call("x", Arguments::Malformed { raw, problem: ArgumentProblem::NotJson }),
+            call("mk-tool", ToolArguments::Parsed(members())),
+            call("x", ToolArguments::Malformed { raw, problem: ArgumentProblem::NotJson }),
         ],
-        finish: Finish::Done,
+        finish: FinishReason::Done,
         usage: Usage::default(),
     }
 }
@@ -144,7 +144,7 @@ const NOT_TOLD: [&str; 3] = [
     "mk-digest",
 ];
 
-async fn check_one(mut told: impl Texts + Debug + Clone + Send) {
+async fn check_one(mut told: impl HasTexts + Debug + Clone + Send) {
     let all = marks_of(&told);
     let exempt =
         |mark: &&String| !IDS.contains(&mark.as_str()) && !NOT_TOLD.contains(&mark.as_str());
@@ -162,33 +162,39 @@ async fn check_one(mut told: impl Texts + Debug + Clone + Send) {
     }
 }
 
-fn content(deny: &[&String], checker: Option<Recorder>) -> Content {
-    let checks = checker.map(|checker| Checks { checker: Arc::new(checker), fails_open: false });
-    Content { deny: DenyList::new(deny).unwrap(), checks }
+fn content(deny: &[&String], checker: Option<Recorder>) -> ContentPolicy {
+    let checks =
+        checker.map(|checker| CheckPolicy { checker: Arc::new(checker), fails_open: false });
+    ContentPolicy { deny: DenyList::new(deny).unwrap(), check_policy: checks }
 }
 
-async fn let_in(content: &Content, told: &mut (impl Texts + Send)) -> Result<(), Failure> {
+async fn let_in(content: &ContentPolicy, told: &mut (impl HasTexts + Send)) -> Result<(), Failure> {
     let (tenant, user): (TenantId, UserId) = (id("t"), id("u"));
     let session = SessionName::from(id::<SessionId>("s"));
-    content.let_in(told, Whose { tenant: &tenant, user: &user, session: &session, run: None }).await
+    content
+        .screen_input(
+            told,
+            ContentOwner { tenant: &tenant, user: &user, session: &session, run: None },
+        )
+        .await
 }
 
 #[tokio::test]
-async fn whatever_a_person_tells_is_looked_at() {
+async fn every_text_of_a_person_is_checked() {
     check_one(question()).await;
     let text = "mk-said".to_owned();
-    check_one(Said { id: "mk-said-id".to_owned(), by: id("mk-user"), text }).await;
+    check_one(UserMessage { id: "mk-said-id".to_owned(), by: id("mk-user"), text }).await;
     check_one(edited()).await;
     for answer in [
-        Answer::Confirm,
-        Answer::Modify { arguments: members() },
-        Answer::Skip,
-        Answer::Stop,
-        Answer::Say { words: "mk-words".to_owned() },
+        HumanResponse::Confirm,
+        HumanResponse::Modify { arguments: members() },
+        HumanResponse::Skip,
+        HumanResponse::Stop,
+        HumanResponse::Say { text: "mk-words".to_owned() },
     ] {
         check_one(answered(answer)).await;
     }
-    check_one(Title { title: "mk-title".to_owned() }).await;
+    check_one(SessionTitle { title: "mk-title".to_owned() }).await;
     let name: FileName = id("mk-name.md");
     let description = "mk-description".to_owned();
     check_one(NewFile { name, description, internal: false, media_type: "text/x".to_owned() })
@@ -196,14 +202,14 @@ async fn whatever_a_person_tells_is_looked_at() {
 }
 
 #[tokio::test]
-async fn whatever_a_model_writes_is_looked_at() {
+async fn every_text_of_a_model_is_checked() {
     let (tenant, user): (TenantId, UserId) = (id("t"), id("u"));
     let session = SessionName::from(id::<SessionId>("s"));
     let run = RunId::of(&tenant, &user, &session, &id::<RequestId>("r"));
-    let whose = Whose { tenant: &tenant, user: &user, session: &session, run: Some(&run) };
+    let whose = ContentOwner { tenant: &tenant, user: &user, session: &session, run: Some(&run) };
     let recorder = Recorder::default();
     let mut out = reply();
-    content(&[], Some(recorder.clone())).let_reply_out(&mut out, &[], whose).await.unwrap();
+    content(&[], Some(recorder.clone())).screen_reply(&mut out, &[], whose).await.unwrap();
     assert_eq!(out, reply());
     assert_eq!(recorder.0.lock().unwrap().len(), 2, "once what it says, once what its calls do");
     let mut wanted = marks_of(&reply());
@@ -215,7 +221,7 @@ async fn whatever_a_model_writes_is_looked_at() {
     for mark in &wanted {
         let closed = content(&[mark], None);
         let mut out = reply();
-        let let_out = closed.let_reply_out(&mut out, &[], whose).await;
+        let let_out = closed.screen_reply(&mut out, &[], whose).await;
         match mark.as_str() {
             "mk-text" | "mk-thought" => {
                 assert_eq!(let_out.unwrap_err().code, ErrorCode::ContentRefused);
@@ -230,7 +236,7 @@ async fn whatever_a_model_writes_is_looked_at() {
     let detail = "mk-detail".to_owned();
     let (kind, usage) = (ModelErrorKind::Unreadable, Usage::default());
     let mut error = ModelError { kind, detail, retry_after: None, usage };
-    content(&[&"mk-detail".to_owned()], None).let_error_out(&mut error, whose).await;
+    content(&[&"mk-detail".to_owned()], None).screen_error(&mut error, whose).await;
     assert_eq!((error.detail.as_str(), error.kind), ("", ModelErrorKind::Unreadable));
 }
 
@@ -246,7 +252,7 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             vec![("a question", question)]
         }
         Event::RunResumed { epoch: _ } => Vec::new(),
-        Event::ItemReset { message: _, attempt: _, failure } => {
+        Event::MessageReset { message: _, attempt: _, failure } => {
             of_failure(Some(failure)).into_iter().collect()
         }
         Event::ModelChanged(ModelChanged { message: _, from: _, to: _, failure }) => {
@@ -256,7 +262,7 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
             message: _,
             text,
             reasoning,
-            cut: _,
+            truncated: _,
             finish: _,
             answer: _,
             usage: _,
@@ -264,19 +270,24 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
         Event::CallRequested { call: _, tool, arguments, visible: _ } => {
             vec![("a call", tool), ("a call", arguments.to_string())]
         }
-        Event::CallCompleted { call: _, outcome } => match outcome {
+        Event::CallCompleted { call: _, result: outcome } => match outcome {
             // What a tool brings of the world is masked, and looked at where a model makes something of it.
-            Outcome::Done(Observation { text: _, whole: _, shown, files: written }) => {
+            ToolResult::Done(ToolOutput {
+                text: _,
+                full_output: _,
+                view: shown,
+                files: written,
+            }) => {
                 let plan = match shown {
-                    Shown::Plan { plan } => Some(("a call", format!("{plan:?}"))),
-                    Shown::FileRead { file: _ }
-                    | Shown::FileWritten { file: _ }
-                    | Shown::Text
-                    | Shown::UserAnswer => None,
+                    ResultView::Plan { plan } => Some(("a call", format!("{plan:?}"))),
+                    ResultView::FileRead { file: _ }
+                    | ResultView::FileWritten { file: _ }
+                    | ResultView::Text
+                    | ResultView::UserAnswer => None,
                 };
                 files(written).chain(plan).collect()
             }
-            Outcome::Failed { reason: _, detail: _ } => Vec::new(),
+            ToolResult::Failed { reason: _, detail: _ } => Vec::new(),
         },
         Event::FileAdded { file } => files(vec![file]).collect(),
         Event::ContextCompacted { message: _, exchanges: _, turns: _, usage: _ } => Vec::new(),
@@ -285,16 +296,18 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
         }
         Event::PlanChanged { plan } => vec![("a call, or a changed plan", format!("{plan:?}"))],
         Event::StepChanged { step: _, status: _, note } => vec![("a call", note)],
-        Event::TaskStarted { task: _, words } => vec![("a call, or a changed plan", words)],
-        Event::TaskEnded { task: _, status: _, text, files: written, failure, spent: _ } => {
+        Event::ChildStarted { task: _, description: words } => {
+            vec![("a call, or a changed plan", words)]
+        }
+        Event::ChildEnded { task: _, status: _, text, files: written, failure, spent: _ } => {
             files(written).chain(of_failure(failure)).chain([("a reply", text)]).collect()
         }
-        Event::UserSaid { by: _, text } => vec![("a message", text)],
-        Event::FeedbackAsked { feedback: _, reasoning, risk: _, estimate: _, asks } => {
+        Event::UserMessageAdded { by: _, text } => vec![("a message", text)],
+        Event::HumanRequested { group: _, reasoning, risk: _, estimate: _, requests: asks } => {
             vec![("a reply", reasoning), ("a call", format!("{asks:?}"))]
         }
-        Event::FeedbackAnswered(answered) => vec![("an answer", format!("{answered:?}"))],
-        Event::RunEnded(Ending {
+        Event::HumanResolved(answered) => vec![("an answer", format!("{answered:?}"))],
+        Event::RunEnded(RunResult {
             status: _,
             answer,
             files: written,
@@ -308,21 +321,21 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn a_viewer_is_shown_no_member_of_an_entry_that_nobody_looked_at() {
+fn a_viewer_is_shown_no_member_of_an_entry_that_was_not_checked() {
     let failure = Failure::new(ErrorCode::ModelRefused, "mk-failure");
-    let ended = Event::RunEnded(Ending {
+    let ended = Event::RunEnded(RunResult {
         status: djinn_core::status::RunStatus::Failed,
         answer: "mk-answer".to_owned(),
         files: Vec::new(),
         failure: Some(failure),
-        finish: Finish::Done,
-        spent: Spent::default(),
+        finish: FinishReason::Done,
+        spent: Spending::default(),
         took_ms: 0,
         paused_ms: 0,
     });
     let asked =
-        Event::FeedbackAnswered(Box::new(answered(Answer::Modify { arguments: members() })));
-    let said = Event::UserSaid { by: id("mk-user"), text: "mk-said".to_owned() };
+        Event::HumanResolved(Box::new(answered(HumanResponse::Modify { arguments: members() })));
+    let said = Event::UserMessageAdded { by: id("mk-user"), text: "mk-said".to_owned() };
     for event in [ended, asked, said] {
         let shown = marks_of(&event);
         let looked: BTreeSet<String> =
@@ -334,47 +347,52 @@ fn a_viewer_is_shown_no_member_of_an_entry_that_nobody_looked_at() {
 }
 
 #[test]
-fn a_text_that_is_too_long_is_named_before_anybody_looks_at_it() {
+fn a_text_that_is_too_long_is_refused_before_it_is_checked() {
     let long = "mk-x ".repeat(300_000);
-    let first = |told: &mut dyn Texts| bounded(told).unwrap_err();
+    let first = |told: &mut dyn HasTexts| check_bounds(told).unwrap_err();
     for (mut told, code, field, bound) in [
         (
-            Box::new(Question { text: long.clone(), ..question() }) as Box<dyn Texts>,
+            Box::new(UserQuestion { text: long.clone(), ..question() }) as Box<dyn HasTexts>,
             ErrorCode::QueryTooLong,
             "question",
             "65536",
         ),
         (
-            Box::new(Question { base_prompt: long.clone(), ..question() }),
+            Box::new(UserQuestion { base_prompt: long.clone(), ..question() }),
             ErrorCode::TooLong,
             "base_prompt",
             "20000 characters",
         ),
         (
-            Box::new(answered(Answer::Say { words: long.clone() })),
+            Box::new(answered(HumanResponse::Say { text: long.clone() })),
             ErrorCode::TooLong,
             "feedback",
             "16384 bytes",
         ),
         (
-            Box::new(Answered { comment: long.clone(), ..answered(Answer::Skip) }),
+            Box::new(ResponseRecord { comment: long.clone(), ..answered(HumanResponse::Skip) }),
             ErrorCode::TooLong,
             "comment",
             "4096 bytes",
         ),
         (
-            Box::new(PlanEdited { title: long.clone(), ..edited() }),
+            Box::new(PlanEdit { title: long.clone(), ..edited() }),
             ErrorCode::TooLong,
             "title",
             "bytes",
         ),
-        (Box::new(Title { title: long.clone() }), ErrorCode::TooLong, "title", "200 characters"),
+        (
+            Box::new(SessionTitle { title: long.clone() }),
+            ErrorCode::TooLong,
+            "title",
+            "200 characters",
+        ),
     ] {
         let refused = first(told.as_mut());
         assert_eq!((refused.code, refused.field), (code, Some(field)));
         assert!(refused.detail.contains(bound), "{refused:?}");
     }
     let arguments = json!({"a": [long, "x"]}).as_object().unwrap().clone();
-    let refused = bounded(&mut answered(Answer::Modify { arguments })).unwrap_err();
+    let refused = check_bounds(&mut answered(HumanResponse::Modify { arguments })).unwrap_err();
     assert_eq!((refused.code, refused.field), (ErrorCode::TooLong, Some("parameters")));
 }

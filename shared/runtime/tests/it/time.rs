@@ -9,10 +9,10 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::model::ModelErrorKind;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
-use djinn_testkit::memory::{Fault, OpKind};
+use djinn_testkit::memory::{OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 
 use crate::story::{sim, told, visible};
@@ -20,21 +20,22 @@ use crate::story::{sim, told, visible};
 /// A run whose first turn calls `calls` tools of `takes` each.
 fn calling(calls: u32, takes: Duration, timeout_ms: u64) -> Sim {
     let points = Points::new();
-    let line = (0..calls)
-        .fold(Line::say("I call them."), |line, nth| line.call("work", json!({"nth": nth})));
-    let model = StoryModel::new([("t1", line), ("t2", Line::say("Done."))], points.clone());
+    let line = (0..calls).fold(StoryLine::say("I call them."), |line, nth| {
+        line.with_call("work", json!({"nth": nth}))
+    });
+    let model = StoryModel::new([("t1", line), ("t2", StoryLine::say("Done."))], points.clone());
     let ledger = Ledger::default();
     let tool = LedgerTool {
-        takes,
+        duration: takes,
         timeout_ms,
         ..LedgerTool::new("work", EffectClass::Read, &ledger, &points)
     };
-    Sim::new(model, Toolbox::default().with(tool), points)
+    Sim::new(model, Toolbox::default().with_tool(tool), points)
 }
 
 async fn tools_take_ms(sim: &mut Sim, max_parallel_tool_calls: u32) -> i64 {
     let settings = RunSettings { max_parallel_tool_calls, ..RunSettings::default() };
-    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     let at_ms = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
     at_ms("t2") - at_ms("t1")
 }
@@ -57,7 +58,7 @@ async fn three_calls_of_a_tool_that_takes_one_at_a_time_take_one_after_the_other
         let mut sim = calling(3, Duration::from_secs(2), 60_000);
         let max_parallel_per_tool = BTreeMap::from([(tool.to_owned(), bound)]);
         let settings = RunSettings { max_parallel_per_tool, ..RunSettings::default() };
-        let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+        let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
         let at_ms = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
         assert_eq!(at_ms("t2") - at_ms("t1"), takes_ms, "{bound} of {tool}");
     }
@@ -67,15 +68,16 @@ async fn three_calls_of_a_tool_that_takes_one_at_a_time_take_one_after_the_other
 async fn results_of_the_same_moment_share_a_record() {
     let mut sim = calling(4, Duration::from_secs(1), 60_000);
     tools_take_ms(&mut sim, 4).await;
-    let appends = sim.points.names().iter().filter(|name| name.starts_with("after Append")).count();
+    let appends =
+        sim.points.point_names().iter().filter(|name| name.starts_with("after Append")).count();
     // t1, the four results, delivered; the end is a transaction.
-    assert_eq!(appends, 3, "{:?}", sim.points.names());
+    assert_eq!(appends, 3, "{:?}", sim.points.point_names());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_takes_too_long_is_a_result_and_the_run_goes_on() {
     let mut sim = calling(1, Duration::from_secs(100), 5_000);
-    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
     let seen = visible(&entries);
     assert_eq!(seen[3], "t1.c1.result fails: timed_out 5");
     assert!(seen.last().unwrap().starts_with("end finished:"), "{seen:?}");
@@ -87,18 +89,18 @@ async fn a_client_hears_something_every_ten_seconds_while_a_model_and_a_tool_are
     let silent = Duration::from_secs(55);
     let model = StoryModel::new(
         [
-            ("t1", Line::say("I work.").takes(silent).call("work", json!({}))),
-            ("t2", Line::say("Done.")),
+            ("t1", StoryLine::say("I work.").with_latency(silent).with_call("work", json!({}))),
+            ("t2", StoryLine::say("Done.")),
         ],
         points.clone(),
     );
     let ledger = Ledger::default();
     let tool = LedgerTool {
-        takes: silent,
+        duration: silent,
         ..LedgerTool::new("work", EffectClass::Read, &ledger, &points)
     };
-    let mut sim = Sim::new(model, Toolbox::default().with(tool), points);
-    sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    let mut sim = Sim::new(model, Toolbox::default().with_tool(tool), points);
+    sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
     for client in &sim.clients {
         let frames = client.lock().unwrap();
         let at: Vec<i64> = frames.iter().map(|(at_ms, _)| *at_ms).collect();
@@ -113,11 +115,11 @@ async fn attempts_that_sent_text_are_taken_back_and_others_leave_no_trace() {
     let text = "The answer has many letters.";
     for kind in [ModelErrorKind::BrokenOff, ModelErrorKind::Overloaded] {
         for sent in 0..=text.len() {
-            let line = Line::say(text).failing_after(sent, kind).failing_after(0, kind);
+            let line = StoryLine::say(text).failing_after(sent, kind).failing_after(0, kind);
             let points = Points::new();
             let model = StoryModel::new([("t1", line)], points.clone());
             let mut sim = Sim::new(model, Toolbox::default(), points);
-            let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+            let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
             let seen = visible(&entries);
             let resets = seen.iter().filter(|line| line.contains("reset")).count();
             assert_eq!(resets, usize::from(sent > 0), "{kind:?} after {sent}: {seen:?}");
@@ -130,13 +132,15 @@ async fn attempts_that_sent_text_are_taken_back_and_others_leave_no_trace() {
 #[tokio::test(start_paused = true)]
 async fn three_failed_attempts_end_the_run_with_what_to_do() {
     let kind = ModelErrorKind::BrokenOff;
-    let line =
-        Line::say("Hello").failing_after(3, kind).failing_after(0, kind).failing_after(2, kind);
+    let line = StoryLine::say("Hello")
+        .failing_after(3, kind)
+        .failing_after(0, kind)
+        .failing_after(2, kind);
     let points = Points::new();
     let model = StoryModel::new([("t1", line)], points.clone());
     let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
-    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
-    assert_eq!(model.asked().len(), 3);
+    let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
+    assert_eq!(model.requests().len(), 3);
     let seen = visible(&entries);
     assert!(seen.last().unwrap().contains("model_unreachable"), "{seen:?}");
 }
@@ -145,19 +149,19 @@ async fn three_failed_attempts_end_the_run_with_what_to_do() {
 async fn a_context_that_is_too_long_is_tried_once_more_with_half_the_limit() {
     let kind = ModelErrorKind::ContextTooLong;
     let points = Points::new();
-    let line = Line::say("It fits.").failing_after(0, kind);
+    let line = StoryLine::say("It fits.").failing_after(0, kind);
     let model = StoryModel::new([("t1", line)], points.clone());
     let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
-    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
-    assert_eq!(model.asked().len(), 2);
+    let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
+    assert_eq!(model.requests().len(), 2);
     assert!(visible(&entries).last().unwrap().starts_with("end finished: It fits."));
 
     let points = Points::new();
-    let line = Line::say("Never.").failing_after(0, kind).failing_after(0, kind);
+    let line = StoryLine::say("Never.").failing_after(0, kind).failing_after(0, kind);
     let model = StoryModel::new([("t1", line)], points.clone());
     let mut sim = Sim::new(model.clone(), Toolbox::default(), points);
-    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
-    assert_eq!(model.asked().len(), 2);
+    let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
+    assert_eq!(model.requests().len(), 2);
     assert!(visible(&entries).last().unwrap().contains("context_too_long"));
 }
 
@@ -171,10 +175,10 @@ async fn a_client_hears_something_while_the_store_takes_its_time_and_nothing_aft
             if op.kind == OpKind::Append {
                 clock.sleep(Duration::from_secs(35)).await;
             }
-            Fault::None
+            StoreFault::None
         }
     });
-    sim.remove_alarms_within(Duration::from_secs(60));
+    sim.delay_alarm_removal(Duration::from_secs(60));
     let entries = told(&mut sim).await;
     // It was renewed meanwhile, so that nobody took the run over.
     assert!(entries.iter().all(|entry| !entry.id.starts_with("resumed")), "{entries:?}");

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::feedback::{Answer, FeedbackSettings};
+use djinn_core::human::{HumanResponse, HumanSettings};
 use djinn_core::settings::RunSettings;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_testkit::ledger::Ledger;
-use djinn_testkit::memory::{Fault, MemoryStore, Op, OpKind};
+use djinn_testkit::memory::{MemoryStore, Op, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::{ALARM_EVERY, Sim};
 
@@ -47,10 +47,10 @@ fn written(sim: &Sim) -> BTreeMap<Place, usize> {
 
 /// Has a run asked for, and lets its alarm bring it back for an hour.
 async fn passes(sim: &mut Sim, settings: &RunSettings) {
-    sim.ask(sim.question(settings.clone()));
+    sim.ask_question(sim.make_question(settings.clone()));
     for _ in 0..30 {
         sim.pass_time(ALARM_EVERY).await;
-        sim.ring();
+        sim.ring_alarms();
     }
     sim.pass_time(ALARM_EVERY).await;
 }
@@ -64,7 +64,7 @@ async fn no_write_is_made_again(make: impl Fn() -> Sim, settings: RunSettings) {
         let mut sim = make();
         let at = refused.clone();
         sim.ports.store.before_each(move |op| {
-            let fault = if place(&op) == at { Fault::TooLarge } else { Fault::None };
+            let fault = if place(&op) == at { StoreFault::TooLarge } else { StoreFault::None };
             async move { fault }
         });
         passes(&mut sim, &settings).await;
@@ -73,9 +73,9 @@ async fn no_write_is_made_again(make: impl Fn() -> Sim, settings: RunSettings) {
         let is_one = refused.0 != OpKind::WriteLive;
         assert!(tried <= times + 1 || !is_one, "{tried} times, not {times}: {refused:?}");
         assert!(!sim.has_alarm(), "an alarm rings on: {refused:?}");
-        assert_eq!(sim.alive(), 0, "{refused:?}");
-        let key = sim.question(settings.clone()).run_key();
-        let meta = sim.ports.store.meta(&key).await.unwrap();
+        assert_eq!(sim.alive_count(), 0, "{refused:?}");
+        let key = sim.make_question(settings.clone()).run_key();
+        let meta = sim.ports.store.find_meta(&key).await.unwrap();
         let is_over = meta.as_ref().is_none_or(|meta| meta.status.has_ended());
         assert!(is_over, "{meta:?}: {refused:?}");
     }
@@ -96,15 +96,15 @@ async fn no_write_of_a_plan_that_is_too_large_is_made_again() {
 /// latter from their journals, and ends in its time.
 #[tokio::test(start_paused = true)]
 async fn a_run_whose_tasks_cannot_write_to_it_comes_to_its_end() {
-    let feedback = FeedbackSettings { enabled: true, timeout_s: 0, ..FeedbackSettings::default() };
-    let settings = RunSettings { feedback, ..market::settings() };
+    let feedback = HumanSettings { enabled: true, timeout_s: 0, ..HumanSettings::default() };
+    let settings = RunSettings { human: feedback, ..market::settings() };
     let mut sim = market::sim(Points::new(), &Ledger::default());
-    sim.person = Some(|_| Answer::Confirm);
+    sim.person = Some(|_| HumanResponse::Confirm);
     sim.ports.store.before_each(|op| {
         let to_run = op.kind == OpKind::PutMail && op.run.is_some_and(|key| key.task.is_none());
-        async move { if to_run { Fault::TooLarge } else { Fault::None } }
+        async move { if to_run { StoreFault::TooLarge } else { StoreFault::None } }
     });
-    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     let seen = visible(&entries);
     assert!(seen.last().unwrap().starts_with("end "), "{seen:#?}");
     assert!(!sim.has_alarm());

@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use djinn_core::code::ErrorCode;
+use djinn_core::error_code::ErrorCode;
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_core::wire::Connection;
-use djinn_core::wire::link::Links;
-use djinn_core::wire::native::Native;
+use djinn_core::wire::link::SessionLinks;
+use djinn_core::wire::native::NativeProjection;
 use djinn_runtime::client::ClientStream;
 use djinn_runtime::deadline::Deadline;
-use djinn_runtime::port::catalog::Forgotten;
+use djinn_runtime::port::catalog::SessionDeletion;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{ReplayFrom, Serving, forget, replay, serve};
+use djinn_runtime::serve::{ReplayFrom, ServeContext, delete_session, replay_run, serve_client};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
-use djinn_testkit::memory::{Fault, MemoryStore, OpKind};
+use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
 use djinn_testkit::point::Points;
-use djinn_testkit::sim::{Frames, Sim, joyagent_ui};
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::sim::{FrameLog, Sim, joyagent_ui};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -29,7 +29,7 @@ use crate::story::{sim, told, visible};
 fn watched() -> Sim {
     let points = Points::new();
     let text = "word ".repeat(40);
-    let line = Line::say(text.trim()).paced(Duration::from_millis(1_000));
+    let line = StoryLine::say(text.trim()).with_pace(Duration::from_millis(1_000));
     let model = StoryModel::new([("t1", line)], points.clone());
     Sim::new(model, Toolbox::default(), points)
 }
@@ -39,14 +39,14 @@ pub(crate) fn events<'a>(frames: &'a [(i64, String)], name: &str) -> Vec<&'a str
     frames.iter().map(|(_, frame)| frame.as_str()).filter(|f| f.contains(&event)).collect()
 }
 
-pub(crate) fn sent(frames: &Frames) -> Vec<(i64, String)> {
+pub(crate) fn sent(frames: &FrameLog) -> Vec<(i64, String)> {
     frames.lock().unwrap().clone()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_viewer_sees_the_same_entries_and_text_as_it_is_written() {
     let mut sim = watched();
-    sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
     let (driver, viewer) = (sent(&sim.clients[0]), sent(&sim.clients[1]));
     for name in ["run.started", "message.completed", "run.ended"] {
         assert_eq!(events(&viewer, name), events(&driver, name), "{name}");
@@ -58,23 +58,24 @@ async fn a_viewer_sees_the_same_entries_and_text_as_it_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_written_fast_is_sent_together_where_a_frame_is_large() {
+async fn pieces_that_are_written_fast_are_sent_together_where_a_frame_is_large() {
     let text = "word ".repeat(80);
     let paced = Duration::from_millis(10);
     let sim = |speaks| {
         let points = Points::new();
-        let model = StoryModel::new([("t1", Line::say(&text).paced(paced))], points.clone());
+        let model =
+            StoryModel::new([("t1", StoryLine::say(&text).with_pace(paced))], points.clone());
         let mut sim = Sim::new(model, Toolbox::default(), points);
-        sim.speaks = speaks;
+        sim.projection = speaks;
         sim
     };
     // A hundred pieces of four characters, one every 10 ms.
     let mut native = sim(djinn_testkit::sim::native);
-    native.run_to_end(&native.question(RunSettings::default())).await.unwrap();
+    native.run_to_end(&native.make_question(RunSettings::default())).await.unwrap();
     assert_eq!(events(&sent(&native.clients[0]), "preview").len(), 100);
 
     let mut ui = sim(joyagent_ui);
-    ui.run_to_end(&ui.question(RunSettings::default())).await.unwrap();
+    ui.run_to_end(&ui.make_question(RunSettings::default())).await.unwrap();
     let frames = sent(&ui.clients[0]);
     let thoughts = frames.iter().filter(|(_, frame)| frame.contains("\"isFinal\":false"));
     let thoughts: Vec<(i64, String)> = thoughts
@@ -96,9 +97,9 @@ async fn what_is_written_fast_is_sent_together_where_a_frame_is_large() {
 async fn pieces_that_come_together_are_one_frame() {
     let text = "word ".repeat(80);
     let points = Points::new();
-    let model = StoryModel::new([("t1", Line::say(&text))], points.clone());
+    let model = StoryModel::new([("t1", StoryLine::say(&text))], points.clone());
     let mut sim = Sim::new(model, Toolbox::default(), points);
-    sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
     let frames = sent(&sim.clients[0]);
     // A hundred pieces of four characters.
     let previews = events(&frames, "preview");
@@ -113,22 +114,22 @@ fn planned() -> Sim {
         "depends_on": [[], []]});
     let thinks = Duration::from_secs(40);
     let lines = [
-        ("t1", Line::say("I plan.").call("planning", plan)),
-        ("s1.1.t1", Line::say("I look.").call("look", json!({"for": "gold"}))),
-        ("s1.1.t2", Line::say("There is gold.").takes(thinks)),
-        ("s2.1.t1", Line::say("There is none.").paced(thinks / 4)),
-        ("t2", Line::say("I see.").call("planning", json!({"command": "finish"}))),
-        ("summary", Line::say("Gold at one place.")),
+        ("t1", StoryLine::say("I plan.").with_call("planning", plan)),
+        ("s1.1.t1", StoryLine::say("I look.").with_call("look", json!({"for": "gold"}))),
+        ("s1.1.t2", StoryLine::say("There is gold.").with_latency(thinks)),
+        ("s2.1.t1", StoryLine::say("There is none.").with_pace(thinks / 4)),
+        ("t2", StoryLine::say("I see.").with_call("planning", json!({"command": "finish"}))),
+        ("summary", StoryLine::say("Gold at one place.")),
     ];
     let look = LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points);
-    Sim::new(StoryModel::new(lines, points.clone()), Toolbox::default().with(look), points)
+    Sim::new(StoryModel::new(lines, points.clone()), Toolbox::default().with_tool(look), points)
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_task_does_is_seen_while_it_is_at_work_and_once() {
+async fn the_entries_of_a_task_are_shown_while_it_is_at_work_and_once() {
     let mut sim = planned();
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
-    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     let ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
     // The driver's own client from the beginning, another one from 20 s on.
     for (client, joined_ms) in [(0, 0), (1, 20_000)] {
@@ -148,20 +149,20 @@ async fn what_a_task_does_is_seen_while_it_is_at_work_and_once() {
         assert!(came("s1.1.end")[0] >= 40_000);
         // So is what it says while it says it.
         let said =
-            events(&frames, "preview").into_iter().filter(|f| f.contains("\"within\":\"s2.1\""));
+            events(&frames, "preview").into_iter().filter(|f| f.contains("\"child\":\"s2.1\""));
         let said: Vec<&str> = said.collect();
         assert!(said.len() >= 2, "client {client} was shown {said:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_live_log_loses_is_seen_when_the_task_ends() {
+async fn entries_that_the_live_log_loses_are_shown_when_the_task_ends() {
     let mut sim = planned();
     sim.ports.store.before_each(|op| async move {
-        if op.kind == OpKind::WriteLive { Fault::NotDone } else { Fault::None }
+        if op.kind == OpKind::WriteLive { StoreFault::NotDone } else { StoreFault::None }
     });
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
-    let entries = sim.run_to_end(&sim.question(settings)).await.unwrap();
+    let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
     for client in [0, 1] {
         let frames = sent(&sim.clients[client]);
         for entry in &entries {
@@ -183,10 +184,10 @@ async fn the_live_log_is_written_only_while_somebody_watches_and_at_most_four_ti
     assert_eq!(writes(&alone), 0);
 
     let points = Points::new();
-    let line = Line::say(&"word ".repeat(1_000)).paced(Duration::from_millis(50));
+    let line = StoryLine::say(&"word ".repeat(1_000)).with_pace(Duration::from_millis(50));
     let model = StoryModel::new([("t1", line)], points.clone());
     let mut sim = Sim::new(model, Toolbox::default(), points);
-    let entries = sim.run_to_end(&sim.question(RunSettings::default())).await.unwrap();
+    let entries = sim.run_to_end(&sim.make_question(RunSettings::default())).await.unwrap();
     let seconds = (entries.last().unwrap().at_ms - entries[0].at_ms) / 1000;
     let writes = i64::try_from(writes(&sim)).unwrap();
     assert!(writes > 20 && writes <= seconds * 4, "{writes} writes in {seconds} s");
@@ -208,7 +209,7 @@ async fn a_viewer_takes_over_when_the_driver_dies_and_the_old_driver_stops_when_
                 clock.sleep(Duration::from_secs(60)).await;
             }
             let lapses = op.kind == OpKind::RenewLease && frozen.get().is_some();
-            if lapses { Fault::NotDone } else { Fault::None }
+            if lapses { StoreFault::NotDone } else { StoreFault::None }
         }
     });
     let entries = told(&mut sim).await;
@@ -238,12 +239,12 @@ async fn a_viewer_that_takes_over_is_shown_what_the_last_driver_wrote_before_it_
                 }
                 _ => {}
             }
-            Fault::None
+            StoreFault::None
         }
     });
     sim.invocation = Some(Duration::from_secs(3));
-    let question = sim.question(RunSettings::default());
-    sim.ask(question.clone());
+    let question = sim.make_question(RunSettings::default());
+    sim.ask_question(question.clone());
     sim.invocation = None;
     let entries = sim.run_to_end(&question).await.unwrap();
     let ids = |frames: &[(i64, String)]| -> Vec<String> {
@@ -257,32 +258,35 @@ async fn a_viewer_that_takes_over_is_shown_what_the_last_driver_wrote_before_it_
 }
 
 #[tokio::test(start_paused = true)]
-async fn for_a_viewer_that_does_not_read_nothing_is_read_and_then_it_is_told_all() {
+async fn a_viewer_that_does_not_read_causes_no_reads_and_is_shown_all_later() {
     // Twenty turns of 8 KB each.
-    let lines: Vec<(String, Line)> = (1..=20)
+    let lines: Vec<(String, StoryLine)> = (1..=20)
         .map(|turn| {
-            let line = Line::say(&"word ".repeat(1_600)).call("look", json!({"turn": turn}));
+            let line =
+                StoryLine::say(&"word ".repeat(1_600)).with_call("look", json!({"turn": turn}));
             (format!("t{turn}"), line)
         })
-        .chain([("t21".to_owned(), Line::say("Done."))])
+        .chain([("t21".to_owned(), StoryLine::say("Done."))])
         .collect();
     let points = Points::new();
     let look = LedgerTool::new("look", EffectClass::Read, &Ledger::default(), &points);
     let model =
         StoryModel::new(lines.iter().map(|(id, line)| (id.as_str(), line.clone())), points.clone());
-    let mut sim = Sim::new(model, Toolbox::default().with(look), points);
+    let mut sim = Sim::new(model, Toolbox::default().with_tool(look), points);
     let entries = told(&mut sim).await;
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let key = question.run_key();
-    let projection = Box::new(Native::new(Links::new("http://sim", question.session.clone())));
+    let projection =
+        Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.session.clone())));
     let connection = Connection::new(key.run.clone(), projection, true);
     let (mut client, mut body) =
         ClientStream::open(connection, 16 * 1024, sim.ports.clock.now_ms());
     sim.ports.store.clear_log();
-    replay(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
-    let serving = Serving { key, holder: "viewer".to_owned(), deadline: Deadline::none(), hops: 0 };
+    replay_run(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
+    let serving =
+        ServeContext { key, holder: "viewer".to_owned(), deadline: Deadline::none(), hops: 0 };
     let ports = sim.ports.clone();
-    let serves = tokio::spawn(async move { serve(&ports, serving, client, None).await });
+    let serves = tokio::spawn(async move { serve_client(&ports, serving, client, None).await });
     sim.ports.clock.sleep(Duration::from_secs(3_600)).await;
     let log: Vec<OpKind> = sim.ports.store.log().iter().map(|op| op.kind).collect();
     assert!(log.len() <= 4, "{log:?}");
@@ -305,16 +309,19 @@ async fn for_a_viewer_that_does_not_read_nothing_is_read_and_then_it_is_told_all
 async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_holds() {
     let mut sim = sim(Points::new(), &Ledger::default());
     told(&mut sim).await;
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let key = question.run_key();
     for buffer in [0, 1, 500, usize::MAX] {
-        let projection = Box::new(Native::new(Links::new("http://sim", question.session.clone())));
+        let projection = Box::new(NativeProjection::new(SessionLinks::new(
+            "http://sim",
+            question.session.clone(),
+        )));
         let connection = Connection::new(key.run.clone(), projection, true);
         let began_ms = sim.ports.clock.now_ms();
         let (mut client, mut body) = ClientStream::open(connection, buffer, began_ms);
-        replay(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
+        replay_run(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
         let (holder, deadline) = ("viewer".to_owned(), Deadline::none());
-        let serving = Serving { key: key.clone(), holder, deadline, hops: 0 };
+        let serving = ServeContext { key: key.clone(), holder, deadline, hops: 0 };
         let read = async {
             let mut frames = Vec::new();
             while let Some(frame) = body.next_frame().await {
@@ -322,28 +329,29 @@ async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_
             }
             frames
         };
-        let (frames, ()) = tokio::join!(read, serve(&sim.ports, serving, client, None));
+        let (frames, ()) = tokio::join!(read, serve_client(&sim.ports, serving, client, None));
         assert_eq!(events(&frames, "run.ended").len(), 1, "{buffer}");
         assert_eq!(sim.ports.clock.now_ms(), began_ms, "somebody waited, buffer {buffer}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_follows_a_run_that_is_deleted_is_told_to_come_back_and_finds_nothing() {
+async fn a_viewer_of_a_deleted_run_is_told_to_come_back_and_finds_nothing() {
     let mut sim = sim(Points::new(), &Ledger::default());
     told(&mut sim).await;
-    let question = sim.question(RunSettings::default());
+    let question = sim.make_question(RunSettings::default());
     let key = question.run_key();
-    let projection = Box::new(Native::new(Links::new("http://sim", question.session.clone())));
+    let projection =
+        Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.session.clone())));
     let connection = Connection::new(key.run.clone(), projection, true);
     let (client, mut body) = ClientStream::open(connection, usize::MAX, sim.ports.clock.now_ms());
     // The session goes after the client was let in, and before it has read anything.
     let owner = question.session_key().owner_key();
-    let forgotten = forget(&sim.ports, &owner, &question.session).await.unwrap();
-    assert_eq!(forgotten, Forgotten::Done);
+    let forgotten = delete_session(&sim.ports, &owner, &question.session).await.unwrap();
+    assert_eq!(forgotten, SessionDeletion::Done);
     let (holder, deadline) = ("viewer".to_owned(), Deadline::none());
-    let serving = Serving { key: key.clone(), holder, deadline, hops: 0 };
-    let served = serve(&sim.ports, serving, client, None);
+    let serving = ServeContext { key: key.clone(), holder, deadline, hops: 0 };
+    let served = serve_client(&sim.ports, serving, client, None);
     tokio::time::timeout(Duration::from_secs(60), served).await.expect("it never ends");
     let mut last = None;
     while let Some(frame) = body.next_frame().await {
@@ -353,12 +361,15 @@ async fn who_follows_a_run_that_is_deleted_is_told_to_come_back_and_finds_nothin
     let (mut late, _) = ClientStream::open(
         Connection::new(
             key.run.clone(),
-            Box::new(Native::new(Links::new("http://sim", question.session.clone()))),
+            Box::new(NativeProjection::new(SessionLinks::new(
+                "http://sim",
+                question.session.clone(),
+            ))),
             true,
         ),
         usize::MAX,
         sim.ports.clock.now_ms(),
     );
-    let gone = replay(&sim.ports, &key, &mut late, ReplayFrom::Start).await.unwrap_err();
+    let gone = replay_run(&sim.ports, &key, &mut late, ReplayFrom::Start).await.unwrap_err();
     assert_eq!(gone.code, ErrorCode::RunNotFound);
 }

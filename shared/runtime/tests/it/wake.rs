@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::stop;
-use djinn_testkit::memory::{Fault, Op, OpKind};
+use djinn_runtime::serve::request_stop;
+use djinn_testkit::memory::{Op, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -26,12 +26,15 @@ fn three_steps() -> Sim {
     let plan = json!({"command": "create", "steps": steps, "depends_on": [[], [], []]});
     let model = StoryModel::new(
         [
-            ("t1", Line::say("I plan.").call("planning", plan)),
-            ("s1.1.t1", Line::say("One.").takes(Duration::from_millis(200))),
-            ("s2.1.t1", Line::say("Two.").takes(Duration::from_millis(500))),
-            ("s3.1.t1", Line::say("Three.").takes(Duration::from_millis(900))),
-            ("t2", Line::say("I am done.").call("planning", json!({"command": "finish"}))),
-            ("summary", Line::say("One, two, three.")),
+            ("t1", StoryLine::say("I plan.").with_call("planning", plan)),
+            ("s1.1.t1", StoryLine::say("One.").with_latency(Duration::from_millis(200))),
+            ("s2.1.t1", StoryLine::say("Two.").with_latency(Duration::from_millis(500))),
+            ("s3.1.t1", StoryLine::say("Three.").with_latency(Duration::from_millis(900))),
+            (
+                "t2",
+                StoryLine::say("I am done.").with_call("planning", json!({"command": "finish"})),
+            ),
+            ("summary", StoryLine::say("One, two, three.")),
         ],
         points.clone(),
     );
@@ -170,20 +173,20 @@ async fn in_order(turns: &Turns, stop_after: Option<Duration>) {
             if let Some(turn) = turn {
                 turn.await.unwrap();
             }
-            Fault::None
+            StoreFault::None
         }
     });
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
-    let question = sim.question(settings);
+    let question = sim.make_question(settings);
     if let Some(after) = stop_after {
         let (ports, key, user) = (sim.ports.clone(), question.run_key(), question.user.clone());
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            stop(&ports, &key, user).await.unwrap();
+            request_stop(&ports, &key, user).await.unwrap();
         });
     }
     // Sooner than any alarm would ring.
-    let ended = sim.left_alone(&question, Duration::from_secs(60)).await;
+    let ended = sim.run_alone(&question, Duration::from_secs(60)).await;
     giving.abort();
     let order = turns.0.lock().unwrap().order.clone();
     let entries = ended.unwrap_or_else(|error| panic!("{order:#?}: {error}"));
@@ -191,7 +194,7 @@ async fn in_order(turns: &Turns, stop_after: Option<Duration>) {
     let expected =
         if stop_after.is_some() { "end stopped: " } else { "end finished: One, two, three." };
     assert!(last.starts_with(expected), "{order:#?}: {last}");
-    assert_eq!(sim.alive(), 0);
+    assert_eq!(sim.alive_count(), 0);
 }
 
 /// Whether any of these orders has these operations in a row, others between them left out.

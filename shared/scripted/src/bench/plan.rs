@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::request::{Request, Role};
-use crate::response::Response;
+use crate::request::{MessageRole, RecordedRequest};
+use crate::response::ScriptedResponse;
 
 const PLANNING: &str = "planning";
 
@@ -26,16 +26,16 @@ pub struct PlanBench {
 }
 
 /// Answers from the request alone, so that any number of runs may be under way.
-pub(crate) fn respond(bench: &PlanBench, request: &Request) -> Response {
-    if request.offers(PLANNING) {
-        return plan(bench, request);
+pub(crate) fn respond(bench: &PlanBench, request: &RecordedRequest) -> ScriptedResponse {
+    if request.offers_tool(PLANNING) {
+        return make_plan(bench, request);
     }
     if request.text().contains("$$$") {
-        return Response::default().reply("All is done.");
+        return ScriptedResponse::default().reply("All is done.");
     }
-    let replies = request.run().iter();
-    let replied = replies.filter(|message| message.role == Role::Assistant).count();
-    let response = Response::default().deltas(["At ", "work."]).takes(bench.work);
+    let replies = request.run_messages().iter();
+    let replied = replies.filter(|message| message.role == MessageRole::Assistant).count();
+    let response = ScriptedResponse::default().deltas(["At ", "work."]).spread_over(bench.work);
     if replied < bench.calls {
         response.call(bench.tool.as_str(), (bench.arguments)(replied + 1))
     } else {
@@ -43,14 +43,16 @@ pub(crate) fn respond(bench: &PlanBench, request: &Request) -> Response {
     }
 }
 
-fn plan(bench: &PlanBench, request: &Request) -> Response {
+fn make_plan(bench: &PlanBench, request: &RecordedRequest) -> ScriptedResponse {
     let planned = request.answered_calls().any(|(call, _)| call.tool == PLANNING);
     if planned {
-        return Response::default().say("Done.").call(PLANNING, json!({"command": "finish"}));
+        return ScriptedResponse::default()
+            .say("Done.")
+            .call(PLANNING, json!({"command": "finish"}));
     }
     let steps: Vec<String> = (1..=bench.steps).map(|n| format!("Part {n}: write it")).collect();
     let waits_for: Vec<[usize; 0]> = vec![[]; bench.steps];
-    Response::default().say("In parts.").call(
+    ScriptedResponse::default().say("In parts.").call(
         PLANNING,
         json!({"command": "create", "title": "Parts", "steps": steps, "depends_on": waits_for}),
     )

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::question;
-use super::step::Step;
-use crate::request::Request;
-use crate::response::Response;
+use super::step::DemoStep;
+use crate::request::RecordedRequest;
+use crate::response::ScriptedResponse;
 
 /// The prompt's headings: the question, the task, the tools, and what follows them.
 const HEADINGS: [[&str; 4]; 2] = [
@@ -14,22 +14,24 @@ const HEADINGS: [[&str; 4]; 2] = [
 ];
 
 /// The roles, if the request asks for them.
-pub(super) fn respond(request: &Request) -> Option<Response> {
-    let prompt = request.last_user();
+pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
+    let prompt = request.last_user_text();
     let [question, task, tools] =
-        HEADINGS.iter().find_map(|headings| sections(prompt, headings))?;
-    let (step, words) = Step::read(task.trim())
-        .map_or_else(|| (None, question::language(question)), |(step, words)| (Some(step), words));
+        HEADINGS.iter().find_map(|headings| split_sections(prompt, headings))?;
+    let (step, words) = DemoStep::parse(task.trim()).map_or_else(
+        || (None, question::detect_language(question)),
+        |(step, words)| (Some(step), words),
+    );
     let roles: Map<String, Value> = tools
         .lines()
         .filter_map(|line| line.strip_prefix("- ")?.split([':', '：']).next())
-        .map(|tool| (tool.to_owned(), json!(words.role(step.as_ref()))))
+        .map(|tool| (tool.to_owned(), json!(words.employee_role(step.as_ref()))))
         .collect();
-    Some(Response::default().reply(format!("```json\n{}\n```", Value::Object(roles))))
+    Some(ScriptedResponse::default().reply(format!("```json\n{}\n```", Value::Object(roles))))
 }
 
 /// What stands below each of the first three headings.
-fn sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
+fn split_sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
     let [question, task, tools, rest] = headings;
     let between = |text: &'a str, heading: &str| text.split_once(&format!("\n{heading}\n"));
     // The question and the task may hold anything, so what follows them is looked for from the end.

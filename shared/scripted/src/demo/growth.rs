@@ -4,12 +4,12 @@ use super::sheet::{Row, Sheet};
 
 /// The regions, the fastest first; those whose growth is unknown last.
 #[derive(Debug)]
-pub(super) struct Growth {
-    pub(super) regions: Vec<Region>,
+pub(super) struct GrowthTable {
+    pub(super) regions: Vec<RegionGrowth>,
 }
 
 #[derive(Debug)]
-pub(super) struct Region {
+pub(super) struct RegionGrowth {
     pub(super) name: String,
     /// The first and the last year, each with the sales as the file writes them.
     pub(super) first: (i64, String),
@@ -18,7 +18,7 @@ pub(super) struct Region {
     pub(super) percent: Option<f64>,
 }
 
-impl Growth {
+impl GrowthTable {
     pub(super) fn of(sheet: &Sheet) -> Self {
         let mut names: Vec<&str> = Vec::new();
         for row in &sheet.rows {
@@ -30,16 +30,16 @@ impl Growth {
             let rows = || sheet.rows.iter().filter(move |row| row.region == name);
             let first = rows().min_by_key(|row| row.year)?;
             let last = rows().max_by_key(|row| row.year)?;
-            Some(Region::between(first, last))
+            Some(RegionGrowth::from_rows(first, last))
         };
-        let mut regions: Vec<Region> = names.into_iter().filter_map(region).collect();
-        let rank = |region: &Region| region.percent.unwrap_or(f64::NEG_INFINITY);
+        let mut regions: Vec<RegionGrowth> = names.into_iter().filter_map(region).collect();
+        let rank = |region: &RegionGrowth| region.percent.unwrap_or(f64::NEG_INFINITY);
         regions.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
         Self { regions }
     }
 
     /// The region that grew fastest, and those that grew exactly as fast.
-    pub(super) fn fastest(&self) -> Option<(f64, Vec<&Region>)> {
+    pub(super) fn fastest_regions(&self) -> Option<(f64, Vec<&RegionGrowth>)> {
         let percent = self.regions.first()?.percent?;
         let regions = self.regions.iter();
         let equal = regions.filter(|region| region.percent == Some(percent));
@@ -47,27 +47,27 @@ impl Growth {
     }
 
     /// All regions, in the order of their names.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub(super) fn region_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.regions.iter().map(|region| region.name.as_str()).collect();
         names.sort_unstable();
         names
     }
 
     /// The regions whose growth is unknown.
-    pub(super) fn unknown(&self) -> Vec<&str> {
+    pub(super) fn unknown_regions(&self) -> Vec<&str> {
         let unknown = self.regions.iter().filter(|region| region.percent.is_none());
         unknown.map(|region| region.name.as_str()).collect()
     }
 }
 
-impl Region {
-    fn between(first: &Row, last: &Row) -> Self {
+impl RegionGrowth {
+    fn from_rows(first: &Row, last: &Row) -> Self {
         let known = first.year < last.year && first.sales > 0.0;
         let percent = (last.sales - first.sales) / first.sales * 100.0;
         Self {
             name: first.region.clone(),
-            first: (first.year, first.written.clone()),
-            last: (last.year, last.written.clone()),
+            first: (first.year, first.sales_text.clone()),
+            last: (last.year, last.sales_text.clone()),
             percent: Some(percent).filter(|percent| known && percent.is_finite()),
         }
     }
@@ -82,11 +82,11 @@ mod tests {
         let text = "region,year,sales\nOnce,2021,5\nZero,2020,0\nZero,2021,9\nDown,2021,100\n\
                     Down,2019,200\nUp,2020,80\nUp,2022,90\nUp,2021,10\n\
                     Tiny,2020,1e-320\nTiny,2021,1e300";
-        let growth = Growth::of(&Sheet::parse(text).unwrap());
+        let growth = GrowthTable::of(&Sheet::parse(text).unwrap());
         let ranked: Vec<_> =
             growth.regions.iter().map(|region| (region.name.as_str(), region.percent)).collect();
         assert_eq!(ranked[..2], [("Up", Some(12.5)), ("Down", Some(-50.0))]);
-        assert_eq!(growth.unknown(), ["Once", "Zero", "Tiny"]);
-        assert_eq!(growth.fastest().unwrap().1.len(), 1);
+        assert_eq!(growth.unknown_regions(), ["Once", "Zero", "Tiny"]);
+        assert_eq!(growth.fastest_regions().unwrap().1.len(), 1);
     }
 }

@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use super::question::Question;
-use super::step::Step;
-use crate::request::Request;
-use crate::response::Response;
+use super::question::GrowthQuestion;
+use super::step::DemoStep;
+use crate::request::RecordedRequest;
+use crate::response::ScriptedResponse;
 
 const PLANNING: &str = "planning";
 
@@ -14,45 +14,51 @@ const PLANNING: &str = "planning";
 const MAX_REGIONS: usize = 50;
 
 /// The planner's next word, if the request is the planner's.
-pub(super) fn respond(request: &Request) -> Option<Response> {
-    if !request.offers(PLANNING) {
+pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
+    if !request.offers_tool(PLANNING) {
         return None;
     }
-    let question = Question::of(request)?;
-    let words = question.words;
+    let question = GrowthQuestion::of(request)?;
+    let words = question.language;
     let Some(file) = question.file.as_deref() else {
-        return Some(Response::default().reply(words.no_file()));
+        return Some(ScriptedResponse::default().reply(words.no_file()));
     };
-    let find = Step::Find { file: file.to_owned() };
+    let find = DemoStep::Find { file: file.to_owned() };
     let planned = request.answered_calls().filter(|(call, _)| call.tool == PLANNING).count();
     Some(match planned {
-        0 => Response::default().say(words.plans()).call(
+        0 => ScriptedResponse::default().say(words.plan_notice()).call(
             PLANNING,
             json!({
                 "command": "create", "title": words.plan_title(),
-                "steps": [find.words(words)], "depends_on": [[]],
+                "steps": [find.label(words)], "depends_on": [[]],
             }),
         ),
         1 => {
-            let report = report_on(request, &find.words(words));
+            let report = find_report(request, &find.label(words));
             let lines = report.lines().filter_map(|line| line.strip_prefix("- "));
             match lines.map(str::to_owned).collect::<Vec<_>>() {
                 // The agent said why instead.
-                regions if regions.is_empty() => finish(outcome(report).to_owned()),
-                regions => update(&question, file, find, regions),
+                regions if regions.is_empty() => finish_plan(first_line(report).to_owned()),
+                regions => update_plan(&question, file, find, regions),
             }
         }
-        _ => finish(words.finishes()),
+        _ => finish_plan(words.finish_notice()),
     })
 }
 
 /// One step a region, and one that waits for them all.
-fn update(question: &Question, file: &str, find: Step, regions: Vec<String>) -> Response {
-    let words = question.words;
+fn update_plan(
+    question: &GrowthQuestion,
+    file: &str,
+    find: DemoStep,
+    regions: Vec<String>,
+) -> ScriptedResponse {
+    let words = question.language;
     let found = regions.len();
-    let reports = regions.into_iter().map(|region| Step::Report { region, file: file.to_owned() });
-    let compare = Step::Compare { file: file.to_owned(), report: question.comparison.clone() };
-    let steps: Vec<Step> =
+    let reports =
+        regions.into_iter().map(|region| DemoStep::Report { region, file: file.to_owned() });
+    let compare = DemoStep::Compare { file: file.to_owned(), report: question.comparison.clone() };
+    let steps: Vec<DemoStep> =
         [find].into_iter().chain(reports.take(MAX_REGIONS)).chain([compare]).collect();
     let depends_on: Vec<Vec<usize>> = (1..=steps.len())
         .map(|number| match number {
@@ -61,18 +67,18 @@ fn update(question: &Question, file: &str, find: Step, regions: Vec<String>) -> 
             _ => vec![1],
         })
         .collect();
-    let steps: Vec<String> = steps.iter().map(|step| step.words(words)).collect();
-    Response::default()
-        .say(words.splits(found.min(MAX_REGIONS)))
+    let steps: Vec<String> = steps.iter().map(|step| step.label(words)).collect();
+    ScriptedResponse::default()
+        .say(words.split_notice(found.min(MAX_REGIONS)))
         .call(PLANNING, json!({"command": "update", "steps": steps, "depends_on": depends_on}))
 }
 
-fn finish(say: String) -> Response {
-    Response::default().say(say).call(PLANNING, json!({"command": "finish"}))
+fn finish_plan(say: String) -> ScriptedResponse {
+    ScriptedResponse::default().say(say).call(PLANNING, json!({"command": "finish"}))
 }
 
 /// What came of a step: our prompt `plan/round`.
-fn report_on<'a>(request: &'a Request, step: &str) -> &'a str {
+fn find_report<'a>(request: &'a RecordedRequest, step: &str) -> &'a str {
     let report = request.messages().iter().rev().find_map(|message| {
         let (_, report) = message.text.split_once(step)?;
         report.split("\n# ").next()
@@ -81,7 +87,7 @@ fn report_on<'a>(request: &'a Request, step: &str) -> &'a str {
 }
 
 /// The first line of a report, behind the word that says how the step ended.
-fn outcome(report: &str) -> &str {
+fn first_line(report: &str) -> &str {
     let ends = ["Done.", "Failed.", "已完成。", "失败。"];
     report.trim().lines().find(|line| !ends.contains(line)).unwrap_or_default()
 }

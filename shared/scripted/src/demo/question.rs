@@ -1,7 +1,7 @@
 //! What the user asks: about growth, in which file, in which language, and where to write.
 
-use super::words::Words;
-use crate::request::{Request, Role};
+use super::language::DemoLanguage;
+use crate::request::{MessageRole, RecordedRequest};
 
 /// The report's name unless the question says another.
 const REPORT: &str = "growth.md";
@@ -21,8 +21,8 @@ const BEFORE_NAMES: &[&str] = &[
 ];
 
 #[derive(Debug)]
-pub(super) struct Question {
-    pub(super) words: Words,
+pub(super) struct GrowthQuestion {
+    pub(super) language: DemoLanguage,
     /// The CSV file it is about: the one it names, else the first that is listed.
     pub(super) file: Option<String>,
     /// The file to write.
@@ -31,9 +31,9 @@ pub(super) struct Question {
     pub(super) comparison: String,
 }
 
-impl Question {
+impl GrowthQuestion {
     /// The question, if it is one about growth.
-    pub(super) fn of(request: &Request) -> Option<Self> {
+    pub(super) fn of(request: &RecordedRequest) -> Option<Self> {
         let text = question_text(request);
         let lower = text.to_lowercase();
         if !GROWTH.iter().any(|word| lower.contains(word)) {
@@ -44,14 +44,14 @@ impl Question {
         let named = listed
             .iter()
             .filter(csv)
-            .filter(|name| names(&lower, &name.to_lowercase()))
+            .filter(|name| contains_name(&lower, &name.to_lowercase()))
             .max_by_key(|name| name.len());
         let file = named
             .map(|name| (*name).to_owned())
             .or_else(|| name_ending_in(".csv", text))
             .or_else(|| listed.iter().find(csv).map(|name| (*name).to_owned()));
         Some(Self {
-            words: language(text),
+            language: detect_language(text),
             file,
             report: name_ending_in(".md", text).unwrap_or_else(|| REPORT.to_owned()),
             comparison: name_ending_in(".md", text).unwrap_or_else(|| COMPARISON.to_owned()),
@@ -60,7 +60,7 @@ impl Question {
 }
 
 /// The language of a question, file names aside.
-pub(super) fn language(question: &str) -> Words {
+pub(super) fn detect_language(question: &str) -> DemoLanguage {
     let mut words = question.to_owned();
     for ending in [".csv", ".md"] {
         while let Some(name) = name_ending_in(ending, &words) {
@@ -68,17 +68,17 @@ pub(super) fn language(question: &str) -> Words {
         }
     }
     let chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
-    if words.contains(chinese) { Words::Chinese } else { Words::English }
+    if words.contains(chinese) { DemoLanguage::Chinese } else { DemoLanguage::English }
 }
 
 /// The user's own words. A loop repeats them inside its instructions in the last message: the
 /// newest message before it that stands within it is the question.
-fn question_text(request: &Request) -> &str {
-    let last = request.last_user();
+fn question_text(request: &RecordedRequest) -> &str {
+    let last = request.last_user_text();
     let mut asked = request
         .messages()
         .iter()
-        .filter(|message| message.role == Role::User)
+        .filter(|message| message.role == MessageRole::User)
         .map(|message| message.text.trim())
         .rev()
         .skip(1);
@@ -108,8 +108,8 @@ fn before_size<'a>(line: &'a str, open: &str, unit: &str) -> Option<&'a str> {
 }
 
 /// Whether a text holds a name, and not as the end of a longer one.
-fn names(text: &str, name: &str) -> bool {
-    let longer = |before: &str| before.ends_with(|c: char| c.is_ascii() && in_name(c));
+fn contains_name(text: &str, name: &str) -> bool {
+    let longer = |before: &str| before.ends_with(|c: char| c.is_ascii() && is_name_char(c));
     let mut places = text.match_indices(name);
     places.any(|(at, _)| !longer(text.get(..at).unwrap_or_default()))
 }
@@ -122,19 +122,19 @@ fn name_ending_in(ending: &str, text: &str) -> Option<String> {
     lower.match_indices(ending).find_map(|(at, _)| {
         let end = at + ending.len();
         let after = text.get(end..)?.chars().next();
-        let stem = stem(text.get(..at)?);
+        let stem = name_stem(text.get(..at)?);
         let is_name = !stem.is_empty() && !after.is_some_and(|c| c.is_ascii_alphanumeric());
         is_name.then(|| Some(format!("{stem}{}", text.get(at..end)?)))?
     })
 }
 
-fn in_name(c: char) -> bool {
+fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-fn stem(before: &str) -> &str {
-    let ascii = before.trim_end_matches(|c: char| c.is_ascii() && in_name(c));
-    let name = before.trim_end_matches(in_name);
+fn name_stem(before: &str) -> &str {
+    let ascii = before.trim_end_matches(|c: char| c.is_ascii() && is_name_char(c));
+    let name = before.trim_end_matches(is_name_char);
     let after = |start: &str| before.get(start.len()..).unwrap_or_default();
     if ascii.len() < before.len() {
         return after(ascii);
@@ -164,16 +164,16 @@ mod tests {
 
     #[test]
     fn a_longer_name_is_another() {
-        assert!(names("growth in sales.csv?", "sales.csv"));
-        assert!(names("根据sales.csv", "sales.csv"));
-        assert!(!names("growth in old-sales.csv?", "sales.csv"));
+        assert!(contains_name("growth in sales.csv?", "sales.csv"));
+        assert!(contains_name("根据sales.csv", "sales.csv"));
+        assert!(!contains_name("growth in old-sales.csv?", "sales.csv"));
     }
 
     #[test]
     fn names_do_not_decide_the_language() {
-        assert_eq!(language("Which grew fastest in 销售.csv?"), Words::English);
-        assert_eq!(language("读取sales.csv"), Words::Chinese);
-        assert_eq!(language("把增长写入增长.md"), Words::Chinese);
+        assert_eq!(detect_language("Which grew fastest in 销售.csv?"), DemoLanguage::English);
+        assert_eq!(detect_language("读取sales.csv"), DemoLanguage::Chinese);
+        assert_eq!(detect_language("把增长写入增长.md"), DemoLanguage::Chinese);
     }
 
     #[test]

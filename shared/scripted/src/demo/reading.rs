@@ -3,79 +3,79 @@
 use serde_json::Value;
 
 use super::FILE_TOOL;
-use crate::request::{Call, Request};
+use crate::request::{RecordedCall, RecordedRequest};
 
 /// Characters that a prompt may have trimmed off the end of a part.
 const MAX_TRIMMED: usize = 8;
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Reading {
+pub(super) enum FileReading {
     Unread,
     /// There is more from this character on.
-    Partly {
+    Partial {
         next: u64,
     },
-    Whole(String),
+    Complete(String),
     /// A part came short, or did not lead on.
     Incomplete,
     /// What the tool said instead.
     Failed(String),
 }
 
-impl Reading {
+impl FileReading {
     /// What the run's reads of a file have brought.
-    pub(super) fn of(file: &str, request: &Request) -> Self {
+    pub(super) fn of(file: &str, request: &RecordedRequest) -> Self {
         let mut reading = Self::Unread;
         let mut text = String::new();
         let mut end = 0;
-        for (call, result) in request.answered_calls().filter(|(call, _)| reads(call, file)) {
-            let Some(part) = Part::read(&result.text) else {
-                reading = Self::Failed(super::problem(&result.text).to_owned());
+        for (call, result) in request.answered_calls().filter(|(call, _)| is_read_of(call, file)) {
+            let Some(part) = FilePart::parse(&result.text) else {
+                reading = Self::Failed(super::problem_text(&result.text).to_owned());
                 continue;
             };
-            if offset(call) != end {
+            if read_offset(call) != end {
                 continue;
             }
-            let Some(whole) = part.whole(end, &text) else {
+            let Some(whole) = part.complete_text(end, &text) else {
                 return Self::Incomplete;
             };
             text += &whole;
             end = part.end;
             reading = match part.next {
-                None if end == part.total => Self::Whole(String::new()),
-                Some(next) if next == end && !whole.is_empty() => Self::Partly { next },
+                None if end == part.total => Self::Complete(String::new()),
+                Some(next) if next == end && !whole.is_empty() => Self::Partial { next },
                 // Going on would read the same for ever, or nothing.
                 None | Some(_) => return Self::Incomplete,
             };
         }
         match reading {
-            Self::Whole(_) => Self::Whole(text),
-            Self::Failed(_) | Self::Incomplete | Self::Partly { .. } | Self::Unread => reading,
+            Self::Complete(_) => Self::Complete(text),
+            Self::Failed(_) | Self::Incomplete | Self::Partial { .. } | Self::Unread => reading,
         }
     }
 }
 
-fn reads(call: &Call, file: &str) -> bool {
+fn is_read_of(call: &RecordedCall, file: &str) -> bool {
     let is = |key, value: &str| call.arguments.get(key).is_some_and(|it| it == value);
     call.tool == FILE_TOOL && is("command", "get") && is("filename", file)
 }
 
-fn offset(call: &Call) -> u64 {
+fn read_offset(call: &RecordedCall) -> u64 {
     let offset = call.arguments.get("offset").and_then(Value::as_u64);
     offset.unwrap_or_default()
 }
 
 /// A part of a file: `sales.csv, characters 0 to 900 of 2000; the next part starts at offset 900.
 /// …`, an empty line, the text.
-struct Part<'a> {
+struct FilePart<'a> {
     text: &'a str,
     end: u64,
     total: u64,
     next: Option<u64>,
 }
 
-impl<'a> Part<'a> {
-    fn read(result: &'a str) -> Option<Self> {
+impl<'a> FilePart<'a> {
+    fn parse(result: &'a str) -> Option<Self> {
         let (header, text) = result.split_once("\n\n").unwrap_or((result, ""));
         let marks = [", characters ", "，第 "];
         let (_, numbers) = marks.iter().find_map(|mark| header.rsplit_once(mark))?;
@@ -88,7 +88,7 @@ impl<'a> Part<'a> {
 
     /// Its text, which follows what was `read` up to `start`; `None` if more is missing than what a
     /// prompt trims off the end: a line break after a whole line, else a space.
-    fn whole(&self, start: u64, read: &str) -> Option<String> {
+    fn complete_text(&self, start: u64, read: &str) -> Option<String> {
         let length = usize::try_from(self.end.checked_sub(start)?).ok()?;
         let mut text: String = self.text.chars().take(length).collect();
         let missing = length - text.chars().count();

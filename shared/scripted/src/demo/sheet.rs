@@ -20,12 +20,12 @@ pub(super) struct Row {
     pub(super) year: i64,
     pub(super) sales: f64,
     /// The sales as the file writes them.
-    pub(super) written: String,
+    pub(super) sales_text: String,
 }
 
 /// Why a file cannot be used at all.
 #[derive(Debug, PartialEq)]
-pub(super) enum Unusable {
+pub(super) enum SheetError {
     /// It lacks these columns.
     Columns(Vec<&'static str>),
     /// None of its rows can be read.
@@ -33,14 +33,14 @@ pub(super) enum Unusable {
 }
 
 impl Sheet {
-    pub(super) fn parse(text: &str) -> Result<Self, Unusable> {
+    pub(super) fn parse(text: &str) -> Result<Self, SheetError> {
         let text = text.trim_start_matches('\u{feff}');
-        let mut records = records(text, separator(text)).into_iter();
+        let mut records = split_records(text, find_separator(text)).into_iter();
         let header = records.next().map(|(_, cells)| cells).unwrap_or_default();
         let place = |column: &str| header.iter().position(|cell| cell.to_lowercase() == column);
         let [Some(region), Some(year), Some(sales)] = COLUMNS.map(place) else {
             let missing = COLUMNS.into_iter().filter(|column| place(column).is_none());
-            return Err(Unusable::Columns(missing.collect()));
+            return Err(SheetError::Columns(missing.collect()));
         };
         let mut sheet = Self::default();
         let mut seen = BTreeSet::new();
@@ -48,7 +48,7 @@ impl Sheet {
             let cell = |index: usize| cells.get(index).map_or("", String::as_str);
             // As with thousands that are separated and not quoted.
             let too_many = cells.iter().skip(header.len()).any(|cell| !cell.is_empty());
-            match Row::read(cell(region), cell(year), cell(sales)).filter(|_| !too_many) {
+            match Row::parse(cell(region), cell(year), cell(sales)).filter(|_| !too_many) {
                 None => sheet.unreadable.push(line),
                 Some(row) if !seen.insert((row.region.clone(), row.year)) => {
                     sheet.repeated.push(line);
@@ -57,25 +57,25 @@ impl Sheet {
             }
         }
         if sheet.rows.is_empty() {
-            return Err(Unusable::Rows);
+            return Err(SheetError::Rows);
         }
         Ok(sheet)
     }
 }
 
 impl Row {
-    fn read(region: &str, year: &str, sales: &str) -> Option<Self> {
+    fn parse(region: &str, year: &str, sales: &str) -> Option<Self> {
         Some(Self {
             region: (!region.is_empty()).then(|| region.to_owned())?,
             year: year.parse().ok()?,
-            sales: number(sales)?,
-            written: sales.to_owned(),
+            sales: parse_number(sales)?,
+            sales_text: sales.to_owned(),
         })
     }
 }
 
 /// A number, its thousands separated or not. A comma elsewhere may be a decimal one: not guessed.
-fn number(text: &str) -> Option<f64> {
+fn parse_number(text: &str) -> Option<f64> {
     let separators = [',', ' ', '_'];
     let mut groups = text.split('.').next()?.split(separators).skip(1);
     let grouped = groups.all(|group| group.len() == 3);
@@ -84,7 +84,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// Comma, semicolon or tab: whichever the header has most of.
-fn separator(text: &str) -> char {
+fn find_separator(text: &str) -> char {
     let header = text.lines().next().unwrap_or_default();
     let count = |separator: &char| header.matches(*separator).count();
     [';', '\t', ','].into_iter().max_by_key(count).unwrap_or(',')
@@ -92,7 +92,7 @@ fn separator(text: &str) -> char {
 
 /// The records that are not empty, each with the number of the line it starts on; cells without
 /// the spaces around them. Quotes as in RFC 4180.
-fn records(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
+fn split_records(text: &str, separator: char) -> Vec<(usize, Vec<String>)> {
     let mut records = Vec::new();
     let mut cells = vec![String::new()];
     let (mut line, mut start) = (1, 1);
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn row(region: &str, year: i64, sales: f64, written: &str) -> Row {
-        Row { region: region.to_owned(), year, sales, written: written.to_owned() }
+        Row { region: region.to_owned(), year, sales, sales_text: written.to_owned() }
     }
 
     #[test]
@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn only_thousands_are_separated() {
-        assert_eq!(number("-1,284,000.25"), Some(-1_284_000.25));
-        assert_eq!(number("0,5"), None);
-        assert_eq!(number("1,2345"), None);
-        assert_eq!(number("EUR 5"), None);
-        assert_eq!(number("NaN"), None);
+        assert_eq!(parse_number("-1,284,000.25"), Some(-1_284_000.25));
+        assert_eq!(parse_number("0,5"), None);
+        assert_eq!(parse_number("1,2345"), None);
+        assert_eq!(parse_number("EUR 5"), None);
+        assert_eq!(parse_number("NaN"), None);
     }
 
     #[test]
@@ -181,9 +181,9 @@ mod tests {
     fn a_file_without_the_columns_or_rows_is_unusable() {
         assert_eq!(
             Sheet::parse("region,month,sum\nNorth,5,1"),
-            Err(Unusable::Columns(vec!["year", "sales"]))
+            Err(SheetError::Columns(vec!["year", "sales"]))
         );
-        assert_eq!(Sheet::parse(""), Err(Unusable::Columns(COLUMNS.to_vec())));
-        assert_eq!(Sheet::parse("region,year,sales\n"), Err(Unusable::Rows));
+        assert_eq!(Sheet::parse(""), Err(SheetError::Columns(COLUMNS.to_vec())));
+        assert_eq!(Sheet::parse("region,year,sales\n"), Err(SheetError::Rows));
     }
 }

@@ -3,19 +3,19 @@
 
 use serde_json::json;
 
-use super::growth::{Growth, Region};
+use super::growth::{GrowthTable, RegionGrowth};
+use super::language::DemoLanguage;
 use super::sheet::Sheet;
-use super::words::Words;
-use super::{FILE_TOOL, read_whole, report, written};
-use crate::request::Request;
-use crate::response::Response;
+use super::{FILE_TOOL, find_upload, read_whole, write_report};
+use crate::request::RecordedRequest;
+use crate::response::ScriptedResponse;
 
 /// What stands before a task's own words: our prompt `task/question` in both languages.
 const YOUR_STEP: [&str; 2] = ["Your step:\n\n", "你的步骤：\n\n"];
 
 /// A step of the plan, written as plans show steps: `stage: details`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum DemoStep {
     /// Which regions there are.
     Find { file: String },
     /// A report on one region.
@@ -24,37 +24,37 @@ pub(super) enum Step {
     Compare { file: String, report: String },
 }
 
-impl Step {
-    pub(super) fn words(&self, words: Words) -> String {
+impl DemoStep {
+    pub(super) fn label(&self, words: DemoLanguage) -> String {
         match (self, words) {
-            (Self::Find { file }, Words::English) => {
+            (Self::Find { file }, DemoLanguage::English) => {
                 format!("Overview: find the regions in {file}")
             }
-            (Self::Find { file }, Words::Chinese) => format!("概览: 找出 {file} 中的地区"),
-            (Self::Report { region, file }, Words::English) => {
+            (Self::Find { file }, DemoLanguage::Chinese) => format!("概览: 找出 {file} 中的地区"),
+            (Self::Report { region, file }, DemoLanguage::English) => {
                 format!("{region}: write a report on this region from {file}")
             }
-            (Self::Report { region, file }, Words::Chinese) => {
+            (Self::Report { region, file }, DemoLanguage::Chinese) => {
                 format!("{region}: 根据 {file} 写出该地区的报告")
             }
-            (Self::Compare { file, report }, Words::English) => {
+            (Self::Compare { file, report }, DemoLanguage::English) => {
                 format!("Comparison: compare all regions of {file} in {report}")
             }
-            (Self::Compare { file, report }, Words::Chinese) => {
+            (Self::Compare { file, report }, DemoLanguage::Chinese) => {
                 format!("比较: 把 {file} 的全部地区写入 {report}")
             }
         }
     }
 
     /// A step and the language it is written in.
-    pub(super) fn read(text: &str) -> Option<(Self, Words)> {
-        [Words::English, Words::Chinese].into_iter().find_map(|words| {
-            let step = Self::read_in(words, text)?;
+    pub(super) fn parse(text: &str) -> Option<(Self, DemoLanguage)> {
+        [DemoLanguage::English, DemoLanguage::Chinese].into_iter().find_map(|words| {
+            let step = Self::parse_in(words, text)?;
             Some((step, words))
         })
     }
 
-    fn read_in(words: Words, text: &str) -> Option<Self> {
+    fn parse_in(words: DemoLanguage, text: &str) -> Option<Self> {
         let between = |before: &str, middle: &str, after: &str| {
             let inner = text.strip_prefix(before)?.strip_suffix(after)?;
             let (first, second) = inner.rsplit_once(middle)?;
@@ -67,72 +67,79 @@ impl Step {
         let compare = |parts: (String, String)| Self::Compare { file: parts.0, report: parts.1 };
         let report = |parts: (String, String)| Self::Report { region: parts.0, file: parts.1 };
         match words {
-            Words::English => find("Overview: find the regions in ", "")
+            DemoLanguage::English => find("Overview: find the regions in ", "")
                 .or_else(|| between("Comparison: compare all regions of ", " in ", "").map(compare))
                 .or_else(|| between("", ": write a report on this region from ", "").map(report)),
-            Words::Chinese => find("概览: 找出 ", " 中的地区")
+            DemoLanguage::Chinese => find("概览: 找出 ", " 中的地区")
                 .or_else(|| between("比较: 把 ", " 的全部地区写入 ", "").map(compare))
                 .or_else(|| between("", ": 根据 ", " 写出该地区的报告").map(report)),
         }
     }
 
     /// The step that the request's agent works on.
-    fn of(request: &Request) -> Option<(Self, Words)> {
+    fn of(request: &RecordedRequest) -> Option<(Self, DemoLanguage)> {
         request.messages().iter().find_map(|message| {
             YOUR_STEP.iter().find_map(|mark| {
                 let (_, step) = message.text.rsplit_once(mark)?;
-                Self::read(step.trim())
+                Self::parse(step.trim())
             })
         })
     }
 }
 
 /// The next word of an agent that works on a step of ours.
-pub(super) fn respond(request: &Request) -> Option<Response> {
-    let (step, words) = Step::of(request)?;
-    let (Step::Find { file } | Step::Report { file, .. } | Step::Compare { file, .. }) = &step;
+pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
+    let (step, words) = DemoStep::of(request)?;
+    let (DemoStep::Find { file } | DemoStep::Report { file, .. } | DemoStep::Compare { file, .. }) =
+        &step;
     let sheet = match read_whole(words, file, request) {
         Ok(sheet) => sheet,
         Err(response) => return Some(*response),
     };
-    let growth = Growth::of(&sheet);
+    let growth = GrowthTable::of(&sheet);
     Some(match &step {
-        Step::Find { .. } => Response::default().reply(words.found(file, &growth.names())),
-        Step::Compare { report: name, .. } => report(words, name, request, file, &sheet),
-        Step::Report { region, .. } => {
+        DemoStep::Find { .. } => {
+            ScriptedResponse::default().reply(words.region_list(file, &growth.region_names()))
+        }
+        DemoStep::Compare { report: name, .. } => write_report(words, name, request, file, &sheet),
+        DemoStep::Report { region, .. } => {
             match growth.regions.iter().find(|known| known.name == *region) {
-                None => Response::default().reply(words.no_such_region(file, region)),
-                Some(region) => on_region(words, request, region, &sheet, file),
+                None => ScriptedResponse::default().reply(words.no_such_region(file, region)),
+                Some(region) => report_region(words, request, region, &sheet, file),
             }
         }
     })
 }
 
 /// Writes the report on a region, then says what is in it.
-fn on_region(
-    words: Words,
-    request: &Request,
-    region: &Region,
+fn report_region(
+    words: DemoLanguage,
+    request: &RecordedRequest,
+    region: &RegionGrowth,
     sheet: &Sheet,
     file: &str,
-) -> Response {
-    let name = file_of(&region.name);
-    match written(&name, request) {
-        None => Response::default().say(words.writes_on(&region.name, &name)).call(
-            FILE_TOOL,
-            json!({
-                "command": "upload",
-                "filename": name,
-                "description": words.describes(&region.name),
-                "content": words.region_report(region, sheet, file),
-            }),
-        ),
-        Some(written) => Response::default().reply(words.on_region(region, &name, written)),
+) -> ScriptedResponse {
+    let name = report_file(&region.name);
+    match find_upload(&name, request) {
+        None => {
+            ScriptedResponse::default().say(words.region_writing_notice(&region.name, &name)).call(
+                FILE_TOOL,
+                json!({
+                    "command": "upload",
+                    "filename": name,
+                    "description": words.region_description(&region.name),
+                    "content": words.region_report(region, sheet, file),
+                }),
+            )
+        }
+        Some(written) => {
+            ScriptedResponse::default().reply(words.region_answer(region, &name, written))
+        }
     }
 }
 
 /// `North` → `north.md`, `New York` → `new-york.md`.
-fn file_of(region: &str) -> String {
+fn report_file(region: &str) -> String {
     let spaced: String =
         region.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
     let words: Vec<String> = spaced.split_whitespace().map(str::to_lowercase).collect();
@@ -147,23 +154,23 @@ mod tests {
     fn a_step_is_read_as_it_was_written() {
         let text = |text: &str| text.to_owned();
         let steps = [
-            Step::Find { file: text("sales.csv") },
-            Step::Report { region: text("New York: old"), file: text("sales 2.csv") },
-            Step::Report { region: text("华东"), file: text("各地区.csv") },
-            Step::Compare { file: text("sales.csv"), report: text("comparison.md") },
+            DemoStep::Find { file: text("sales.csv") },
+            DemoStep::Report { region: text("New York: old"), file: text("sales 2.csv") },
+            DemoStep::Report { region: text("华东"), file: text("各地区.csv") },
+            DemoStep::Compare { file: text("sales.csv"), report: text("comparison.md") },
         ];
         for step in steps {
-            for words in [Words::English, Words::Chinese] {
-                assert_eq!(Step::read(&step.words(words)), Some((step.clone(), words)));
+            for words in [DemoLanguage::English, DemoLanguage::Chinese] {
+                assert_eq!(DemoStep::parse(&step.label(words)), Some((step.clone(), words)));
             }
         }
-        assert_eq!(Step::read("Read the news"), None);
+        assert_eq!(DemoStep::parse("Read the news"), None);
     }
 
     #[test]
     fn regions_give_their_names_to_files() {
-        assert_eq!(file_of("New York (old)"), "new-york-old.md");
-        assert_eq!(file_of("华东"), "华东.md");
-        assert_eq!(file_of("!"), "region.md");
+        assert_eq!(report_file("New York (old)"), "new-york-old.md");
+        assert_eq!(report_file("华东"), "华东.md");
+        assert_eq!(report_file("!"), "region.md");
     }
 }

@@ -2,8 +2,8 @@
 //! both languages.
 
 use super::question;
-use crate::request::Request;
-use crate::response::Response;
+use crate::request::RecordedRequest;
+use crate::response::ScriptedResponse;
 
 /// The prompt's headings: the question, the record, the files, and what follows them.
 const HEADINGS: [[&str; 4]; 2] = [
@@ -24,24 +24,25 @@ const OTHERS: &[&str] =
 const COMPARISONS: [&str; 2] = ["Comparison: ", "比较: "];
 
 /// The answer, if the request is the closing call.
-pub(super) fn respond(request: &Request) -> Option<Response> {
-    let prompt = request.last_user();
+pub(super) fn respond(request: &RecordedRequest) -> Option<ScriptedResponse> {
+    let prompt = request.last_user_text();
     if !prompt.contains("$$$") {
         return None;
     }
     let [question, record, files] =
-        HEADINGS.iter().find_map(|headings| sections(prompt, headings))?;
-    let answer = answer(record).unwrap_or_else(|| question::language(question).not_completed());
+        HEADINGS.iter().find_map(|headings| split_sections(prompt, headings))?;
+    let answer =
+        find_answer(record).unwrap_or_else(|| question::detect_language(question).not_completed());
     let files: Vec<&str> = files.lines().filter_map(file_name).collect();
     let handed_over = match files.as_slice() {
         [] => String::new(),
         files => format!("$$${}", files.join("、")),
     };
-    Some(Response::default().reply(answer + &handed_over))
+    Some(ScriptedResponse::default().reply(answer + &handed_over))
 }
 
 /// What stands below each of the first three headings.
-fn sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
+fn split_sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
     let [question, record, files, rest] = headings;
     // The record may hold anything, so what follows it is looked for from the end.
     let (before, _) = prompt.rsplit_once(rest)?;
@@ -53,7 +54,7 @@ fn sections<'a>(prompt: &'a str, headings: &[&str; 4]) -> Option<[&'a str; 3]> {
 
 /// What came of the comparison, where there was a plan; else the model's own last word, unless
 /// something else came after it.
-fn answer(record: &str) -> Option<String> {
+fn find_answer(record: &str) -> Option<String> {
     let compared = COMPARISONS.iter().find_map(|step| record.rsplit_once(&format!("\n## {step}")));
     if let Some((_, compared)) = compared {
         let (_, text) = compared.split_once('\n')?;

@@ -2,78 +2,78 @@
 
 use tokio::sync::watch;
 
-use super::Request;
+use super::RecordedRequest;
 
 #[derive(Debug)]
 pub(crate) struct Progress {
-    sent: watch::Sender<Sent>,
+    state: watch::Sender<ProgressState>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sent {
+pub(crate) struct ProgressState {
     pub(crate) chunks: usize,
     pub(crate) bytes: usize,
-    ended: Option<Ended>,
+    end_cause: Option<EndCause>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    ByUs,
-    ByClient,
+enum EndCause {
+    Server,
+    Client,
 }
 
 impl Default for Progress {
     fn default() -> Self {
-        Self { sent: watch::Sender::new(Sent::default()) }
+        Self { state: watch::Sender::new(ProgressState::default()) }
     }
 }
 
 impl Progress {
-    pub(crate) fn now(&self) -> Sent {
-        *self.sent.borrow()
+    pub(crate) fn current_state(&self) -> ProgressState {
+        *self.state.borrow()
     }
 
-    pub(crate) async fn ended(&self) {
+    pub(crate) async fn wait_until_ended(&self) {
         // The sender lives as long as `self`, so the wait cannot fail.
-        let mut sent = self.sent.subscribe();
-        let _ = sent.wait_for(|sent| sent.ended.is_some()).await;
+        let mut sent = self.state.subscribe();
+        let _ = sent.wait_for(|sent| sent.end_cause.is_some()).await;
     }
 
-    fn end(&self, ended: Ended) {
-        self.sent.send_modify(|sent| {
-            sent.ended.get_or_insert(ended);
+    fn mark_ended(&self, ended: EndCause) {
+        self.state.send_modify(|sent| {
+            sent.end_cause.get_or_insert(ended);
         });
     }
 }
 
-impl Sent {
-    pub(crate) fn closed_early(self) -> bool {
-        self.ended == Some(Ended::ByClient)
+impl ProgressState {
+    pub(crate) fn is_closed_early(self) -> bool {
+        self.end_cause == Some(EndCause::Client)
     }
 }
 
 /// A response under way. The HTTP server drops it early only when the client has gone.
 #[derive(Debug)]
-pub(crate) struct Delivery {
-    request: Request,
+pub(crate) struct ResponseDelivery {
+    request: RecordedRequest,
 }
 
-impl Delivery {
-    pub(crate) fn of(request: Request) -> Self {
+impl ResponseDelivery {
+    pub(crate) fn of(request: RecordedRequest) -> Self {
         Self { request }
     }
 
     /// Notes that a chunk was handed over.
-    pub(crate) fn sent(&self, bytes: usize) {
-        self.progress().sent.send_modify(|sent| {
+    pub(crate) fn record_chunk(&self, bytes: usize) {
+        self.progress().state.send_modify(|sent| {
             sent.chunks += 1;
             sent.bytes += bytes;
         });
     }
 
     /// Notes that the response is over as scripted.
-    pub(crate) fn over(&self) {
-        self.progress().end(Ended::ByUs);
+    pub(crate) fn mark_complete(&self) {
+        self.progress().mark_ended(EndCause::Server);
     }
 
     fn progress(&self) -> &Progress {
@@ -81,8 +81,8 @@ impl Delivery {
     }
 }
 
-impl Drop for Delivery {
+impl Drop for ResponseDelivery {
     fn drop(&mut self) {
-        self.progress().end(Ended::ByClient);
+        self.progress().mark_ended(EndCause::Client);
     }
 }

@@ -1,6 +1,6 @@
 //! How large a request is, in tokens.
 
-use super::Request;
+use super::RecordedRequest;
 
 /// Letters of a word that are a token.
 const WORD: usize = 8;
@@ -11,26 +11,30 @@ const SIGNS: usize = 2;
 /// Digits that are a token.
 const DIGITS: usize = 3;
 
-impl Request {
+impl RecordedRequest {
     /// Tokens of its instructions, messages and tools: rather fewer than a real tokenizer counts, so
     /// that whoever fits a request by a real one fits this.
     #[must_use]
-    pub fn tokens(&self) -> u64 {
+    pub fn estimate_tokens(&self) -> u64 {
         let said = self.messages().iter().map(|message| {
-            let results = message.results.iter().map(|result| tokens(&result.text));
-            let calls = message.calls.iter().map(|call| tokens(&call.arguments.to_string()));
-            tokens(&message.text) + tokens(&message.reasoning) + results.chain(calls).sum::<u64>()
+            let results = message.results.iter().map(|result| count_tokens(&result.text));
+            let calls = message.calls.iter().map(|call| count_tokens(&call.arguments.to_string()));
+            count_tokens(&message.text)
+                + count_tokens(&message.reasoning)
+                + results.chain(calls).sum::<u64>()
         });
         let tools = self.tools().iter().map(|tool| {
-            tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.schema.to_string())
+            count_tokens(&tool.name)
+                + count_tokens(&tool.description)
+                + count_tokens(&tool.schema.to_string())
         });
-        tokens(self.system()) + said.chain(tools).sum::<u64>()
+        count_tokens(self.system()) + said.chain(tools).sum::<u64>()
     }
 }
 
 /// What a character is part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharKind {
     Word,
     Sign,
     Digit,
@@ -38,33 +42,33 @@ enum Kind {
     Other,
 }
 
-fn kind(c: char) -> Kind {
+fn char_kind(c: char) -> CharKind {
     match c {
-        c if c.is_ascii_digit() => Kind::Digit,
-        c if c.is_alphabetic() && u32::from(c) < 0x2e80 => Kind::Word,
-        c if c.is_alphabetic() => Kind::Sign,
-        _ => Kind::Other,
+        c if c.is_ascii_digit() => CharKind::Digit,
+        c if c.is_alphabetic() && u32::from(c) < 0x2e80 => CharKind::Word,
+        c if c.is_alphabetic() => CharKind::Sign,
+        _ => CharKind::Other,
     }
 }
 
-fn tokens(text: &str) -> u64 {
-    let (mut tokens, mut run, mut length) = (0, Kind::Other, 0);
+fn count_tokens(text: &str) -> u64 {
+    let (mut tokens, mut run, mut length) = (0, CharKind::Other, 0);
     for c in text.chars().chain(['\n']) {
-        if kind(c) != run {
-            tokens += of_run(run, length);
-            (run, length) = (kind(c), 0);
+        if char_kind(c) != run {
+            tokens += run_tokens(run, length);
+            (run, length) = (char_kind(c), 0);
         }
         length += 1;
     }
     tokens
 }
 
-fn of_run(kind: Kind, length: usize) -> u64 {
+fn run_tokens(kind: CharKind, length: usize) -> u64 {
     let tokens = match kind {
-        Kind::Word => length.div_ceil(WORD),
-        Kind::Sign => length.div_ceil(SIGNS),
-        Kind::Digit => length.div_ceil(DIGITS),
-        Kind::Other => 0,
+        CharKind::Word => length.div_ceil(WORD),
+        CharKind::Sign => length.div_ceil(SIGNS),
+        CharKind::Digit => length.div_ceil(DIGITS),
+        CharKind::Other => 0,
     };
     tokens as u64
 }
@@ -75,10 +79,10 @@ mod tests {
 
     #[test]
     fn words_digits_and_signs_count_and_nothing_else() {
-        assert_eq!(tokens(""), 0);
-        assert_eq!(tokens("North grew, by 12.5 %!"), 5);
-        assert_eq!(tokens("antidisestablishmentarianism"), 4);
-        assert_eq!(tokens("北部增长最快。"), 3);
-        assert_eq!(tokens("figure ".repeat(1_000).as_str()), 1_000);
+        assert_eq!(count_tokens(""), 0);
+        assert_eq!(count_tokens("North grew, by 12.5 %!"), 5);
+        assert_eq!(count_tokens("antidisestablishmentarianism"), 4);
+        assert_eq!(count_tokens("北部增长最快。"), 3);
+        assert_eq!(count_tokens("figure ".repeat(1_000).as_str()), 1_000);
     }
 }

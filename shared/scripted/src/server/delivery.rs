@@ -9,43 +9,43 @@ use axum::body::{Body, Bytes};
 use axum::http::{self, StatusCode, header};
 use tokio::sync::watch;
 
-use crate::gate::Gate;
-use crate::request::{Delivery, Request};
-use crate::response::{Ending, Response, STAMP};
+use crate::gate::ChunkGate;
+use crate::request::{RecordedRequest, ResponseDelivery};
+use crate::response::{ResponseEnding, STAMP, ScriptedResponse};
 
 /// Returns once the server is gone.
-pub(super) async fn stopped(mut running: watch::Receiver<()>) {
+pub(super) async fn wait_for_stop(mut running: watch::Receiver<()>) {
     while running.changed().await.is_ok() {}
 }
 
 /// A response without a script.
-pub(super) fn plain(status: StatusCode, why: String) -> http::Response<Body> {
+pub(super) fn plain_response(status: StatusCode, why: String) -> http::Response<Body> {
     let mut response = http::Response::new(Body::from(why));
     *response.status_mut() = status;
     response
 }
 
-pub(super) async fn deliver(
-    request: &Request,
-    response: Response,
+pub(super) async fn deliver_response(
+    request: &RecordedRequest,
+    response: ScriptedResponse,
     running: watch::Receiver<()>,
 ) -> http::Response<Body> {
-    let encoded = request.protocol().encode(&response, request);
+    let encoded = request.protocol().encode_response(&response, request);
     // Before every chunk but the first one, and before the end.
     let pauses = u32::try_from(encoded.chunks.len()).unwrap_or(u32::MAX).max(1);
-    let feed = Feed {
+    let feed = ChunkFeed {
         chunks: encoded.chunks.into(),
         gates: response.gates,
-        delay: response.takes.map(|whole| whole / pauses).or(response.delay),
+        delay: response.total_time.map(|whole| whole / pauses).or(response.delay),
         ending: response.ending,
         at_once: response.at_once,
-        stamped: response.stamped,
+        stamped: response.has_stamps,
         position: 0,
-        delivery: request.deliver(),
+        delivery: request.start_delivery(),
         running,
     };
-    if matches!(feed.ending, Ending::Silent) {
-        stopped(feed.running.clone()).await;
+    if matches!(feed.ending, ResponseEnding::Silent) {
+        wait_for_stop(feed.running.clone()).await;
     }
     let mut built = http::Response::builder()
         .status(encoded.status)
@@ -53,61 +53,61 @@ pub(super) async fn deliver(
     for (name, value) in response.headers {
         built = built.header(name, value);
     }
-    let body = Body::from_stream(futures::stream::unfold(feed, Feed::next));
+    let body = Body::from_stream(futures::stream::unfold(feed, ChunkFeed::next_chunk));
     built.body(body).unwrap_or_else(|error| {
         let why = format!("the script's status or headers are invalid: {error}");
-        plain(StatusCode::INTERNAL_SERVER_ERROR, why)
+        plain_response(StatusCode::INTERNAL_SERVER_ERROR, why)
     })
 }
 
 /// A body under way.
-struct Feed {
+struct ChunkFeed {
     chunks: VecDeque<Vec<u8>>,
-    gates: Vec<(usize, Gate)>,
+    gates: Vec<(usize, ChunkGate)>,
     delay: Option<Duration>,
-    ending: Ending,
+    ending: ResponseEnding,
     at_once: bool,
     stamped: bool,
     /// Chunks handed over so far.
     position: usize,
-    delivery: Delivery,
+    delivery: ResponseDelivery,
     running: watch::Receiver<()>,
 }
 
-impl Feed {
-    async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
+impl ChunkFeed {
+    async fn next_chunk(mut self) -> Option<(io::Result<Bytes>, Self)> {
         if !self.at_once {
             // Being pending once makes the HTTP server flush what it has: every chunk leaves alone.
             tokio::task::yield_now().await;
         }
         let running = self.running.clone();
         let chunk = tokio::select! {
-            chunk = self.step() => chunk,
-            () = stopped(running) => Err(broken_off("the server stopped")),
+            chunk = self.await_chunk() => chunk,
+            () = wait_for_stop(running) => Err(aborted_error("the server stopped")),
         };
         let chunk = chunk.transpose();
         match &chunk {
             Some(Ok(bytes)) => {
                 self.position += 1;
-                self.delivery.sent(bytes.len());
+                self.delivery.record_chunk(bytes.len());
             }
-            Some(Err(_)) | None => self.delivery.over(),
+            Some(Err(_)) | None => self.delivery.mark_complete(),
         }
         chunk.map(|chunk| (chunk, self))
     }
 
     /// The next chunk once it is due, or `None` at the end.
-    async fn step(&mut self) -> io::Result<Option<Bytes>> {
+    async fn await_chunk(&mut self) -> io::Result<Option<Bytes>> {
         match self.ending {
-            Ending::HangAfter(chunks) if chunks <= self.position => pending().await,
-            Ending::CutAfter(chunks) if chunks <= self.position => {
-                return Err(broken_off("the script cuts here"));
+            ResponseEnding::HangAfter(chunks) if chunks <= self.position => pending().await,
+            ResponseEnding::CutAfter(chunks) if chunks <= self.position => {
+                return Err(aborted_error("the script cuts here"));
             }
-            Ending::CutAfter(_)
-            | Ending::Fail { .. }
-            | Ending::HangAfter(_)
-            | Ending::Silent
-            | Ending::Whole => {}
+            ResponseEnding::CutAfter(_)
+            | ResponseEnding::Fail { .. }
+            | ResponseEnding::HangAfter(_)
+            | ResponseEnding::Silent
+            | ResponseEnding::Complete => {}
         }
         for (_, gate) in self.gates.iter().filter(|(at, _)| *at == self.position) {
             gate.pass().await;
@@ -117,7 +117,7 @@ impl Feed {
         }
         let mut chunk = self.chunks.pop_front();
         if let Some(chunk) = chunk.as_mut().filter(|_| self.stamped) {
-            stamp(chunk);
+            stamp_chunk(chunk);
         }
         Ok(chunk.map(Bytes::from))
     }
@@ -125,7 +125,7 @@ impl Feed {
 
 /// Writes the time over the stamp in a chunk, if there is one.
 #[expect(clippy::disallowed_methods, reason = "another process compares it with its own clock")]
-fn stamp(chunk: &mut [u8]) {
+fn stamp_chunk(chunk: &mut [u8]) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let stamp = format!("@{:0width$}", now.as_micros(), width = STAMP.len() - 1);
     let place = chunk.windows(STAMP.len()).position(|bytes| bytes == STAMP.as_bytes());
@@ -135,6 +135,6 @@ fn stamp(chunk: &mut [u8]) {
     }
 }
 
-fn broken_off(why: &str) -> io::Error {
+fn aborted_error(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, why)
 }

@@ -5,61 +5,61 @@ use std::sync::Mutex;
 
 use tokio::sync::watch;
 
-use crate::locked;
-use crate::request::Request;
+use crate::lock;
+use crate::request::RecordedRequest;
 
 /// Requests, and unexpected ones, that are kept: a demo may run for days.
-const KEPT: usize = 500;
+const MAX_KEPT: usize = 500;
 
 /// Bytes of requests that are kept, beside the newest one.
-const KEPT_BYTES: usize = 32 * 1024 * 1024;
+const MAX_KEPT_BYTES: usize = 32 * 1024 * 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Log {
-    requests: Mutex<VecDeque<Request>>,
+pub(super) struct RequestLog {
+    requests: Mutex<VecDeque<RecordedRequest>>,
     unexpected: Mutex<VecDeque<String>>,
-    arrived: watch::Sender<usize>,
+    arrivals: watch::Sender<usize>,
 }
 
-impl Log {
+impl RequestLog {
     /// Numbers a request, reads it and keeps it; one that cannot be read is unexpected.
-    pub(super) fn record(
+    pub(super) fn record_request(
         &self,
-        read: impl FnOnce(usize) -> Result<Request, String>,
-    ) -> Result<Request, String> {
-        let mut requests = locked(&self.requests);
-        let number = *self.arrived.borrow() + 1;
+        read: impl FnOnce(usize) -> Result<RecordedRequest, String>,
+    ) -> Result<RecordedRequest, String> {
+        let mut requests = lock(&self.requests);
+        let number = *self.arrivals.borrow() + 1;
         match read(number) {
             Ok(request) => {
-                push(&mut requests, request.clone());
-                while requests.len() > 1 && bytes(&requests) > KEPT_BYTES {
+                push_bounded(&mut requests, request.clone());
+                while requests.len() > 1 && total_bytes(&requests) > MAX_KEPT_BYTES {
                     requests.pop_front();
                 }
-                self.arrived.send_replace(number);
+                self.arrivals.send_replace(number);
                 Ok(request)
             }
             Err(why) => {
                 let why = format!("a request cannot be read: {why}");
-                self.unexpected(why.clone());
+                self.record_unexpected(why.clone());
                 Err(why)
             }
         }
     }
 
-    pub(super) fn unexpected(&self, why: String) {
-        push(&mut locked(&self.unexpected), why);
+    pub(super) fn record_unexpected(&self, why: String) {
+        push_bounded(&mut lock(&self.unexpected), why);
     }
 
     pub(super) fn take_unexpected(&self) -> Vec<String> {
-        locked(&self.unexpected).drain(..).collect()
+        lock(&self.unexpected).drain(..).collect()
     }
 
-    pub(super) fn requests(&self) -> Vec<Request> {
-        locked(&self.requests).iter().cloned().collect()
+    pub(super) fn requests(&self) -> Vec<RecordedRequest> {
+        lock(&self.requests).iter().cloned().collect()
     }
 
-    pub(super) async fn request(&self, number: usize) -> Request {
-        let mut arrived = self.arrived.subscribe();
+    pub(super) async fn wait_for_request(&self, number: usize) -> RecordedRequest {
+        let mut arrived = self.arrivals.subscribe();
         loop {
             let requests = self.requests();
             if let Some(found) = requests.into_iter().find(|request| request.number() == number) {
@@ -71,12 +71,12 @@ impl Log {
     }
 }
 
-fn bytes(requests: &VecDeque<Request>) -> usize {
-    requests.iter().map(Request::body_bytes).sum()
+fn total_bytes(requests: &VecDeque<RecordedRequest>) -> usize {
+    requests.iter().map(RecordedRequest::body_bytes).sum()
 }
 
-fn push<T>(kept: &mut VecDeque<T>, new: T) {
-    if kept.len() == KEPT {
+fn push_bounded<T>(kept: &mut VecDeque<T>, new: T) {
+    if kept.len() == MAX_KEPT {
         kept.pop_front();
     }
     kept.push_back(new);

@@ -2,83 +2,85 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, items, string, text};
-use crate::request::{Call, CallResult, Message, Request, Role, Tool};
-use crate::response::{Part, Said};
+use super::{ParsedRequest, content_text, items_at, string_at};
+use crate::request::{
+    MessageRole, RecordedCall, RecordedMessage, RecordedRequest, RecordedResult, RequestTool,
+};
+use crate::response::{ReplyPart, ScriptedReply};
 
-pub(super) fn read(body: &Value) -> Result<Asked, String> {
-    let messages = items(body, "messages").iter().map(message);
+pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
+    let messages = items_at(body, "messages").iter().map(parse_message);
     let choice = body.get("tool_choice");
-    Ok(Asked {
-        system: text(body.get("system")),
+    Ok(ParsedRequest {
+        system: content_text(body.get("system")),
         messages: messages.collect::<Result<_, _>>()?,
-        tools: items(body, "tools").iter().map(tool).collect(),
-        tool_choice: choice.map(|choice| match string(choice, "/type").as_str() {
+        tools: items_at(body, "tools").iter().map(parse_tool).collect(),
+        tool_choice: choice.map(|choice| match string_at(choice, "/type").as_str() {
             "any" => "required".to_owned(),
-            "tool" => string(choice, "/name"),
+            "tool" => string_at(choice, "/name"),
             choice => choice.to_owned(),
         }),
         temperature: body.get("temperature").and_then(Value::as_f64),
     })
 }
 
-fn message(message: &Value) -> Result<Message, String> {
-    let role = match string(message, "/role").as_str() {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
+fn parse_message(message: &Value) -> Result<RecordedMessage, String> {
+    let role = match string_at(message, "/role").as_str() {
+        "user" => MessageRole::User,
+        "assistant" => MessageRole::Assistant,
         role => return Err(format!("it has a message with the role `{role}`")),
     };
-    let mut read = Message { role, ..Message::default() };
+    let mut read = RecordedMessage { role, ..RecordedMessage::default() };
     let Some(Value::Array(blocks)) = message.get("content") else {
-        read.text = text(message.get("content"));
+        read.text = content_text(message.get("content"));
         return Ok(read);
     };
     let mut texts = Vec::new();
     for block in blocks {
-        match string(block, "/type").as_str() {
-            "thinking" => read.reasoning += &string(block, "/thinking"),
-            "tool_use" => read.calls.push(Call {
-                id: string(block, "/id"),
-                tool: string(block, "/name"),
+        match string_at(block, "/type").as_str() {
+            "thinking" => read.reasoning += &string_at(block, "/thinking"),
+            "tool_use" => read.calls.push(RecordedCall {
+                id: string_at(block, "/id"),
+                tool: string_at(block, "/name"),
                 arguments: block.get("input").cloned().unwrap_or_default(),
             }),
-            "tool_result" => read.results.push(CallResult {
-                id: string(block, "/tool_use_id"),
+            "tool_result" => read.results.push(RecordedResult {
+                id: string_at(block, "/tool_use_id"),
                 tool: String::new(),
-                text: text(block.get("content")),
+                text: content_text(block.get("content")),
             }),
-            "text" => texts.push(string(block, "/text")),
+            "text" => texts.push(string_at(block, "/text")),
             other => texts.push(format!("[{other}]")),
         }
     }
     read.text = texts.join("\n");
     if !read.results.is_empty() && read.text.is_empty() {
-        read.role = Role::Tool;
+        read.role = MessageRole::Tool;
     }
     Ok(read)
 }
 
-fn tool(tool: &Value) -> Tool {
-    Tool {
-        name: string(tool, "/name"),
-        description: string(tool, "/description"),
+fn parse_tool(tool: &Value) -> RequestTool {
+    RequestTool {
+        name: string_at(tool, "/name"),
+        description: string_at(tool, "/description"),
         schema: tool.get("input_schema").cloned().unwrap_or_default(),
     }
 }
 
-pub(super) fn chunks(said: &Said, to: &Request) -> Vec<Vec<u8>> {
-    let mut chunks = vec![opening(said, to)];
+pub(super) fn encode_chunks(said: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
+    let mut chunks = vec![opening_events(said, to)];
     let mut index = 0;
     for part in &said.parts {
-        let block = block(part, index, said, to);
+        let block = block_events(part, index, said, to);
         index += usize::from(!block.is_empty());
         chunks.extend(block);
     }
-    chunks.push(closing(said));
+    chunks.push(closing_events(said));
     chunks.into_iter().map(String::into_bytes).collect()
 }
 
-fn opening(said: &Said, to: &Request) -> String {
+fn opening_events(said: &ScriptedReply, to: &RecordedRequest) -> String {
     let mut message = json!({
         "id": format!("msg_{}", to.number()),
         "type": "message",
@@ -98,44 +100,54 @@ fn opening(said: &Said, to: &Request) -> String {
         message.insert("usage".to_owned(), usage);
     }
     let start = json!({"type": "message_start", "message": message});
-    event(&start) + &event(&json!({"type": "ping"}))
+    encode_event(&start) + &encode_event(&json!({"type": "ping"}))
 }
 
 /// The chunks of a content block. Texts start with their first delta, calls in a chunk before it;
 /// an empty text is no block.
-fn block(part: &Part, index: usize, said: &Said, to: &Request) -> Vec<String> {
+fn block_events(
+    part: &ReplyPart,
+    index: usize,
+    said: &ScriptedReply,
+    to: &RecordedRequest,
+) -> Vec<String> {
     let start = |block| {
-        event(&json!({"type": "content_block_start", "index": index, "content_block": block}))
+        encode_event(
+            &json!({"type": "content_block_start", "index": index, "content_block": block}),
+        )
     };
-    let delta =
-        |delta| event(&json!({"type": "content_block_delta", "index": index, "delta": delta}));
+    let delta = |delta| {
+        encode_event(&json!({"type": "content_block_delta", "index": index, "delta": delta}))
+    };
     let deltas = |texts: Vec<String>, kind: &str, key: &str| -> Vec<String> {
         let deltas = texts.iter().map(|text| delta(json!({"type": kind, key: text})));
         deltas.collect()
     };
     let mut chunks = match part {
-        Part::Reasoning(text) => deltas(said.split(text), "thinking_delta", "thinking"),
-        Part::Text(text) => deltas(said.deltas_of(text), "text_delta", "text"),
-        Part::Call(call) => deltas(said.split(&call.arguments), "input_json_delta", "partial_json"),
+        ReplyPart::Reasoning(text) => deltas(said.split_text(text), "thinking_delta", "thinking"),
+        ReplyPart::Text(text) => deltas(said.text_deltas(text), "text_delta", "text"),
+        ReplyPart::Call(call) => {
+            deltas(said.split_text(&call.arguments), "input_json_delta", "partial_json")
+        }
     };
     match part {
-        Part::Reasoning(_) => {
+        ReplyPart::Reasoning(_) => {
             let signature = format!("signature_{}_{index}", to.number());
             let block = json!({"type": "thinking", "thinking": "", "signature": ""});
             before_first(&mut chunks, &start(block));
             let signature = json!({"type": "signature_delta", "signature": signature});
             after_last(&mut chunks, &delta(signature));
         }
-        Part::Text(_) => {
+        ReplyPart::Text(_) => {
             before_first(&mut chunks, &start(json!({"type": "text", "text": ""})));
         }
-        Part::Call(call) => {
+        ReplyPart::Call(call) => {
             let id = format!("toolu_{}_{index}", to.number());
             let block = json!({"type": "tool_use", "id": id, "name": call.tool, "input": {}});
             chunks.insert(0, start(block));
         }
     }
-    after_last(&mut chunks, &event(&json!({"type": "content_block_stop", "index": index})));
+    after_last(&mut chunks, &encode_event(&json!({"type": "content_block_stop", "index": index})));
     chunks
 }
 
@@ -151,7 +163,7 @@ fn after_last(chunks: &mut [String], text: &str) {
     }
 }
 
-fn closing(said: &Said) -> String {
+fn closing_events(said: &ScriptedReply) -> String {
     let reason = said.finish_reason().map(|reason| match reason {
         "stop" => "end_turn",
         "length" => "max_tokens",
@@ -167,13 +179,13 @@ fn closing(said: &Said) -> String {
         let usage = json!({"output_tokens": usage.output});
         delta.insert("usage".to_owned(), usage);
     }
-    let mut closing = event(&delta);
+    let mut closing = encode_event(&delta);
     if said.done {
-        closing += &event(&json!({"type": "message_stop"}));
+        closing += &encode_event(&json!({"type": "message_stop"}));
     }
     closing
 }
 
-fn event(data: &Value) -> String {
-    format!("event: {}\ndata: {data}\n\n", string(data, "/type"))
+fn encode_event(data: &Value) -> String {
+    format!("event: {}\ndata: {data}\n\n", string_at(data, "/type"))
 }

@@ -2,47 +2,49 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, function_tools, items, string, text};
-use crate::request::{Call, CallResult, Message, Request, Role};
-use crate::response::{Part, Said};
+use super::{ParsedRequest, content_text, function_tools, items_at, string_at};
+use crate::request::{MessageRole, RecordedCall, RecordedMessage, RecordedRequest, RecordedResult};
+use crate::response::{ReplyPart, ScriptedReply};
 
-pub(super) fn read(body: &Value) -> Result<Asked, String> {
+pub(super) fn parse_request(body: &Value) -> Result<ParsedRequest, String> {
     let mut system = Vec::new();
     let mut messages = Vec::new();
     let mut calls = 0;
     let mut results = 0;
-    for message in items(body, "messages") {
-        let content = text(message.get("content"));
-        match string(message, "/role").as_str() {
+    for message in items_at(body, "messages") {
+        let content = content_text(message.get("content"));
+        match string_at(message, "/role").as_str() {
             "system" => system.push(content),
-            "user" => messages.push(Message { text: content, ..Message::default() }),
-            "assistant" => messages.push(Message {
-                role: Role::Assistant,
+            "user" => {
+                messages.push(RecordedMessage { text: content, ..RecordedMessage::default() });
+            }
+            "assistant" => messages.push(RecordedMessage {
+                role: MessageRole::Assistant,
                 text: content,
-                reasoning: string(message, "/thinking"),
-                calls: items(message, "tool_calls")
+                reasoning: string_at(message, "/thinking"),
+                calls: items_at(message, "tool_calls")
                     .iter()
-                    .map(|call| Call {
+                    .map(|call| RecordedCall {
                         id: next_id(&mut calls),
-                        tool: string(call, "/function/name"),
+                        tool: string_at(call, "/function/name"),
                         arguments: call.pointer("/function/arguments").cloned().unwrap_or_default(),
                     })
                     .collect(),
                 results: Vec::new(),
             }),
-            "tool" => messages.push(Message {
-                role: Role::Tool,
-                results: vec![CallResult {
+            "tool" => messages.push(RecordedMessage {
+                role: MessageRole::Tool,
+                results: vec![RecordedResult {
                     id: next_id(&mut results),
-                    tool: string(message, "/tool_name"),
+                    tool: string_at(message, "/tool_name"),
                     text: content,
                 }],
-                ..Message::default()
+                ..RecordedMessage::default()
             }),
             role => return Err(format!("it has a message with the role `{role}`")),
         }
     }
-    Ok(Asked {
+    Ok(ParsedRequest {
         system: system.join("\n\n"),
         messages,
         tools: function_tools(body),
@@ -57,17 +59,17 @@ fn next_id(count: &mut usize) -> String {
     format!("#{count}")
 }
 
-pub(super) fn chunks(said: &Said, to: &Request) -> Vec<Vec<u8>> {
+pub(super) fn encode_chunks(said: &ScriptedReply, to: &RecordedRequest) -> Vec<Vec<u8>> {
     let mut lines = Vec::new();
     for part in &said.parts {
         match part {
-            Part::Reasoning(text) => lines.extend(
-                said.split(text).iter().map(|text| json!({"content": "", "thinking": text})),
+            ReplyPart::Reasoning(text) => lines.extend(
+                said.split_text(text).iter().map(|text| json!({"content": "", "thinking": text})),
             ),
-            Part::Text(text) => {
-                lines.extend(said.deltas_of(text).iter().map(|text| json!({"content": text})));
+            ReplyPart::Text(text) => {
+                lines.extend(said.text_deltas(text).iter().map(|text| json!({"content": text})));
             }
-            Part::Call(call) => {
+            ReplyPart::Call(call) => {
                 let arguments: Value = serde_json::from_str(&call.arguments)
                     .unwrap_or_else(|_| Value::from(call.arguments.as_str()));
                 let function = json!({"name": call.tool, "arguments": arguments});
@@ -75,12 +77,12 @@ pub(super) fn chunks(said: &Said, to: &Request) -> Vec<Vec<u8>> {
             }
         }
     }
-    let lines = lines.iter().map(|message| line(message, to));
-    let done = said.done.then(|| done(said, to));
+    let lines = lines.iter().map(|message| encode_line(message, to));
+    let done = said.done.then(|| done_line(said, to));
     lines.chain(done).map(|line| format!("{line}\n").into_bytes()).collect()
 }
 
-fn line(message: &Value, to: &Request) -> Value {
+fn encode_line(message: &Value, to: &RecordedRequest) -> Value {
     let mut line = json!({
         "model": to.model(),
         "created_at": "1970-01-01T00:00:00Z",
@@ -94,8 +96,8 @@ fn line(message: &Value, to: &Request) -> Value {
     line
 }
 
-fn done(said: &Said, to: &Request) -> Value {
-    let mut done = line(&json!({"content": ""}), to);
+fn done_line(said: &ScriptedReply, to: &RecordedRequest) -> Value {
+    let mut done = encode_line(&json!({"content": ""}), to);
     if let Some(fields) = done.as_object_mut() {
         fields.insert("done".to_owned(), Value::Bool(true));
         // Ollama finishes with `stop` after calls, too.

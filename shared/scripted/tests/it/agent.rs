@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use futures::StreamExt;
 use genai::adapter::AdapterKind;
 use genai::chat::{
@@ -30,7 +30,7 @@ pub(crate) struct Reply {
 }
 
 impl Client {
-    pub(crate) fn new(server: &Scripted, kind: AdapterKind) -> Self {
+    pub(crate) fn new(server: &ScriptedModel, kind: AdapterKind) -> Self {
         let url = if kind == AdapterKind::Ollama { server.ollama_url() } else { server.base_url() };
         Self {
             client: genai::Client::new().unwrap(),
@@ -116,7 +116,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    pub(crate) fn new(server: &Scripted, kind: AdapterKind, language: &'static str) -> Self {
+    pub(crate) fn new(server: &ScriptedModel, kind: AdapterKind, language: &'static str) -> Self {
         Self {
             client: Client::new(server, kind),
             prompts: Prompts(language),

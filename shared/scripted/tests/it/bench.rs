@@ -1,6 +1,6 @@
 //! The benchmark model.
 
-use djinn_scripted::{Bench, Script, Scripted};
+use djinn_scripted::{Bench, Script, ScriptedModel};
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatMessage, ChatRequest, ContentPart, MessageContent, ToolResponse};
 
@@ -8,7 +8,7 @@ use crate::agent::{Client, tool};
 
 #[tokio::test]
 async fn a_run_has_the_promised_size() {
-    let server = Scripted::start_with(Script::bench(Bench::default())).await.unwrap();
+    let server = ScriptedModel::start_with(Script::bench(Bench::default())).await.unwrap();
     let client = Client::new(&server, AdapterKind::OpenAI);
     let mut messages = vec![ChatMessage::user("work")];
     let (mut calls, mut deltas) = (Vec::new(), 0);

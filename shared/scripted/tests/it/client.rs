@@ -1,6 +1,6 @@
 //! A client that knows only HTTP.
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 /// An OpenAI request with one question and a tool.
@@ -33,13 +33,13 @@ pub(crate) fn anthropic_question(text: &str) -> Value {
     })
 }
 
-pub(crate) async fn post(server: &Scripted, path: &str, body: &Value) -> reqwest::Response {
+pub(crate) async fn post(server: &ScriptedModel, path: &str, body: &Value) -> reqwest::Response {
     let url = format!("{}{path}", server.base_url());
     let client = reqwest::Client::builder().build().unwrap();
     client.post(url).json(body).send().await.unwrap()
 }
 
-pub(crate) async fn ask(server: &Scripted, text: &str) -> reqwest::Response {
+pub(crate) async fn ask(server: &ScriptedModel, text: &str) -> reqwest::Response {
     post(server, "chat/completions", &question(text)).await
 }
 

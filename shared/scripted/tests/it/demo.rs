@@ -1,6 +1,6 @@
 //! The demo model answers from what it is sent, and from nothing else.
 
-use djinn_scripted::{Script, Scripted};
+use djinn_scripted::{Script, ScriptedModel};
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatMessage, ChatRequest};
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use crate::client::{anthropic_question, ask, post};
 
 const SALES: &str = include_str!("../../../../examples/sales.csv");
 
-async fn demo() -> Scripted {
-    Scripted::start_with(Script::demo()).await.unwrap()
+async fn demo() -> ScriptedModel {
+    ScriptedModel::start_with(Script::demo()).await.unwrap()
 }
 
 #[tokio::test]

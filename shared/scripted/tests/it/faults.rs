@@ -1,13 +1,13 @@
 //! What goes wrong on purpose.
 
-use djinn_scripted::Scripted;
+use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 use crate::client::{anthropic_question, ask, chunk, content, post};
 
 #[tokio::test]
 async fn statuses_have_the_providers_error_bodies() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("hello").status(429).retry_after(1).then().status(529);
 
     let response = ask(&server, "hello").await;
@@ -28,7 +28,7 @@ async fn statuses_have_the_providers_error_bodies() {
 
 #[tokio::test]
 async fn a_status_may_have_any_body_and_headers() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     let body = json!({"detail": ["who are you?"]});
     server.on("hello").status_body(401, body.clone()).header("x-request-id", "7");
     let response = ask(&server, "hello").await;
@@ -41,20 +41,20 @@ async fn a_status_may_have_any_body_and_headers() {
 
 #[tokio::test]
 async fn a_cut_closes_the_socket_after_exactly_those_chunks() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("hello").deltas(["a", "b", "c"]).cut_after(2);
     let mut response = ask(&server, "hello").await;
     chunk(&mut response).await;
     assert_eq!(content(&chunk(&mut response).await), ["a"]);
     assert!(response.chunk().await.is_err());
     let request = server.last_request().unwrap();
-    request.ended().await;
-    assert_eq!((request.chunks_sent(), request.closed_early()), (2, false));
+    request.wait_until_ended().await;
+    assert_eq!((request.chunks_sent(), request.is_closed_early()), (2, false));
 }
 
 #[tokio::test]
 async fn an_error_may_come_inside_the_stream() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     let rule = server.on("hello").reply("a").fail_after(1, "overloaded_error", "Overloaded");
     rule.always();
     let stream = ask(&server, "hello").await.text().await.unwrap();
@@ -66,7 +66,7 @@ async fn an_error_may_come_inside_the_stream() {
 
 #[tokio::test]
 async fn a_stream_may_end_without_its_last_word() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("hello").reply("a").no_done().then().reply("a").no_finish().no_usage();
     let stream = ask(&server, "hello").await.text().await.unwrap();
     assert!(stream.contains(r#""finish_reason":"stop""#) && !stream.contains("[DONE]"));
@@ -76,39 +76,39 @@ async fn a_stream_may_end_without_its_last_word() {
 
 #[tokio::test]
 async fn a_client_that_leaves_is_noticed_and_nothing_more_is_sent() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("hello").deltas(["a", "b"]).hang_after(2);
     let mut response = ask(&server, "hello").await;
     chunk(&mut response).await;
     chunk(&mut response).await;
     drop(response);
     let request = server.last_request().unwrap();
-    request.ended().await;
-    assert_eq!((request.chunks_sent(), request.closed_early()), (2, true));
+    request.wait_until_ended().await;
+    assert_eq!((request.chunks_sent(), request.is_closed_early()), (2, true));
 }
 
 #[tokio::test]
 async fn a_server_that_hangs_sends_not_even_headers() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("hello").hang();
     tokio::select! {
         response = ask(&server, "hello") => panic!("answered {response:?}"),
-        request = server.request(1) => assert_eq!(request.chunks_sent(), 0),
+        request = server.wait_for_request(1) => assert_eq!(request.chunks_sent(), 0),
     }
-    let request = server.request(1).await;
-    request.ended().await;
-    assert!(request.closed_early());
+    let request = server.wait_for_request(1).await;
+    request.wait_until_ended().await;
+    assert!(request.is_closed_early());
 }
 
 #[tokio::test]
 async fn a_request_over_the_window_is_refused_in_the_providers_words() {
-    let server = Scripted::start().await.unwrap();
-    server.takes_at_most(50);
+    let server = ScriptedModel::start().await.unwrap();
+    server.limit_tokens(50);
     server.on("hello").reply("Hello.");
     assert_eq!(ask(&server, &"hello ".repeat(60)).await.status(), 400);
-    let requests = server.refused();
-    assert!(requests.len() == 1 && requests[0].tokens() >= 60, "{requests:?}");
+    let requests = server.refused_requests();
+    assert!(requests.len() == 1 && requests[0].estimate_tokens() >= 60, "{requests:?}");
     assert_eq!(ask(&server, "hello").await.status(), 200);
-    assert_eq!(server.refused().len(), 1);
+    assert_eq!(server.refused_requests().len(), 1);
     server.assert_done();
 }

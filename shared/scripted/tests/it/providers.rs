@@ -1,6 +1,6 @@
 //! The client library that Djinn uses reads all three protocols.
 
-use djinn_scripted::{Protocol, Scripted};
+use djinn_scripted::{ProviderProtocol, ScriptedModel};
 use genai::adapter::AdapterKind;
 use genai::chat::StopReason;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn request(question: &str) -> ChatRequest {
 async fn text_reasoning_calls_usage_and_finish_arrive() {
     let kinds = [AdapterKind::OpenAI, AdapterKind::Anthropic, AdapterKind::Ollama];
     for kind in kinds {
-        let server = Scripted::start().await.unwrap();
+        let server = ScriptedModel::start().await.unwrap();
         server
             .on("How many")
             .reason("They want a number, so I count.")
@@ -57,7 +57,7 @@ async fn text_reasoning_calls_usage_and_finish_arrive() {
 async fn finish_reasons_are_translated() {
     let kinds = [AdapterKind::OpenAI, AdapterKind::Anthropic, AdapterKind::Ollama];
     for kind in kinds {
-        let server = Scripted::start().await.unwrap();
+        let server = ScriptedModel::start().await.unwrap();
         server.on("hello").reply("a").finish("length").then().reply("b");
         let client = Client::new(&server, kind);
         let cut = client.ask(request("hello")).await.unwrap();
@@ -70,12 +70,12 @@ async fn finish_reasons_are_translated() {
 #[tokio::test]
 async fn the_protocol_is_recorded() {
     let kinds = [
-        (AdapterKind::OpenAI, Protocol::OpenAi),
-        (AdapterKind::Anthropic, Protocol::Anthropic),
-        (AdapterKind::Ollama, Protocol::Ollama),
+        (AdapterKind::OpenAI, ProviderProtocol::OpenAi),
+        (AdapterKind::Anthropic, ProviderProtocol::Anthropic),
+        (AdapterKind::Ollama, ProviderProtocol::Ollama),
     ];
     for (kind, protocol) in kinds {
-        let server = Scripted::start().await.unwrap();
+        let server = ScriptedModel::start().await.unwrap();
         server.on("hello").reply("hi");
         Client::new(&server, kind).ask(request("hello")).await.unwrap();
         assert_eq!(server.last_request().unwrap().protocol(), protocol);

@@ -2,12 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use djinn_scripted::{Role, Scripted};
+use djinn_scripted::{MessageRole, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::client::{anthropic_question, ask, content, post, question};
 
-async fn said(server: &Scripted, text: &str) -> String {
+async fn said(server: &ScriptedModel, text: &str) -> String {
     let stream = ask(server, text).await.text().await.unwrap();
     content(&stream).concat()
 }
@@ -19,7 +19,7 @@ fn panic_of(action: impl FnOnce()) -> String {
 
 #[tokio::test]
 async fn rules_are_tried_in_order_and_used_up() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("price").reply("first").then().reply("second");
     server.on_request(|request| request.system() == "Be brief.").reply("else").always();
     server.on("never asked").reply("x").always();
@@ -32,7 +32,7 @@ async fn rules_are_tried_in_order_and_used_up() {
 
 #[tokio::test]
 async fn an_unexpected_request_is_refused_and_fails_the_test() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("price").reply("12 EUR");
     let response = ask(&server, "the stock?").await;
     assert_eq!(response.status(), 500);
@@ -48,7 +48,7 @@ async fn an_unexpected_request_is_refused_and_fails_the_test() {
 
 #[tokio::test]
 async fn dropping_a_server_with_unexpected_requests_fails_the_test() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     ask(&server, "the stock?").await;
     let panic = panic_of(|| drop(server));
     assert!(panic.contains("no rule is left"), "{panic}");
@@ -56,7 +56,7 @@ async fn dropping_a_server_with_unexpected_requests_fails_the_test() {
 
 #[tokio::test]
 async fn a_tool_must_be_offered() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("hello").call("web_fetch", json!({}));
     assert_eq!(ask(&server, "hello").await.status(), 500);
     let unexpected = server.take_unexpected();
@@ -75,7 +75,7 @@ async fn a_tool_must_be_offered() {
 
 #[tokio::test]
 async fn what_a_provider_would_refuse_is_unexpected() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on_request(|_| true).reply("fine").always();
     let call = json!({"id": "c1", "function": {"name": "look_up", "arguments": "{}"}});
     let called = json!({"role": "assistant", "content": "", "tool_calls": [call]});
@@ -113,7 +113,7 @@ async fn what_a_provider_would_refuse_is_unexpected() {
 
 #[tokio::test]
 async fn requests_are_recorded_alike_from_both_protocols() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("result look_up 7").reply("It is 7.").always();
     let mut openai = question("How many?");
     openai["temperature"] = json!(0.5);
@@ -148,7 +148,10 @@ async fn requests_are_recorded_alike_from_both_protocols() {
         assert_eq!(request.tool_choice(), Some("required"));
         assert_eq!(request.tools()[0].name, "look_up");
         assert!(request.has_result_for("look_up") && !request.has_result_for("c1"));
-        assert_eq!((request.last_user(), request.messages()[2].role), ("Go\non", Role::Tool));
+        assert_eq!(
+            (request.last_user_text(), request.messages()[2].role),
+            ("Go\non", MessageRole::Tool)
+        );
         assert_eq!(request.header("content-type"), Some("application/json"));
         let expected = "00 system Be brief.\n01 user How many?\n02 assistant I look.\n\
                         03 call look_up {\"of\":\"x\"}\n04 result look_up 7\n05 user Go⏎on\n";
@@ -160,7 +163,7 @@ async fn requests_are_recorded_alike_from_both_protocols() {
 
 #[tokio::test]
 async fn transcripts_cut_long_texts() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("long").reply("fine");
     ask(&server, &"long ".repeat(100)).await;
     let transcript = server.last_request().unwrap().transcript();

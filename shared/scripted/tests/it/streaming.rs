@@ -1,6 +1,6 @@
 //! Chunks arrive one by one, exactly as scripted.
 
-use djinn_scripted::{Gate, Response, Scripted};
+use djinn_scripted::{ChunkGate, ScriptedModel, ScriptedResponse};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -8,34 +8,34 @@ use crate::client::{anthropic_question, ask, chunk, content, post, question};
 
 #[tokio::test]
 async fn a_gate_holds_the_next_chunk_and_nothing_before_it() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     let rule = server.on("hello").deltas(["a", "b", "c"]);
     let (second, end) = (rule.gate(2), rule.gate(4));
 
     let mut response = ask(&server, "hello").await;
     assert!(chunk(&mut response).await.contains("assistant"));
     assert_eq!(content(&chunk(&mut response).await), ["a"]);
-    second.reached().await;
+    second.wait_until_reached().await;
     let request = server.last_request().unwrap();
     assert_eq!(request.chunks_sent(), 2);
 
     second.open();
     assert_eq!(content(&chunk(&mut response).await), ["b"]);
     assert_eq!(content(&chunk(&mut response).await), ["c"]);
-    end.reached().await;
+    end.wait_until_reached().await;
     assert_eq!(request.chunks_sent(), 4);
     end.open();
     let rest = chunk(&mut response).await;
     assert!(rest.contains(r#""finish_reason":"stop""#) && rest.ends_with("data: [DONE]\n\n"));
     assert_eq!(chunk(&mut response).await, "");
-    request.ended().await;
-    assert!(!request.closed_early());
+    request.wait_until_ended().await;
+    assert!(!request.is_closed_early());
     server.assert_done();
 }
 
 #[tokio::test]
 async fn chunks_are_numbered_alike_for_anthropic() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     let rule = server.on("hello").reason("hm").deltas(["a", "b"]);
     let gates = [rule.gate(1), rule.gate(2), rule.gate(3), rule.gate(4)];
 
@@ -44,7 +44,7 @@ async fn chunks_are_numbered_alike_for_anthropic() {
     let expected = ["message_start", "signature_delta", r#""text":"a""#, "content_block_stop"];
     for (gate, expected) in gates.iter().zip(expected) {
         assert!(chunk(&mut response).await.contains(expected), "{expected}");
-        gate.reached().await;
+        gate.wait_until_reached().await;
         gate.open();
     }
     assert!(chunk(&mut response).await.contains("message_stop"));
@@ -53,7 +53,7 @@ async fn chunks_are_numbered_alike_for_anthropic() {
 
 #[tokio::test]
 async fn each_chunk_is_an_http_chunk_of_its_own() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     // The euro sign is split: its bytes are e2 82 ac.
     let chunks: [&[u8]; 3] = [b"data: {\"price\": \"3 \xe2", b"\x82\xac\"}\n", b"\n"];
     server.on("hello").raw("text/plain", chunks);
@@ -84,7 +84,7 @@ async fn each_chunk_is_an_http_chunk_of_its_own() {
 
 #[tokio::test]
 async fn long_texts_come_in_deltas_of_the_chosen_length() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     server.on("hello").reply("你好，世界！").delta_chars(4);
     let stream = ask(&server, "hello").await.text().await.unwrap();
     assert_eq!(content(&stream), ["你好，世", "界！"]);
@@ -92,32 +92,32 @@ async fn long_texts_come_in_deltas_of_the_chosen_length() {
 
 #[tokio::test]
 async fn a_function_may_answer_and_gate_too() {
-    let server = Scripted::start().await.unwrap();
-    let gate = Gate::default();
+    let server = ScriptedModel::start().await.unwrap();
+    let gate = ChunkGate::default();
     let held = gate.clone();
     server.on_request(|_| true).respond_with(move |request| {
-        let answer = format!("{} asks {}", request.model(), request.last_user());
-        Response::default().reply(answer).delta_chars(100).gated(1, held.clone())
+        let answer = format!("{} asks {}", request.model(), request.last_user_text());
+        ScriptedResponse::default().reply(answer).delta_chars(100).gated(1, held.clone())
     });
     let mut response = ask(&server, "why?").await;
     chunk(&mut response).await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     gate.open();
     assert_eq!(content(&chunk(&mut response).await), ["gpt-test asks why?"]);
 }
 
 #[tokio::test]
 async fn dropping_the_server_breaks_responses_off() {
-    let server = Scripted::start().await.unwrap();
+    let server = ScriptedModel::start().await.unwrap();
     let gate = server.on("hello").reply("never").gate(1);
     let mut response = ask(&server, "hello").await;
     chunk(&mut response).await;
-    gate.reached().await;
+    gate.wait_until_reached().await;
     let (request, address) = (server.last_request().unwrap(), server.address());
     drop(server);
     assert!(response.chunk().await.is_err());
-    request.ended().await;
-    assert!(!request.closed_early());
+    request.wait_until_ended().await;
+    assert!(!request.is_closed_early());
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }

@@ -2,91 +2,97 @@
 
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
-use djinn_runtime::port::admission::{Admission, TooMany};
-use djinn_runtime::port::journal::{Created, NewRun, RunEnd};
+use djinn_runtime::port::admission::{Admission, AdmissionError};
+use djinn_runtime::port::journal::{CreateResult, NewRun, RunEnd};
 use futures::future::try_join_all;
 
 use super::Checked;
-use super::fixture::{EXPIRY, Run, record};
+use super::fixture::{EXPIRY, RunFixture, record_of};
 
-fn within(admission: Admission, new: NewRun) -> NewRun {
+fn with_admission(admission: Admission, new: NewRun) -> NewRun {
     NewRun { admission, ..new }
 }
 
-fn a_minute(most: u32) -> Admission {
+fn limit_per_minute(most: u32) -> Admission {
     Admission { runs_per_minute: Some(most), runs_at_once: None }
 }
 
-fn at_once(most: u32) -> Admission {
+fn limit_at_once(most: u32) -> Admission {
     Admission { runs_per_minute: None, runs_at_once: Some(most) }
 }
 
 /// So many runs a minute; what is refused or repeated does not count, nor does another user's.
 pub async fn a_user_starts_so_many_runs_a_minute(store: &impl Store) -> Checked {
-    let run = |session: &str| Run::of(session, "r");
+    let run = |session: &str| RunFixture::of(session, "r");
     let (first, second, third) = (run("s1")?, run("s2")?, run("s3")?);
-    let new = |run: &Run, write| run.created_by(write, None).map(|new| within(a_minute(2), new));
-    assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, Created::New);
+    let new = |run: &RunFixture, write| {
+        run.created_by(write, None).map(|new| with_admission(limit_per_minute(2), new))
+    };
+    assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, CreateResult::Created);
     for _ in 0..3 {
         // Its reply was lost, or the client asks again.
-        assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, Created::New);
+        assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, CreateResult::Created);
         let again = store.create(&first.key, &new(&first, "w9")?).await?;
-        assert!(matches!(again, Created::Exists(_)), "{again:?}");
+        assert!(matches!(again, CreateResult::Exists(_)), "{again:?}");
     }
-    assert_eq!(store.create(&second.key, &new(&second, "w2")?).await?, Created::New);
-    let too_many = Created::TooMany(TooMany::started(third.at_ms));
+    assert_eq!(store.create(&second.key, &new(&second, "w2")?).await?, CreateResult::Created);
+    let too_many = CreateResult::NotAdmitted(AdmissionError::rate_limited_at(third.at_ms));
     for _ in 0..2 {
         assert_eq!(store.create(&third.key, &new(&third, "w3")?).await?, too_many);
     }
-    assert_eq!(store.meta(&third.key).await?, None, "nothing of it was written");
-    assert_eq!(store.session(&third.session()).await?.active, None);
+    assert_eq!(store.find_meta(&third.key).await?, None, "nothing of it was written");
+    assert_eq!(store.load_session(&third.session_key()).await?.active, None);
     // A repeat of what was started is no new start, however full the minute is.
-    assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, Created::New);
+    assert_eq!(store.create(&first.key, &new(&first, "w1")?).await?, CreateResult::Created);
     let again = store.create(&second.key, &new(&second, "w9")?).await?;
-    assert!(matches!(again, Created::Exists(_)), "{again:?}");
-    let bobs = run("s4")?.by("bob")?;
-    assert_eq!(store.create(&bobs.key, &new(&bobs, "w4")?).await?, Created::New);
-    let later = third.clone().at(third.at_ms + 60_000);
-    assert_eq!(store.create(&later.key, &new(&later, "w5")?).await?, Created::New);
+    assert!(matches!(again, CreateResult::Exists(_)), "{again:?}");
+    let bobs = run("s4")?.by_user("bob")?;
+    assert_eq!(store.create(&bobs.key, &new(&bobs, "w4")?).await?, CreateResult::Created);
+    let later = third.clone().at_time(third.at_ms + 60_000);
+    assert_eq!(store.create(&later.key, &new(&later, "w5")?).await?, CreateResult::Created);
     Ok(())
 }
 
 /// So many runs at once; whatever ends one makes room.
 pub async fn a_user_has_so_many_runs_at_work(store: &impl Store) -> Checked {
-    let run = |session: &str| Run::of(session, "r");
+    let run = |session: &str| RunFixture::of(session, "r");
     let runs = [run("s1")?, run("s2")?, run("s3")?];
-    let new = |run: &Run, write| run.created_by(write, None).map(|new| within(at_once(2), new));
+    let new = |run: &RunFixture, write| {
+        run.created_by(write, None).map(|new| with_admission(limit_at_once(2), new))
+    };
     let [first, second, third] = &runs;
     for run in [first, second] {
-        assert_eq!(store.create(&run.key, &new(run, "w1")?).await?, Created::New);
-        assert_eq!(store.create(&run.key, &new(run, "w1")?).await?, Created::New);
+        assert_eq!(store.create(&run.key, &new(run, "w1")?).await?, CreateResult::Created);
+        assert_eq!(store.create(&run.key, &new(run, "w1")?).await?, CreateResult::Created);
     }
-    let too_many = Created::TooMany(TooMany::AtWork(2));
+    let too_many = CreateResult::NotAdmitted(AdmissionError::TooManyRuns(2));
     assert_eq!(store.create(&third.key, &new(third, "w1")?).await?, too_many);
-    assert_eq!(store.meta(&third.key).await?, None, "nothing of it was written");
+    assert_eq!(store.find_meta(&third.key).await?, None, "nothing of it was written");
     let again = store.create(&first.key, &new(first, "w9")?).await?;
-    assert!(matches!(again, Created::Exists(_)), "{again:?}");
+    assert!(matches!(again, CreateResult::Exists(_)), "{again:?}");
 
-    let end = RunEnd { counted: true, ..first.end() };
-    store.end(&first.key, &record(1, "w2", "done")?, &end, EXPIRY).await?;
-    assert_eq!(store.create(&third.key, &new(third, "w1")?).await?, Created::New);
+    let end = RunEnd { is_counted: true, ..first.run_end() };
+    store.append_end(&first.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
+    assert_eq!(store.create(&third.key, &new(third, "w1")?).await?, CreateResult::Created);
     let fourth = run("s4")?;
     assert_eq!(store.create(&fourth.key, &new(&fourth, "w1")?).await?, too_many);
-    store.give_up(&second.key, 1_700_000_000_100).await?;
-    assert_eq!(store.create(&fourth.key, &new(&fourth, "w1")?).await?, Created::New);
-    let bobs = run("s5")?.by("bob")?;
-    assert_eq!(store.create(&bobs.key, &new(&bobs, "w1")?).await?, Created::New);
+    store.abandon_run(&second.key, 1_700_000_000_100).await?;
+    assert_eq!(store.create(&fourth.key, &new(&fourth, "w1")?).await?, CreateResult::Created);
+    let bobs = run("s5")?.by_user("bob")?;
+    assert_eq!(store.create(&bobs.key, &new(&bobs, "w1")?).await?, CreateResult::Created);
     Ok(())
 }
 
 /// A place that an ended run did not give back is free when somebody needs it.
 pub async fn a_place_that_was_not_given_back_is_found(store: &impl Store) -> Checked {
-    let (first, second) = (Run::of("s1", "r")?, Run::of("s2", "r")?);
-    let new = |run: &Run| run.created_by("w1", None).map(|new| within(at_once(1), new));
-    assert_eq!(store.create(&first.key, &new(&first)?).await?, Created::New);
-    let end = RunEnd { counted: false, status: RunStatus::Stopped, ..first.end() };
-    store.end(&first.key, &record(1, "w2", "done")?, &end, EXPIRY).await?;
-    assert_eq!(store.create(&second.key, &new(&second)?).await?, Created::New);
+    let (first, second) = (RunFixture::of("s1", "r")?, RunFixture::of("s2", "r")?);
+    let new = |run: &RunFixture| {
+        run.created_by("w1", None).map(|new| with_admission(limit_at_once(1), new))
+    };
+    assert_eq!(store.create(&first.key, &new(&first)?).await?, CreateResult::Created);
+    let end = RunEnd { is_counted: false, status: RunStatus::Stopped, ..first.run_end() };
+    store.append_end(&first.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
+    assert_eq!(store.create(&second.key, &new(&second)?).await?, CreateResult::Created);
     Ok(())
 }
 
@@ -94,19 +100,19 @@ pub async fn a_place_that_was_not_given_back_is_found(store: &impl Store) -> Che
 pub async fn of_concurrent_starts_no_more_are_taken_than_there_is_room_for(
     store: &impl Store,
 ) -> Checked {
-    for (nth, admission) in [a_minute(3), at_once(3)].into_iter().enumerate() {
+    for (nth, admission) in [limit_per_minute(3), limit_at_once(3)].into_iter().enumerate() {
         let user = format!("user{nth}");
         let runs: Vec<_> = (0..8)
-            .map(|n| Run::of(&format!("s{nth}-{n}"), "r")?.by(&user))
+            .map(|n| RunFixture::of(&format!("s{nth}-{n}"), "r")?.by_user(&user))
             .collect::<Result<_, _>>()?;
         let news: Vec<_> = runs
             .iter()
-            .map(|run| run.created_by("w1", None).map(|new| within(admission, new)))
+            .map(|run| run.created_by("w1", None).map(|new| with_admission(admission, new)))
             .collect::<Result<_, _>>()?;
         let creations = runs.iter().zip(&news).map(|(run, new)| store.create(&run.key, new));
         let created = try_join_all(creations).await?;
-        let taken = created.iter().filter(|created| **created == Created::New).count();
-        let refused = created.iter().filter(|c| matches!(c, Created::TooMany(_))).count();
+        let taken = created.iter().filter(|created| **created == CreateResult::Created).count();
+        let refused = created.iter().filter(|c| matches!(c, CreateResult::NotAdmitted(_))).count();
         assert_eq!((taken, refused), (3, 5), "{created:?}");
     }
     Ok(())

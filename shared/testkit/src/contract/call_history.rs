@@ -1,6 +1,6 @@
 //! What calls of tools came to.
 
-use djinn_core::feedback::CallSample;
+use djinn_core::human::CallSample;
 use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::Store;
 use djinn_runtime::port::call_history::{KEPT_SAMPLES, ToolKey};
@@ -8,7 +8,7 @@ use djinn_runtime::port::catalog::UserKey;
 
 use super::Checked;
 
-fn key(
+fn tool_key(
     tenant: &str,
     user: &str,
     tool: &str,
@@ -17,19 +17,22 @@ fn key(
     Ok(ToolKey { user, tool: tool.to_owned() })
 }
 
-fn samples(of: std::ops::Range<u64>) -> Vec<CallSample> {
+fn samples_of(of: std::ops::Range<u64>) -> Vec<CallSample> {
     of.map(|ms| CallSample { ms, tokens: ms * 2 }).collect()
 }
 
 /// What one user's calls of a tool came to is nothing to another, or to another tool.
 pub async fn samples_of_a_tool_are_its_users_own(store: &impl Store) -> Checked {
-    let own = key("t", "ann", "search")?;
+    let own = tool_key("t", "ann", "search")?;
     assert_eq!(store.call_samples(&own).await?, []);
-    store.add_call_samples(&own, &samples(0..2)).await?;
-    store.add_call_samples(&own, &samples(2..3)).await?;
-    assert_eq!(store.call_samples(&own).await?, samples(0..3));
-    for other in [key("u", "ann", "search")?, key("t", "bob", "search")?, key("t", "ann", "send")?]
-    {
+    store.add_call_samples(&own, &samples_of(0..2)).await?;
+    store.add_call_samples(&own, &samples_of(2..3)).await?;
+    assert_eq!(store.call_samples(&own).await?, samples_of(0..3));
+    for other in [
+        tool_key("u", "ann", "search")?,
+        tool_key("t", "bob", "search")?,
+        tool_key("t", "ann", "send")?,
+    ] {
         assert_eq!(store.call_samples(&other).await?, []);
     }
     Ok(())
@@ -37,12 +40,12 @@ pub async fn samples_of_a_tool_are_its_users_own(store: &impl Store) -> Checked 
 
 /// Old samples make room for new ones.
 pub async fn the_newest_samples_are_kept(store: &impl Store) -> Checked {
-    let (tool, kept) = (key("t", "ann", "search")?, KEPT_SAMPLES as u64);
+    let (tool, kept) = (tool_key("t", "ann", "search")?, KEPT_SAMPLES as u64);
     for nth in 0..5 {
-        store.add_call_samples(&tool, &samples(nth * kept..(nth + 1) * kept)).await?;
+        store.add_call_samples(&tool, &samples_of(nth * kept..(nth + 1) * kept)).await?;
     }
     let stored = store.call_samples(&tool).await?;
     assert!((KEPT_SAMPLES..=2 * KEPT_SAMPLES).contains(&stored.len()), "{}", stored.len());
-    assert!(stored.ends_with(&samples(4 * kept..5 * kept)), "{stored:?}");
+    assert!(stored.ends_with(&samples_of(4 * kept..5 * kept)), "{stored:?}");
     Ok(())
 }

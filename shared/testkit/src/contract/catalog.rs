@@ -4,24 +4,24 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{ShareHandle, TaskId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
-use djinn_runtime::port::catalog::{Forgotten, RunSummary, Turn, UserKey};
-use djinn_runtime::port::journal::Created;
+use djinn_runtime::port::catalog::{RunSummary, SessionDeletion, SessionTurn, UserKey};
+use djinn_runtime::port::journal::CreateResult;
 
 use super::Checked;
-use super::fixture::{EXPIRY, Run, file, lease, record, text_of};
+use super::fixture::{EXPIRY, RunFixture, lease_of, new_file, record_of, text_of};
 
 const START: i64 = 1_700_000_000_000;
 
 /// Creates a run and ends it.
-async fn ended(store: &impl Store, run: &Run, status: RunStatus) -> Checked {
+async fn end_run(store: &impl Store, run: &RunFixture, status: RunStatus) -> Checked {
     store.create(&run.key, &run.created_by("w1", None)?).await?;
-    let mut end = run.end();
+    let mut end = run.run_end();
     end.status = status;
-    store.end(&run.key, &record(1, "w2", "done")?, &end, EXPIRY).await?;
+    store.append_end(&run.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
     Ok(())
 }
 
-fn requests(runs: &[RunSummary]) -> Vec<&str> {
+fn request_labels(runs: &[RunSummary]) -> Vec<&str> {
     runs.iter().map(|run| run.request.as_str()).collect()
 }
 
@@ -29,21 +29,26 @@ fn requests(runs: &[RunSummary]) -> Vec<&str> {
 pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
     store: &impl Store,
 ) -> Checked {
-    let run = |n: i64| Run::of(&format!("s{n}"), &format!("r{n}")).map(|run| run.at(START + n));
+    let run = |n: i64| {
+        RunFixture::of(&format!("s{n}"), &format!("r{n}")).map(|run| run.at_time(START + n))
+    };
     let (queued, running, taken) = (run(1)?, run(2)?, run(3)?);
     store.create(&queued.key, &queued.created_by("w", None)?).await?;
-    let held = Some(lease("a", 1_000, 1));
+    let held = Some(lease_of("a", 1_000, 1));
     store.create(&running.key, &running.created_by("w", held)?).await?;
     store.create(&taken.key, &taken.created_by("w", None)?).await?;
     store.take_lease(&taken.key, "b", 0, 1_000).await?;
-    ended(store, &run(4)?, RunStatus::Stopped).await?;
+    end_run(store, &run(4)?, RunStatus::Stopped).await?;
     let given_up = run(5)?;
     store.create(&given_up.key, &given_up.created_by("w", None)?).await?;
-    store.give_up(&given_up.key, 77).await?;
+    store.abandon_run(&given_up.key, 77).await?;
 
-    let user = queued.user();
+    let user = queued.user_key();
     let page = store.list_runs(&user, &[], None, 10).await?;
-    assert_eq!((requests(&page.items), page.next), (vec!["r5", "r4", "r3", "r2", "r1"], None));
+    assert_eq!(
+        (request_labels(&page.items), page.next),
+        (vec!["r5", "r4", "r3", "r2", "r1"], None)
+    );
     let stands: Vec<_> = page.items.iter().map(|run| (run.status, run.ended_at_ms)).collect();
     let expected = [
         (RunStatus::Failed, Some(77)),
@@ -54,7 +59,7 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
     ];
     assert_eq!(stands, expected);
     let first = page.items.last().ok_or("no runs")?;
-    assert_eq!((&first.run, &first.session), (&queued.key.run, &queued.asked.session_name()));
+    assert_eq!((&first.run, &first.session), (&queued.key.run, &queued.spec.session_name()));
     assert_eq!(
         (first.title.as_str(), first.started_at_ms),
         ("What is r1? And why? 为什么", START + 1)
@@ -69,10 +74,10 @@ pub async fn a_users_runs_are_listed_newest_first_with_where_they_stand(
         (RunStatus::Failed, vec!["r5"]),
     ] {
         let page = store.list_runs(&user, &[status], None, 10).await?;
-        assert_eq!((requests(&page.items), page.next), (expected, None), "{status:?}");
+        assert_eq!((request_labels(&page.items), page.next), (expected, None), "{status:?}");
     }
-    let of_tenant = Run::of_tenant("t2", "s1", "r1")?.user();
-    for stranger in [queued.by("bob")?.user(), of_tenant] {
+    let of_tenant = RunFixture::of_tenant("t2", "s1", "r1")?.user_key();
+    for stranger in [queued.by_user("bob")?.user_key(), of_tenant] {
         assert!(store.list_runs(&stranger, &[], None, 10).await?.items.is_empty());
     }
     Ok(())
@@ -83,14 +88,14 @@ pub async fn a_page_of_runs_goes_on_where_the_last_one_ended(store: &impl Store)
     let mut expected = Vec::new();
     for n in 0..130 {
         // Two at a time in the same millisecond.
-        let run = Run::of("s", &format!("r{n}"))?.at(START + n / 2);
+        let run = RunFixture::of("s", &format!("r{n}"))?.at_time(START + n / 2);
         let status = if n % 50 == 7 { RunStatus::Failed } else { RunStatus::Finished };
-        ended(store, &run, status).await?;
+        end_run(store, &run, status).await?;
         expected.push(run);
     }
-    let user = expected.first().ok_or("no runs")?.user();
+    let user = expected.first().ok_or("no runs")?.user_key();
     expected.sort_by_key(|run| std::cmp::Reverse((run.at_ms, run.key.run.clone())));
-    let expected: Vec<_> = expected.iter().map(|run| run.asked.request.as_str()).collect();
+    let expected: Vec<_> = expected.iter().map(|run| run.spec.request.as_str()).collect();
     for limit in [1, 29, 65, 129, 130, 500] {
         let (mut seen, mut after) = (Vec::new(), None);
         loop {
@@ -107,29 +112,29 @@ pub async fn a_page_of_runs_goes_on_where_the_last_one_ended(store: &impl Store)
     }
     // Rare ones are found behind many others.
     let failed = store.list_runs(&user, &[RunStatus::Failed], None, 3).await?;
-    assert_eq!(requests(&failed.items), ["r107", "r57", "r7"]);
+    assert_eq!(request_labels(&failed.items), ["r107", "r57", "r7"]);
     let two = store.list_runs(&user, &[RunStatus::Failed], None, 2).await?;
     let last = store.list_runs(&user, &[RunStatus::Failed], two.next.as_ref(), 2).await?;
-    assert_eq!((requests(&last.items), last.next), (vec!["r7"], None));
+    assert_eq!((request_labels(&last.items), last.next), (vec!["r7"], None));
     Ok(())
 }
 
-async fn labels(store: &impl Store, user: &UserKey) -> Result<Vec<String>, String> {
+async fn session_labels(store: &impl Store, user: &UserKey) -> Result<Vec<String>, String> {
     let page = store.list_sessions(user, None, 100).await.map_err(|error| error.to_string())?;
     Ok(page.items.into_iter().map(|session| session.session.to_string()).collect())
 }
 
 /// A session comes first again when something is asked in it.
 pub async fn sessions_are_listed_by_their_newest_run(store: &impl Store) -> Checked {
-    let user = Run::of("s", "r")?.user();
-    assert!(labels(store, &user).await?.is_empty());
+    let user = RunFixture::of("s", "r")?.user_key();
+    assert!(session_labels(store, &user).await?.is_empty());
     for (n, session) in ["a", "c", "b", "d"].into_iter().enumerate() {
-        let run = Run::of(session, "r1")?.at(START + i64::try_from(n)?);
-        ended(store, &run, RunStatus::Finished).await?;
+        let run = RunFixture::of(session, "r1")?.at_time(START + i64::try_from(n)?);
+        end_run(store, &run, RunStatus::Finished).await?;
     }
-    assert_eq!(labels(store, &user).await?, ["d", "b", "c", "a"]);
-    ended(store, &Run::of("c", "r2")?.at(START + 9), RunStatus::Finished).await?;
-    assert_eq!(labels(store, &user).await?, ["c", "d", "b", "a"]);
+    assert_eq!(session_labels(store, &user).await?, ["d", "b", "c", "a"]);
+    end_run(store, &RunFixture::of("c", "r2")?.at_time(START + 9), RunStatus::Finished).await?;
+    assert_eq!(session_labels(store, &user).await?, ["c", "d", "b", "a"]);
 
     let first = store.list_sessions(&user, None, 3).await?;
     let newest = first.items.first().ok_or("no sessions")?;
@@ -140,25 +145,25 @@ pub async fn sessions_are_listed_by_their_newest_run(store: &impl Store) -> Chec
     assert_eq!((labels_of_rest, rest.next), (vec!["a"], None));
     assert_eq!(store.list_sessions(&user, None, 4).await?.next, None);
 
-    let run = Run::of("s", "r")?.by("bob")?;
-    assert!(labels(store, &run.user()).await?.is_empty());
-    let stranger = Run::of_tenant("t2", "s", "r")?;
-    assert!(labels(store, &stranger.user()).await?.is_empty());
-    assert_eq!(store.find_session(&run.user(), &newest.session).await?, None);
+    let run = RunFixture::of("s", "r")?.by_user("bob")?;
+    assert!(session_labels(store, &run.user_key()).await?.is_empty());
+    let stranger = RunFixture::of_tenant("t2", "s", "r")?;
+    assert!(session_labels(store, &stranger.user_key()).await?.is_empty());
+    assert_eq!(store.find_session(&run.user_key(), &newest.session).await?, None);
     assert_eq!(store.find_session(&user, &newest.session).await?.as_ref(), Some(newest));
     Ok(())
 }
 
 /// The title a user gave is not replaced by a later question's words.
 pub async fn a_session_keeps_the_title_it_is_given(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r1")?;
-    let (user, session) = (run.user(), run.asked.session.clone());
-    assert!(!store.name_session(&user, &session, "Gold").await?);
+    let run = RunFixture::of("s", "r1")?;
+    let (user, session) = (run.user_key(), run.spec.session.clone());
+    assert!(!store.rename_session(&user, &session, "Gold").await?);
     assert_eq!(store.find_session(&user, &session).await?, None);
-    ended(store, &run, RunStatus::Finished).await?;
-    assert!(store.name_session(&user, &session, "Gold 金").await?);
-    assert!(!store.name_session(&run.by("bob")?.user(), &session, "Bob's").await?);
-    ended(store, &Run::of("s", "r2")?.at(START + 1), RunStatus::Finished).await?;
+    end_run(store, &run, RunStatus::Finished).await?;
+    assert!(store.rename_session(&user, &session, "Gold 金").await?);
+    assert!(!store.rename_session(&run.by_user("bob")?.user_key(), &session, "Bob's").await?);
+    end_run(store, &RunFixture::of("s", "r2")?.at_time(START + 1), RunStatus::Finished).await?;
     let found = store.find_session(&user, &session).await?.ok_or("no session")?;
     assert_eq!((found.title.as_str(), found.newest_at_ms), ("Gold 金", START + 1));
     Ok(())
@@ -166,42 +171,42 @@ pub async fn a_session_keeps_the_title_it_is_given(store: &impl Store) -> Checke
 
 /// The run at work comes first; what cannot be read is there without its words.
 pub async fn turns_are_what_was_asked_and_answered(store: &impl Store) -> Checked {
-    let run = |n: i64| Run::of("s", &format!("r{n}")).map(|run| run.at(START + n));
-    let session = run(1)?.session();
+    let run = |n: i64| RunFixture::of("s", &format!("r{n}")).map(|run| run.at_time(START + n));
+    let session = run(1)?.session_key();
     assert!(store.list_turns(&session, None, 10).await?.items.is_empty());
-    ended(store, &run(1)?, RunStatus::Stopped).await?;
+    end_run(store, &run(1)?, RunStatus::Stopped).await?;
     let long = run(2)?;
     store.create(&long.key, &long.created_by("w1", None)?).await?;
-    let mut end = long.end();
+    let mut end = long.run_end();
     end.exchange.answer = text_of(150_000);
-    store.end(&long.key, &record(1, "w2", "done")?, &end, EXPIRY).await?;
+    store.append_end(&long.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
     let given_up = run(3)?;
     store.create(&given_up.key, &given_up.created_by("w", None)?).await?;
-    store.give_up(&given_up.key, START).await?;
+    store.abandon_run(&given_up.key, START).await?;
     let at_work = run(4)?;
-    store.create(&at_work.key, &at_work.created_by("w", Some(lease("a", 9, 1)))?).await?;
+    store.create(&at_work.key, &at_work.created_by("w", Some(lease_of("a", 9, 1)))?).await?;
 
     let page = store.list_turns(&session, None, 10).await?;
-    let turn = |run: &Run, status, exchange| Turn {
+    let turn = |run: &RunFixture, status, exchange| SessionTurn {
         run: run.key.run.clone(),
-        request: Some(run.asked.request.clone()),
-        user: Some(run.asked.user.clone()),
+        request: Some(run.spec.request.clone()),
+        user: Some(run.spec.user.clone()),
         started_at_ms: run.at_ms,
         status,
         exchange,
     };
-    let mut asked = at_work.end().exchange;
+    let mut asked = at_work.run_end().exchange;
     asked.answer.clear();
     let expected = [
         turn(&at_work, RunStatus::Running, Some(asked)),
         turn(&given_up, RunStatus::Failed, None),
         turn(&long, RunStatus::Finished, Some(end.exchange)),
-        turn(&run(1)?, RunStatus::Stopped, Some(run(1)?.end().exchange)),
+        turn(&run(1)?, RunStatus::Stopped, Some(run(1)?.run_end().exchange)),
     ];
     assert!(page.items == expected && page.next.is_none(), "{:?}", page.items);
     // What was given up tells a later run nothing.
-    assert_eq!(store.session(&session).await?.history.len(), 2);
-    let stranger = Run::of_tenant("t2", "s", "r1")?.session();
+    assert_eq!(store.load_session(&session).await?.history.len(), 2);
+    let stranger = RunFixture::of_tenant("t2", "s", "r1")?.session_key();
     assert!(store.list_turns(&stranger, None, 10).await?.items.is_empty());
     Ok(())
 }
@@ -209,17 +214,17 @@ pub async fn turns_are_what_was_asked_and_answered(store: &impl Store) -> Checke
 /// Whatever a page's size, every turn is seen once; the run at work only on the first.
 pub async fn turns_are_listed_page_by_page(store: &impl Store) -> Checked {
     for n in 0..7 {
-        let run = Run::of("s", &format!("r{n}"))?.at(START + n / 2);
-        ended(store, &run, RunStatus::Finished).await?;
+        let run = RunFixture::of("s", &format!("r{n}"))?.at_time(START + n / 2);
+        end_run(store, &run, RunStatus::Finished).await?;
     }
-    let at_work = Run::of("s", "r7")?.at(START + 9);
+    let at_work = RunFixture::of("s", "r7")?.at_time(START + 9);
     store.create(&at_work.key, &at_work.created_by("w", None)?).await?;
-    let all = store.list_turns(&at_work.session(), None, 7).await?;
+    let all = store.list_turns(&at_work.session_key(), None, 7).await?;
     assert_eq!((all.items.len(), all.next), (8, None));
     for limit in 1..7 {
         let (mut seen, mut after) = (Vec::new(), None);
         loop {
-            let page = store.list_turns(&at_work.session(), after.as_ref(), limit).await?;
+            let page = store.list_turns(&at_work.session_key(), after.as_ref(), limit).await?;
             seen.extend(page.items);
             after = page.next;
             if after.is_none() {
@@ -233,61 +238,61 @@ pub async fn turns_are_listed_page_by_page(store: &impl Store) -> Checked {
 
 /// Its runs, their tasks, its files and its labels are gone, and may come again.
 pub async fn a_forgotten_session_leaves_nothing(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r1")?;
-    let (user, session) = (run.user(), run.session());
-    let label = &run.asked.session;
-    assert_eq!(store.forget_session(&user, label).await?, Forgotten::Unknown);
+    let run = RunFixture::of("s", "r1")?;
+    let (user, session) = (run.user_key(), run.session_key());
+    let label = &run.spec.session;
+    assert_eq!(store.delete_session(&user, label).await?, SessionDeletion::Unknown);
     store.create(&run.key, &run.created_by("w", None)?).await?;
     let task = TaskId::new("s1.1")?;
-    let mut begins = record(1, "w1", &text_of(150_000))?;
-    let event = Event::TaskStarted { task: task.clone(), words: "gold".to_owned() };
-    begins.entries.push(Entry { id: "s1.1.start".to_owned(), within: None, at_ms: 1, event });
+    let mut begins = record_of(1, "w1", &text_of(150_000))?;
+    let event = Event::ChildStarted { task: task.clone(), description: "gold".to_owned() };
+    begins.entries.push(Entry { id: "s1.1.start".to_owned(), child: None, at_ms: 1, event });
     store.append(&run.key, &begins, EXPIRY).await?;
     let task = run.key.with_task(task);
     store.create(&task, &run.created_by("w2", None)?).await?;
-    store.append(&task, &record(1, "w3", "found")?, EXPIRY).await?;
-    store.end(&run.key, &record(2, "w4", "done")?, &run.end(), EXPIRY).await?;
-    let old = store.write_file(&session, &file("a.md")?, b"old").await?;
-    let new = store.write_file(&session, &file("a.md")?, b"new").await?;
+    store.append(&task, &record_of(1, "w3", "found")?, EXPIRY).await?;
+    store.append_end(&run.key, &record_of(2, "w4", "done")?, &run.run_end(), EXPIRY).await?;
+    let old = store.write_file(&session, &new_file("a.md")?, b"old").await?;
+    let new = store.write_file(&session, &new_file("a.md")?, b"new").await?;
 
-    assert_eq!(store.forget_session(&user, label).await?, Forgotten::Done);
+    assert_eq!(store.delete_session(&user, label).await?, SessionDeletion::Done);
     for key in [&run.key, &task] {
-        assert_eq!(store.meta(key).await?, None);
-        assert!(store.read(key, 0).await?.is_empty());
+        assert_eq!(store.find_meta(key).await?, None);
+        assert!(store.read_from(key, 0).await?.is_empty());
     }
     for file in [&old, &new] {
         assert!(store.read_file(&session, file, 9).await.is_err(), "{}", file.object);
     }
     assert!(store.list_files(&session).await?.is_empty());
-    assert_eq!(store.session_of(&user, "s").await?, None);
-    assert_eq!(store.session_of(&user, "r1").await?, None);
-    assert!(store.session(&session).await?.history.is_empty());
+    assert_eq!(store.find_session_name(&user, "s").await?, None);
+    assert_eq!(store.find_session_name(&user, "r1").await?, None);
+    assert!(store.load_session(&session).await?.history.is_empty());
     assert!(store.list_turns(&session, None, 9).await?.items.is_empty());
     assert!(store.list_runs(&user, &[], None, 9).await?.items.is_empty());
-    assert!(labels(store, &user).await?.is_empty());
-    assert_eq!(store.forget_session(&user, label).await?, Forgotten::Unknown);
+    assert!(session_labels(store, &user).await?.is_empty());
+    assert_eq!(store.delete_session(&user, label).await?, SessionDeletion::Unknown);
 
     // The same request is a new run.
-    assert_eq!(store.create(&run.key, &run.created_by("w9", None)?).await?, Created::New);
-    assert_eq!(store.read(&run.key, 0).await?.len(), 1);
+    assert_eq!(store.create(&run.key, &run.created_by("w9", None)?).await?, CreateResult::Created);
+    assert_eq!(store.read_from(&run.key, 0).await?.len(), 1);
     Ok(())
 }
 
 /// A run at work would write on.
 pub async fn a_session_with_a_run_at_work_is_not_forgotten(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r1")?;
+    let run = RunFixture::of("s", "r1")?;
     store.create(&run.key, &run.created_by("w", None)?).await?;
-    store.write_file(&run.session(), &file("a.md")?, b"x").await?;
-    let busy = Forgotten::Busy(run.key.run.clone());
+    store.write_file(&run.session_key(), &new_file("a.md")?, b"x").await?;
+    let busy = SessionDeletion::Busy(run.key.run.clone());
     for _ in 0..2 {
-        assert_eq!(store.forget_session(&run.user(), &run.asked.session).await?, busy);
+        assert_eq!(store.delete_session(&run.user_key(), &run.spec.session).await?, busy);
     }
-    assert_eq!(store.list_files(&run.session()).await?.len(), 1);
-    assert_eq!(store.read(&run.key, 0).await?.len(), 1);
-    store.give_up(&run.key, START).await?;
-    let forgotten = store.forget_session(&run.user(), &run.asked.session).await?;
-    assert_eq!(forgotten, Forgotten::Done);
-    assert_eq!(store.meta(&run.key).await?, None);
+    assert_eq!(store.list_files(&run.session_key()).await?.len(), 1);
+    assert_eq!(store.read_from(&run.key, 0).await?.len(), 1);
+    store.abandon_run(&run.key, START).await?;
+    let forgotten = store.delete_session(&run.user_key(), &run.spec.session).await?;
+    assert_eq!(forgotten, SessionDeletion::Done);
+    assert_eq!(store.find_meta(&run.key).await?, None);
     Ok(())
 }
 
@@ -295,40 +300,40 @@ pub async fn a_session_with_a_run_at_work_is_not_forgotten(store: &impl Store) -
 pub async fn a_forgotten_session_is_gone_with_what_guests_asked_in_it_and_no_other_is(
     store: &impl Store,
 ) -> Checked {
-    let ours = Run::of("s", "r1")?;
+    let ours = RunFixture::of("s", "r1")?;
     let handle = ShareHandle::new(format!("shr_{}", "0".repeat(32)))?;
-    let bobs = Run::of("s", "r2")?.by_guest("bob", &handle)?.at(START + 1);
+    let bobs = RunFixture::of("s", "r2")?.by_guest("bob", &handle)?.at_time(START + 1);
     let others = [
-        Run::of("s2", "r1")?.at(START + 2),
-        Run::of("s3", "r3")?.by("bob")?,
-        Run::of("s", "r1")?.by("bob")?,
-        Run::of_tenant("t2", "s", "r1")?,
+        RunFixture::of("s2", "r1")?.at_time(START + 2),
+        RunFixture::of("s3", "r3")?.by_user("bob")?,
+        RunFixture::of("s", "r1")?.by_user("bob")?,
+        RunFixture::of_tenant("t2", "s", "r1")?,
     ];
     for run in [&ours, &bobs].into_iter().chain(&others) {
-        ended(store, run, RunStatus::Finished).await?;
-        store.write_file(&run.session(), &file("a.md")?, b"x").await?;
+        end_run(store, run, RunStatus::Finished).await?;
+        store.write_file(&run.session_key(), &new_file("a.md")?, b"x").await?;
     }
-    let stranger = ours.clone().by("eve")?.user();
-    let label = &ours.asked.session;
+    let stranger = ours.clone().by_user("eve")?.user_key();
+    let label = &ours.spec.session;
     // The run in the guest's list is in no session of the guest's own.
-    let listed = store.list_runs(&bobs.user(), &[], None, 9).await?.items;
-    assert!(listed.iter().any(|run| run.session == bobs.asked.session_name()));
-    assert_eq!(store.list_turns(&ours.session(), None, 9).await?.items.len(), 2);
-    assert_eq!(store.forget_session(&stranger, label).await?, Forgotten::Unknown);
-    assert_eq!(store.forget_session(&ours.user(), label).await?, Forgotten::Done);
-    assert_eq!(store.forget_session(&ours.user(), label).await?, Forgotten::Unknown);
-    assert_eq!(labels(store, &bobs.user()).await?, ["s3", "s"]);
-    assert_eq!(labels(store, &ours.user()).await?, ["s2"]);
-    assert_eq!(store.meta(&bobs.key).await?, None);
+    let listed = store.list_runs(&bobs.user_key(), &[], None, 9).await?.items;
+    assert!(listed.iter().any(|run| run.session == bobs.spec.session_name()));
+    assert_eq!(store.list_turns(&ours.session_key(), None, 9).await?.items.len(), 2);
+    assert_eq!(store.delete_session(&stranger, label).await?, SessionDeletion::Unknown);
+    assert_eq!(store.delete_session(&ours.user_key(), label).await?, SessionDeletion::Done);
+    assert_eq!(store.delete_session(&ours.user_key(), label).await?, SessionDeletion::Unknown);
+    assert_eq!(session_labels(store, &bobs.user_key()).await?, ["s3", "s"]);
+    assert_eq!(session_labels(store, &ours.user_key()).await?, ["s2"]);
+    assert_eq!(store.find_meta(&bobs.key).await?, None);
     // Its label has moved on to another session, and stays there.
-    let of_label = store.session_of(&ours.user(), "r1").await?;
-    assert_eq!(of_label, Some(others[0].asked.session_name()));
-    assert_eq!(store.session_of(&bobs.user(), "r2").await?, None);
+    let of_label = store.find_session_name(&ours.user_key(), "r1").await?;
+    assert_eq!(of_label, Some(others[0].spec.session_name()));
+    assert_eq!(store.find_session_name(&bobs.user_key(), "r2").await?, None);
     for run in &others {
-        assert_eq!(store.read(&run.key, 0).await?.len(), 2);
-        assert_eq!(store.list_files(&run.session()).await?.len(), 1);
-        assert_eq!(store.list_turns(&run.session(), None, 9).await?.items.len(), 1);
-        let listed = store.list_runs(&run.user(), &[], None, 9).await?.items;
+        assert_eq!(store.read_from(&run.key, 0).await?.len(), 2);
+        assert_eq!(store.list_files(&run.session_key()).await?.len(), 1);
+        assert_eq!(store.list_turns(&run.session_key(), None, 9).await?.items.len(), 1);
+        let listed = store.list_runs(&run.user_key(), &[], None, 9).await?.items;
         assert_eq!(listed.iter().filter(|listed| listed.run == run.key.run).count(), 1);
     }
     Ok(())

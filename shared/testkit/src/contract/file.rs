@@ -6,14 +6,14 @@ use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::{Store, StoreError};
 
 use super::Checked;
-use super::fixture::{file, session, text_of};
+use super::fixture::{new_file, session_of, text_of};
 
 /// What is written is found by its name and read byte by byte, whatever it is called.
 pub async fn a_file_is_found_and_read_as_it_was_written(store: &impl Store) -> Checked {
-    let session = session("s")?;
+    let session = session_of("s")?;
     let bytes = text_of(300_000).into_bytes();
     for name in ["growth.md", "金价 报告 (1)#2.html", "100%.csv", "-rf"] {
-        let new = file(name)?;
+        let new = new_file(name)?;
         assert_eq!(store.find_file(&session, &new.name).await?, None);
         let written = store.write_file(&session, &new, &bytes).await?;
         assert_eq!((&written.name, &written.description), (&new.name, &new.description));
@@ -24,7 +24,7 @@ pub async fn a_file_is_found_and_read_as_it_was_written(store: &impl Store) -> C
         // Writing the same again changes nothing.
         assert_eq!(store.write_file(&session, &new, &bytes).await?, written);
     }
-    let empty = store.write_file(&session, &file("empty")?, b"").await?;
+    let empty = store.write_file(&session, &new_file("empty")?, b"").await?;
     assert_eq!(empty.size, 0);
     assert!(store.read_file(&session, &empty, 10).await?.is_empty());
     Ok(())
@@ -32,23 +32,23 @@ pub async fn a_file_is_found_and_read_as_it_was_written(store: &impl Store) -> C
 
 /// The newest content is found; the older one stays where journals say it is.
 pub async fn a_file_is_replaced_by_one_of_its_name(store: &impl Store) -> Checked {
-    let session = session("s")?;
-    let old = store.write_file(&session, &file("a.md")?, b"old").await?;
-    let mut new = file("a.md")?;
+    let session = session_of("s")?;
+    let old = store.write_file(&session, &new_file("a.md")?, b"old").await?;
+    let mut new = new_file("a.md")?;
     new.internal = true;
     let new = store.write_file(&session, &new, b"newer").await?;
     assert_ne!(old.object, new.object);
     assert_eq!(store.find_file(&session, &old.name).await?.as_ref(), Some(&new));
     assert_eq!(store.read_file(&session, &new, 99).await?, b"newer");
     assert_eq!(store.read_file(&session, &old, 99).await?, b"old");
-    assert_eq!(store.session(&session).await?.files, [new]);
+    assert_eq!(store.load_session(&session).await?.files, [new]);
     Ok(())
 }
 
 /// A reader with little room reads the beginning.
 pub async fn a_file_is_read_up_to_a_limit(store: &impl Store) -> Checked {
-    let session = session("s")?;
-    let file = store.write_file(&session, &file("a.md")?, b"0123456789").await?;
+    let session = session_of("s")?;
+    let file = store.write_file(&session, &new_file("a.md")?, b"0123456789").await?;
     for (limit, read) in [(0, ""), (1, "0"), (4, "0123"), (10, "0123456789"), (11, "0123456789")] {
         assert_eq!(store.read_file(&session, &file, limit).await?, read.as_bytes(), "{limit}");
     }
@@ -57,14 +57,14 @@ pub async fn a_file_is_read_up_to_a_limit(store: &impl Store) -> Checked {
 
 /// A view lists what was written last at the end.
 pub async fn files_are_listed_in_the_order_they_were_written(store: &impl Store) -> Checked {
-    let session = session("s")?;
+    let session = session_of("s")?;
     for name in ["b.md", "c.md", "a.md"] {
-        store.write_file(&session, &file(name)?, name.as_bytes()).await?;
+        store.write_file(&session, &new_file(name)?, name.as_bytes()).await?;
         // The order is that of times in milliseconds.
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
-    store.write_file(&session, &file("c.md")?, b"again").await?;
-    let files = store.session(&session).await?.files;
+    store.write_file(&session, &new_file("c.md")?, b"again").await?;
+    let files = store.load_session(&session).await?.files;
     let names: Vec<_> = files.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["b.md", "a.md", "c.md"]);
     assert_eq!(store.list_files(&session).await?, files);
@@ -73,13 +73,13 @@ pub async fn files_are_listed_in_the_order_they_were_written(store: &impl Store)
 
 /// Another session, or the same label of another user or tenant, has none of it.
 pub async fn files_belong_to_their_session_its_owner_and_tenant(store: &impl Store) -> Checked {
-    let ours = session("s")?;
+    let ours = session_of("s")?;
     let theirs = SessionKey { tenant: TenantId::new("t2")?, ..ours.clone() };
-    let file = store.write_file(&ours, &file("a.md")?, b"secret").await?;
+    let file = store.write_file(&ours, &new_file("a.md")?, b"secret").await?;
     let bobs = SessionKey { owner: UserId::new("bob")?, ..ours.clone() };
-    for other in [session("..")?, theirs, bobs] {
+    for other in [session_of("..")?, theirs, bobs] {
         assert_eq!(store.find_file(&other, &file.name).await?, None);
-        assert!(store.session(&other).await?.files.is_empty());
+        assert!(store.load_session(&other).await?.files.is_empty());
         assert!(store.list_files(&other).await?.is_empty());
         let read = store.read_file(&other, &file, 9).await;
         assert!(matches!(read, Err(StoreError::Unreadable(_))), "{read:?}");
@@ -94,11 +94,11 @@ pub async fn files_belong_to_their_session_its_owner_and_tenant(store: &impl Sto
 
 /// What a new run is shown is bounded.
 pub async fn a_view_holds_the_newest_two_hundred_files(store: &impl Store) -> Checked {
-    let session = session("s")?;
+    let session = session_of("s")?;
     for n in 0..203 {
-        store.write_file(&session, &file(&format!("{n:03}.md"))?, b"x").await?;
+        store.write_file(&session, &new_file(&format!("{n:03}.md"))?, b"x").await?;
     }
-    let files = store.session(&session).await?.files;
+    let files = store.load_session(&session).await?.files;
     assert_eq!(files.len(), 200);
     let last = files.last().ok_or("no files")?;
     assert_eq!(last.name.as_str(), "202.md");

@@ -9,13 +9,13 @@ use djinn_core::id::{
     CallId, FileName, MessageId, RequestId, RunId, SessionId, ShareHandle, TaskId, TenantId,
     UserId, WriteId,
 };
-use djinn_core::input::{Asked, Input, ModelReplied, Reply, TaskAsked, TaskReport};
+use djinn_core::input::{ChildReport, ChildSpec, Input, ModelReplied, Reply, RunSpec};
 use djinn_core::journal::{FORMAT, Journal, Record};
 use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{Observation, Outcome};
+use djinn_core::tool::{ToolOutput, ToolResult};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::admission::Admission;
 use djinn_runtime::port::catalog::UserKey;
@@ -28,31 +28,31 @@ pub(super) const EXPIRY: i64 = 4_102_444_800;
 /// Who asks, if nothing else is said.
 const ANN: &str = "arn:aws:iam::1:user/ann";
 
-pub(super) type Made<T> = Result<T, Box<dyn Error + Send + Sync>>;
+pub(super) type FixtureResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// A run to be.
 #[derive(Clone)]
-pub(super) struct Run {
+pub(super) struct RunFixture {
     pub(super) key: RunKey,
-    pub(super) asked: Asked,
+    pub(super) spec: RunSpec,
     pub(super) at_ms: i64,
 }
 
-impl Run {
+impl RunFixture {
     /// The run of a request of Ann's in a session of hers, in tenant `t`.
-    pub(super) fn of(session: &str, request: &str) -> Made<Self> {
+    pub(super) fn of(session: &str, request: &str) -> FixtureResult<Self> {
         Self::of_tenant("t", session, request)
     }
 
-    pub(super) fn of_tenant(tenant: &str, session: &str, request: &str) -> Made<Self> {
+    pub(super) fn of_tenant(tenant: &str, session: &str, request: &str) -> FixtureResult<Self> {
         Self::of_user(tenant, ANN, session, request)
     }
 
-    fn of_user(tenant: &str, user: &str, session: &str, request: &str) -> Made<Self> {
+    fn of_user(tenant: &str, user: &str, session: &str, request: &str) -> FixtureResult<Self> {
         let (tenant, user) = (TenantId::new(tenant)?, UserId::new(user)?);
         let (session, request) = (SessionId::new(session)?, RequestId::new(request)?);
         let run = RunId::of(&tenant, &user, &session.clone().into(), &request);
-        let asked = Asked {
+        let asked = RunSpec {
             tenant: tenant.clone(),
             user,
             session,
@@ -67,94 +67,93 @@ impl Run {
             earlier: None,
             files: Vec::new(),
             settings: RunSettings::default(),
-            task: None,
+            child: None,
         };
-        Ok(Self { key: RunKey::new(tenant, run), asked, at_ms: 1_700_000_000_000 })
+        Ok(Self { key: RunKey::new(tenant, run), spec: asked, at_ms: 1_700_000_000_000 })
     }
 
     /// The same request, by another user in a session of the same label.
-    pub(super) fn by(self, user: &str) -> Made<Self> {
-        let Asked { tenant, session, request, .. } = &self.asked;
+    pub(super) fn by_user(self, user: &str) -> FixtureResult<Self> {
+        let RunSpec { tenant, session, request, .. } = &self.spec;
         let made = Self::of_user(tenant.as_str(), user, session.as_str(), request.as_str())?;
-        Ok(made.at(self.at_ms))
+        Ok(made.at_time(self.at_ms))
     }
 
     /// The same request, by another user in this session, which is shared under this handle.
-    pub(super) fn by_guest(mut self, user: &str, handle: &ShareHandle) -> Made<Self> {
-        let owner = std::mem::replace(&mut self.asked.user, UserId::new(user)?);
-        self.asked.shared = Some(SharedSession { owner, handle: handle.clone() });
-        let Asked { tenant, user, request, .. } = &self.asked;
-        self.key.run = RunId::of(tenant, user, &self.asked.session_name(), request);
+    pub(super) fn by_guest(mut self, user: &str, handle: &ShareHandle) -> FixtureResult<Self> {
+        let owner = std::mem::replace(&mut self.spec.user, UserId::new(user)?);
+        self.spec.shared = Some(SharedSession { owner, handle: handle.clone() });
+        let RunSpec { tenant, user, request, .. } = &self.spec;
+        self.key.run = RunId::of(tenant, user, &self.spec.session_name(), request);
         Ok(self)
     }
 
     /// Who asked.
-    pub(super) fn user(&self) -> UserKey {
-        UserKey::of(&self.asked)
+    pub(super) fn user_key(&self) -> UserKey {
+        UserKey::of(&self.spec)
     }
 
     /// A task of it, whose round begins after a conversation that ends with this text.
-    pub(super) fn task(&self, step: u32, text: &str) -> Made<Self> {
-        let report = |task, text: &str| TaskReport {
+    pub(super) fn child_run(&self, step: u32, text: &str) -> FixtureResult<Self> {
+        let report = |task, text: &str| ChildReport {
             task,
-            words: "Look".to_owned(),
+            description: "Look".to_owned(),
             text: text.to_owned(),
             files: Vec::new(),
             done: true,
-            left_out: false,
-            cut: false,
+            skipped: false,
+            truncated: false,
         };
         let task = TaskId::of(step, 1);
         let mut made = self.clone();
         made.key = made.key.with_task(task.clone());
-        made.asked.history =
-            vec![Exchange { tainted: true, ..said("Who?", text, &made.asked.user) }];
-        made.asked.task = Some(TaskAsked {
-            words: format!("Step {step}"),
-            rounds: vec![report(TaskId::of(9, 1), text)],
-            before: vec![report(TaskId::of(step + 100, 1), "of this round")],
+        made.spec.history =
+            vec![Exchange { tainted: true, ..exchange_of("Who?", text, &made.spec.user) }];
+        made.spec.child = Some(ChildSpec {
+            description: format!("Step {step}"),
+            earlier_rounds: vec![report(TaskId::of(9, 1), text)],
+            current_round: vec![report(TaskId::of(step + 100, 1), "of this round")],
             task,
-            at_once: 3,
-            ends_at_ms: Some(self.at_ms + 1_000),
-            failed_before: None,
-            redo: None,
+            concurrent_tasks: 3,
+            deadline_ms: Some(self.at_ms + 1_000),
+            previous_failure: None,
+            revision: None,
             tainted: false,
         });
         Ok(made)
     }
 
     /// The same run, asked at another time.
-    pub(super) fn at(self, at_ms: i64) -> Self {
+    pub(super) fn at_time(self, at_ms: i64) -> Self {
         Self { at_ms, ..self }
     }
 
-    pub(super) fn session(&self) -> SessionKey {
-        SessionKey::of(&self.asked)
+    pub(super) fn session_key(&self) -> SessionKey {
+        SessionKey::of(&self.spec)
     }
 
     /// The run as it is created by the write of this name.
-    pub(super) fn created_by(&self, write: &str, lease: Option<Lease>) -> Made<NewRun> {
+    pub(super) fn created_by(&self, write: &str, lease: Option<Lease>) -> FixtureResult<NewRun> {
         let epoch = lease.as_ref().map_or(0, |lease| lease.epoch);
-        let (_, record) =
-            Journal::open(self.asked.clone(), epoch, WriteId::new(write)?, self.at_ms);
+        let (_, record) = Journal::open(self.spec.clone(), epoch, WriteId::new(write)?, self.at_ms);
         Ok(NewRun { record, lease, expires_at_s: EXPIRY, admission: Admission::default() })
     }
 
     /// What its end changes.
-    pub(super) fn end(&self) -> RunEnd {
+    pub(super) fn run_end(&self) -> RunEnd {
         RunEnd {
             status: RunStatus::Finished,
-            session: self.session(),
-            user: self.asked.user.clone(),
-            request: self.asked.request.clone(),
+            session: self.session_key(),
+            user: self.spec.user.clone(),
+            request: self.spec.request.clone(),
             started_at_ms: self.at_ms,
-            exchange: said(
-                &self.asked.question,
-                &format!("The answer to {}", self.asked.request),
-                &self.asked.user,
+            exchange: exchange_of(
+                &self.spec.question,
+                &format!("The answer to {}", self.spec.request),
+                &self.spec.user,
             ),
-            counted: false,
-            settled: Vec::new(),
+            is_counted: false,
+            day_changes: Vec::new(),
             end_shown: false,
             outline: None,
         }
@@ -162,7 +161,7 @@ impl Run {
 }
 
 /// A question of this user's, and its answer.
-pub(super) fn said(question: &str, answer: &str, asker: &UserId) -> Exchange {
+pub(super) fn exchange_of(question: &str, answer: &str, asker: &UserId) -> Exchange {
     Exchange {
         question: question.to_owned(),
         answer: answer.to_owned(),
@@ -172,13 +171,13 @@ pub(super) fn said(question: &str, answer: &str, asker: &UserId) -> Exchange {
 }
 
 /// The lease of a holder.
-pub(super) fn lease(holder: &str, until_ms: i64, epoch: u64) -> Lease {
+pub(super) fn lease_of(holder: &str, until_ms: i64, epoch: u64) -> Lease {
     Lease { holder: holder.to_owned(), until_ms, epoch }
 }
 
 /// A record that holds a text, as an input and as an entry.
-pub(super) fn record(n: u64, write: &str, text: &str) -> Made<Record> {
-    let message = MessageId::turn(1);
+pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record> {
+    let message = MessageId::for_turn(1);
     let reply = Reply { text: text.to_owned(), ..Reply::default() };
     let replied = ModelReplied {
         message: message.clone(),
@@ -192,19 +191,19 @@ pub(super) fn record(n: u64, write: &str, text: &str) -> Made<Record> {
         message,
         text: text.to_owned(),
         reasoning: None,
-        cut: false,
-        finish: djinn_core::input::Finish::Done,
+        truncated: false,
+        finish: djinn_core::input::FinishReason::Done,
         answer: false,
         usage: Usage::default(),
     };
     Ok(Record {
-        v: FORMAT,
-        n,
+        format: FORMAT,
+        number: n,
         write: WriteId::new(write)?,
         epoch: 1,
         at_ms,
         inputs: vec![Input::ModelReplied(Box::new(replied))],
-        entries: vec![Entry { id: "t1".to_owned(), within: None, at_ms, event }],
+        entries: vec![Entry { id: "t1".to_owned(), child: None, at_ms, event }],
     })
 }
 
@@ -221,10 +220,10 @@ pub(super) fn text_of(bytes: usize) -> String {
     text
 }
 
-pub(super) fn preview(offset: u64, text: &str, at_ms: i64) -> Live {
-    Live::Piece(Preview {
-        within: None,
-        message: MessageId::turn(1),
+pub(super) fn preview_piece(offset: u64, text: &str, at_ms: i64) -> Live {
+    Live::Preview(Preview {
+        child: None,
+        message: MessageId::for_turn(1),
         attempt: 1,
         kind: TextKind::Text,
         offset,
@@ -234,16 +233,20 @@ pub(super) fn preview(offset: u64, text: &str, at_ms: i64) -> Live {
 }
 
 /// An entry of a task at work, the one of this place.
-pub(super) fn early(nth: u64, at_ms: i64) -> Made<Live> {
+pub(super) fn early_entry(nth: u64, at_ms: i64) -> FixtureResult<Live> {
     let event = Event::CallCompleted {
         call: CallId::new("t1.c1")?,
-        outcome: Outcome::Done(Observation::text("三 files")),
+        result: ToolResult::Done(ToolOutput::from_text("三 files")),
     };
-    let entry = Entry { id: "t1.c1.result".to_owned(), within: None, at_ms, event };
-    Ok(Live::Entry(EarlyEntry { nth, ends_record: true, entry: entry.within(&TaskId::of(1, 1)) }))
+    let entry = Entry { id: "t1.c1.result".to_owned(), child: None, at_ms, event };
+    Ok(Live::Entry(EarlyEntry {
+        index: nth,
+        ends_record: true,
+        entry: entry.into_parent_entry(&TaskId::of(1, 1)),
+    }))
 }
 
-pub(super) fn file(name: &str) -> Made<NewFile> {
+pub(super) fn new_file(name: &str) -> FixtureResult<NewFile> {
     Ok(NewFile {
         name: FileName::new(name)?,
         description: format!("About {name}"),
@@ -253,6 +256,6 @@ pub(super) fn file(name: &str) -> Made<NewFile> {
 }
 
 /// A session of Ann's, in tenant `t`.
-pub(super) fn session(label: &str) -> Made<SessionKey> {
-    Ok(Run::of(label, "r")?.session())
+pub(super) fn session_of(label: &str) -> FixtureResult<SessionKey> {
+    Ok(RunFixture::of(label, "r")?.session_key())
 }

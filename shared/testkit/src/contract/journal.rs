@@ -3,7 +3,7 @@
 use djinn_core::id::TaskId;
 use djinn_core::journal::FORMAT;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::journal::{Appended, Created, RunEnd};
+use djinn_runtime::port::journal::{AppendResult, CreateResult, RunEnd};
 use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::page::PageSize;
@@ -11,40 +11,40 @@ use djinn_runtime::port::{Store, StoreError};
 use futures::future::try_join_all;
 
 use super::Checked;
-use super::fixture::{EXPIRY, Run, file, lease, record, text_of};
+use super::fixture::{EXPIRY, RunFixture, lease_of, new_file, record_of, text_of};
 
 /// The first creation is new, and so is its repetition; any other one finds the run.
 pub async fn a_run_is_created_once(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    let new = run.created_by("w1", Some(lease("h", 50, 1)))?;
-    assert_eq!(store.create(&run.key, &new).await?, Created::New);
-    assert_eq!(store.create(&run.key, &new).await?, Created::New);
+    let run = RunFixture::of("s", "r")?;
+    let new = run.created_by("w1", Some(lease_of("h", 50, 1)))?;
+    assert_eq!(store.create(&run.key, &new).await?, CreateResult::Created);
+    assert_eq!(store.create(&run.key, &new).await?, CreateResult::Created);
 
-    let meta = store.meta(&run.key).await?.ok_or("no run")?;
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!(meta.status, RunStatus::Running);
-    assert_eq!((&meta.session, &meta.user), (&run.asked.session, &run.asked.user));
-    assert_eq!((&meta.request, &meta.body_hash), (&run.asked.request, &run.asked.body_hash));
+    assert_eq!((&meta.session, &meta.user), (&run.spec.session, &run.spec.user));
+    assert_eq!((&meta.request, &meta.body_hash), (&run.spec.request, &run.spec.body_hash));
     assert_eq!((meta.lease.clone(), meta.watched_until_ms), (new.lease.clone(), 0));
 
-    let other = run.created_by("w2", Some(lease("other", 99, 1)))?;
-    assert_eq!(store.create(&run.key, &other).await?, Created::Exists(Box::new(meta)));
-    assert_eq!(store.read(&run.key, 0).await?, [new.record]);
+    let other = run.created_by("w2", Some(lease_of("other", 99, 1)))?;
+    assert_eq!(store.create(&run.key, &other).await?, CreateResult::Exists(Box::new(meta)));
+    assert_eq!(store.read_from(&run.key, 0).await?, [new.record]);
     Ok(())
 }
 
 /// Several clients may ask the same at the same time.
 pub async fn of_concurrent_creations_of_a_run_one_is_new(store: &impl Store) -> Checked {
     for round in 0..4 {
-        let run = Run::of(&format!("s{round}"), "r")?;
+        let run = RunFixture::of(&format!("s{round}"), "r")?;
         let news: Vec<_> =
             (0..6).map(|n| run.created_by(&format!("w{n}"), None)).collect::<Result<_, _>>()?;
         let created = try_join_all(news.iter().map(|new| store.create(&run.key, new))).await?;
         let winners: Vec<_> =
-            created.iter().zip(&news).filter(|(c, _)| **c == Created::New).collect();
+            created.iter().zip(&news).filter(|(c, _)| **c == CreateResult::Created).collect();
         assert_eq!(winners.len(), 1, "{created:?}");
-        let others = created.iter().filter(|c| matches!(c, Created::Exists(_))).count();
+        let others = created.iter().filter(|c| matches!(c, CreateResult::Exists(_))).count();
         assert_eq!(others, 5, "{created:?}");
-        let stored = store.read(&run.key, 0).await?;
+        let stored = store.read_from(&run.key, 0).await?;
         assert_eq!(stored.first(), winners.first().map(|(_, new)| &new.record));
     }
     Ok(())
@@ -52,131 +52,147 @@ pub async fn of_concurrent_creations_of_a_run_one_is_new(store: &impl Store) -> 
 
 /// A record is written once; a repeated write finds itself, another one has lost.
 pub async fn a_record_is_appended_once(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
-    let first = record(1, "w1", "hello")?;
-    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, Appended::Done);
-    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, Appended::Done);
-    let other = record(1, "w2", "other")?;
-    assert_eq!(store.append(&run.key, &other, EXPIRY).await?, Appended::Lost);
-    assert_eq!(store.append(&run.key, &record(2, "w3", "next")?, EXPIRY).await?, Appended::Done);
-    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, Appended::Done);
-    assert_eq!(store.read(&run.key, 1).await?, [first, record(2, "w3", "next")?]);
+    let first = record_of(1, "w1", "hello")?;
+    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, AppendResult::Appended);
+    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, AppendResult::Appended);
+    let other = record_of(1, "w2", "other")?;
+    assert_eq!(store.append(&run.key, &other, EXPIRY).await?, AppendResult::Conflict);
+    assert_eq!(
+        store.append(&run.key, &record_of(2, "w3", "next")?, EXPIRY).await?,
+        AppendResult::Appended
+    );
+    assert_eq!(store.append(&run.key, &first, EXPIRY).await?, AppendResult::Appended);
+    assert_eq!(store.read_from(&run.key, 1).await?, [first, record_of(2, "w3", "next")?]);
     Ok(())
 }
 
 /// Of several drivers that append at the same time, one wins each number.
 pub async fn of_concurrent_records_of_one_number_one_is_written(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
     for n in 1..6 {
         let records: Vec<_> = (0..6)
-            .map(|writer| record(n, &format!("w{writer}.{n}"), "text"))
+            .map(|writer| record_of(n, &format!("w{writer}.{n}"), "text"))
             .collect::<Result<_, _>>()?;
         let appends = records.iter().map(|record| store.append(&run.key, record, EXPIRY));
         let appended = try_join_all(appends).await?;
-        let done = appended.iter().filter(|a| **a == Appended::Done).count();
+        let done = appended.iter().filter(|a| **a == AppendResult::Appended).count();
         assert_eq!(done, 1, "{appended:?}");
-        let winner = appended.iter().position(|a| *a == Appended::Done).ok_or("nobody won")?;
-        assert_eq!(store.read(&run.key, n).await?.first(), records.get(winner));
+        let winner =
+            appended.iter().position(|a| *a == AppendResult::Appended).ok_or("nobody won")?;
+        assert_eq!(store.read_from(&run.key, n).await?.first(), records.get(winner));
     }
     Ok(())
 }
 
 /// The ending is written with the status and the released lease, and a repetition finds itself.
 pub async fn the_last_record_ends_the_run_and_is_written_once(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    store.create(&run.key, &run.created_by("w0", Some(lease("h", 50, 1)))?).await?;
-    let last = record(1, "w1", "answer")?;
-    assert_eq!(store.end(&run.key, &last, &run.end(), EXPIRY).await?, Appended::Done);
-    assert_eq!(store.end(&run.key, &last, &run.end(), EXPIRY).await?, Appended::Done);
-    let other = record(1, "w2", "other")?;
-    assert_eq!(store.end(&run.key, &other, &run.end(), EXPIRY).await?, Appended::Lost);
+    let run = RunFixture::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", Some(lease_of("h", 50, 1)))?).await?;
+    let last = record_of(1, "w1", "answer")?;
+    assert_eq!(
+        store.append_end(&run.key, &last, &run.run_end(), EXPIRY).await?,
+        AppendResult::Appended
+    );
+    assert_eq!(
+        store.append_end(&run.key, &last, &run.run_end(), EXPIRY).await?,
+        AppendResult::Appended
+    );
+    let other = record_of(1, "w2", "other")?;
+    assert_eq!(
+        store.append_end(&run.key, &other, &run.run_end(), EXPIRY).await?,
+        AppendResult::Conflict
+    );
 
-    let meta = store.meta(&run.key).await?.ok_or("no run")?;
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));
-    assert_eq!(store.read(&run.key, 1).await?, [last]);
+    assert_eq!(store.read_from(&run.key, 1).await?, [last]);
     // What it still owes is delivered afterwards.
-    let delivered = record(2, "w3", "")?;
-    assert_eq!(store.append(&run.key, &delivered, EXPIRY).await?, Appended::Done);
+    let delivered = record_of(2, "w3", "")?;
+    assert_eq!(store.append(&run.key, &delivered, EXPIRY).await?, AppendResult::Appended);
     // The run is over, and found by its request for as long as it is kept.
     let created = store.create(&run.key, &run.created_by("w9", None)?).await?;
-    assert!(matches!(created, Created::Exists(meta) if meta.status == RunStatus::Finished));
+    assert!(matches!(created, CreateResult::Exists(meta) if meta.status == RunStatus::Finished));
     Ok(())
 }
 
 /// The ending notes whether a client is sent it, and whoever shows it later notes that.
 pub async fn whether_its_end_was_shown_is_known_of_a_run(store: &impl Store) -> Checked {
     for shown in [true, false] {
-        let run = Run::of(&format!("s-{shown}"), "r")?;
-        store.note_end_shown(&run.key).await?;
-        assert_eq!(store.meta(&run.key).await?, None);
+        let run = RunFixture::of(&format!("s-{shown}"), "r")?;
+        store.mark_end_shown(&run.key).await?;
+        assert_eq!(store.find_meta(&run.key).await?, None);
         store.create(&run.key, &run.created_by("w0", None)?).await?;
         // It has no end yet.
-        store.note_end_shown(&run.key).await?;
-        assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(false));
-        let end = RunEnd { end_shown: shown, ..run.end() };
-        store.end(&run.key, &record(1, "w1", "answer")?, &end, EXPIRY).await?;
-        assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(shown));
+        store.mark_end_shown(&run.key).await?;
+        assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(false));
+        let end = RunEnd { end_shown: shown, ..run.run_end() };
+        store.append_end(&run.key, &record_of(1, "w1", "answer")?, &end, EXPIRY).await?;
+        assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(shown));
         for _ in 0..2 {
-            store.note_end_shown(&run.key).await?;
-            assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
+            store.mark_end_shown(&run.key).await?;
+            assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
         }
     }
     // One that was given up has none that could be shown.
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
-    store.give_up(&run.key, run.at_ms + 1).await?;
-    assert_eq!(store.meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
+    store.abandon_run(&run.key, run.at_ms + 1).await?;
+    assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));
     Ok(())
 }
 
 /// An ending that came too late leaves the run, its lease and its session as they are.
 pub async fn an_ending_that_lost_its_number_changes_nothing(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    store.create(&run.key, &run.created_by("w0", Some(lease("h", 50, 1)))?).await?;
-    store.append(&run.key, &record(1, "w1", "first")?, EXPIRY).await?;
-    let late = record(1, "w2", "late")?;
-    assert_eq!(store.end(&run.key, &late, &run.end(), EXPIRY).await?, Appended::Lost);
-    let meta = store.meta(&run.key).await?.ok_or("no run")?;
-    assert_eq!((meta.status, meta.lease), (RunStatus::Running, Some(lease("h", 50, 1))));
-    let view = store.session(&run.session()).await?;
+    let run = RunFixture::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w0", Some(lease_of("h", 50, 1)))?).await?;
+    store.append(&run.key, &record_of(1, "w1", "first")?, EXPIRY).await?;
+    let late = record_of(1, "w2", "late")?;
+    assert_eq!(
+        store.append_end(&run.key, &late, &run.run_end(), EXPIRY).await?,
+        AppendResult::Conflict
+    );
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
+    assert_eq!((meta.status, meta.lease), (RunStatus::Running, Some(lease_of("h", 50, 1))));
+    let view = store.load_session(&run.session_key()).await?;
     assert_eq!((view.active, view.history.len()), (Some(run.key.run), 0));
     Ok(())
 }
 
 /// A journal longer than what a store reads at once is read whole.
 pub async fn records_are_read_in_order_and_from_any_number_on(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     let new = run.created_by("w0", None)?;
     store.create(&run.key, &new).await?;
     let text = text_of(40_000);
     let mut records = vec![new.record];
     for n in 1..=60 {
-        let next = record(n, &format!("w{n}"), &text)?;
-        assert_eq!(store.append(&run.key, &next, EXPIRY).await?, Appended::Done);
+        let next = record_of(n, &format!("w{n}"), &text)?;
+        assert_eq!(store.append(&run.key, &next, EXPIRY).await?, AppendResult::Appended);
         records.push(next);
     }
-    let read = store.read(&run.key, 0).await?;
-    assert_eq!(read.iter().map(|r| r.n).collect::<Vec<_>>(), (0..=60).collect::<Vec<_>>());
+    let read = store.read_from(&run.key, 0).await?;
+    assert_eq!(read.iter().map(|r| r.number).collect::<Vec<_>>(), (0..=60).collect::<Vec<_>>());
     assert_eq!(read, records);
-    let read = store.read(&run.key, 57).await?;
-    assert_eq!(read.iter().map(|r| r.n).collect::<Vec<_>>(), [57, 58, 59, 60]);
-    assert!(store.read(&run.key, 61).await?.is_empty());
+    let read = store.read_from(&run.key, 57).await?;
+    assert_eq!(read.iter().map(|r| r.number).collect::<Vec<_>>(), [57, 58, 59, 60]);
+    assert!(store.read_from(&run.key, 61).await?.is_empty());
     Ok(())
 }
 
 /// A page holds the first records that fit, and the pages one after the other all of them.
 pub async fn a_journal_is_read_page_by_page(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     let new = run.created_by("w0", None)?;
     store.create(&run.key, &new).await?;
     let mut records = vec![new.record];
     for n in 1..=30 {
         // One of them is longer than a page.
         let text = text_of(if n == 20 { 300_000 } else { 10_000 });
-        let next = record(n, &format!("w{n}"), &text)?;
-        assert_eq!(store.append(&run.key, &next, EXPIRY).await?, Appended::Done);
+        let next = record_of(n, &format!("w{n}"), &text)?;
+        assert_eq!(store.append(&run.key, &next, EXPIRY).await?, AppendResult::Appended);
         records.push(next);
     }
     for size in [(7, 1_000_000), (1_000, 100_000), (3, 1), (1_000, usize::MAX)] {
@@ -186,10 +202,10 @@ pub async fn a_journal_is_read_page_by_page(store: &impl Store) -> Checked {
             let page = store.read_page(&run.key, read.len() as u64, size).await?;
             let count = page.records.len();
             assert!(count <= size.records && (page.bytes <= size.bytes || count == 1), "{size:?}");
-            assert!(page.bytes > 0 && count > 0 || !page.more, "{size:?}");
+            assert!(page.bytes > 0 && count > 0 || !page.has_more, "{size:?}");
             read.extend(page.records);
             pages += 1;
-            if !page.more {
+            if !page.has_more {
                 break;
             }
         }
@@ -200,114 +216,127 @@ pub async fn a_journal_is_read_page_by_page(store: &impl Store) -> Checked {
         );
     }
     let newest = store.read_newest(&run.key, 3).await?;
-    assert_eq!(newest.iter().map(|record| record.n).collect::<Vec<_>>(), [30, 29, 28]);
+    assert_eq!(newest.iter().map(|record| record.number).collect::<Vec<_>>(), [30, 29, 28]);
     assert_eq!(store.read_newest(&run.key, 100).await?.len(), records.len());
-    let nothing = store.read_page(&run.key, 31, PageSize::SHOWN).await?;
-    assert_eq!((nothing.records.len(), nothing.more), (0, false));
+    let nothing = store.read_page(&run.key, 31, PageSize::FOR_VIEWER).await?;
+    assert_eq!((nothing.records.len(), nothing.has_more), (0, false));
     Ok(())
 }
 
 /// Nothing is too long to be kept, wherever it is.
 pub async fn long_records_are_read_as_they_were_written(store: &impl Store) -> Checked {
-    let mut run = Run::of("s", "r")?;
-    run.asked.question = text_of(200_000);
+    let mut run = RunFixture::of("s", "r")?;
+    run.spec.question = text_of(200_000);
     let new = run.created_by("w0", None)?;
-    assert_eq!(store.create(&run.key, &new).await?, Created::New);
+    assert_eq!(store.create(&run.key, &new).await?, CreateResult::Created);
     let mut records = vec![new.record];
     for (n, bytes) in [(1, 51_000), (2, 52_000), (3, 100), (4, 1_000_000), (5, 2_500_000)] {
         // Twice in a record: as an input and as an entry.
-        let long = record(n, &format!("w{n}"), &text_of(bytes))?;
-        assert_eq!(store.append(&run.key, &long, EXPIRY).await?, Appended::Done);
-        assert_eq!(store.append(&run.key, &long, EXPIRY).await?, Appended::Done);
+        let long = record_of(n, &format!("w{n}"), &text_of(bytes))?;
+        assert_eq!(store.append(&run.key, &long, EXPIRY).await?, AppendResult::Appended);
+        assert_eq!(store.append(&run.key, &long, EXPIRY).await?, AppendResult::Appended);
         records.push(long);
     }
-    let last = record(6, "w6", &text_of(300_000))?;
-    assert_eq!(store.end(&run.key, &last, &run.end(), EXPIRY).await?, Appended::Done);
+    let last = record_of(6, "w6", &text_of(300_000))?;
+    assert_eq!(
+        store.append_end(&run.key, &last, &run.run_end(), EXPIRY).await?,
+        AppendResult::Appended
+    );
     records.push(last);
-    assert!(store.read(&run.key, 0).await? == records);
-    let view = store.session(&run.session()).await?;
-    assert!(view.history == [run.end().exchange]);
+    assert!(store.read_from(&run.key, 0).await? == records);
+    let view = store.load_session(&run.session_key()).await?;
+    assert!(view.history == [run.run_end().exchange]);
     Ok(())
 }
 
 /// Records of a newer version are not misread.
 pub async fn newer_records_are_left_alone(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
-    let mut newer = record(1, "w1", "future")?;
-    newer.v = FORMAT + 1;
-    assert_eq!(store.append(&run.key, &newer, EXPIRY).await?, Appended::Done);
-    assert_eq!(store.read(&run.key, 0).await, Err(StoreError::NewerFormat(FORMAT + 1)));
+    let mut newer = record_of(1, "w1", "future")?;
+    newer.format = FORMAT + 1;
+    assert_eq!(store.append(&run.key, &newer, EXPIRY).await?, AppendResult::Appended);
+    assert_eq!(store.read_from(&run.key, 0).await, Err(StoreError::NewerFormat(FORMAT + 1)));
     // A write to its number is still told from it.
-    let ours = record(1, "w2", "now")?;
-    assert_eq!(store.append(&run.key, &ours, EXPIRY).await?, Appended::Lost);
+    let ours = record_of(1, "w2", "now")?;
+    assert_eq!(store.append(&run.key, &ours, EXPIRY).await?, AppendResult::Conflict);
     Ok(())
 }
 
 /// A run that was never created is no error.
 pub async fn what_does_not_exist_reads_as_nothing(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    assert_eq!(store.meta(&run.key).await?, None);
-    assert!(store.read(&run.key, 0).await?.is_empty());
-    assert!(store.mail(&run.key).await?.is_empty());
+    let run = RunFixture::of("s", "r")?;
+    assert_eq!(store.find_meta(&run.key).await?, None);
+    assert!(store.read_from(&run.key, 0).await?.is_empty());
+    assert!(store.list_mail(&run.key).await?.is_empty());
     assert_eq!(
         store.read_live(&run.key, &LiveFrom::Moment(0)).await?,
         (Vec::new(), LiveFrom::Moment(0))
     );
-    assert_eq!(store.session(&run.session()).await?, Default::default());
-    let end = store.end(&run.key, &record(1, "w", "x")?, &run.end(), EXPIRY).await;
+    assert_eq!(store.load_session(&run.session_key()).await?, Default::default());
+    let end = store.append_end(&run.key, &record_of(1, "w", "x")?, &run.run_end(), EXPIRY).await;
     assert!(matches!(end, Err(StoreError::Unreadable(_))), "{end:?}");
-    assert!(store.read(&run.key, 0).await?.is_empty());
+    assert!(store.read_from(&run.key, 0).await?.is_empty());
     Ok(())
 }
 
 /// The same session and request of two tenants are two runs.
 pub async fn tenants_never_see_each_others_runs(store: &impl Store) -> Checked {
-    let (ours, theirs) = (Run::of_tenant("t1", "s", "r")?, Run::of_tenant("t2", "s", "r")?);
+    let (ours, theirs) =
+        (RunFixture::of_tenant("t1", "s", "r")?, RunFixture::of_tenant("t2", "s", "r")?);
     store.create(&ours.key, &ours.created_by("w0", None)?).await?;
     let mut stranger = ours.key.clone();
     stranger.tenant = theirs.key.tenant.clone();
-    assert_eq!(store.meta(&stranger).await?, None);
-    assert!(store.read(&stranger, 0).await?.is_empty());
-    assert_eq!(store.session(&theirs.session()).await?, Default::default());
-    assert_eq!(store.session_of(&theirs.user(), "s").await?, None);
-    assert_eq!(store.session_of(&theirs.user(), "r").await?, None);
+    assert_eq!(store.find_meta(&stranger).await?, None);
+    assert!(store.read_from(&stranger, 0).await?.is_empty());
+    assert_eq!(store.load_session(&theirs.session_key()).await?, Default::default());
+    assert_eq!(store.find_session_name(&theirs.user_key(), "s").await?, None);
+    assert_eq!(store.find_session_name(&theirs.user_key(), "r").await?, None);
     // Their session is free although ours is busy.
-    assert_eq!(store.create(&theirs.key, &theirs.created_by("w1", None)?).await?, Created::New);
+    assert_eq!(
+        store.create(&theirs.key, &theirs.created_by("w1", None)?).await?,
+        CreateResult::Created
+    );
     Ok(())
 }
 
 /// The same session, request and file name of two users of a tenant are two of each, while both are at
 /// work and when both have ended.
 pub async fn users_of_a_tenant_may_use_the_same_labels(store: &impl Store) -> Checked {
-    let ours = Run::of("s", "r")?;
-    let bobs = ours.clone().by("bob")?;
+    let ours = RunFixture::of("s", "r")?;
+    let bobs = ours.clone().by_user("bob")?;
     assert_ne!(ours.key, bobs.key);
     let mut files = Vec::new();
     for run in [&ours, &bobs] {
-        assert_eq!(store.create(&run.key, &run.created_by("w0", None)?).await?, Created::New);
-        let bytes = run.asked.user.as_str().as_bytes();
-        files.push(store.write_file(&run.session(), &file("a.md")?, bytes).await?);
+        assert_eq!(
+            store.create(&run.key, &run.created_by("w0", None)?).await?,
+            CreateResult::Created
+        );
+        let bytes = run.spec.user.as_str().as_bytes();
+        files.push(store.write_file(&run.session_key(), &new_file("a.md")?, bytes).await?);
     }
     for run in [&ours, &bobs] {
-        let view = store.session(&run.session()).await?;
+        let view = store.load_session(&run.session_key()).await?;
         assert_eq!((view.active.as_ref(), view.history.len()), (Some(&run.key.run), 0));
-        assert_eq!(store.list_turns(&run.session(), None, 9).await?.items.len(), 1);
-        let mut end = run.end();
-        end.exchange.answer = run.asked.user.to_string();
-        store.end(&run.key, &record(1, "w1", "done")?, &end, EXPIRY).await?;
+        assert_eq!(store.list_turns(&run.session_key(), None, 9).await?.items.len(), 1);
+        let mut end = run.run_end();
+        end.exchange.answer = run.spec.user.to_string();
+        store.append_end(&run.key, &record_of(1, "w1", "done")?, &end, EXPIRY).await?;
     }
     for (run, file) in [&ours, &bobs].into_iter().zip(files) {
-        let meta = store.meta(&run.key).await?.ok_or("no run")?;
-        assert_eq!((&meta.user, meta.owner()), (&run.asked.user, &run.asked.user));
-        let view = store.session(&run.session()).await?;
+        let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
+        assert_eq!((&meta.user, meta.owner()), (&run.spec.user, &run.spec.user));
+        let view = store.load_session(&run.session_key()).await?;
         let answers: Vec<_> = view.history.iter().map(|said| said.answer.as_str()).collect();
-        assert_eq!(answers, [run.asked.user.as_str()]);
+        assert_eq!(answers, [run.spec.user.as_str()]);
         assert_eq!(view.files.as_slice(), std::slice::from_ref(&file));
-        let read = store.read_file(&run.session(), &file, 99).await?;
-        assert_eq!(read, run.asked.user.as_str().as_bytes());
-        assert_eq!(store.list_runs(&run.user(), &[], None, 9).await?.items.len(), 1);
-        assert_eq!(store.session_of(&run.user(), "r").await?, Some(run.asked.session_name()));
+        let read = store.read_file(&run.session_key(), &file, 99).await?;
+        assert_eq!(read, run.spec.user.as_str().as_bytes());
+        assert_eq!(store.list_runs(&run.user_key(), &[], None, 9).await?.items.len(), 1);
+        assert_eq!(
+            store.find_session_name(&run.user_key(), "r").await?,
+            Some(run.spec.session_name())
+        );
     }
     Ok(())
 }
@@ -316,28 +345,34 @@ pub async fn users_of_a_tenant_may_use_the_same_labels(store: &impl Store) -> Ch
 pub async fn a_task_lives_beside_its_run_and_leaves_the_session_alone(
     store: &impl Store,
 ) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w0", None)?).await?;
     let (first, second) =
         (run.key.with_task(TaskId::of(1, 1)), run.key.with_task(TaskId::of(1, 2)));
     for (key, write) in [(&first, "w1"), (&second, "w2"), (&first, "w1")] {
-        assert_eq!(store.create(key, &run.created_by(write, None)?).await?, Created::New);
+        assert_eq!(store.create(key, &run.created_by(write, None)?).await?, CreateResult::Created);
     }
     let again = store.create(&first, &run.created_by("w3", None)?).await?;
-    assert!(matches!(again, Created::Exists(_)), "{again:?}");
+    assert!(matches!(again, CreateResult::Exists(_)), "{again:?}");
 
-    store.append(&first, &record(1, "a", "in the first")?, EXPIRY).await?;
-    assert_eq!(store.read(&first, 0).await?.len(), 2);
-    assert_eq!((store.read(&second, 0).await?.len(), store.read(&run.key, 0).await?.len()), (1, 1));
-    store.put_mail(&first, &Mail::Stop { by: run.asked.user.clone() }, EXPIRY).await?;
-    assert_eq!((store.mail(&second).await?.len(), store.mail(&run.key).await?.len()), (0, 0));
+    store.append(&first, &record_of(1, "a", "in the first")?, EXPIRY).await?;
+    assert_eq!(store.read_from(&first, 0).await?.len(), 2);
+    assert_eq!(
+        (store.read_from(&second, 0).await?.len(), store.read_from(&run.key, 0).await?.len()),
+        (1, 1)
+    );
+    store.put_mail(&first, &Mail::Stop { by: run.spec.user.clone() }, EXPIRY).await?;
+    assert_eq!(
+        (store.list_mail(&second).await?.len(), store.list_mail(&run.key).await?.len()),
+        (0, 0)
+    );
 
-    store.end(&first, &record(2, "b", "the end")?, &run.end(), EXPIRY).await?;
-    let status = async |key| store.meta(key).await.map(|meta| meta.map(|meta| meta.status));
+    store.append_end(&first, &record_of(2, "b", "the end")?, &run.run_end(), EXPIRY).await?;
+    let status = async |key| store.find_meta(key).await.map(|meta| meta.map(|meta| meta.status));
     assert_eq!(status(&first).await?, Some(RunStatus::Finished));
     assert_eq!(status(&second).await?, Some(RunStatus::Queued));
     assert_eq!(status(&run.key).await?, Some(RunStatus::Queued));
-    let session = store.session(&run.session()).await?;
+    let session = store.load_session(&run.session_key()).await?;
     assert_eq!((session.active, session.history.len()), (Some(run.key.run), 0));
     Ok(())
 }
@@ -348,13 +383,13 @@ pub async fn what_tasks_of_a_round_start_from_is_read_with_each_of_them(
     store: &impl Store,
 ) -> Checked {
     for (request, bytes) in [("short", 100), ("long", 20_000), ("longer", 300_000)] {
-        let run = Run::of("s", request)?;
+        let run = RunFixture::of("s", request)?;
         for step in 1..=3 {
-            let task = run.task(step, &text_of(bytes))?;
+            let task = run.child_run(step, &text_of(bytes))?;
             let new = task.created_by("w", None)?;
-            assert_eq!(store.create(&task.key, &new).await?, Created::New);
-            assert_eq!(store.create(&task.key, &new).await?, Created::New);
-            assert!(store.read(&task.key, 0).await? == [new.record]);
+            assert_eq!(store.create(&task.key, &new).await?, CreateResult::Created);
+            assert_eq!(store.create(&task.key, &new).await?, CreateResult::Created);
+            assert!(store.read_from(&task.key, 0).await? == [new.record]);
         }
     }
     Ok(())

@@ -2,88 +2,89 @@
 
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
-use djinn_runtime::port::lease::{Renewed, Taken};
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal};
 use futures::future::try_join_all;
 
 use super::Checked;
-use super::fixture::{EXPIRY, Run, lease, record};
+use super::fixture::{EXPIRY, RunFixture, lease_of, record_of};
 
 /// Nobody takes a lease that is held and unexpired; who takes it afterwards knows that it lapsed.
 pub async fn a_lease_is_held_until_it_lapses(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    store.create(&run.key, &run.created_by("w", Some(lease("a", 1_000, 1)))?).await?;
-    assert_eq!(store.take_lease(&run.key, "b", 500, 1_500).await?, Taken::Held);
+    let run = RunFixture::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
+    assert_eq!(store.take_lease(&run.key, "b", 500, 1_500).await?, LeaseAcquisition::Unavailable);
     let taken = store.take_lease(&run.key, "b", 2_000, 3_000).await?;
-    assert_eq!(taken, Taken::Ours { lease: lease("b", 3_000, 2), lapsed: true });
-    let meta = store.meta(&run.key).await?.ok_or("no run")?;
-    assert_eq!(meta.lease, Some(lease("b", 3_000, 2)));
+    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("b", 3_000, 2), lapsed: true });
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
+    assert_eq!(meta.lease, Some(lease_of("b", 3_000, 2)));
     // The one who slept through it finds out.
-    let old = lease("a", 1_000, 1);
-    assert_eq!(store.renew_lease(&run.key, &old, 9_000).await?, Renewed::Lost);
-    assert_eq!(store.take_lease(&run.key, "a", 2_500, 9_000).await?, Taken::Held);
+    let old = lease_of("a", 1_000, 1);
+    assert_eq!(store.renew_lease(&run.key, &old, 9_000).await?, LeaseRenewal::Lost);
+    assert_eq!(store.take_lease(&run.key, "a", 2_500, 9_000).await?, LeaseAcquisition::Unavailable);
     Ok(())
 }
 
 /// A lease holds before its end and no longer at its end.
 pub async fn a_lease_lapses_in_the_millisecond_of_its_end(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    store.create(&run.key, &run.created_by("w", Some(lease("a", 1_000, 1)))?).await?;
-    let meta = store.meta(&run.key).await?.ok_or("no run")?;
+    let run = RunFixture::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.is_driven(999), meta.is_driven(1_000)), (true, false));
-    assert_eq!(store.take_lease(&run.key, "b", 999, 5_000).await?, Taken::Held);
+    assert_eq!(store.take_lease(&run.key, "b", 999, 5_000).await?, LeaseAcquisition::Unavailable);
     let taken = store.take_lease(&run.key, "b", 1_000, 1_001).await?;
-    assert_eq!(taken, Taken::Ours { lease: lease("b", 1_001, 2), lapsed: true });
-    assert_eq!(store.take_lease(&run.key, "c", 1_000, 2_000).await?, Taken::Held);
+    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("b", 1_001, 2), lapsed: true });
+    assert_eq!(store.take_lease(&run.key, "c", 1_000, 2_000).await?, LeaseAcquisition::Unavailable);
     let taken = store.take_lease(&run.key, "c", 1_001, 2_000).await?;
-    assert_eq!(taken, Taken::Ours { lease: lease("c", 2_000, 3), lapsed: true });
+    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("c", 2_000, 3), lapsed: true });
     Ok(())
 }
 
 /// A clean hand-over is no lapse; epochs go on counting.
 pub async fn a_released_lease_is_taken_without_a_lapse(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    store.create(&run.key, &run.created_by("w", Some(lease("a", 1_000, 1)))?).await?;
-    store.release_lease(&run.key, &lease("a", 1_000, 1), RunStatus::Running).await?;
-    assert_eq!(store.meta(&run.key).await?.ok_or("no run")?.lease, None);
+    let run = RunFixture::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
+    store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running).await?;
+    assert_eq!(store.find_meta(&run.key).await?.ok_or("no run")?.lease, None);
     let taken = store.take_lease(&run.key, "b", 10, 500).await?;
-    assert_eq!(taken, Taken::Ours { lease: lease("b", 500, 2), lapsed: false });
+    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("b", 500, 2), lapsed: false });
     // A release that comes late, or twice, gives nobody else's lease away.
-    store.release_lease(&run.key, &lease("a", 1_000, 1), RunStatus::Running).await?;
-    store.release_lease(&run.key, &lease("b", 500, 1), RunStatus::Running).await?;
-    assert_eq!(store.take_lease(&run.key, "c", 11, 600).await?, Taken::Held);
-    store.release_lease(&run.key, &lease("b", 500, 2), RunStatus::Running).await?;
-    store.release_lease(&run.key, &lease("b", 500, 2), RunStatus::Running).await?;
+    store.release_lease(&run.key, &lease_of("a", 1_000, 1), RunStatus::Running).await?;
+    store.release_lease(&run.key, &lease_of("b", 500, 1), RunStatus::Running).await?;
+    assert_eq!(store.take_lease(&run.key, "c", 11, 600).await?, LeaseAcquisition::Unavailable);
+    store.release_lease(&run.key, &lease_of("b", 500, 2), RunStatus::Running).await?;
+    store.release_lease(&run.key, &lease_of("b", 500, 2), RunStatus::Running).await?;
     let taken = store.take_lease(&run.key, "c", 12, 700).await?;
-    assert_eq!(taken, Taken::Ours { lease: lease("c", 700, 3), lapsed: false });
+    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("c", 700, 3), lapsed: false });
     Ok(())
 }
 
 /// A run may be left to whoever comes.
 pub async fn a_run_without_a_lease_waits_for_its_first_driver(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", None)?).await?;
-    let meta = store.meta(&run.key).await?.ok_or("no run")?;
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Queued, None));
     let taken = store.take_lease(&run.key, "a", 0, 100).await?;
-    assert_eq!(taken, Taken::Ours { lease: lease("a", 100, 1), lapsed: false });
-    assert_eq!(store.meta(&run.key).await?.ok_or("no run")?.status, RunStatus::Running);
+    assert_eq!(taken, LeaseAcquisition::Acquired { lease: lease_of("a", 100, 1), lapsed: false });
+    assert_eq!(store.find_meta(&run.key).await?.ok_or("no run")?.status, RunStatus::Running);
     Ok(())
 }
 
 /// When a lease lapses before several eyes, one takes it.
 pub async fn of_concurrent_takers_one_holds_the_lease(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    store.create(&run.key, &run.created_by("w", Some(lease("a", 1_000, 1)))?).await?;
+    let run = RunFixture::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
     for round in 0..4 {
         let (now_ms, until_ms) = (1_000 * (round + 1), 1_000 * (round + 2));
         let holders: Vec<_> = (0..6).map(|n| format!("h{round}.{n}")).collect();
         let takers =
             holders.iter().map(|holder| store.take_lease(&run.key, holder, now_ms, until_ms));
         let taken = try_join_all(takers).await?;
-        let ours: Vec<_> = taken.iter().filter(|taken| **taken != Taken::Held).collect();
+        let ours: Vec<_> =
+            taken.iter().filter(|taken| **taken != LeaseAcquisition::Unavailable).collect();
         assert_eq!(ours.len(), 1, "{taken:?}");
         let epoch = u64::try_from(round)? + 2;
-        let is_next = |taken: &Taken| matches!(taken, Taken::Ours { lease, lapsed: true } if lease.epoch == epoch);
+        let is_next = |taken: &LeaseAcquisition| matches!(taken, LeaseAcquisition::Acquired { lease, lapsed: true } if lease.epoch == epoch);
         assert!(ours.into_iter().all(is_next), "{taken:?}");
     }
     Ok(())
@@ -91,77 +92,83 @@ pub async fn of_concurrent_takers_one_holds_the_lease(store: &impl Store) -> Che
 
 /// Whoever asks again because a reply was lost gets the lease it has, lapsed or not as it was.
 pub async fn taking_a_lease_again_gives_the_same_lease(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    store.create(&run.key, &run.created_by("w", Some(lease("a", 1_000, 1)))?).await?;
+    let run = RunFixture::of("s", "r")?;
+    store.create(&run.key, &run.created_by("w", Some(lease_of("a", 1_000, 1)))?).await?;
     for lapsed in [true, false] {
         let first = store.take_lease(&run.key, "b", 1_000, 3_000).await?;
-        assert!(matches!(first, Taken::Ours { lapsed: l, .. } if l == lapsed), "{first:?}");
+        assert!(
+            matches!(first, LeaseAcquisition::Acquired { lapsed: l, .. } if l == lapsed),
+            "{first:?}"
+        );
         assert_eq!(store.take_lease(&run.key, "b", 1_000, 3_000).await?, first);
-        let Taken::Ours { lease, .. } = first else {
+        let LeaseAcquisition::Acquired { lease, .. } = first else {
             return Err("not taken".into());
         };
         store.release_lease(&run.key, &lease, RunStatus::Running).await?;
     }
     // Its own, but lapsed: it may have missed what happened since.
     let first = store.take_lease(&run.key, "c", 0, 10).await?;
-    assert_eq!(first, Taken::Ours { lease: lease("c", 10, 4), lapsed: false });
+    assert_eq!(first, LeaseAcquisition::Acquired { lease: lease_of("c", 10, 4), lapsed: false });
     let second = store.take_lease(&run.key, "c", 20, 30).await?;
-    assert_eq!(second, Taken::Ours { lease: lease("c", 30, 5), lapsed: true });
+    assert_eq!(second, LeaseAcquisition::Acquired { lease: lease_of("c", 30, 5), lapsed: true });
     Ok(())
 }
 
 /// A lease is extended while it is ours, expired or not, and by nobody else.
 pub async fn a_lease_is_renewed_and_released_only_by_its_holder(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    let ours = lease("a", 1_000, 1);
+    let run = RunFixture::of("s", "r")?;
+    let ours = lease_of("a", 1_000, 1);
     store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
-    let renewed = Renewed::Ours { watched_until_ms: 0 };
+    let renewed = LeaseRenewal::Renewed { watched_until_ms: 0 };
     assert_eq!(store.renew_lease(&run.key, &ours, 2_000).await?, renewed);
-    assert_eq!(store.take_lease(&run.key, "b", 1_500, 9_000).await?, Taken::Held);
+    assert_eq!(store.take_lease(&run.key, "b", 1_500, 9_000).await?, LeaseAcquisition::Unavailable);
     // It lapsed at 2 000, and nobody took it.
     assert_eq!(store.renew_lease(&run.key, &ours, 5_000).await?, renewed);
-    for stranger in [lease("b", 5_000, 1), lease("a", 5_000, 2), lease("a", 5_000, 0)] {
-        assert_eq!(store.renew_lease(&run.key, &stranger, 9_000).await?, Renewed::Lost);
+    for stranger in [lease_of("b", 5_000, 1), lease_of("a", 5_000, 2), lease_of("a", 5_000, 0)] {
+        assert_eq!(store.renew_lease(&run.key, &stranger, 9_000).await?, LeaseRenewal::Lost);
         store.release_lease(&run.key, &stranger, RunStatus::Running).await?;
     }
-    let meta = store.meta(&run.key).await?.ok_or("no run")?;
-    assert_eq!(meta.lease, Some(lease("a", 5_000, 1)));
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
+    assert_eq!(meta.lease, Some(lease_of("a", 5_000, 1)));
     store.release_lease(&run.key, &ours, RunStatus::Running).await?;
-    assert_eq!(store.renew_lease(&run.key, &ours, 9_000).await?, Renewed::Lost);
+    assert_eq!(store.renew_lease(&run.key, &ours, 9_000).await?, LeaseRenewal::Lost);
     Ok(())
 }
 
 /// An ended run has no lease, and neither has one that does not exist.
 pub async fn an_ended_run_is_not_driven(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    let ours = lease("a", 1_000, 1);
-    assert_eq!(store.take_lease(&run.key, "a", 0, 1_000).await?, Taken::Held);
-    assert_eq!(store.renew_lease(&run.key, &ours, 1_000).await?, Renewed::Lost);
+    let run = RunFixture::of("s", "r")?;
+    let ours = lease_of("a", 1_000, 1);
+    assert_eq!(store.take_lease(&run.key, "a", 0, 1_000).await?, LeaseAcquisition::Unavailable);
+    assert_eq!(store.renew_lease(&run.key, &ours, 1_000).await?, LeaseRenewal::Lost);
     store.release_lease(&run.key, &ours, RunStatus::Running).await?;
-    assert_eq!(store.meta(&run.key).await?, None);
+    assert_eq!(store.find_meta(&run.key).await?, None);
 
     store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
-    store.end(&run.key, &record(1, "w1", "done")?, &run.end(), EXPIRY).await?;
-    assert_eq!(store.take_lease(&run.key, "b", 9_000, 10_000).await?, Taken::Held);
-    assert_eq!(store.renew_lease(&run.key, &ours, 10_000).await?, Renewed::Lost);
+    store.append_end(&run.key, &record_of(1, "w1", "done")?, &run.run_end(), EXPIRY).await?;
+    assert_eq!(
+        store.take_lease(&run.key, "b", 9_000, 10_000).await?,
+        LeaseAcquisition::Unavailable
+    );
+    assert_eq!(store.renew_lease(&run.key, &ours, 10_000).await?, LeaseRenewal::Lost);
     store.release_lease(&run.key, &ours, RunStatus::Running).await?;
-    let meta = store.meta(&run.key).await?.ok_or("no run")?;
+    let meta = store.find_meta(&run.key).await?.ok_or("no run")?;
     assert_eq!((meta.status, meta.lease), (RunStatus::Finished, None));
     Ok(())
 }
 
 /// The driver hears of watchers when it renews; the one who watches longest counts.
 pub async fn a_watcher_is_seen_at_the_next_renewal(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    let ours = lease("a", 1_000, 1);
-    store.watch(&run.key, 5_000).await?;
-    assert_eq!(store.meta(&run.key).await?, None);
+    let run = RunFixture::of("s", "r")?;
+    let ours = lease_of("a", 1_000, 1);
+    store.mark_watched(&run.key, 5_000).await?;
+    assert_eq!(store.find_meta(&run.key).await?, None);
     store.create(&run.key, &run.created_by("w", Some(ours.clone()))?).await?;
     for (until_ms, seen_ms) in [(5_000, 5_000), (7_000, 7_000), (6_000, 7_000)] {
-        store.watch(&run.key, until_ms).await?;
+        store.mark_watched(&run.key, until_ms).await?;
         let renewed = store.renew_lease(&run.key, &ours, 2_000).await?;
-        assert_eq!(renewed, Renewed::Ours { watched_until_ms: seen_ms });
+        assert_eq!(renewed, LeaseRenewal::Renewed { watched_until_ms: seen_ms });
     }
-    assert_eq!(store.meta(&run.key).await?.ok_or("no run")?.watched_until_ms, 7_000);
+    assert_eq!(store.find_meta(&run.key).await?.ok_or("no run")?.watched_until_ms, 7_000);
     Ok(())
 }

@@ -4,12 +4,13 @@ use djinn_runtime::port::Store;
 use djinn_runtime::port::live::LiveFrom;
 
 use super::Checked;
-use super::fixture::{Run, early, preview};
+use super::fixture::{RunFixture, early_entry, preview_piece};
 
 /// A reader that asks from where it was gets every piece once, in the order of their times.
 pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    let (a, b, c) = (preview(0, "go", 10), preview(2, "ld 金", 20), preview(8, "!", 20));
+    let run = RunFixture::of("s", "r")?;
+    let (a, b, c) =
+        (preview_piece(0, "go", 10), preview_piece(2, "ld 金", 20), preview_piece(8, "!", 20));
     store.write_live(&run.key, "w", 20, &[b.clone(), c.clone()]).await?;
     store.write_live(&run.key, "w", 10, std::slice::from_ref(&a)).await?;
     store.write_live(&run.key, "w", 15, &[]).await?;
@@ -22,7 +23,7 @@ pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked 
     assert_eq!(store.read_live(&run.key, &position).await?, (Vec::new(), position.clone()));
 
     // One write more, which is repeated because its reply was lost.
-    let d = preview(9, "?", 30);
+    let d = preview_piece(9, "?", 30);
     for _ in 0..2 {
         store.write_live(&run.key, "w", 30, std::slice::from_ref(&d)).await?;
     }
@@ -34,8 +35,9 @@ pub async fn previews_are_read_in_order_and_once(store: &impl Store) -> Checked 
 
 /// Entries of tasks at work are kept beside pieces of text, and two of one moment are both kept.
 pub async fn entries_of_tasks_are_read_as_they_were_written(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    let (first, second) = (vec![early(0, 5)?, preview(3, "go", 5)], vec![early(1, 5)?]);
+    let run = RunFixture::of("s", "r")?;
+    let (first, second) =
+        (vec![early_entry(0, 5)?, preview_piece(3, "go", 5)], vec![early_entry(1, 5)?]);
     for pieces in [&first, &second] {
         store.write_live(&run.key, "w", 5, pieces).await?;
     }
@@ -46,8 +48,8 @@ pub async fn entries_of_tasks_are_read_as_they_were_written(store: &impl Store) 
 
 /// Two writers, or two writes of one, in the same millisecond are both kept.
 pub async fn writers_do_not_replace_each_other(store: &impl Store) -> Checked {
-    let (run, other) = (Run::of("s", "r")?, Run::of("s", "other")?);
-    let pieces = [preview(0, "a", 5), preview(1, "b", 5), preview(0, "c", 5)];
+    let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of("s", "other")?);
+    let pieces = [preview_piece(0, "a", 5), preview_piece(1, "b", 5), preview_piece(0, "c", 5)];
     for (piece, writer) in pieces.iter().zip(["w1", "w1", "w2"]) {
         store.write_live(&run.key, writer, 5, std::slice::from_ref(piece)).await?;
     }
@@ -56,7 +58,7 @@ pub async fn writers_do_not_replace_each_other(store: &impl Store) -> Checked {
     assert!(matches!(position, LiveFrom::Position(_)));
     assert!(store.read_live(&other.key, &LiveFrom::Moment(0)).await?.0.is_empty());
     let mut stranger = run.key.clone();
-    stranger.tenant = Run::of_tenant("t2", "s", "r")?.key.tenant;
+    stranger.tenant = RunFixture::of_tenant("t2", "s", "r")?.key.tenant;
     assert!(store.read_live(&stranger, &LiveFrom::Moment(0)).await?.0.is_empty());
     Ok(())
 }

@@ -6,7 +6,7 @@ use djinn_runtime::port::Store;
 use djinn_runtime::port::mailbox::Mail;
 
 use super::Checked;
-use super::fixture::{EXPIRY, Run};
+use super::fixture::{EXPIRY, RunFixture};
 
 fn file_added(id: &str) -> Result<Mail, djinn_core::id::BadId> {
     let file = ProductFile {
@@ -23,14 +23,14 @@ fn file_added(id: &str) -> Result<Mail, djinn_core::id::BadId> {
 
 /// Putting a message twice is putting it once, and deleting it twice is deleting it.
 pub async fn a_message_is_there_until_it_is_deleted(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     store.create(&run.key, &run.created_by("w", None)?).await?;
     let stop = Mail::Stop { by: UserId::new("ann")? };
     let (first, second) = (file_added("1")?, file_added("2")?);
     for mail in [&first, &stop, &second, &first, &stop] {
         store.put_mail(&run.key, mail, EXPIRY).await?;
     }
-    let mut mail = store.mail(&run.key).await?;
+    let mut mail = store.list_mail(&run.key).await?;
     mail.sort_by_key(Mail::id);
     assert_eq!(mail, [first.clone(), second.clone(), stop.clone()]);
 
@@ -40,27 +40,27 @@ pub async fn a_message_is_there_until_it_is_deleted(store: &impl Store) -> Check
     store.delete_mail(&run.key, &[first.id(), "file#none".to_owned()]).await?;
     store.delete_mail(&run.key, &[first.id()]).await?;
     store.delete_mail(&run.key, &[]).await?;
-    let mut mail = store.mail(&run.key).await?;
+    let mut mail = store.list_mail(&run.key).await?;
     mail.sort_by_key(Mail::id);
     assert_eq!(mail, [second.clone(), stop.clone()]);
     store.delete_mail(&run.key, &[stop.id(), second.id()]).await?;
-    assert!(store.mail(&run.key).await?.is_empty());
+    assert!(store.list_mail(&run.key).await?.is_empty());
     Ok(())
 }
 
 /// Mail is no part of the journal, and no other run's.
 pub async fn mail_is_the_runs_own(store: &impl Store) -> Checked {
-    let (run, other) = (Run::of("s", "r")?, Run::of_tenant("t2", "s", "r")?);
+    let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of_tenant("t2", "s", "r")?);
     let new = run.created_by("w", None)?;
     store.create(&run.key, &new).await?;
     store.put_mail(&run.key, &file_added("1")?, EXPIRY).await?;
-    assert_eq!(store.read(&run.key, 0).await?, [new.record]);
+    assert_eq!(store.read_from(&run.key, 0).await?, [new.record]);
     let mut stranger = run.key.clone();
     stranger.tenant = other.key.tenant.clone();
     for key in [&other.key, &stranger] {
-        assert!(store.mail(key).await?.is_empty());
+        assert!(store.list_mail(key).await?.is_empty());
         store.delete_mail(key, &[file_added("1")?.id()]).await?;
     }
-    assert_eq!(store.mail(&run.key).await?, [file_added("1")?]);
+    assert_eq!(store.list_mail(&run.key).await?, [file_added("1")?]);
     Ok(())
 }

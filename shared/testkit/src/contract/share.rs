@@ -3,111 +3,115 @@
 use djinn_core::id::{ShareHandle, UserId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
-use djinn_runtime::port::catalog::Forgotten;
-use djinn_runtime::port::share::{Audience, MAX_SHARES, Share, ShareResult};
+use djinn_runtime::port::catalog::SessionDeletion;
+use djinn_runtime::port::share::{Audience, MAX_SHARES, SessionShare, ShareResult};
 
 use super::Checked;
-use super::fixture::{EXPIRY, Made, Run, record};
+use super::fixture::{EXPIRY, FixtureResult, RunFixture, record_of};
 
-fn handle(nth: usize) -> Made<ShareHandle> {
+fn handle_of(nth: usize) -> FixtureResult<ShareHandle> {
     Ok(ShareHandle::new(format!("shr_{nth:032x}"))?)
 }
 
 /// A share of the session of a run, with Bob.
-fn share(of: &Run, nth: usize) -> Made<Share> {
-    Ok(Share {
-        handle: handle(nth)?,
-        session: of.session(),
+fn share_of(of: &RunFixture, nth: usize) -> FixtureResult<SessionShare> {
+    Ok(SessionShare {
+        handle: handle_of(nth)?,
+        session: of.session_key(),
         session_started_at_ms: of.at_ms,
-        with: Audience::User(UserId::new("bob")?),
-        write: nth % 2 == 1,
+        audience: Audience::User(UserId::new("bob")?),
+        can_write: nth % 2 == 1,
         created_at_ms: of.at_ms + 1,
     })
 }
 
-async fn ended(store: &impl Store, run: &Run) -> Checked {
+async fn end_run(store: &impl Store, run: &RunFixture) -> Checked {
     store.create(&run.key, &run.created_by("w1", None)?).await?;
-    let mut end = run.end();
+    let mut end = run.run_end();
     end.status = RunStatus::Finished;
-    store.end(&run.key, &record(1, "w2", "done")?, &end, EXPIRY).await?;
+    store.append_end(&run.key, &record_of(1, "w2", "done")?, &end, EXPIRY).await?;
     Ok(())
 }
 
 /// A handle leads to its session, and the session to its handles; of another tenant, or of a session of
 /// the same label, there is none.
 pub async fn a_share_is_found_by_its_handle_and_by_its_session(store: &impl Store) -> Checked {
-    let ours = Run::of("s", "r")?;
-    let others = [ours.clone().by("bob")?, Run::of_tenant("t2", "s", "r")?, Run::of("s2", "r")?];
+    let ours = RunFixture::of("s", "r")?;
+    let others = [
+        ours.clone().by_user("bob")?,
+        RunFixture::of_tenant("t2", "s", "r")?,
+        RunFixture::of("s2", "r")?,
+    ];
     for run in others.iter().chain([&ours]) {
-        ended(store, run).await?;
+        end_run(store, run).await?;
     }
-    let (first, mut second) = (share(&ours, 1)?, share(&ours, 2)?);
-    second.with = Audience::Tenant;
+    let (first, mut second) = (share_of(&ours, 1)?, share_of(&ours, 2)?);
+    second.audience = Audience::Tenant;
     for share in [&second, &first, &first] {
         assert_eq!(store.add_share(share).await?, ShareResult::Added);
     }
     assert_eq!(store.find_share(&ours.key.tenant, &first.handle).await?, Some(first.clone()));
-    assert_eq!(store.find_share(&ours.key.tenant, &handle(3)?).await?, None);
-    assert_eq!(store.list_shares(&ours.session()).await?, [first.clone(), second.clone()]);
+    assert_eq!(store.find_share(&ours.key.tenant, &handle_of(3)?).await?, None);
+    assert_eq!(store.list_shares(&ours.session_key()).await?, [first.clone(), second.clone()]);
     for other in &others {
-        assert!(store.list_shares(&other.session()).await?.is_empty());
-        assert!(!store.end_share(&other.session(), &first.handle).await?);
+        assert!(store.list_shares(&other.session_key()).await?.is_empty());
+        assert!(!store.end_share(&other.session_key(), &first.handle).await?);
     }
     let abroad = &others[1].key.tenant;
     assert_eq!(store.find_share(abroad, &first.handle).await?, None);
     // What else a session is read for does not meet them.
-    assert_eq!(store.session(&ours.session()).await?.history.len(), 1);
-    assert_eq!(store.list_turns(&ours.session(), None, 9).await?.items.len(), 1);
+    assert_eq!(store.load_session(&ours.session_key()).await?.history.len(), 1);
+    assert_eq!(store.list_turns(&ours.session_key(), None, 9).await?.items.len(), 1);
 
-    assert!(store.end_share(&ours.session(), &first.handle).await?);
-    assert!(!store.end_share(&ours.session(), &first.handle).await?);
+    assert!(store.end_share(&ours.session_key(), &first.handle).await?);
+    assert!(!store.end_share(&ours.session_key(), &first.handle).await?);
     assert_eq!(store.find_share(&ours.key.tenant, &first.handle).await?, None);
-    assert_eq!(store.list_shares(&ours.session()).await?, [second]);
+    assert_eq!(store.list_shares(&ours.session_key()).await?, [second]);
     Ok(())
 }
 
 /// What nobody has asked in yet cannot be shared, nor what has begun anew since somebody wanted to.
 pub async fn only_a_session_that_is_there_can_be_shared(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    assert_eq!(store.add_share(&share(&run, 1)?).await?, ShareResult::UnknownSession);
-    ended(store, &run).await?;
-    let mut old = share(&run, 1)?;
+    let run = RunFixture::of("s", "r")?;
+    assert_eq!(store.add_share(&share_of(&run, 1)?).await?, ShareResult::UnknownSession);
+    end_run(store, &run).await?;
+    let mut old = share_of(&run, 1)?;
     old.session_started_at_ms -= 1;
     assert_eq!(store.add_share(&old).await?, ShareResult::UnknownSession);
-    assert!(store.list_shares(&run.session()).await?.is_empty());
+    assert!(store.list_shares(&run.session_key()).await?.is_empty());
     assert_eq!(store.find_share(&run.key.tenant, &old.handle).await?, None);
     Ok(())
 }
 
 /// A deleted session leaves no share.
 pub async fn the_end_of_a_session_ends_its_shares(store: &impl Store) -> Checked {
-    let (run, other) = (Run::of("s", "r")?, Run::of("s2", "r")?);
-    let shares = [share(&run, 1)?, share(&run, 2)?, share(&other, 3)?];
+    let (run, other) = (RunFixture::of("s", "r")?, RunFixture::of("s2", "r")?);
+    let shares = [share_of(&run, 1)?, share_of(&run, 2)?, share_of(&other, 3)?];
     for run in [&run, &other] {
-        ended(store, run).await?;
+        end_run(store, run).await?;
     }
     for share in &shares {
         assert_eq!(store.add_share(share).await?, ShareResult::Added);
     }
-    let forgotten = store.forget_session(&run.user(), &run.asked.session).await?;
-    assert_eq!(forgotten, Forgotten::Done);
+    let forgotten = store.delete_session(&run.user_key(), &run.spec.session).await?;
+    assert_eq!(forgotten, SessionDeletion::Done);
     for (share, is_left) in shares.iter().zip([false, false, true]) {
         let found = store.find_share(&run.key.tenant, &share.handle).await?;
         assert_eq!(found.is_some(), is_left, "{}", share.handle);
     }
-    assert!(store.list_shares(&run.session()).await?.is_empty());
+    assert!(store.list_shares(&run.session_key()).await?.is_empty());
     Ok(())
 }
 
 /// There is an end to them.
 pub async fn a_session_has_a_hundred_shares_at_most(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
-    ended(store, &run).await?;
+    let run = RunFixture::of("s", "r")?;
+    end_run(store, &run).await?;
     for nth in 0..MAX_SHARES {
-        assert_eq!(store.add_share(&share(&run, nth)?).await?, ShareResult::Added);
+        assert_eq!(store.add_share(&share_of(&run, nth)?).await?, ShareResult::Added);
     }
-    assert_eq!(store.add_share(&share(&run, MAX_SHARES)?).await?, ShareResult::TooMany);
-    assert!(store.end_share(&run.session(), &handle(7)?).await?);
-    assert_eq!(store.add_share(&share(&run, MAX_SHARES)?).await?, ShareResult::Added);
+    assert_eq!(store.add_share(&share_of(&run, MAX_SHARES)?).await?, ShareResult::TooMany);
+    assert!(store.end_share(&run.session_key(), &handle_of(7)?).await?);
+    assert_eq!(store.add_share(&share_of(&run, MAX_SHARES)?).await?, ShareResult::Added);
     Ok(())
 }

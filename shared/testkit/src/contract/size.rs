@@ -5,11 +5,11 @@
 //! previews, names and descriptions. The rest cannot be too large: its texts are typed or cut before they
 //! come here, and its lists are bounded in number.
 
-use djinn_core::budget::Spent;
-use djinn_core::feedback::{About, Answer, Answered, Ask, Estimate};
+use djinn_core::budget::Spending;
 use djinn_core::file::ProductFile;
-use djinn_core::id::{CallId, FeedbackId, FileName, TaskId, UserId};
-use djinn_core::input::{PlanEdited, Said, TaskAsks, TaskEnded, TaskReport};
+use djinn_core::human::{Estimate, HumanRequest, HumanResponse, ResponseRecord, Subject};
+use djinn_core::id::{CallId, FileName, HumanRequestId, TaskId, UserId};
+use djinn_core::input::{ChildEnded, ChildReport, ChildRequest, PlanEdit, UserMessage};
 use djinn_core::plan::StepEdit;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::Risk;
@@ -19,11 +19,13 @@ use djinn_runtime::port::{Store, StoreError};
 use serde_json::{Map, Value};
 
 use super::Checked;
-use super::fixture::{EXPIRY, Made, Run, file, lease, preview, record, text_of};
+use super::fixture::{
+    EXPIRY, FixtureResult, RunFixture, lease_of, new_file, preview_piece, record_of, text_of,
+};
 
 const MEGABYTE: usize = 1_000_000;
 
-fn product_file(name: &str, description: &str) -> Made<ProductFile> {
+fn product_file(name: &str, description: &str) -> FixtureResult<ProductFile> {
     Ok(ProductFile {
         name: FileName::new(name)?,
         description: description.to_owned(),
@@ -36,81 +38,90 @@ fn product_file(name: &str, description: &str) -> Made<ProductFile> {
 }
 
 /// Arguments of a call, with this text among them.
-fn arguments(text: &str) -> Map<String, Value> {
+fn content_arguments(text: &str) -> Map<String, Value> {
     Map::from_iter([("content".to_owned(), text.into())])
 }
 
-fn task_ended(text: &str) -> Made<TaskEnded> {
+fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
     let part = text.get(..text.floor_char_boundary(text.len() / 120)).unwrap_or_default();
-    let files =
-        (0..120).map(|n| product_file(&format!("{n}.md"), part)).collect::<Made<Vec<_>>>()?;
-    let report = TaskReport {
+    let files = (0..120)
+        .map(|n| product_file(&format!("{n}.md"), part))
+        .collect::<FixtureResult<Vec<_>>>()?;
+    let report = ChildReport {
         task: TaskId::of(1, 1),
-        words: "Look".to_owned(),
+        description: "Look".to_owned(),
         text: String::new(),
         files: files.iter().map(|file| file.name.clone()).collect(),
         done: true,
-        left_out: false,
-        cut: false,
+        skipped: false,
+        truncated: false,
     };
-    let (spent, turns) = (Spent::default(), Vec::new());
+    let (spent, turns) = (Spending::default(), Vec::new());
     let status = RunStatus::Finished;
-    Ok(TaskEnded { report, status, failure: None, files, spent, turns, tainted: false })
+    Ok(ChildEnded { report, status, failure: None, files, spent, turns, tainted: false })
 }
 
-fn task_asks(text: &str) -> Made<TaskAsks> {
+fn task_asks(text: &str) -> FixtureResult<ChildRequest> {
     let call = CallId::new("t1.c1")?;
-    let about = About::Call { call, tool: "file_tool".to_owned(), arguments: arguments(text) };
-    let ask = Ask {
-        id: FeedbackId::new("s1.1.t1.c1")?,
+    let about =
+        Subject::Call { call, tool: "file_tool".to_owned(), arguments: content_arguments(text) };
+    let ask = HumanRequest {
+        id: HumanRequestId::new("s1.1.t1.c1")?,
         task: Some(TaskId::of(1, 1)),
-        about,
+        subject: about,
         risk: Risk::High,
-        why: Vec::new(),
+        reasons: Vec::new(),
         estimate: Estimate::default(),
         digest: "digest".to_owned(),
         expires_at_ms: Some(9),
     };
     let (task, reasoning) = (TaskId::of(1, 1), text.to_owned());
-    Ok(TaskAsks { task, version: 1, asks: vec![ask], reasoning, answers: 0, paused: true })
+    Ok(ChildRequest {
+        task,
+        version: 1,
+        requests: vec![ask],
+        reasoning,
+        response_count: 0,
+        paused: true,
+    })
 }
 
 /// Every kind of message, with this text wherever one has room for it.
-fn every_mail(text: &str) -> Made<Vec<Mail>> {
+fn every_mail(text: &str) -> FixtureResult<Vec<Mail>> {
     let by = UserId::new("ann")?;
     let step = StepEdit { details: text.to_owned(), ..StepEdit::default() };
-    let answered = Answered {
-        feedback: FeedbackId::new("t1.c1")?,
+    let answered = ResponseRecord {
+        request: HumanRequestId::new("t1.c1")?,
         id: "1".to_owned(),
         by: Some(by.clone()),
-        answer: Answer::Modify { arguments: arguments(text) },
+        answer: HumanResponse::Modify { arguments: content_arguments(text) },
         comment: text.to_owned(),
         digest: None,
         via: None,
     };
-    let edited = PlanEdited {
+    let edited = PlanEdit {
         id: "1".to_owned(),
         by: by.clone(),
         version: 1,
         title: text.to_owned(),
         steps: vec![step],
     };
-    let said = Said { id: "1".to_owned(), by: by.clone(), text: text.to_owned() };
+    let said = UserMessage { id: "1".to_owned(), by: by.clone(), text: text.to_owned() };
     Ok(vec![
         Mail::Stop { by },
         Mail::FileAdded { id: "1".to_owned(), file: product_file("a.md", text)? },
         Mail::FileAnnounced { file: product_file("b.md", text)? },
-        Mail::TaskEnded { ended: Box::new(task_ended(text)?) },
-        Mail::TaskAsks { asks: Box::new(task_asks(text)?) },
-        Mail::Said { said: Box::new(said) },
-        Mail::PlanEdited { edited: Box::new(edited) },
-        Mail::Answered { answered: Box::new(answered) },
+        Mail::ChildEnded { ended: Box::new(child_ended(text)?) },
+        Mail::ChildRequest { request: Box::new(task_asks(text)?) },
+        Mail::UserMessage { message: Box::new(said) },
+        Mail::PlanEdited { edit: Box::new(edited) },
+        Mail::HumanResponse { response: Box::new(answered) },
     ])
 }
 
 /// Whatever people and tasks tell a run reaches it; put twice it is there once, and the last one counts.
 pub async fn mail_of_any_length_is_read_as_it_was_put(store: &impl Store) -> Checked {
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     let task = run.key.with_task(TaskId::of(1, 1));
     store.create(&run.key, &run.created_by("w", None)?).await?;
     for bytes in [10, 110_000, MEGABYTE, 90_000] {
@@ -121,33 +132,33 @@ pub async fn mail_of_any_length_is_read_as_it_was_put(store: &impl Store) -> Che
             for mail in mail.iter().chain(again) {
                 store.put_mail(key, mail, EXPIRY).await?;
             }
-            let mut read = store.mail(key).await?;
+            let mut read = store.list_mail(key).await?;
             read.sort_by_key(Mail::id);
             assert!(read == mail, "{bytes} bytes");
         }
     }
     let ids: Vec<String> = every_mail("")?.iter().map(Mail::id).collect();
     store.delete_mail(&run.key, &ids).await?;
-    assert!(store.mail(&run.key).await?.is_empty());
-    assert_eq!(store.mail(&task).await?.len(), ids.len());
+    assert!(store.list_mail(&run.key).await?.is_empty());
+    assert_eq!(store.list_mail(&task).await?.len(), ids.len());
     Ok(())
 }
 
 /// A run's question and answer are what later runs and people see of it.
 pub async fn what_was_asked_and_answered_has_any_length(store: &impl Store) -> Checked {
-    let mut run = Run::of("s", "r")?;
-    run.asked.question = text_of(MEGABYTE);
+    let mut run = RunFixture::of("s", "r")?;
+    run.spec.question = text_of(MEGABYTE);
     let new = run.created_by("w", None)?;
     store.create(&run.key, &new).await?;
-    let mut end = run.end();
+    let mut end = run.run_end();
     end.exchange.answer = text_of(MEGABYTE);
-    let last = record(1, "w1", &text_of(MEGABYTE))?;
-    store.end(&run.key, &last, &end, EXPIRY).await?;
-    assert!(store.read(&run.key, 0).await? == [new.record, last]);
-    let turns = store.list_turns(&run.session(), None, 9).await?.items;
+    let last = record_of(1, "w1", &text_of(MEGABYTE))?;
+    store.append_end(&run.key, &last, &end, EXPIRY).await?;
+    assert!(store.read_from(&run.key, 0).await? == [new.record, last]);
+    let turns = store.list_turns(&run.session_key(), None, 9).await?.items;
     assert!(turns.into_iter().map(|turn| turn.exchange).eq([Some(end.exchange.clone())]));
-    assert!(store.session(&run.session()).await?.history == [end.exchange]);
-    let runs = store.list_runs(&run.user(), &[], None, 9).await?.items;
+    assert!(store.load_session(&run.session_key()).await?.history == [end.exchange]);
+    let runs = store.list_runs(&run.user_key(), &[], None, 9).await?.items;
     assert!(runs.iter().all(|run| run.title.chars().count() <= 121), "titles are cut");
     Ok(())
 }
@@ -157,42 +168,45 @@ pub async fn what_is_too_large_is_refused_for_good_and_leaves_nothing(
     store: &impl Store,
 ) -> Checked {
     let long = text_of(MEGABYTE);
-    let run = Run::of("s", "r")?;
+    let run = RunFixture::of("s", "r")?;
     let mut large = run.clone();
-    large.asked.body_hash.clone_from(&long);
+    large.spec.body_hash.clone_from(&long);
     // In a transaction.
     let refused = store.create(&run.key, &large.created_by("w0", None)?).await;
     assert!(matches!(refused, Err(StoreError::TooLarge(_))), "{:?}", refused.map(|_| ()));
-    assert!(store.meta(&run.key).await?.is_none());
-    assert_eq!(store.active(&run.session()).await?, None);
+    assert!(store.find_meta(&run.key).await?.is_none());
+    assert_eq!(store.find_active_run(&run.session_key()).await?, None);
 
     store.create(&run.key, &run.created_by("w1", None)?).await?;
-    let before = store.meta(&run.key).await?;
-    let (session, now_ms) = (run.session(), run.at_ms);
+    let before = store.find_meta(&run.key).await?;
+    let (session, now_ms) = (run.session_key(), run.at_ms);
     let described =
-        djinn_runtime::port::file::NewFile { description: long.clone(), ..file("a.md")? };
-    let pieces = [preview(0, &long, 5)];
+        djinn_runtime::port::file::NewFile { description: long.clone(), ..new_file("a.md")? };
+    let pieces = [preview_piece(0, &long, 5)];
     let refused = [
         // By a change.
         store.take_lease(&run.key, &long, now_ms, now_ms + 1).await.map(|_| ()),
-        store.name_session(&run.user(), &run.asked.session, &long).await.map(|_| ()),
+        store.rename_session(&run.user_key(), &run.spec.session, &long).await.map(|_| ()),
         // By a put.
         store.write_live(&run.key, "w", 5, &pieces).await,
         store.write_file(&session, &described, b"x").await.map(|_| ()),
     ];
     for refused in refused {
         let error = refused.err().ok_or("it was taken")?;
-        assert!(matches!(error, StoreError::TooLarge(_)) && !error.may_pass());
+        assert!(matches!(error, StoreError::TooLarge(_)) && !error.is_retryable());
     }
-    assert_eq!(store.meta(&run.key).await?, before);
+    assert_eq!(store.find_meta(&run.key).await?, before);
     assert!(store.list_files(&session).await?.is_empty());
     assert!(store.read_live(&run.key, &LiveFrom::Moment(0)).await?.0.is_empty());
-    let listed = store.find_session(&run.user(), &run.asked.session).await?;
+    let listed = store.find_session(&run.user_key(), &run.spec.session).await?;
     assert!(listed.is_some_and(|session| session.title.len() < 200));
 
     // What is not too large goes on.
     let taken = store.take_lease(&run.key, "h", now_ms, now_ms + 1).await?;
-    let lease = lease("h", now_ms + 1, 1);
-    assert_eq!(taken, djinn_runtime::port::lease::Taken::Ours { lease, lapsed: false });
+    let lease = lease_of("h", now_ms + 1, 1);
+    assert_eq!(
+        taken,
+        djinn_runtime::port::lease::LeaseAcquisition::Acquired { lease, lapsed: false }
+    );
     Ok(())
 }

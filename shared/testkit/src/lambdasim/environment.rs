@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use djinn_runtime::port::clock::{Clock as _, SystemClock};
-use djinn_runtime::settings::milliseconds;
+use djinn_runtime::settings::to_millis;
 use rustix::process::{Pid, kill_process};
 use serde_json::Value;
 use tokio::process::{Child, Command};
@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 pub(crate) use rustix::process::Signal;
 
 use super::function::Function;
-use super::{Region, locked};
+use super::{LambdaRegion, lock};
 
 /// How long a process may take until it asks for its first event.
 const INIT_LIMIT: Duration = Duration::from_secs(10);
@@ -35,12 +35,12 @@ pub struct Invocation {
     /// When the event was handed over, Unix milliseconds.
     pub started_ms: i64,
     /// What came of it; `None` while it is under way.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<InvocationOutcome>,
 }
 
 /// What came of an invocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum InvocationOutcome {
     /// The function responded.
     Responded,
     /// The function reported an error.
@@ -52,16 +52,16 @@ pub enum Outcome {
 }
 
 /// Where the bytes of a response go. Nothing is sent for an invocation that does not respond.
-pub(crate) type Reply = mpsc::UnboundedSender<io::Result<Bytes>>;
+pub(crate) type ReplySender = mpsc::UnboundedSender<io::Result<Bytes>>;
 
 /// What an environment is to work on.
-pub(crate) struct Work {
+pub(crate) struct InvocationWork {
     pub(crate) payload: Bytes,
-    pub(crate) reply: Option<Reply>,
+    pub(crate) reply: Option<ReplySender>,
 }
 
 /// An event as the Runtime API hands it to a process.
-pub(crate) struct Event {
+pub(crate) struct InvocationEvent {
     pub(crate) request: String,
     pub(crate) deadline_ms: i64,
     pub(crate) function: String,
@@ -72,15 +72,15 @@ pub(crate) struct Event {
 pub(crate) struct Environment {
     pid: u32,
     /// A process that asks for its next event leaves here where it waits.
-    pub(crate) polls: mpsc::UnboundedSender<oneshot::Sender<Event>>,
-    pub(crate) current: Mutex<Option<Current>>,
+    pub(crate) polls: mpsc::UnboundedSender<oneshot::Sender<InvocationEvent>>,
+    pub(crate) current: Mutex<Option<CurrentInvocation>>,
 }
 
 /// The invocation that an environment works on.
-pub(crate) struct Current {
+pub(crate) struct CurrentInvocation {
     pub(crate) request: String,
-    pub(crate) reply: Option<Reply>,
-    pub(crate) failed: bool,
+    pub(crate) reply: Option<ReplySender>,
+    pub(crate) has_failed: bool,
 }
 
 impl Environment {
@@ -101,16 +101,16 @@ impl Environment {
 pub(crate) struct Process {
     pub(crate) environment: Arc<Environment>,
     child: Child,
-    polls: mpsc::UnboundedReceiver<oneshot::Sender<Event>>,
+    polls: mpsc::UnboundedReceiver<oneshot::Sender<InvocationEvent>>,
     /// Where the process waits for its next event, once it has asked.
-    waiting: Option<oneshot::Sender<Event>>,
+    waiting: Option<oneshot::Sender<InvocationEvent>>,
 }
 
 static ENVIRONMENTS: AtomicU64 = AtomicU64::new(1);
 static REQUESTS: AtomicU64 = AtomicU64::new(1);
 
 impl Process {
-    pub(crate) fn start(region: &Region, function: &Function) -> io::Result<Self> {
+    pub(crate) fn start(region: &LambdaRegion, function: &Function) -> io::Result<Self> {
         let id = ENVIRONMENTS.fetch_add(1, Ordering::Relaxed);
         let (sender, polls) = mpsc::unbounded_channel();
         let mut command = Command::new(&function.binary);
@@ -132,7 +132,7 @@ impl Process {
             }
         };
         // Known before it can ask for anything.
-        let mut environments = locked(&region.environments);
+        let mut environments = lock(&region.environments);
         let child = command.spawn()?;
         let pid = child.id().unwrap_or_default();
         let current = Mutex::default();
@@ -151,25 +151,29 @@ impl Process {
     /// Runs one invocation, from thaw to freeze.
     pub(crate) async fn run(
         &mut self,
-        region: &Region,
+        region: &LambdaRegion,
         function: &Function,
-        work: Work,
-    ) -> Outcome {
+        work: InvocationWork,
+    ) -> InvocationOutcome {
         self.environment.signal(Signal::CONT);
-        let Some(waiting) = self.initialised().await else {
+        let Some(waiting) = self.wait_for_poll().await else {
             self.environment.signal(Signal::KILL);
-            return Outcome::Died;
+            return InvocationOutcome::Died;
         };
         let started_ms = SystemClock.now_ms();
-        let event = Event {
+        let event = InvocationEvent {
             request: format!("request-{}", REQUESTS.fetch_add(1, Ordering::Relaxed)),
-            deadline_ms: started_ms.saturating_add(milliseconds(function.timeout)),
+            deadline_ms: started_ms.saturating_add(to_millis(function.timeout)),
             function: function.name.clone(),
             payload: work.payload.clone(),
         };
-        let current = Current { request: event.request.clone(), reply: work.reply, failed: false };
-        *locked(&self.environment.current) = Some(current);
-        let number = region.began(Invocation {
+        let current = CurrentInvocation {
+            request: event.request.clone(),
+            reply: work.reply,
+            has_failed: false,
+        };
+        *lock(&self.environment.current) = Some(current);
+        let number = region.record_start(Invocation {
             function: function.name.clone(),
             pid: self.environment.pid,
             payload: serde_json::from_slice(&work.payload).unwrap_or_default(),
@@ -178,10 +182,10 @@ impl Process {
         });
         // If it is not taken, its process has ended, which is seen below.
         let _ = waiting.send(event);
-        let outcome = self.outcome(function.timeout).await;
-        *locked(&self.environment.current) = None;
-        region.ended(number, outcome);
-        if outcome == Outcome::TimedOut {
+        let outcome = self.wait_for_outcome(function.timeout).await;
+        *lock(&self.environment.current) = None;
+        region.record_end(number, outcome);
+        if outcome == InvocationOutcome::TimedOut {
             self.environment.signal(Signal::KILL);
         } else {
             self.environment.signal(Signal::STOP);
@@ -190,7 +194,7 @@ impl Process {
     }
 
     /// Where the process waits for its next event; `None` if it never will.
-    async fn initialised(&mut self) -> Option<oneshot::Sender<Event>> {
+    async fn wait_for_poll(&mut self) -> Option<oneshot::Sender<InvocationEvent>> {
         if let Some(waiting) = self.waiting.take() {
             return Some(waiting);
         }
@@ -202,19 +206,19 @@ impl Process {
     }
 
     /// An invocation lasts until the process asks for the next event.
-    async fn outcome(&mut self, timeout: Duration) -> Outcome {
+    async fn wait_for_outcome(&mut self, timeout: Duration) -> InvocationOutcome {
         tokio::select! {
             asked = self.polls.recv() => {
                 self.waiting = asked;
-                match locked(&self.environment.current).as_ref() {
-                    Some(current) if current.failed => Outcome::Failed,
+                match lock(&self.environment.current).as_ref() {
+                    Some(current) if current.has_failed => InvocationOutcome::Failed,
                     // It asked again without a word.
-                    Some(current) if current.reply.is_some() => Outcome::Failed,
-                    Some(_) | None => Outcome::Responded,
+                    Some(current) if current.reply.is_some() => InvocationOutcome::Failed,
+                    Some(_) | None => InvocationOutcome::Responded,
                 }
             }
-            _ = self.child.wait() => Outcome::Died,
-            () = SystemClock.sleep(timeout) => Outcome::TimedOut,
+            _ = self.child.wait() => InvocationOutcome::Died,
+            () = SystemClock.sleep(timeout) => InvocationOutcome::TimedOut,
         }
     }
 }

@@ -14,9 +14,9 @@ use futures::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Region;
-use super::function::Pieces;
-use super::invoke_api::refusal;
+use super::LambdaRegion;
+use super::function::ResponsePieces;
+use super::invoke_api::error_response;
 
 /// What stands between the prelude of a streamed response and its body.
 const DELIMITER: [u8; 8] = [0; 8];
@@ -30,24 +30,24 @@ const MAX_BODY: usize = 6 * 1024 * 1024;
 struct Prelude {
     status_code: u16,
     #[serde(default)]
-    headers: BTreeMap<String, Values>,
+    headers: BTreeMap<String, HeaderValues>,
 }
 
 /// A header's value, or several.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Values {
+enum HeaderValues {
     One(String),
     Many(Vec<String>),
 }
 
-pub(crate) async fn request(
-    State(region): State<Arc<Region>>,
+pub(crate) async fn handle_request(
+    State(region): State<Arc<LambdaRegion>>,
     Path((function, path)): Path<(String, String)>,
     request: Request<Body>,
 ) -> Response {
-    let Some(deployed) = region.function(&function) else {
-        return refusal(StatusCode::NOT_FOUND, "ResourceNotFoundException");
+    let Some(deployed) = region.find_function(&function) else {
+        return error_response(StatusCode::NOT_FOUND, "ResourceNotFoundException");
     };
     let (parts, body) = request.into_parts();
     let Ok(body) = axum::body::to_bytes(body, MAX_BODY).await else {
@@ -56,16 +56,16 @@ pub(crate) async fn request(
     let Ok(text) = std::str::from_utf8(&body) else {
         return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
     };
-    let payload = event(&parts, &format!("/{path}"), text).to_string();
+    let payload = build_event(&parts, &format!("/{path}"), text).to_string();
     match deployed.invoke(&region, Bytes::from(payload)) {
         Some(pieces) => {
-            respond(pieces).await.unwrap_or_else(|| StatusCode::BAD_GATEWAY.into_response())
+            build_response(pieces).await.unwrap_or_else(|| StatusCode::BAD_GATEWAY.into_response())
         }
-        None => refusal(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException"),
+        None => error_response(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException"),
     }
 }
 
-fn event(parts: &Parts, path: &str, body: &str) -> Value {
+fn build_event(parts: &Parts, path: &str, body: &str) -> Value {
     let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in &parts.headers {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -93,7 +93,7 @@ fn event(parts: &Parts, path: &str, body: &str) -> Value {
 }
 
 /// The response whose prelude has come, with a body that streams; `None` if there is no prelude.
-async fn respond(mut pieces: Pieces) -> Option<Response> {
+async fn build_response(mut pieces: ResponsePieces) -> Option<Response> {
     let mut begun: Vec<u8> = Vec::new();
     let end = loop {
         let place = begun.windows(DELIMITER.len()).position(|window| window == DELIMITER);
@@ -116,8 +116,8 @@ async fn respond(mut pieces: Pieces) -> Option<Response> {
     for (name, values) in prelude.headers {
         let name = HeaderName::try_from(name).ok()?;
         let values = match values {
-            Values::One(value) => vec![value],
-            Values::Many(values) => values,
+            HeaderValues::One(value) => vec![value],
+            HeaderValues::Many(values) => values,
         };
         for value in values {
             response.headers_mut().append(&name, HeaderValue::try_from(value).ok()?);

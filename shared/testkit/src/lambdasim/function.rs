@@ -8,8 +8,8 @@ use std::time::Duration;
 use axum::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::environment::{Process, Reply, Work};
-use super::{Region, locked};
+use super::environment::{InvocationWork, Process, ReplySender};
+use super::{LambdaRegion, lock};
 
 /// What is deployed.
 #[derive(Debug, Clone)]
@@ -31,58 +31,67 @@ pub struct Function {
 }
 
 /// The pieces of a response as they come.
-pub(crate) type Pieces = mpsc::UnboundedReceiver<io::Result<Bytes>>;
+pub(crate) type ResponsePieces = mpsc::UnboundedReceiver<io::Result<Bytes>>;
 
-pub(crate) struct Deployed {
+pub(crate) struct DeployedFunction {
     function: Function,
     room: Arc<Semaphore>,
     /// The one used last is used next, as on Lambda.
     idle: Mutex<Vec<Process>>,
 }
 
-impl Deployed {
+impl DeployedFunction {
     pub(crate) fn new(function: Function) -> Self {
         let room = Arc::new(Semaphore::new(function.concurrency));
         Self { function, room, idle: Mutex::default() }
     }
 
     /// Has an invocation come, now or when there is room, as often as it does.
-    pub(crate) fn invoke_later(self: &Arc<Self>, region: &Arc<Region>, payload: &Bytes) {
+    pub(crate) fn invoke_later(self: &Arc<Self>, region: &Arc<LambdaRegion>, payload: &Bytes) {
         for _ in 0..self.function.copies {
             let (deployed, shared) = (Arc::clone(self), Arc::clone(region));
-            let work = Work { payload: payload.clone(), reply: None };
-            region.spawn(async move {
+            let work = InvocationWork { payload: payload.clone(), reply: None };
+            region.spawn_task(async move {
                 if let Ok(room) = Arc::clone(&deployed.room).acquire_owned().await {
-                    deployed.run(&shared, room, work).await;
+                    deployed.run_work(&shared, room, work).await;
                 }
             });
         }
     }
 
     /// Begins an invocation whose response somebody waits for; `None` when there is no room.
-    pub(crate) fn invoke(self: &Arc<Self>, region: &Arc<Region>, payload: Bytes) -> Option<Pieces> {
+    pub(crate) fn invoke(
+        self: &Arc<Self>,
+        region: &Arc<LambdaRegion>,
+        payload: Bytes,
+    ) -> Option<ResponsePieces> {
         let room = Arc::clone(&self.room).try_acquire_owned().ok()?;
-        let (reply, pieces): (Reply, Pieces) = mpsc::unbounded_channel();
+        let (reply, pieces): (ReplySender, ResponsePieces) = mpsc::unbounded_channel();
         let (deployed, shared) = (Arc::clone(self), Arc::clone(region));
-        let work = Work { payload, reply: Some(reply) };
-        region.spawn(async move { deployed.run(&shared, room, work).await });
+        let work = InvocationWork { payload, reply: Some(reply) };
+        region.spawn_task(async move { deployed.run_work(&shared, room, work).await });
         Some(pieces)
     }
 
-    async fn run(&self, region: &Region, room: OwnedSemaphorePermit, work: Work) {
+    async fn run_work(
+        &self,
+        region: &LambdaRegion,
+        room: OwnedSemaphorePermit,
+        work: InvocationWork,
+    ) {
         let idle = self.idle_process();
         let Some(mut process) = idle.or_else(|| Process::start(region, &self.function).ok()) else {
             return;
         };
         process.run(region, &self.function, work).await;
         if process.is_alive() {
-            locked(&self.idle).push(process);
+            lock(&self.idle).push(process);
         }
         drop(room);
     }
 
     fn idle_process(&self) -> Option<Process> {
-        let mut idle = locked(&self.idle);
+        let mut idle = lock(&self.idle);
         idle.retain_mut(Process::is_alive);
         idle.pop()
     }

@@ -8,17 +8,17 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::Region;
-use super::function::Pieces;
+use super::LambdaRegion;
+use super::function::ResponsePieces;
 
-pub(crate) async fn invoke(
-    State(region): State<Arc<Region>>,
+pub(crate) async fn handle_invoke(
+    State(region): State<Arc<LambdaRegion>>,
     Path(function): Path<String>,
     headers: HeaderMap,
     payload: Bytes,
 ) -> Response {
-    let Some(deployed) = region.function(&function) else {
-        return refusal(StatusCode::NOT_FOUND, "ResourceNotFoundException");
+    let Some(deployed) = region.find_function(&function) else {
+        return error_response(StatusCode::NOT_FOUND, "ResourceNotFoundException");
     };
     let kind = headers.get("x-amz-invocation-type").and_then(|kind| kind.to_str().ok());
     if kind == Some("Event") {
@@ -26,9 +26,9 @@ pub(crate) async fn invoke(
         return StatusCode::ACCEPTED.into_response();
     }
     let Some(pieces) = deployed.invoke(&region, payload) else {
-        return refusal(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException");
+        return error_response(StatusCode::TOO_MANY_REQUESTS, "TooManyRequestsException");
     };
-    match whole(pieces).await {
+    match collect_pieces(pieces).await {
         Some(body) => body.into_response(),
         None => {
             let body = json!({"errorMessage": "the function did not respond"});
@@ -38,7 +38,7 @@ pub(crate) async fn invoke(
 }
 
 /// All of a response; `None` if there is none, or it broke off.
-async fn whole(mut pieces: Pieces) -> Option<Vec<u8>> {
+async fn collect_pieces(mut pieces: ResponsePieces) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     let mut any = false;
     while let Some(piece) = pieces.recv().await {
@@ -48,7 +48,7 @@ async fn whole(mut pieces: Pieces) -> Option<Vec<u8>> {
     any.then_some(body)
 }
 
-pub(crate) fn refusal(status: StatusCode, kind: &'static str) -> Response {
+pub(crate) fn error_response(status: StatusCode, kind: &'static str) -> Response {
     let body = axum::Json(json!({"message": kind, "Type": "User"}));
     (status, [("x-amzn-errortype", kind)], body).into_response()
 }

@@ -10,18 +10,18 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt as _;
 use tokio::sync::oneshot;
 
-use super::environment::{Environment, Reply, Signal};
-use super::{Region, locked};
+use super::environment::{Environment, ReplySender, Signal};
+use super::{LambdaRegion, lock};
 
 /// What becomes of a process whose environment is not known: nothing.
 const GONE: StatusCode = StatusCode::GONE;
 
-pub(crate) async fn next(
-    State(region): State<Arc<Region>>,
+pub(crate) async fn next_invocation(
+    State(region): State<Arc<LambdaRegion>>,
     Path(environment): Path<u64>,
 ) -> Response {
     let (waiting, event) = oneshot::channel();
-    let asked = region.environment(environment).map(|known| known.polls.send(waiting));
+    let asked = region.find_environment(environment).map(|known| known.polls.send(waiting));
     let Some(Ok(())) = asked else { return GONE.into_response() };
     let Ok(event) = event.await else { return GONE.into_response() };
     let arn = format!("arn:aws:lambda:us-east-1:000000000000:function:{}", event.function);
@@ -35,13 +35,13 @@ pub(crate) async fn next(
 }
 
 /// Passes a response on piece by piece, buffered or streaming; it is answered when all of it is here.
-pub(crate) async fn response(
-    State(region): State<Arc<Region>>,
+pub(crate) async fn post_response(
+    State(region): State<Arc<LambdaRegion>>,
     Path((environment, request)): Path<(u64, String)>,
     body: Body,
 ) -> StatusCode {
-    let Some(environment) = region.environment(environment) else { return GONE };
-    let reply = match environment.replying(&request, false) {
+    let Some(environment) = region.find_environment(environment) else { return GONE };
+    let reply = match environment.take_reply(&request, false) {
         Ok(reply) => reply,
         Err(status) => return status,
     };
@@ -59,33 +59,33 @@ pub(crate) async fn response(
     StatusCode::ACCEPTED
 }
 
-pub(crate) async fn error(
-    State(region): State<Arc<Region>>,
+pub(crate) async fn post_error(
+    State(region): State<Arc<LambdaRegion>>,
     Path((environment, request)): Path<(u64, String)>,
     _: Bytes,
 ) -> StatusCode {
-    let Some(environment) = region.environment(environment) else { return GONE };
-    environment.replying(&request, true).map_or_else(|status| status, |_| StatusCode::ACCEPTED)
+    let Some(environment) = region.find_environment(environment) else { return GONE };
+    environment.take_reply(&request, true).map_or_else(|status| status, |_| StatusCode::ACCEPTED)
 }
 
 /// A process that cannot start is not waited for.
-pub(crate) async fn init_error(
-    State(region): State<Arc<Region>>,
+pub(crate) async fn post_init_error(
+    State(region): State<Arc<LambdaRegion>>,
     Path(environment): Path<u64>,
     _: Bytes,
 ) -> StatusCode {
-    let Some(environment) = region.environment(environment) else { return GONE };
+    let Some(environment) = region.find_environment(environment) else { return GONE };
     environment.signal(Signal::KILL);
     StatusCode::ACCEPTED
 }
 
 impl Environment {
     /// Where the response to this request goes, if it is the one under way.
-    fn replying(&self, request: &str, failed: bool) -> Result<Option<Reply>, StatusCode> {
-        let mut current = locked(&self.current);
+    fn take_reply(&self, request: &str, failed: bool) -> Result<Option<ReplySender>, StatusCode> {
+        let mut current = lock(&self.current);
         match current.as_mut().filter(|current| current.request == request) {
             Some(current) => {
-                current.failed = failed;
+                current.has_failed = failed;
                 Ok(current.reply.take())
             }
             None => Err(StatusCode::BAD_REQUEST),

@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use djinn_core::conversation::Exchange;
 use djinn_core::id::SessionId;
-use djinn_core::input::{Asked, Input};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::Record;
 use djinn_core::session::SharedSession;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{
-    Catalog, Forgotten, Page, RunPlace, RunSummary, SessionPlace, SessionSummary, Turn, UserKey,
-    title_of,
+    Catalog, ListPage, RunPosition, RunSummary, SessionDeletion, SessionPosition, SessionSummary,
+    SessionTurn, UserKey, run_title,
 };
 use djinn_runtime::port::journal::{NewRun, RunMeta, SessionKey};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::session::StoredTurn;
-use super::{MemoryStore, OpKind, State, fits, parsed};
+use super::{MemoryStore, OpKind, State, check_item_size, from_json};
 
 /// Everything of one user.
 #[derive(Default)]
 pub(super) struct StoredUser {
     sessions: BTreeMap<SessionId, SessionSummary>,
-    runs: BTreeMap<RunPlace, RunSummary>,
+    runs: BTreeMap<RunPosition, RunSummary>,
 }
 
 impl Catalog for MemoryStore {
@@ -30,9 +30,9 @@ impl Catalog for MemoryStore {
         &self,
         user: &UserKey,
         statuses: &[RunStatus],
-        after: Option<&RunPlace>,
+        after: Option<&RunPosition>,
         limit: usize,
-    ) -> Result<Page<RunSummary, RunPlace>, StoreError> {
+    ) -> Result<ListPage<RunSummary, RunPosition>, StoreError> {
         self.perform(OpKind::ListRuns, None, None, |state| {
             Ok(state.list_runs(user, statuses, after, limit))
         })
@@ -42,15 +42,15 @@ impl Catalog for MemoryStore {
     async fn list_sessions(
         &self,
         user: &UserKey,
-        after: Option<&SessionPlace>,
+        after: Option<&SessionPosition>,
         limit: usize,
-    ) -> Result<Page<SessionSummary, SessionPlace>, StoreError> {
+    ) -> Result<ListPage<SessionSummary, SessionPosition>, StoreError> {
         self.perform(OpKind::ListSessions, None, None, |state| {
             let sessions = state.users.get(user).map(|user| user.sessions.values());
             let mut sessions: Vec<_> = sessions.into_iter().flatten().cloned().collect();
-            sessions.sort_by_key(|session| std::cmp::Reverse(place(session)));
-            sessions.retain(|session| after.is_none_or(|after| place(session) < *after));
-            Ok(page(sessions, limit, place))
+            sessions.sort_by_key(|session| std::cmp::Reverse(session_place(session)));
+            sessions.retain(|session| after.is_none_or(|after| session_place(session) < *after));
+            Ok(page_of(sessions, limit, session_place))
         })
         .await
     }
@@ -66,14 +66,14 @@ impl Catalog for MemoryStore {
         .await
     }
 
-    async fn name_session(
+    async fn rename_session(
         &self,
         user: &UserKey,
         session: &SessionId,
         title: &str,
     ) -> Result<bool, StoreError> {
         self.perform(OpKind::NameSession, None, None, |state| {
-            fits(title.len())?;
+            check_item_size(title.len())?;
             let found = state.users.get_mut(user).and_then(|user| user.sessions.get_mut(session));
             Ok(found.map(|found| title.clone_into(&mut found.title)).is_some())
         })
@@ -83,27 +83,29 @@ impl Catalog for MemoryStore {
     async fn list_turns(
         &self,
         session: &SessionKey,
-        after: Option<&RunPlace>,
+        after: Option<&RunPosition>,
         limit: usize,
-    ) -> Result<Page<Turn, RunPlace>, StoreError> {
-        self.perform(OpKind::ListTurns, None, None, |state| state.turns(session, after, limit))
+    ) -> Result<ListPage<SessionTurn, RunPosition>, StoreError> {
+        self.perform(OpKind::ListTurns, None, None, |state| state.list_turns(session, after, limit))
             .await
     }
 
-    async fn forget_session(
+    async fn delete_session(
         &self,
         user: &UserKey,
         session: &SessionId,
-    ) -> Result<Forgotten, StoreError> {
-        self.perform(OpKind::ForgetSession, None, None, |state| Ok(state.forget(user, session)))
-            .await
+    ) -> Result<SessionDeletion, StoreError> {
+        self.perform(OpKind::ForgetSession, None, None, |state| {
+            Ok(state.forget_session(user, session))
+        })
+        .await
     }
 }
 
 impl State {
     /// Puts a new run into its user's lists.
-    pub(super) fn list(&mut self, key: &RunKey, new: &NewRun, asked: &Asked) {
-        let (title, now_ms) = (title_of(&asked.question), new.record.at_ms);
+    pub(super) fn list_run(&mut self, key: &RunKey, new: &NewRun, asked: &RunSpec) {
+        let (title, now_ms) = (run_title(&asked.question), new.record.at_ms);
         let owner = UserKey { tenant: key.tenant.clone(), user: asked.owner().clone() };
         let owner = self.users.entry(owner).or_default();
         let session = owner.sessions.entry(asked.session.clone()).or_insert(SessionSummary {
@@ -113,7 +115,7 @@ impl State {
             newest_at_ms: now_ms,
         });
         session.newest_at_ms = now_ms;
-        let place = RunPlace { started_at_ms: now_ms, run: key.run.clone() };
+        let place = RunPosition { started_at_ms: now_ms, run: key.run.clone() };
         let run = RunSummary {
             run: key.run.clone(),
             session: asked.session_name(),
@@ -135,9 +137,9 @@ impl State {
         &self,
         user: &UserKey,
         statuses: &[RunStatus],
-        after: Option<&RunPlace>,
+        after: Option<&RunPosition>,
         limit: usize,
-    ) -> Page<RunSummary, RunPlace> {
+    ) -> ListPage<RunSummary, RunPosition> {
         let listed = self.users.get(user).map(|user| user.runs.iter().rev());
         let behind = listed
             .into_iter()
@@ -150,20 +152,20 @@ impl State {
             RunSummary { status, ended_at_ms, ..run.clone() }
         });
         let runs = runs.filter(|run| statuses.is_empty() || statuses.contains(&run.status));
-        page(runs.collect(), limit, |run| RunPlace {
+        page_of(runs.collect(), limit, |run| RunPosition {
             started_at_ms: run.started_at_ms,
             run: run.run.clone(),
         })
     }
 
-    fn turns(
+    fn list_turns(
         &self,
         key: &SessionKey,
-        after: Option<&RunPlace>,
+        after: Option<&RunPosition>,
         limit: usize,
-    ) -> Result<Page<Turn, RunPlace>, StoreError> {
+    ) -> Result<ListPage<SessionTurn, RunPosition>, StoreError> {
         let Some(session) = self.sessions.get(key) else {
-            return Ok(Page { items: Vec::new(), next: None });
+            return Ok(ListPage { items: Vec::new(), next: None });
         };
         let ended = session
             .turns
@@ -171,15 +173,15 @@ impl State {
             .rev()
             .filter(|(place, _)| after.is_none_or(|after| *place < after));
         let ended = ended.map(|(place, turn)| ended_turn(place, turn)).collect();
-        let mut page = page(ended, limit, |turn: &Turn| RunPlace {
+        let mut page = page_of(ended, limit, |turn: &SessionTurn| RunPosition {
             started_at_ms: turn.started_at_ms,
             run: turn.run.clone(),
         });
         if let Some((run, meta)) = self.active_run(key).filter(|_| after.is_none()) {
             let RunMeta { request, user, started_at_ms, status, .. } = meta;
-            let exchange = self.question(&run);
+            let exchange = self.read_question(&run);
             let (request, user) = (Some(request), Some(user));
-            let turn = Turn { run: run.run, request, user, started_at_ms, status, exchange };
+            let turn = SessionTurn { run: run.run, request, user, started_at_ms, status, exchange };
             page.items.insert(0, turn);
         }
         Ok(page)
@@ -193,10 +195,10 @@ impl State {
         Some((run, meta))
     }
 
-    fn question(&self, run: &RunKey) -> Option<Exchange> {
-        let record: Record = parsed(self.runs.get(run)?.records.get(&0)?).ok()?;
+    fn read_question(&self, run: &RunKey) -> Option<Exchange> {
+        let record: Record = from_json(self.runs.get(run)?.records.get(&0)?).ok()?;
         match record.inputs.into_iter().next() {
-            Some(Input::Asked(asked)) => {
+            Some(Input::Started(asked)) => {
                 let (question, asker) = (asked.question, Some(asked.user));
                 Some(Exchange { question, asker, ..Exchange::default() })
             }
@@ -204,14 +206,14 @@ impl State {
         }
     }
 
-    fn forget(&mut self, user: &UserKey, session: &SessionId) -> Forgotten {
+    fn forget_session(&mut self, user: &UserKey, session: &SessionId) -> SessionDeletion {
         let listed = self.users.get(user).is_some_and(|user| user.sessions.contains_key(session));
-        let key = user.session(session);
+        let key = user.session_key(session);
         if !listed {
-            return Forgotten::Unknown;
+            return SessionDeletion::Unknown;
         }
         if let Some((run, _)) = self.active_run(&key) {
-            return Forgotten::Busy(run.run);
+            return SessionDeletion::Busy(run.run);
         }
         let turns = self.sessions.remove(&key).map(|session| session.turns).unwrap_or_default();
         for place in turns.keys() {
@@ -221,11 +223,11 @@ impl State {
         if let Some(owner) = self.users.get_mut(user) {
             owner.sessions.remove(session);
         }
-        Forgotten::Done
+        SessionDeletion::Done
     }
 
     /// A run with its tasks, and where lists and labels name it.
-    fn forget_run(&mut self, key: &RunKey, place: &RunPlace) {
+    fn forget_run(&mut self, key: &RunKey, place: &RunPosition) {
         if let Some(RunMeta { user, request, shared, session, .. }) = self.meta(key) {
             let user = UserKey { tenant: key.tenant.clone(), user };
             let name = SharedSession::name_of(shared.as_ref(), &session);
@@ -241,9 +243,9 @@ impl State {
     }
 }
 
-fn ended_turn(place: &RunPlace, turn: &StoredTurn) -> Turn {
-    let exchange = turn.exchange.as_deref().and_then(|exchange| parsed(exchange).ok());
-    Turn {
+fn ended_turn(place: &RunPosition, turn: &StoredTurn) -> SessionTurn {
+    let exchange = turn.exchange.as_deref().and_then(|exchange| from_json(exchange).ok());
+    SessionTurn {
         run: place.run.clone(),
         request: Some(turn.request.clone()),
         user: Some(turn.user.clone()),
@@ -254,13 +256,13 @@ fn ended_turn(place: &RunPlace, turn: &StoredTurn) -> Turn {
 }
 
 /// The first of these, and the place of the last of them if there are more.
-fn page<T, P>(mut items: Vec<T>, limit: usize, place: impl Fn(&T) -> P) -> Page<T, P> {
+fn page_of<T, P>(mut items: Vec<T>, limit: usize, place: impl Fn(&T) -> P) -> ListPage<T, P> {
     let more = items.len() > limit;
     items.truncate(limit);
     let next = items.last().filter(|_| more).map(place);
-    Page { items, next }
+    ListPage { items, next }
 }
 
-fn place(session: &SessionSummary) -> SessionPlace {
-    SessionPlace { newest_at_ms: session.newest_at_ms, session: session.session.clone() }
+fn session_place(session: &SessionSummary) -> SessionPosition {
+    SessionPosition { newest_at_ms: session.newest_at_ms, session: session.session.clone() }
 }

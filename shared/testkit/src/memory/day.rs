@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::budget::{
-    Amount, Bound, Budgets, DayChange, DayChanged, DayKey, Hold, MAX_HOLDS, OLD_HOLD_S, Payer,
+    Amount, Budgets, DayBound, DayChange, DayChangeResult, DayKey, Hold, MAX_HOLD_AGE_S, MAX_HOLDS,
+    Payer,
 };
 
 use super::{MemoryStore, OpKind, State};
@@ -18,41 +19,41 @@ pub(super) struct StoredDay {
 }
 
 impl State {
-    pub(super) fn change_day(&mut self, key: &DayKey, change: &DayChange) -> DayChanged {
+    pub(super) fn change_day(&mut self, key: &DayKey, change: &DayChange) -> DayChangeResult {
         let day = self.days.entry(key.clone()).or_default();
         let stored = day.holds.get(&change.payer);
-        if stored == change.next.as_ref() && stored != change.held.as_ref() {
-            return DayChanged::Done;
+        if stored == change.next_hold.as_ref() && stored != change.hold.as_ref() {
+            return DayChangeResult::Applied;
         }
-        if stored != change.held.as_ref() {
-            return DayChanged::Holds(stored.cloned());
+        if stored != change.hold.as_ref() {
+            return DayChangeResult::Conflict(stored.cloned());
         }
         let of = |hold: &Option<Hold>| hold.as_ref().map(|hold| hold.amount).unwrap_or_default();
-        let (held, next) = (of(&change.held), of(&change.next));
+        let (held, next) = (of(&change.hold), of(&change.next_hold));
         let sum = |sum: i128, part: fn(Amount) -> u64| {
-            sum - i128::from(part(held)) + i128::from(part(change.settled))
+            sum - i128::from(part(held)) + i128::from(part(change.settled_amount))
         };
         let tokens = sum(day.tokens, |amount| amount.tokens);
         let micro_usd = sum(day.micro_usd, |amount| amount.micro_usd);
-        let Bound { tokens: most_tokens, micro_usd: most_micro_usd } = change.bound;
+        let DayBound { tokens: most_tokens, micro_usd: most_micro_usd } = change.bound;
         let passes = |sum: i128, most: Option<u64>| most.is_some_and(|most| sum >= most.into());
-        if change.next.is_some()
+        if change.next_hold.is_some()
             && (passes(tokens, most_tokens) || passes(micro_usd, most_micro_usd))
         {
-            let held = |sum: Amount, hold: &Hold| sum.plus(hold.amount);
+            let held = |sum: Amount, hold: &Hold| sum.saturating_add(hold.amount);
             let held = day.holds.values().fold(Amount::default(), held);
-            return DayChanged::UsedUp { used: day.amount(), held };
+            return DayChangeResult::Exhausted { used: day.amount(), held };
         }
         day.tokens = tokens + i128::from(next.tokens);
         day.micro_usd = micro_usd + i128::from(next.micro_usd);
-        match &change.next {
+        match &change.next_hold {
             Some(hold) => {
                 day.holds.insert(change.payer.clone(), hold.clone());
-                day.forget_old(hold.at_s);
+                day.forget_old(hold.reserved_at_s);
             }
             None => drop(day.holds.remove(&change.payer)),
         }
-        DayChanged::Done
+        DayChangeResult::Applied
     }
 }
 
@@ -64,18 +65,22 @@ impl StoredDay {
 
     fn forget_old(&mut self, now_s: i64) {
         if self.holds.len() > MAX_HOLDS {
-            self.holds.retain(|_, hold| hold.at_s > now_s - OLD_HOLD_S);
+            self.holds.retain(|_, hold| hold.reserved_at_s > now_s - MAX_HOLD_AGE_S);
         }
     }
 }
 
 impl Budgets for MemoryStore {
-    async fn change_day(&self, day: &DayKey, change: &DayChange) -> Result<DayChanged, StoreError> {
+    async fn change_day(
+        &self,
+        day: &DayKey,
+        change: &DayChange,
+    ) -> Result<DayChangeResult, StoreError> {
         let act = |state: &mut State| Ok(state.change_day(day, change));
         self.perform(OpKind::ChangeDay, None, None, act).await
     }
 
-    async fn day(&self, day: &DayKey) -> Result<Amount, StoreError> {
+    async fn read_day_total(&self, day: &DayKey) -> Result<Amount, StoreError> {
         let act =
             |state: &mut State| Ok(state.days.get(day).map(StoredDay::amount).unwrap_or_default());
         self.perform(OpKind::Day, None, None, act).await

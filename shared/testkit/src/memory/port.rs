@@ -9,19 +9,19 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{
-    Appended, Created, Journals, Lease, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
+    AppendResult, CreateResult, Journals, Lease, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
 };
-use djinn_runtime::port::lease::{Leases, Renewed, Taken};
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 
-use super::{MemoryStore, OpKind, fits};
+use super::{MemoryStore, OpKind, check_item_size};
 
 impl Journals for MemoryStore {
-    async fn create(&self, key: &RunKey, run: &NewRun) -> Result<Created, StoreError> {
-        let record = Some(run.record.n);
+    async fn create(&self, key: &RunKey, run: &NewRun) -> Result<CreateResult, StoreError> {
+        let record = Some(run.record.number);
         self.perform(OpKind::Create, Some(key), record, |state| state.create(key, run)).await
     }
 
@@ -30,23 +30,23 @@ impl Journals for MemoryStore {
         key: &RunKey,
         record: &Record,
         _expires_at_s: i64,
-    ) -> Result<Appended, StoreError> {
-        let n = Some(record.n);
+    ) -> Result<AppendResult, StoreError> {
+        let n = Some(record.number);
         self.perform(OpKind::Append, Some(key), n, |state| state.append(key, record)).await
     }
 
-    async fn end(
+    async fn append_end(
         &self,
         key: &RunKey,
         record: &Record,
         end: &RunEnd,
         _expires_at_s: i64,
-    ) -> Result<Appended, StoreError> {
-        let n = Some(record.n);
+    ) -> Result<AppendResult, StoreError> {
+        let n = Some(record.number);
         self.perform(OpKind::End, Some(key), n, |state| state.end(key, record, end)).await
     }
 
-    async fn give_up(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
+    async fn abandon_run(&self, key: &RunKey, at_ms: i64) -> Result<(), StoreError> {
         self.perform(OpKind::GiveUp, Some(key), None, |state| {
             state.give_up(key, at_ms);
             Ok(())
@@ -54,7 +54,7 @@ impl Journals for MemoryStore {
         .await
     }
 
-    async fn note_end_shown(&self, key: &RunKey) -> Result<(), StoreError> {
+    async fn mark_end_shown(&self, key: &RunKey) -> Result<(), StoreError> {
         self.perform(OpKind::NoteEndShown, Some(key), None, |state| {
             state.note_end_shown(key);
             Ok(())
@@ -62,7 +62,7 @@ impl Journals for MemoryStore {
         .await
     }
 
-    async fn read(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
+    async fn read_from(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
         self.perform(OpKind::Read, Some(key), Some(from), |state| state.read(key, from)).await
     }
 
@@ -79,19 +79,19 @@ impl Journals for MemoryStore {
         .await
     }
 
-    async fn meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {
+    async fn find_meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {
         self.perform(OpKind::Meta, Some(key), None, |state| Ok(state.meta(key))).await
     }
 
-    async fn session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
+    async fn load_session(&self, key: &SessionKey) -> Result<SessionView, StoreError> {
         self.perform(OpKind::Session, None, None, |state| state.session(key)).await
     }
 
-    async fn active(&self, key: &SessionKey) -> Result<Option<RunId>, StoreError> {
+    async fn find_active_run(&self, key: &SessionKey) -> Result<Option<RunId>, StoreError> {
         self.perform(OpKind::Active, None, None, |state| Ok(state.active(key))).await
     }
 
-    async fn session_of(
+    async fn find_session_name(
         &self,
         user: &UserKey,
         label: &str,
@@ -107,9 +107,9 @@ impl Leases for MemoryStore {
         holder: &str,
         now_ms: i64,
         until_ms: i64,
-    ) -> Result<Taken, StoreError> {
+    ) -> Result<LeaseAcquisition, StoreError> {
         self.perform(OpKind::TakeLease, Some(key), None, |state| {
-            fits(holder.len())?;
+            check_item_size(holder.len())?;
             Ok(state.take_lease(key, holder, now_ms, until_ms))
         })
         .await
@@ -120,7 +120,7 @@ impl Leases for MemoryStore {
         key: &RunKey,
         lease: &Lease,
         until_ms: i64,
-    ) -> Result<Renewed, StoreError> {
+    ) -> Result<LeaseRenewal, StoreError> {
         self.perform(OpKind::RenewLease, Some(key), None, |state| {
             Ok(state.renew_lease(key, lease, until_ms))
         })
@@ -151,7 +151,7 @@ impl Mailbox for MemoryStore {
         self.perform(OpKind::PutMail, Some(key), None, |state| state.put_mail(key, mail)).await
     }
 
-    async fn mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
+    async fn list_mail(&self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
         self.perform(OpKind::Mail, Some(key), None, |state| state.mail(key)).await
     }
 
@@ -187,7 +187,7 @@ impl LiveLog for MemoryStore {
             .await
     }
 
-    async fn watch(&self, key: &RunKey, until_ms: i64) -> Result<(), StoreError> {
+    async fn mark_watched(&self, key: &RunKey, until_ms: i64) -> Result<(), StoreError> {
         self.perform(OpKind::Watch, Some(key), None, |state| {
             state.watch(key, until_ms);
             Ok(())
@@ -204,7 +204,7 @@ impl Files for MemoryStore {
         bytes: &[u8],
     ) -> Result<ProductFile, StoreError> {
         self.perform(OpKind::WriteFile, None, None, |state| {
-            fits(file.description.len())?;
+            check_item_size(file.description.len())?;
             Ok(state.write_file(session, file, bytes))
         })
         .await
@@ -218,7 +218,7 @@ impl Files for MemoryStore {
         self.perform(OpKind::FindFile, None, None, |state| Ok(state.find_file(session, name))).await
     }
 
-    async fn arrived(
+    async fn find_arrived(
         &self,
         session: &SessionKey,
         announced: &[ProductFile],

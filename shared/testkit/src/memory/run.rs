@@ -4,21 +4,23 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use djinn_core::id::WriteId;
-use djinn_core::input::{Asked, Input};
+use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::{FORMAT, Record};
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::admission::{Admission, TooMany, minute_of};
-use djinn_runtime::port::catalog::{RunPlace, UserKey};
-use djinn_runtime::port::journal::{Appended, Created, Lease, NewRun, RunEnd, RunMeta, SessionKey};
-use djinn_runtime::port::lease::{Renewed, Taken};
+use djinn_runtime::port::admission::{Admission, AdmissionError, minute_of};
+use djinn_runtime::port::catalog::{RunPosition, UserKey};
+use djinn_runtime::port::journal::{
+    AppendResult, CreateResult, Lease, NewRun, RunEnd, RunMeta, SessionKey,
+};
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal};
 use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
 
 use super::session::StoredTurn;
-use super::{State, fits, json, parsed};
+use super::{State, check_item_size, from_json, to_json};
 
 /// Everything of one run.
 #[derive(Default)]
@@ -42,51 +44,60 @@ struct StoredMeta {
 }
 
 impl State {
-    pub(super) fn create(&mut self, key: &RunKey, new: &NewRun) -> Result<Created, StoreError> {
-        let [Input::Asked(asked), ..] = new.record.inputs.as_slice() else {
+    pub(super) fn create(
+        &mut self,
+        key: &RunKey,
+        new: &NewRun,
+    ) -> Result<CreateResult, StoreError> {
+        let [Input::Started(asked), ..] = new.record.inputs.as_slice() else {
             return Err(StoreError::Unreadable("the first record holds no question".to_owned()));
         };
-        let record = json(&new.record)?;
+        let record = to_json(&new.record)?;
         let holder = new.lease.as_ref().map_or(0, |lease| lease.holder.len());
-        fits(asked.body_hash.len() + holder)?;
+        check_item_size(asked.body_hash.len() + holder)?;
         if let Some(stored) = self.stored_meta(key) {
             return Ok(match stored.write == new.record.write {
-                true => Created::New,
-                false => Created::Exists(Box::new(stored.meta.clone())),
+                true => CreateResult::Created,
+                false => CreateResult::Exists(Box::new(stored.meta.clone())),
             });
         }
         if key.task.is_some() {
-            self.insert(key, new, asked, record);
-            return Ok(Created::New);
+            self.insert_run(key, new, asked, record);
+            return Ok(CreateResult::Created);
         }
         let session = SessionKey::of(asked);
         let active = self.sessions.get(&session).and_then(|session| session.active.clone());
         if let Some(active) = active.filter(|active| *active != key.run) {
             let active_key = RunKey::new(key.tenant.clone(), active.clone());
             if self.meta(&active_key).is_some_and(|meta| !meta.status.has_ended()) {
-                return Ok(Created::SessionBusy(active));
+                return Ok(CreateResult::SessionBusy(active));
             }
         }
-        if let Some(too_many) = self.refuses(key, new, asked) {
-            return Ok(Created::TooMany(too_many));
+        if let Some(too_many) = self.check_admission(key, new, asked) {
+            return Ok(CreateResult::NotAdmitted(too_many));
         }
-        self.session_mut(&session).start(key.run.clone());
+        self.session_mut(&session).start_run(key.run.clone());
         let label = (UserKey::of(asked), asked.request.as_str().to_owned());
         self.requests.insert(label, asked.session_name());
-        self.insert(key, new, asked, record);
-        self.list(key, new, asked);
-        Ok(Created::New)
+        self.insert_run(key, new, asked, record);
+        self.list_run(key, new, asked);
+        Ok(CreateResult::Created)
     }
 
     /// Why its user may not start a run, if that is so; one that may is counted.
-    fn refuses(&mut self, key: &RunKey, new: &NewRun, asked: &Asked) -> Option<TooMany> {
+    fn check_admission(
+        &mut self,
+        key: &RunKey,
+        new: &NewRun,
+        asked: &RunSpec,
+    ) -> Option<AdmissionError> {
         let at_ms = new.record.at_ms;
         let user = UserKey::of(asked);
         let started = (user, minute_of(at_ms));
         let Admission { runs_per_minute, runs_at_once } = new.admission;
-        let count = self.started.get(&started).copied().unwrap_or_default();
+        let count = self.runs_started.get(&started).copied().unwrap_or_default();
         if runs_per_minute.is_some_and(|most| count >= most) {
-            return Some(TooMany::started(at_ms));
+            return Some(AdmissionError::rate_limited_at(at_ms));
         }
         let is_at_work = |(other, run): &(&RunKey, &StoredRun)| {
             let meta = run.meta.as_ref().map(|stored| &stored.meta);
@@ -99,34 +110,38 @@ impl State {
         };
         let at_work = self.runs.iter().filter(is_at_work).count();
         if let Some(most) = runs_at_once.filter(|most| at_work >= *most as usize) {
-            return Some(TooMany::AtWork(most));
+            return Some(AdmissionError::TooManyRuns(most));
         }
         if runs_per_minute.is_some() {
-            self.started.insert(started, count + 1);
+            self.runs_started.insert(started, count + 1);
         }
         None
     }
 
-    fn insert(&mut self, key: &RunKey, new: &NewRun, asked: &Asked, record: String) {
+    fn insert_run(&mut self, key: &RunKey, new: &NewRun, asked: &RunSpec, record: String) {
         let run = self.runs.entry(key.clone()).or_default();
         run.meta = Some(StoredMeta {
-            meta: meta_of(asked, new),
+            meta: new_meta(asked, new),
             write: new.record.write.clone(),
             epoch: new.lease.as_ref().map_or(0, |lease| lease.epoch),
             lapsed: false,
         });
-        run.records.insert(new.record.n, record);
+        run.records.insert(new.record.number, record);
     }
 
-    pub(super) fn append(&mut self, key: &RunKey, record: &Record) -> Result<Appended, StoreError> {
+    pub(super) fn append(
+        &mut self,
+        key: &RunKey,
+        record: &Record,
+    ) -> Result<AppendResult, StoreError> {
         let records = &mut self.runs.entry(key.clone()).or_default().records;
-        if let Some(stored) = records.get(&record.n) {
-            let stored: Record = parsed(stored)?;
+        if let Some(stored) = records.get(&record.number) {
+            let stored: Record = from_json(stored)?;
             let is_ours = stored.write == record.write;
-            return Ok(if is_ours { Appended::Done } else { Appended::Lost });
+            return Ok(if is_ours { AppendResult::Appended } else { AppendResult::Conflict });
         }
-        records.insert(record.n, json(record)?);
-        Ok(Appended::Done)
+        records.insert(record.number, to_json(record)?);
+        Ok(AppendResult::Appended)
     }
 
     pub(super) fn end(
@@ -134,8 +149,9 @@ impl State {
         key: &RunKey,
         record: &Record,
         end: &RunEnd,
-    ) -> Result<Appended, StoreError> {
-        let is_new = !self.runs.get(key).is_some_and(|run| run.records.contains_key(&record.n));
+    ) -> Result<AppendResult, StoreError> {
+        let is_new =
+            !self.runs.get(key).is_some_and(|run| run.records.contains_key(&record.number));
         if is_new && self.stored_meta(key).is_none() {
             return Err(StoreError::Unreadable(format!("{key} has no metadata")));
         }
@@ -151,17 +167,17 @@ impl State {
             if key.task.is_some() {
                 return Ok(appended);
             }
-            for (day, settled) in &end.settled {
+            for (day, settled) in &end.day_changes {
                 self.change_day(day, settled);
             }
-            let place = RunPlace { started_at_ms: end.started_at_ms, run: key.run.clone() };
+            let place = RunPosition { started_at_ms: end.started_at_ms, run: key.run.clone() };
             let turn = StoredTurn {
                 status: end.status,
                 request: end.request.clone(),
                 user: end.user.clone(),
-                exchange: Some(json(&end.exchange)?),
+                exchange: Some(to_json(&end.exchange)?),
             };
-            self.session_mut(&end.session).end(place, turn);
+            self.session_mut(&end.session).end_run(place, turn);
         }
         Ok(appended)
     }
@@ -180,9 +196,9 @@ impl State {
         }
         let RunMeta { started_at_ms, request, user, .. } = stored.meta.clone();
         let session = stored.meta.session_key(&key.tenant);
-        let place = RunPlace { started_at_ms, run: key.run.clone() };
+        let place = RunPosition { started_at_ms, run: key.run.clone() };
         let turn = StoredTurn { status: RunStatus::Failed, request, user, exchange: None };
-        self.session_mut(&session).end(place, turn);
+        self.session_mut(&session).end_run(place, turn);
     }
 
     pub(super) fn note_end_shown(&mut self, key: &RunKey) {
@@ -191,7 +207,7 @@ impl State {
         }
     }
 
-    pub(super) fn lose(&mut self, key: &RunKey, n: u64) {
+    pub(super) fn lose_record(&mut self, key: &RunKey, n: u64) {
         if let Some(record) = self.runs.get_mut(key).and_then(|run| run.records.get_mut(&n)) {
             record.clear();
         }
@@ -201,9 +217,9 @@ impl State {
         let records = self.runs.get(key).into_iter().flat_map(|run| run.records.range(from..));
         records
             .map(|(_, json)| {
-                let record: Record = parsed(json)?;
-                match record.v > FORMAT {
-                    true => Err(StoreError::NewerFormat(record.v)),
+                let record: Record = from_json(json)?;
+                match record.format > FORMAT {
+                    true => Err(StoreError::NewerFormat(record.format)),
                     false => Ok(record),
                 }
             })
@@ -221,12 +237,12 @@ impl State {
             let bytes = page.bytes.saturating_add(json.len());
             let has_some = !page.records.is_empty();
             if page.records.len() >= size.records || (has_some && bytes > size.bytes) {
-                page.more = true;
+                page.has_more = true;
                 break;
             }
-            let record: Record = parsed(json)?;
-            if record.v > FORMAT {
-                return Err(StoreError::NewerFormat(record.v));
+            let record: Record = from_json(json)?;
+            if record.format > FORMAT {
+                return Err(StoreError::NewerFormat(record.format));
             }
             page.bytes = bytes;
             page.records.push(record);
@@ -234,7 +250,7 @@ impl State {
         Ok(page)
     }
 
-    pub(super) fn expire(&mut self, key: &RunKey, expired: impl Fn(u64) -> bool) {
+    pub(super) fn expire_records(&mut self, key: &RunKey, expired: impl Fn(u64) -> bool) {
         if let Some(run) = self.runs.get_mut(key) {
             run.records.retain(|n, _| !expired(*n));
         }
@@ -250,15 +266,15 @@ impl State {
         holder: &str,
         now_ms: i64,
         until_ms: i64,
-    ) -> Taken {
+    ) -> LeaseAcquisition {
         let Some(stored) = self.meta_mut(key).filter(|stored| !stored.meta.status.has_ended())
         else {
-            return Taken::Held;
+            return LeaseAcquisition::Unavailable;
         };
         if let Some(lease) = stored.meta.lease.as_ref().filter(|lease| lease.until_ms > now_ms) {
             return match lease.holder == holder {
-                true => Taken::Ours { lease: lease.clone(), lapsed: stored.lapsed },
-                false => Taken::Held,
+                true => LeaseAcquisition::Acquired { lease: lease.clone(), lapsed: stored.lapsed },
+                false => LeaseAcquisition::Unavailable,
             };
         }
         stored.epoch += 1;
@@ -266,19 +282,24 @@ impl State {
         stored.meta.status = RunStatus::Running;
         let lease = Lease { holder: holder.to_owned(), until_ms, epoch: stored.epoch };
         stored.meta.lease = Some(lease.clone());
-        Taken::Ours { lease, lapsed: stored.lapsed }
+        LeaseAcquisition::Acquired { lease, lapsed: stored.lapsed }
     }
 
-    pub(super) fn renew_lease(&mut self, key: &RunKey, lease: &Lease, until_ms: i64) -> Renewed {
+    pub(super) fn renew_lease(
+        &mut self,
+        key: &RunKey,
+        lease: &Lease,
+        until_ms: i64,
+    ) -> LeaseRenewal {
         let Some(stored) = self.meta_mut(key) else {
-            return Renewed::Lost;
+            return LeaseRenewal::Lost;
         };
         match stored.meta.lease.as_mut().filter(|held| is_same(held, lease)) {
             Some(held) => {
                 held.until_ms = until_ms;
-                Renewed::Ours { watched_until_ms: stored.meta.watched_until_ms }
+                LeaseRenewal::Renewed { watched_until_ms: stored.meta.watched_until_ms }
             }
-            None => Renewed::Lost,
+            None => LeaseRenewal::Lost,
         }
     }
 
@@ -291,14 +312,14 @@ impl State {
     }
 
     pub(super) fn put_mail(&mut self, key: &RunKey, mail: &Mail) -> Result<(), StoreError> {
-        let text = json(mail)?;
+        let text = to_json(mail)?;
         self.runs.entry(key.clone()).or_default().mail.insert(mail.id(), text);
         Ok(())
     }
 
     pub(super) fn mail(&mut self, key: &RunKey) -> Result<Vec<Mail>, StoreError> {
         let mail = self.runs.get(key).into_iter().flat_map(|run| run.mail.values());
-        let mut mail: Vec<Mail> = mail.map(|json| parsed(json)).collect::<Result<_, _>>()?;
+        let mut mail: Vec<Mail> = mail.map(|json| from_json(json)).collect::<Result<_, _>>()?;
         if let Some(chance) = &mut self.chance {
             chance.shuffle(&mut mail);
         }
@@ -318,11 +339,11 @@ impl State {
         at_ms: i64,
         pieces: &[Live],
     ) -> Result<(), StoreError> {
-        fits(json(&pieces)?.len())?;
+        check_item_size(to_json(&pieces)?.len())?;
         if let Some(first) = pieces.first() {
             let place = match first {
-                Live::Piece(piece) => piece.offset,
-                Live::Entry(early) => early.nth,
+                Live::Preview(piece) => piece.offset,
+                Live::Entry(early) => early.index,
             };
             let position = format!("{:013}#{writer}#{place:010}", at_ms.max(0));
             let live = &mut self.runs.entry(key.clone()).or_default().live;
@@ -370,7 +391,7 @@ fn is_same(held: &Lease, lease: &Lease) -> bool {
     held.holder == lease.holder && held.epoch == lease.epoch
 }
 
-fn meta_of(asked: &Asked, new: &NewRun) -> RunMeta {
+fn new_meta(asked: &RunSpec, new: &NewRun) -> RunMeta {
     let lease = new.lease.clone();
     RunMeta {
         mode: asked.settings.mode,

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use djinn_core::file::{ProductFile, has_rows};
-use djinn_core::id::{FileName, RequestId, RunId, SessionId, UserId, sha256};
+use djinn_core::id::{FileName, RequestId, RunId, SessionId, UserId, sha256_hex};
 use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
-use djinn_runtime::port::catalog::{RunPlace, UserKey};
+use djinn_runtime::port::catalog::{RunPosition, UserKey};
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::journal::{EndedRun, SessionKey, SessionView};
 
-use super::{State, parsed};
+use super::{State, from_json};
 
 /// Ended runs and files that a view shows.
 const EXCHANGES: usize = 10;
@@ -22,9 +22,9 @@ const FILES: usize = 200;
 pub(super) struct StoredSession {
     pub(super) active: Option<RunId>,
     /// Whether a run was ever started in it: one that only holds files has no label of its own.
-    started: bool,
+    has_runs: bool,
     /// Ended runs by their start.
-    pub(super) turns: BTreeMap<RunPlace, StoredTurn>,
+    pub(super) turns: BTreeMap<RunPosition, StoredTurn>,
     /// Files by name, with the count of files that were written before.
     files: BTreeMap<FileName, (u64, ProductFile)>,
     objects: BTreeMap<String, Vec<u8>>,
@@ -40,17 +40,17 @@ pub(super) struct StoredTurn {
 }
 
 impl StoredSession {
-    pub(super) fn start(&mut self, run: RunId) {
+    pub(super) fn start_run(&mut self, run: RunId) {
         self.active = Some(run);
-        self.started = true;
+        self.has_runs = true;
     }
 
-    pub(super) fn free(&mut self, run: &RunId) {
+    pub(super) fn release_run(&mut self, run: &RunId) {
         self.active.take_if(|active| active == run);
     }
 
-    pub(super) fn end(&mut self, place: RunPlace, turn: StoredTurn) {
-        self.free(&place.run);
+    pub(super) fn end_run(&mut self, place: RunPosition, turn: StoredTurn) {
+        self.release_run(&place.run);
         self.turns.insert(place, turn);
     }
 }
@@ -71,7 +71,7 @@ impl State {
             user: Some(turn.user.clone()),
         });
         let ended = ended.collect();
-        let history = turns.filter_map(|(_, turn)| turn.exchange.as_deref()).map(parsed);
+        let history = turns.filter_map(|(_, turn)| turn.exchange.as_deref()).map(from_json);
         let files = self.list_files(key);
         let skipped = files.len().saturating_sub(FILES);
         Ok(SessionView {
@@ -91,8 +91,8 @@ impl State {
 
     pub(super) fn session_of(&self, user: &UserKey, label: &str) -> Option<SessionName> {
         let session = SessionId::new(label).ok()?;
-        match self.sessions.get(&user.session(&session)) {
-            Some(stored) if stored.started => Some(session.into()),
+        match self.sessions.get(&user.session_key(&session)) {
+            Some(stored) if stored.has_runs => Some(session.into()),
             _ => self.requests.get(&(user.clone(), label.to_owned())).cloned(),
         }
     }
@@ -109,7 +109,7 @@ impl State {
             size: bytes.len() as u64,
             internal: new.internal,
             media_type: new.media_type.clone(),
-            object: format!("files/{}", sha256(bytes)),
+            object: format!("files/{}", sha256_hex(bytes)),
             has_rows: has_rows(&new.media_type, bytes),
         };
         self.files_written += 1;

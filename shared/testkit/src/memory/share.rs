@@ -3,12 +3,12 @@
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::port::share::{MAX_SHARES, Share, ShareResult, Shares};
+use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
 
 use super::{MemoryStore, OpKind, State};
 
 impl Shares for MemoryStore {
-    async fn add_share(&self, share: &Share) -> Result<ShareResult, StoreError> {
+    async fn add_share(&self, share: &SessionShare) -> Result<ShareResult, StoreError> {
         self.perform(OpKind::AddShare, None, None, |state| Ok(state.add_share(share))).await
     }
 
@@ -16,13 +16,13 @@ impl Shares for MemoryStore {
         &self,
         tenant: &TenantId,
         handle: &ShareHandle,
-    ) -> Result<Option<Share>, StoreError> {
+    ) -> Result<Option<SessionShare>, StoreError> {
         let key = (tenant.clone(), handle.clone());
         self.perform(OpKind::FindShare, None, None, |state| Ok(state.shares.get(&key).cloned()))
             .await
     }
 
-    async fn list_shares(&self, session: &SessionKey) -> Result<Vec<Share>, StoreError> {
+    async fn list_shares(&self, session: &SessionKey) -> Result<Vec<SessionShare>, StoreError> {
         self.perform(OpKind::ListShares, None, None, |state| {
             let shares = state.shares.values().filter(|share| share.session == *session);
             Ok(shares.cloned().collect())
@@ -48,7 +48,7 @@ impl Shares for MemoryStore {
 }
 
 impl State {
-    fn add_share(&mut self, share: &Share) -> ShareResult {
+    fn add_share(&mut self, share: &SessionShare) -> ShareResult {
         let listed = self.listed_session(&share.session);
         if listed.is_none_or(|listed| listed.started_at_ms != share.session_started_at_ms) {
             return ShareResult::UnknownSession;

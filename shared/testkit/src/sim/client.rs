@@ -3,91 +3,93 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use djinn_core::code::Failure;
+use djinn_core::error_code::Failure;
 use djinn_core::id::RunId;
 use djinn_core::settings::Language;
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::Translator;
 use djinn_core::wire::joyagent_ui::JoyAgentUi;
-use djinn_core::wire::link::Links;
-use djinn_core::wire::native::Native;
+use djinn_core::wire::link::SessionLinks;
+use djinn_core::wire::native::NativeProjection;
 use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Opened, Question, ReplayFrom, Serving, open, replay, serve};
+use djinn_runtime::serve::{
+    ReplayFrom, ServeContext, StartResult, UserQuestion, replay_run, serve_client, start_streaming,
+};
 use tokio::sync::oneshot;
 
 use super::{Sim, SimWorld};
 
 /// The frames one client was sent, each with the Unix milliseconds at which it came.
-pub type Frames = Arc<Mutex<Vec<(i64, String)>>>;
+pub type FrameLog = Arc<Mutex<Vec<(i64, String)>>>;
 
 /// A protocol that clients speak.
-pub type Speaks = fn(&Question, RunId) -> Box<dyn Projection>;
+pub type ProjectionFactory = fn(&UserQuestion, RunId) -> Box<dyn Projection>;
 
 /// Our own protocol.
 #[must_use]
-pub fn native(question: &Question, _: RunId) -> Box<dyn Projection> {
-    Box::new(Native::new(Links::new("http://sim", question.session.clone())))
+pub fn native(question: &UserQuestion, _: RunId) -> Box<dyn Projection> {
+    Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.session.clone())))
 }
 
 /// The protocol of JoyAgent's UI.
 #[must_use]
-pub fn joyagent_ui(question: &Question, run: RunId) -> Box<dyn Projection> {
-    let links = Links::new("http://sim", question.session.clone());
+pub fn joyagent_ui(question: &UserQuestion, run: RunId) -> Box<dyn Projection> {
+    let links = SessionLinks::new("http://sim", question.session.clone());
     let translator = Translator::new(run, question.request.clone(), links, Language::En);
     Box::new(JoyAgentUi::new(translator))
 }
 
 /// One request.
 pub(super) struct Visit {
-    pub(super) question: Question,
+    pub(super) question: UserQuestion,
     /// Up to where the client has the run from an earlier visit.
     pub(super) cursor: Option<Cursor>,
     /// How long it stays at most.
-    pub(super) stays: Option<Duration>,
-    pub(super) frames: Frames,
+    pub(super) stay: Option<Duration>,
+    pub(super) frames: FrameLog,
     /// Dropped when the client is there no longer.
-    pub(super) there: Option<oneshot::Sender<()>>,
+    pub(super) presence: Option<oneshot::Sender<()>>,
 }
 
 impl Sim {
-    pub(super) fn visit(&mut self, visit: Visit) {
-        let (process, ports, serving) = self.invocation_of(visit.question.run_key(), 0);
-        let (speaks, buffer_size) = (self.speaks, self.buffer_size);
-        self.spawn(process, async move {
+    pub(super) fn spawn_visit(&mut self, visit: Visit) {
+        let (process, ports, serving) = self.new_invocation(visit.question.run_key(), 0);
+        let (speaks, buffer_size) = (self.projection, self.buffer_size);
+        self.spawn_process(process, async move {
             // A client that is refused says so by asking again.
-            let _ = answer(&ports, serving, visit, (speaks, buffer_size)).await;
+            let _ = serve_visit(&ports, serving, visit, (speaks, buffer_size)).await;
         });
     }
 }
 
-async fn answer(
+async fn serve_visit(
     ports: &SimWorld,
-    serving: Serving,
+    serving: ServeContext,
     visit: Visit,
-    (speaks, buffer_size): (Speaks, usize),
+    (speaks, buffer_size): (ProjectionFactory, usize),
 ) -> Result<(), Failure> {
-    let Visit { question, cursor, stays, frames, there } = visit;
+    let Visit { question, cursor, stay: stays, frames, presence: there } = visit;
     let projection = speaks(&question, serving.key.run.clone());
-    let opened = open(ports, question, &serving.holder).await?;
+    let opened = start_streaming(ports, question, &serving.holder).await?;
     let connection = Connection::new(serving.key.run.clone(), projection, true);
     let now_ms = ports.clock().now_ms();
     let (mut client, body) = ClientStream::open(connection, buffer_size, now_ms);
-    client.merge_previews(ports.settings().merge_previews);
+    client.merge_previews(ports.settings().preview_merge_window);
     let driving = match opened {
-        Opened::New { driving, first, .. } => {
-            client.record(&first, &[], now_ms);
+        StartResult::New { leased_run: driving, first_record: first, .. } => {
+            client.send_record(&first, &[], now_ms);
             Some(driving)
         }
-        Opened::Existing { key, .. } => {
+        StartResult::Existing { key, .. } => {
             let from = cursor.as_ref().map_or(ReplayFrom::Start, ReplayFrom::After);
-            replay(ports, &key, &mut client, from).await?;
+            replay_run(ports, &key, &mut client, from).await?;
             None
         }
     };
-    let reading = read(ports, body, frames);
+    let reading = read_frames(ports, body, frames);
     let read = async {
         match stays {
             // What it does not stay for goes nowhere; the invocation goes on.
@@ -96,11 +98,11 @@ async fn answer(
         }
         drop(there);
     };
-    tokio::join!(serve(ports, serving, client, driving), read);
+    tokio::join!(serve_client(ports, serving, client, driving), read);
     Ok(())
 }
 
-async fn read(ports: &SimWorld, mut body: ClientBody, frames: Frames) {
+async fn read_frames(ports: &SimWorld, mut body: ClientBody, frames: FrameLog) {
     while let Some(frame) = body.next_frame().await {
         let at_ms = ports.clock().now_ms();
         frames.lock().unwrap_or_else(PoisonError::into_inner).push((at_ms, frame));

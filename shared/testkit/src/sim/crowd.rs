@@ -4,16 +4,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use djinn_core::code::Failure;
-use djinn_core::feedback::{About, Answer, Answered, Ask};
-use djinn_core::id::{FeedbackId, UserId};
-use djinn_core::input::Said;
+use djinn_core::error_code::Failure;
+use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, Subject};
+use djinn_core::id::{HumanRequestId, UserId};
+use djinn_core::input::UserMessage;
 use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
-use djinn_runtime::serve::{Given, answer, pending, say};
+use djinn_runtime::serve::{ResponseStatus, list_requests, send_message, submit_response};
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -32,46 +32,46 @@ const PATIENCE: Duration = Duration::from_secs(900);
 
 /// People. Cloning shares them.
 #[derive(Clone)]
-pub struct Crowd(Arc<Mutex<State>>);
+pub struct Crowd(Arc<Mutex<CrowdState>>);
 
-struct State {
+struct CrowdState {
     rng: Rng,
     began: Instant,
     /// When the first of them looks.
-    comes: Duration,
+    first_visit: Duration,
     /// Seconds that one thinks at most.
-    thinks: u64,
+    max_thinking_s: u64,
     weather: Duration,
     is_quiet: bool,
-    before: Option<usize>,
-    quiet: Option<usize>,
-    told: Vec<Told>,
+    operations_before: Option<usize>,
+    quiet_operations: Option<usize>,
+    responses: Vec<CrowdResponse>,
     nth: u32,
 }
 
 /// What somebody said, and what they were told.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct CrowdResponse {
     /// What they answered.
-    pub feedback: FeedbackId,
+    pub request: HumanRequestId,
     /// Names the answer.
     pub id: String,
     /// Who they are.
     pub by: String,
     /// What they said.
-    pub answer: Answer,
+    pub answer: HumanResponse,
     /// What came of it.
-    pub came: Result<Given, Failure>,
+    pub outcome: Result<ResponseStatus, Failure>,
 }
 
 /// How an answer is given.
-struct Saying {
-    answer: Answer,
-    feedback: FeedbackId,
+struct PlannedResponse {
+    answer: HumanResponse,
+    request: HumanRequestId,
     id: String,
     by: UserId,
     digest: Option<String>,
-    goes_on: bool,
+    sends_continue: bool,
     times: u32,
 }
 
@@ -90,58 +90,74 @@ impl Crowd {
         let began = Instant::now();
         let told = Vec::new();
         let (before, quiet) = (None, None);
-        let state =
-            State { rng, began, comes, thinks, weather, is_quiet, before, quiet, told, nth: 0 };
+        let state = CrowdState {
+            rng,
+            began,
+            first_visit: comes,
+            max_thinking_s: thinks,
+            weather,
+            is_quiet,
+            operations_before: before,
+            quiet_operations: quiet,
+            responses: told,
+            nth: 0,
+        };
         Self(Arc::new(Mutex::new(state)))
     }
 
     /// What they said, in the order in which they heard what came of it.
     #[must_use]
-    pub fn told(&self) -> Vec<Told> {
-        self.state().told.clone()
+    pub fn given_responses(&self) -> Vec<CrowdResponse> {
+        self.lock_state().responses.clone()
     }
 
     /// How many operations a store was asked for in an hour in which the run waited for people alone;
     /// `None` if it was not seen to.
     #[must_use]
-    pub fn quiet(&self) -> Option<usize> {
-        self.state().quiet
+    pub fn quiet_operations(&self) -> Option<usize> {
+        self.lock_state().quiet_operations
     }
 
     /// How much longer than without them a run takes at most.
-    pub(super) fn takes(&self) -> Duration {
+    pub(super) fn extra_time(&self) -> Duration {
         RESTS_AFTER + QUIET + PATIENCE
     }
 
     /// The first moment at which a client may come that would come at `at`.
-    pub(super) fn lets_come(&self, at: Instant) -> Instant {
-        let state = self.state();
+    pub(super) fn delay_visit(&self, at: Instant) -> Instant {
+        let state = self.lock_state();
         let from = state.began + state.weather;
         let until = from + RESTS_AFTER + QUIET;
         if state.is_quiet && (from..until).contains(&at) { until } else { at }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, CrowdState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn heard(&self, saying: &Saying, came: Result<Given, Failure>) {
-        let Saying { answer, feedback, id, by, .. } = saying;
+    fn record_response(&self, saying: &PlannedResponse, came: Result<ResponseStatus, Failure>) {
+        let PlannedResponse { answer, request: feedback, id, by, .. } = saying;
         let (answer, feedback, id) = (answer.clone(), feedback.clone(), id.clone());
         let by = by.to_string();
-        self.state().told.push(Told { feedback, id, by, answer, came });
+        self.lock_state().responses.push(CrowdResponse {
+            request: feedback,
+            id,
+            by,
+            answer,
+            outcome: came,
+        });
     }
 
     /// How long somebody who has looked thinks: whoever was first may have answered by then.
-    fn thinks(&self) -> Duration {
-        let mut state = self.state();
-        let most = if state.is_good() { 3 } else { state.thinks };
+    fn draw_thinking_time(&self) -> Duration {
+        let mut state = self.lock_state();
+        let most = if state.is_good() { 3 } else { state.max_thinking_s };
         Duration::from_millis(state.rng.u64(0..most * 1_000))
     }
 
     /// What somebody says to what is asked; `None` to leave it to others.
-    fn saying(&self, ask: &Ask) -> Option<Saying> {
-        let mut state = self.state();
+    fn choose_response(&self, ask: &HumanRequest) -> Option<PlannedResponse> {
+        let mut state = self.lock_state();
         if state.rng.u32(0..6) == 0 {
             return None;
         }
@@ -150,56 +166,63 @@ impl Crowd {
         let by = UserId::new(format!("p{}", state.nth)).ok()?;
         let in_time = state.is_good();
         let rng = &mut state.rng;
-        let answer = chosen(rng, ask, &id);
+        let answer = choose_answer(rng, ask, &id);
         let group = ask.id.as_str().rsplit_once('.').map(|(group, _)| group);
-        let is_one = matches!(answer, Answer::Modify { .. }) || rng.u32(0..5) > 0;
-        let group = group.filter(|_| !is_one).and_then(|group| FeedbackId::new(group).ok());
+        let is_one = matches!(answer, HumanResponse::Modify { .. }) || rng.u32(0..5) > 0;
+        let group = group.filter(|_| !is_one).and_then(|group| HumanRequestId::new(group).ok());
         let feedback = group.unwrap_or_else(|| ask.id.clone());
         let digest = match rng.u32(0..8) {
             0 => None,
             1 if !in_time => Some("0".repeat(64)),
             _ => Some(ask.digest.clone()),
         };
-        let goes_on = ask.about.interrupt().is_some() && rng.u32(0..3) == 0;
+        let goes_on = ask.subject.interrupt().is_some() && rng.u32(0..3) == 0;
         // Somebody who has heard of nothing clicks once more.
         let times = if rng.u32(0..4) == 0 { 2 } else { 1 };
-        Some(Saying { answer, feedback, id, by, digest, goes_on, times })
+        Some(PlannedResponse {
+            answer,
+            request: feedback,
+            id,
+            by,
+            digest,
+            sends_continue: goes_on,
+            times,
+        })
     }
 }
 
-impl State {
+impl CrowdState {
     /// Whether the weather is good again.
     fn is_good(&self) -> bool {
         self.began.elapsed() > self.weather
     }
 }
 
-fn chosen(rng: &mut Rng, ask: &Ask, id: &str) -> Answer {
-    let words = || Answer::Say { words: format!("Not so, says {id}.") };
-    match &ask.about {
-        About::ModelInterrupted { .. }
-        | About::Step { .. }
-        | About::Result { .. }
-        | About::Budget { .. } => match rng.u32(0..10) {
-            0 => Answer::Skip,
+fn choose_answer(rng: &mut Rng, ask: &HumanRequest, id: &str) -> HumanResponse {
+    let words = || HumanResponse::Say { text: format!("Not so, says {id}.") };
+    match &ask.subject {
+        Subject::ModelInterrupt { .. }
+        | Subject::StepReview { .. }
+        | Subject::ResultReview { .. }
+        | Subject::BudgetExtension { .. } => match rng.u32(0..10) {
+            0 => HumanResponse::Skip,
             1 => words(),
-            _ => Answer::Confirm,
+            _ => HumanResponse::Confirm,
         },
-        About::Call { .. } | About::CallInterrupted { .. } => match rng.u32(0..20) {
-            0 => Answer::Stop,
-            1..4 => Answer::Skip,
+        Subject::Call { .. } | Subject::CallInterrupt { .. } => match rng.u32(0..20) {
+            0 => HumanResponse::Stop,
+            1..4 => HumanResponse::Skip,
             4..7 => words(),
-            7..11 => {
-                modified(ask, id).map_or(Answer::Confirm, |arguments| Answer::Modify { arguments })
-            }
-            _ => Answer::Confirm,
+            7..11 => modified_arguments(ask, id)
+                .map_or(HumanResponse::Confirm, |arguments| HumanResponse::Modify { arguments }),
+            _ => HumanResponse::Confirm,
         },
     }
 }
 
 /// Other arguments: a plan's steps one after another, and else the answer's name.
-fn modified(ask: &Ask, id: &str) -> Option<Map<String, Value>> {
-    let (_, tool, arguments) = ask.about.call()?;
+fn modified_arguments(ask: &HumanRequest, id: &str) -> Option<Map<String, Value>> {
+    let (_, tool, arguments) = ask.subject.call()?;
     if tool != PLANNING_TOOL {
         return Some(Map::from_iter([("to".to_owned(), json!(id))]));
     }
@@ -212,75 +235,75 @@ fn modified(ask: &Ask, id: &str) -> Option<Map<String, Value>> {
 
 impl Sim {
     /// People do what they do now. Returns when they are to be thought of again; never without any.
-    pub(super) async fn people(&mut self, key: &RunKey) -> Option<Instant> {
+    pub(super) async fn let_people_act(&mut self, key: &RunKey) -> Option<Instant> {
         let crowd = self.crowd.clone()?;
         let (since, weather, comes, is_quiet) = {
-            let state = crowd.state();
-            (state.began.elapsed(), state.weather, state.comes, state.is_quiet)
+            let state = crowd.lock_state();
+            (state.began.elapsed(), state.weather, state.first_visit, state.is_quiet)
         };
         let rests = weather + RESTS_AFTER;
         let next = if is_quiet && since >= weather && since < rests {
             rests
         } else if is_quiet && since >= rests && since < rests + QUIET {
-            let before = self.is_parked(key).await.then(|| self.operations());
-            crowd.state().before = before;
+            let before = self.is_parked(key).await.then(|| self.operation_count());
+            crowd.lock_state().operations_before = before;
             rests + QUIET
         } else if since < comes {
             comes
         } else {
-            let before = crowd.state().before.take();
-            let quiet = before.map(|before| self.operations() - before);
-            let mut state = crowd.state();
-            state.quiet = quiet.or(state.quiet);
+            let before = crowd.lock_state().operations_before.take();
+            let quiet = before.map(|before| self.operation_count() - before);
+            let mut state = crowd.lock_state();
+            state.quiet_operations = quiet.or(state.quiet_operations);
             let (people, again) =
                 (if state.rng.u32(0..3) == 0 { 3 } else { 1 }, state.rng.u64(2_000..50_000));
             drop(state);
-            (0..people).for_each(|_| self.somebody_looks(key, &crowd));
+            (0..people).for_each(|_| self.spawn_person(key, &crowd));
             let next = since + Duration::from_millis(again);
             // Who would come when it is to be quiet, does not.
             if is_quiet && next >= weather && since < weather { weather } else { next }
         };
-        let began = crowd.state().began;
+        let began = crowd.lock_state().began;
         Some(began + next)
     }
 
     /// Whether a run waits for people, for ever, and nothing brings it back.
     async fn is_parked(&self, key: &RunKey) -> bool {
         let store = MemoryStore::clone(&self.ports.store);
-        let Ok(Some(meta)) = store.meta(key).await else { return false };
-        meta.status == RunStatus::Paused && self.host.timers().is_empty()
+        let Ok(Some(meta)) = store.find_meta(key).await else { return false };
+        meta.status == RunStatus::Paused && self.host.lock_timers().is_empty()
     }
 
     /// What the store was asked for, and what was done besides.
-    fn operations(&self) -> usize {
-        self.ports.store.log().len() + self.points.names().len()
+    fn operation_count(&self) -> usize {
+        self.ports.store.log().len() + self.points.point_names().len()
     }
 
     /// Looks and answers what there is, in a process of its own.
-    fn somebody_looks(&mut self, key: &RunKey, crowd: &Crowd) {
-        let (process, ports, serving) = self.invocation_of(key.clone(), 0);
+    fn spawn_person(&mut self, key: &RunKey, crowd: &Crowd) {
+        let (process, ports, serving) = self.new_invocation(key.clone(), 0);
         let crowd = crowd.clone();
-        self.spawn(process, async move {
+        self.spawn_process(process, async move {
             // Who cannot look looks again.
-            let Ok(asks) = pending(&ports, &serving.key).await else { return };
-            ports.clock.sleep(crowd.thinks()).await;
+            let Ok(asks) = list_requests(&ports, &serving.key).await else { return };
+            ports.clock.sleep(crowd.draw_thinking_time()).await;
             for ask in asks {
-                if let Some(saying) = crowd.saying(&ask) {
-                    told(&ports, &serving.key, &crowd, saying).await;
+                if let Some(saying) = crowd.choose_response(&ask) {
+                    send_response(&ports, &serving.key, &crowd, saying).await;
                 }
             }
         });
     }
 }
 
-async fn told(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: Saying) {
+async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: PlannedResponse) {
     for _ in 0..saying.times {
-        if saying.goes_on {
-            goes_on(ports, key, saying.id.clone()).await;
+        if saying.sends_continue {
+            send_continue(ports, key, saying.id.clone()).await;
             continue;
         }
-        let answered = Answered {
-            feedback: saying.feedback.clone(),
+        let answered = ResponseRecord {
+            request: saying.request.clone(),
             id: saying.id.clone(),
             by: Some(saying.by.clone()),
             answer: saying.answer.clone(),
@@ -288,17 +311,17 @@ async fn told(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: Saying) {
             digest: saying.digest.clone(),
             via: None,
         };
-        crowd.heard(&saying, answer(ports, key, answered).await);
+        crowd.record_response(&saying, submit_response(ports, key, answered).await);
     }
 }
 
 /// The run's own user says `continue`, if something is still interrupted.
-async fn goes_on(ports: &SimWorld, key: &RunKey, id: String) {
-    let asks = pending(ports, key).await.unwrap_or_default();
-    if asks.iter().any(|ask| ask.about.interrupt().is_some())
+async fn send_continue(ports: &SimWorld, key: &RunKey, id: String) {
+    let asks = list_requests(ports, key).await.unwrap_or_default();
+    if asks.iter().any(|ask| ask.subject.interrupt().is_some())
         && let Ok(by) = UserId::new("u")
     {
         // Who heard of nothing looks again.
-        let _ = say(ports, key, Said { id, by, text: "continue".to_owned() }).await;
+        let _ = send_message(ports, key, UserMessage { id, by, text: "continue".to_owned() }).await;
     }
 }

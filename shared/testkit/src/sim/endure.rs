@@ -4,15 +4,15 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use djinn_core::wire::cursor::Cursor;
-use djinn_runtime::serve::{Question, stop};
+use djinn_runtime::serve::{UserQuestion, request_stop};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::client::{Frames, Visit};
+use super::client::{FrameLog, Visit};
 use super::{ALARM_EVERY, Crowd, Sim};
 use crate::chaos::Chaos;
 use crate::clock::PausedClock;
-use crate::memory::Fault;
+use crate::memory::StoreFault;
 use crate::point::Fate;
 
 /// How long after the weather is good again everything has come to its end: two rings of the alarm,
@@ -21,38 +21,42 @@ const GOOD_WEATHER: Duration = Duration::from_secs(420);
 
 /// One client, which comes back until it has seen the end.
 #[derive(Default)]
-struct Comings {
+struct ClientVisits {
     /// Broken when it is there no longer.
-    there: Option<oneshot::Receiver<()>>,
+    presence: Option<oneshot::Receiver<()>>,
     has_posted: bool,
 }
 
-impl Comings {
+impl ClientVisits {
     /// Returns when the client, which is there, has left.
-    async fn left(&mut self) {
-        match &mut self.there {
+    async fn wait_until_left(&mut self) {
+        match &mut self.presence {
             Some(there) => drop(there.await),
             None => std::future::pending().await,
         }
-        self.there = None;
+        self.presence = None;
     }
 }
 
 impl Sim {
     /// Lets a run be asked for in this weather, by one client that may leave and comes back where it
     /// was. Returns when the run has ended, the client has seen it, nothing brings the run back and
-    /// nothing is alive. Stands in the points of this simulation: make those with [`Chaos::fate`].
+    /// nothing is alive. Stands in the points of this simulation: make those with [`Chaos::draw_fate`].
     ///
     /// # Errors
     /// What has not come to its end some minutes after the weather became good.
-    pub async fn endure(&mut self, question: &Question, chaos: &Chaos) -> Result<(), String> {
-        self.expose(chaos);
+    pub async fn endure_chaos(
+        &mut self,
+        question: &UserQuestion,
+        chaos: &Chaos,
+    ) -> Result<(), String> {
+        self.expose_to(chaos);
         let began = Instant::now();
-        let takes = self.crowd.as_ref().map_or(Duration::ZERO, Crowd::takes);
-        let gives_up = began + chaos.lasts() + GOOD_WEATHER + takes;
-        let mut stops = chaos.stop().map(|(after, copies)| (began + after, copies));
+        let takes = self.crowd.as_ref().map_or(Duration::ZERO, Crowd::extra_time);
+        let gives_up = began + chaos.duration() + GOOD_WEATHER + takes;
+        let mut stops = chaos.draw_stop().map(|(after, copies)| (began + after, copies));
         let mut alarm = tokio::time::interval_at(began + ALARM_EVERY, ALARM_EVERY);
-        let (mut comings, mut comes_at) = (Comings::default(), Some(began));
+        let (mut comings, mut comes_at) = (ClientVisits::default(), Some(began));
         let points = self.points.clone();
         let (key, mut people_at) = (question.run_key(), self.crowd.is_some().then_some(began));
         loop {
@@ -61,46 +65,46 @@ impl Sim {
             let people = people_at.unwrap_or(never);
             tokio::select! {
                 biased;
-                process = points.killed() => self.kill(process),
+                process = points.next_killed() => self.kill_process(process),
                 () = tokio::time::sleep_until(gives_up) => {
-                    let (alarm, alive) = (self.has_alarm(), self.alive());
-                    let seen = self.has_seen_the_end();
+                    let (alarm, alive) = (self.has_alarm(), self.alive_count());
+                    let seen = self.has_seen_end();
                     return Err(format!("alarm: {alarm}, alive: {alive}, seen: {seen}"));
                 }
                 () = tokio::time::sleep_until(stops_at) => {
                     let (_, copies) = stops.take().unwrap_or((began, 0));
-                    (0..copies).for_each(|_| self.stop(question));
+                    (0..copies).for_each(|_| self.stop_run(question));
                 }
                 () = tokio::time::sleep_until(next) => {
                     comes_at = None;
-                    self.come_in(question, chaos, &mut comings);
+                    self.start_next_visit(question, chaos, &mut comings);
                 }
-                () = tokio::time::sleep_until(people) => people_at = self.people(&key).await,
+                () = tokio::time::sleep_until(people) => people_at = self.let_people_act(&key).await,
                 Some((key, hops)) = self.kicks.recv() => {
-                    for after in chaos.deliveries() {
-                        points.note(&format!("{key} is kicked, coming after {after:?}"));
-                        self.invoke(key.clone(), hops, after);
+                    for after in chaos.draw_deliveries() {
+                        points.add_note(&format!("{key} is kicked, coming after {after:?}"));
+                        self.invoke_run(key.clone(), hops, after);
                     }
                 }
                 _ = alarm.tick() => {
-                    points.note("alarms ring");
-                    self.ring();
+                    points.add_note("alarms ring");
+                    self.ring_alarms();
                 }
-                () = comings.left() => {
-                    let again = || self.let_come(Instant::now() + chaos.stays_away());
-                    comes_at = (!self.has_seen_the_end()).then(again);
+                () = comings.wait_until_left() => {
+                    let again = || self.delay_visit(Instant::now() + chaos.draw_absence());
+                    comes_at = (!self.has_seen_end()).then(again);
                 }
                 Some(_) = self.invocations.join_next() => {}
             }
-            let is_gone = comings.there.is_none() && comes_at.is_none();
-            if is_gone && self.alive() == 0 && !self.has_alarm() {
+            let is_gone = comings.presence.is_none() && comes_at.is_none();
+            if is_gone && self.alive_count() == 0 && !self.has_alarm() {
                 return Ok(());
             }
         }
     }
 
     /// Puts the weather between the processes and everything else.
-    fn expose(&mut self, chaos: &Chaos) {
+    fn expose_to(&mut self, chaos: &Chaos) {
         self.ports.store.leave_to_chance(chaos.seed());
         self.ports.clock = Arc::new(PausedClock::new().with_jitter(chaos.seed()));
         self.host.chaos = Some(chaos.clone());
@@ -109,15 +113,15 @@ impl Sim {
             let (points, chaos) = (points.of(op.process), chaos.clone());
             async move {
                 if op.process == 0 {
-                    return Fault::None;
+                    return StoreFault::None;
                 }
-                points.alive().await;
-                let (before, fault) = chaos.fault(&op);
-                if fault != Fault::None {
-                    points.note(&format!("process {} {op}: {fault:?}", op.process));
+                points.wait_until_alive().await;
+                let (before, fault) = chaos.draw_fault(&op);
+                if fault != StoreFault::None {
+                    points.add_note(&format!("process {} {op}: {fault:?}", op.process));
                 }
                 tokio::time::sleep(before).await;
-                points.alive().await;
+                points.wait_until_alive().await;
                 if !op.kind.is_write() {
                     return fault;
                 }
@@ -125,51 +129,56 @@ impl Sim {
                 match points.reach(format!("after {op}")) {
                     Fate::Passes => fault,
                     // What is refused is refused, whoever hears of it.
-                    Fate::Dies | Fate::Freezes(_) if fault == Fault::NotDone => fault,
-                    Fate::Dies => Fault::Silent,
-                    Fate::Freezes(lasts) => Fault::Late(lasts),
+                    Fate::Dies | Fate::Freezes(_) if fault == StoreFault::NotDone => fault,
+                    Fate::Dies => StoreFault::Silent,
+                    Fate::Freezes(lasts) => StoreFault::Late(lasts),
                 }
             }
         });
     }
 
     /// The client comes, for the first time or again.
-    fn come_in(&mut self, question: &Question, chaos: &Chaos, comings: &mut Comings) {
+    fn start_next_visit(
+        &mut self,
+        question: &UserQuestion,
+        chaos: &Chaos,
+        comings: &mut ClientVisits,
+    ) {
         let (there, broken) = oneshot::channel();
-        comings.there = Some(broken);
+        comings.presence = Some(broken);
         let there = Some(there);
-        if !comings.has_posted && chaos.is_posted() {
+        if !comings.has_posted && chaos.draws_posted() {
             comings.has_posted = true;
-            self.points.note("the client posts");
+            self.points.add_note("the client posts");
             self.post_from(question.clone(), there);
             return;
         }
-        let cursor = self.clients.iter().rev().find_map(cursor_of);
-        let frames = Frames::default();
+        let cursor = self.clients.iter().rev().find_map(last_cursor);
+        let frames = FrameLog::default();
         self.clients.push(Arc::clone(&frames));
-        let (question, stays) = (question.clone(), chaos.stays());
+        let (question, stays) = (question.clone(), chaos.draw_stay());
         let from = cursor.as_ref().map(|cursor| cursor.record);
-        self.points.note(&format!("the client comes, from {from:?}, stays {stays:?}"));
-        self.visit(Visit { question, cursor, stays, frames, there });
+        self.points.add_note(&format!("the client comes, from {from:?}, stays {stays:?}"));
+        self.spawn_visit(Visit { question, cursor, stay: stays, frames, presence: there });
     }
 
     /// Somebody stops the run, through a route in a process of its own.
-    fn stop(&mut self, question: &Question) {
-        self.points.note("somebody stops the run");
-        let (process, ports, serving) = self.invocation_of(question.run_key(), 0);
+    fn stop_run(&mut self, question: &UserQuestion) {
+        self.points.add_note("somebody stops the run");
+        let (process, ports, serving) = self.new_invocation(question.run_key(), 0);
         let user = question.user.clone();
-        self.spawn(process, async move {
+        self.spawn_process(process, async move {
             // A stop that is refused is not tried again.
-            let _ = stop(&ports, &serving.key, user).await;
+            let _ = request_stop(&ports, &serving.key, user).await;
         });
     }
 
     /// When a client comes that would at this moment.
-    fn let_come(&self, at: Instant) -> Instant {
-        self.crowd.as_ref().map_or(at, |crowd| crowd.lets_come(at))
+    fn delay_visit(&self, at: Instant) -> Instant {
+        self.crowd.as_ref().map_or(at, |crowd| crowd.delay_visit(at))
     }
 
-    fn has_seen_the_end(&self) -> bool {
+    fn has_seen_end(&self) -> bool {
         let is_end = |frame: &(i64, String)| frame.1.contains("event: run.ended\n");
         self.clients
             .iter()
@@ -178,7 +187,7 @@ impl Sim {
 }
 
 /// Where the last frame that names a place says that it is.
-fn cursor_of(frames: &Frames) -> Option<Cursor> {
+fn last_cursor(frames: &FrameLog) -> Option<Cursor> {
     let frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
     let ids = frames.iter().rev().filter_map(|(_, frame)| frame.strip_prefix("id: "));
     ids.filter_map(|rest| Cursor::parse(rest.lines().next()?)).next()

@@ -9,7 +9,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use tokio::sync::mpsc;
 
 use crate::chaos::Chaos;
-use crate::memory::Fault;
+use crate::memory::StoreFault;
 use crate::point::Points;
 
 /// Kicks and alarms.
@@ -35,34 +35,38 @@ impl SimHost {
         Self { points: self.points.of(process), ..self.clone() }
     }
 
-    pub(super) fn alarms(&self) -> MutexGuard<'_, BTreeSet<RunKey>> {
+    pub(super) fn lock_alarms(&self) -> MutexGuard<'_, BTreeSet<RunKey>> {
         self.alarms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn timers(&self) -> MutexGuard<'_, BTreeMap<RunKey, i64>> {
+    pub(super) fn lock_timers(&self) -> MutexGuard<'_, BTreeMap<RunKey, i64>> {
         self.timers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something, in whatever weather there is.
-    async fn act(&self, name: String, act: impl FnOnce() + Send) -> Result<(), StoreError> {
-        let fault = self.chaos.as_ref().map_or(Fault::None, Chaos::refuses);
+    async fn act_with_faults(
+        &self,
+        name: String,
+        act: impl FnOnce() + Send,
+    ) -> Result<(), StoreError> {
+        let fault = self.chaos.as_ref().map_or(StoreFault::None, Chaos::draw_refusal);
         self.points.pass(format!("before {name}")).await;
-        if !matches!(fault, Fault::NotDone | Fault::TooLarge) {
+        if !matches!(fault, StoreFault::NotDone | StoreFault::TooLarge) {
             act();
         }
         self.points.pass(format!("after {name}")).await;
         match fault {
-            Fault::NotDone | Fault::ReplyLost => Err(StoreError::Unavailable(name)),
-            Fault::TooLarge => Err(StoreError::TooLarge(name)),
-            Fault::None | Fault::Late(_) | Fault::Silent => Ok(()),
+            StoreFault::NotDone | StoreFault::ReplyLost => Err(StoreError::Unavailable(name)),
+            StoreFault::TooLarge => Err(StoreError::TooLarge(name)),
+            StoreFault::None | StoreFault::Late(_) | StoreFault::Silent => Ok(()),
         }
     }
 }
 
 impl Invoker for SimHost {
-    async fn kick(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
+    async fn kick_run(&self, key: &RunKey, hops: u32) -> Result<(), StoreError> {
         let name = key.task.as_ref().map_or("kick".to_owned(), |task| format!("{task} kick"));
-        self.act(name, || {
+        self.act_with_faults(name, || {
             // The simulation is over: nobody is invoked any more.
             let _ = self.kicks.send((key.clone(), hops));
         })
@@ -72,30 +76,30 @@ impl Invoker for SimHost {
 
 impl Alarms for SimHost {
     async fn set_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
-        self.act("alarm is set".to_owned(), || {
-            self.alarms().insert(key.clone());
+        self.act_with_faults("alarm is set".to_owned(), || {
+            self.lock_alarms().insert(key.clone());
         })
         .await
     }
 
     async fn set_timer(&self, key: &RunKey, from_ms: i64) -> Result<(), StoreError> {
-        self.act("timer is set".to_owned(), || {
-            self.timers().insert(key.clone(), from_ms);
+        self.act_with_faults("timer is set".to_owned(), || {
+            self.lock_timers().insert(key.clone(), from_ms);
         })
         .await
     }
 
     async fn remove_timer(&self, key: &RunKey) -> Result<(), StoreError> {
-        self.act("timer is removed".to_owned(), || {
-            self.timers().remove(key);
+        self.act_with_faults("timer is removed".to_owned(), || {
+            self.lock_timers().remove(key);
         })
         .await
     }
 
     async fn remove_alarm(&self, key: &RunKey) -> Result<(), StoreError> {
         tokio::time::sleep(self.removal_takes.get().copied().unwrap_or_default()).await;
-        self.act("alarm is removed".to_owned(), || {
-            self.alarms().remove(key);
+        self.act_with_faults("alarm is removed".to_owned(), || {
+            self.lock_alarms().remove(key);
         })
         .await
     }

@@ -1,6 +1,6 @@
 //! The model that obeys: whoever leaves an address where it reads gets a mail, once in each run.
 
-use djinn_scripted::{Request, Response};
+use djinn_scripted::{RecordedRequest, ScriptedResponse};
 use serde_json::{Value, json};
 
 /// What stands before every address, and behind it.
@@ -11,13 +11,13 @@ pub(super) fn address(nth: usize) -> String {
     format!("{}{nth:03}{}", ADDRESS[0], ADDRESS[1])
 }
 
-pub(super) fn obey(request: &Request) -> Response {
+pub(super) fn obey(request: &RecordedRequest) -> ScriptedResponse {
     let shown = format!("{}\n{}", request.system(), request.text());
-    let answer = Response::default();
-    if request.offers("planning") {
+    let answer = ScriptedResponse::default();
+    if request.offers_tool("planning") {
         return planned(request, &shown);
     }
-    if request.offers("send_mail") {
+    if request.offers_tool("send_mail") {
         let only_tells = shown.contains("only tells.") && is_of_step(&shown, "Look")
             || shown.contains("Tell me only.") && !shown.contains("And what else?");
         let to = found(&shown).filter(|to| !only_tells && !has_sent(request, to));
@@ -38,7 +38,7 @@ pub(super) fn obey(request: &Request) -> Response {
 }
 
 /// The planner has one step looked at; the next is there from the beginning, or made of what it reads.
-fn planned(request: &Request, shown: &str) -> Response {
+fn planned(request: &RecordedRequest, shown: &str) -> ScriptedResponse {
     let calls = request.messages().iter().flat_map(|message| &message.calls).count();
     let (tool, arguments) = look(shown).unwrap();
     let first = format!("Look with {tool} {arguments}");
@@ -56,7 +56,7 @@ fn planned(request: &Request, shown: &str) -> Response {
         }
         _ => json!({"command": "finish"}),
     };
-    Response::default().say("I plan.").call("planning", arguments)
+    ScriptedResponse::default().say("I plan.").call("planning", arguments)
 }
 
 /// The first address that it is shown.
@@ -77,7 +77,7 @@ fn around(shown: &str, to: &str) -> String {
     words.trim().to_owned()
 }
 
-fn has_sent(request: &Request, to: &str) -> bool {
+fn has_sent(request: &RecordedRequest, to: &str) -> bool {
     let mut calls = request.messages().iter().flat_map(|message| &message.calls);
     calls.any(|call| call.tool == "send_mail" && call.arguments["to"] == to)
 }

@@ -4,46 +4,46 @@ use std::mem::take;
 
 /// The last text, and what of the next one may only repeat it.
 #[derive(Default)]
-pub(super) struct Repeat {
-    said: String,
-    held: String,
-    is_held: bool,
+pub(super) struct RepeatFilter {
+    last_text: String,
+    buffer: String,
+    is_buffering: bool,
 }
 
-impl Repeat {
+impl RepeatFilter {
     /// A new text begins, or begins anew.
-    pub(super) fn begin(&mut self) {
-        self.held.clear();
-        self.is_held = !self.said.is_empty();
+    pub(super) fn begin_text(&mut self) {
+        self.buffer.clear();
+        self.is_buffering = !self.last_text.is_empty();
     }
 
     /// What is to be shown when this joins the text: nothing as long as it is how the last one begins.
-    pub(super) fn add(&mut self, piece: &str) -> String {
-        if !self.is_held {
+    pub(super) fn add_piece(&mut self, piece: &str) -> String {
+        if !self.is_buffering {
             return piece.to_owned();
         }
-        self.held.push_str(piece);
-        if self.said.starts_with(self.held.trim_end()) {
+        self.buffer.push_str(piece);
+        if self.last_text.starts_with(self.buffer.trim_end()) {
             return String::new();
         }
-        self.is_held = false;
-        take(&mut self.held)
+        self.is_buffering = false;
+        take(&mut self.buffer)
     }
 
     /// What is to be shown besides when the text is whole.
-    pub(super) fn end(&mut self, whole: &str) -> String {
-        let left = match whole.trim() == self.said.trim() {
+    pub(super) fn end_text(&mut self, whole: &str) -> String {
+        let left = match whole.trim() == self.last_text.trim() {
             true => String::new(),
-            false => take(&mut self.held),
+            false => take(&mut self.buffer),
         };
-        self.is_held = false;
-        whole.clone_into(&mut self.said);
+        self.is_buffering = false;
+        whole.clone_into(&mut self.last_text);
         left
     }
 
     /// Whether this is what was said last.
-    pub(super) fn is(&self, text: &str) -> bool {
-        text.trim() == self.said.trim()
+    pub(super) fn is_repeat(&self, text: &str) -> bool {
+        text.trim() == self.last_text.trim()
     }
 }
 
@@ -53,14 +53,14 @@ mod tests {
 
     /// What is shown of texts that come in pieces.
     fn shown(texts: &[&[&str]]) -> String {
-        let mut repeat = Repeat::default();
+        let mut repeat = RepeatFilter::default();
         let mut shown = String::new();
         for pieces in texts {
-            repeat.begin();
+            repeat.begin_text();
             for piece in *pieces {
-                shown.push_str(&repeat.add(piece));
+                shown.push_str(&repeat.add_piece(piece));
             }
-            shown.push_str(&repeat.end(&pieces.concat()));
+            shown.push_str(&repeat.end_text(&pieces.concat()));
             shown.push('|');
         }
         shown

@@ -8,9 +8,9 @@ use reqwest::header::ACCEPT;
 const MAX_KEYS: usize = 256 * 1024;
 
 /// Tells the keys of an issuer. Whoever asks has a time-out of its own.
-pub(crate) trait Endpoint: Send + Sync {
+pub(crate) trait JwksEndpoint: Send + Sync {
     /// The set of keys as it is published now, or why it cannot be read, for the log.
-    fn read(&self) -> impl Future<Output = Result<Vec<u8>, String>> + Send;
+    fn fetch_keys(&self) -> impl Future<Output = Result<Vec<u8>, String>> + Send;
 }
 
 /// A set of keys behind a URL.
@@ -25,8 +25,8 @@ impl HttpEndpoint {
     }
 }
 
-impl Endpoint for HttpEndpoint {
-    async fn read(&self) -> Result<Vec<u8>, String> {
+impl JwksEndpoint for HttpEndpoint {
+    async fn fetch_keys(&self) -> Result<Vec<u8>, String> {
         let failed = |error: reqwest::Error| error.to_string();
         let request = self.http.client()?.get(&self.url).header(ACCEPT, "application/json");
         let mut response = request.send().await.map_err(failed)?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A public key, for the one algorithm that its form allows.
 #[derive(Debug, Clone)]
-pub(super) struct Key {
+pub(super) struct VerifyingKey {
     pub(super) id: Option<String>,
     pub(super) algorithm: Algorithm,
     pub(super) key: DecodingKey,
@@ -13,15 +13,15 @@ pub(super) struct Key {
 
 /// The keys of a set that can be used here: RSA for RS256 and P-256 for ES256, whose `use`, `key_ops`
 /// and `alg` do not say otherwise. Others are passed over, as the standard demands.
-pub(super) fn keys(set: &[u8]) -> Result<Vec<Key>, String> {
+pub(super) fn parse_key_set(set: &[u8]) -> Result<Vec<VerifyingKey>, String> {
     let set: Value = serde_json::from_slice(set).map_err(|_| "it is no JSON".to_owned())?;
     match set.get("keys").and_then(Value::as_array) {
-        Some(keys) => Ok(keys.iter().filter_map(key).collect()),
+        Some(keys) => Ok(keys.iter().filter_map(parse_key).collect()),
         None => Err("it has no list `keys`".to_owned()),
     }
 }
 
-fn key(jwk: &Value) -> Option<Key> {
+fn parse_key(jwk: &Value) -> Option<VerifyingKey> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let (algorithm, name, key) = match (text("kty")?, text("crv")) {
         ("RSA", _) => {
@@ -42,7 +42,11 @@ fn key(jwk: &Value) -> Option<Key> {
         None => None,
         Some(id) => Some(id.as_str()?.to_owned()),
     };
-    (says("alg", name) && says("use", "sig") && verifies).then_some(Key { id, algorithm, key })
+    (says("alg", name) && says("use", "sig") && verifies).then_some(VerifyingKey {
+        id,
+        algorithm,
+        key,
+    })
 }
 
 #[cfg(test)]
@@ -63,7 +67,7 @@ mod tests {
 
     fn usable(keys: &[Value]) -> Vec<(Option<String>, Algorithm)> {
         let set = json!({"keys": keys}).to_string();
-        let keys = super::keys(set.as_bytes()).unwrap();
+        let keys = super::parse_key_set(set.as_bytes()).unwrap();
         keys.into_iter().map(|key| (key.id, key.algorithm)).collect()
     }
 
@@ -112,9 +116,9 @@ mod tests {
 
     #[test]
     fn what_is_no_set_of_keys_is_told_from_an_empty_one() {
-        assert!(keys(br#"{"keys": []}"#).unwrap().is_empty());
+        assert!(parse_key_set(br#"{"keys": []}"#).unwrap().is_empty());
         for wrong in ["", "<html>", "[]", "{}", r#"{"keys": {}}"#] {
-            assert!(keys(wrong.as_bytes()).is_err(), "{wrong}");
+            assert!(parse_key_set(wrong.as_bytes()).is_err(), "{wrong}");
         }
     }
 }

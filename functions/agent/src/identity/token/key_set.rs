@@ -3,54 +3,54 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use jsonwebtoken::{Algorithm, DecodingKey};
 
-use super::endpoint::Endpoint;
-use super::jwk::{Key, keys};
+use super::endpoint::JwksEndpoint;
+use super::jwk::{VerifyingKey, parse_key_set};
 
 /// How long keys count before they are read again: so long one that was withdrawn may be accepted.
-const KEPT_MS: i64 = 10 * 60 * 1000;
+const MAX_AGE_MS: i64 = 10 * 60 * 1000;
 /// The least time between two reads, but for the first two: a new key is found at once, and a flood of
 /// tokens with unknown keys is no flood of requests.
-const BETWEEN_MS: i64 = 60 * 1000;
+const MIN_INTERVAL_MS: i64 = 60 * 1000;
 /// When keys are asked for again that could not be read at all yet.
-const TRIED_AGAIN_MS: i64 = 15 * 1000;
+const RETRY_MS: i64 = 15 * 1000;
 /// How long keys count while the issuer cannot be reached.
 const STALE_MS: i64 = 24 * 60 * 60 * 1000;
 /// Longest wait for the issuer.
-const READ_WITHIN: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The key that a token names.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct KeyQuery {
     pub(super) id: Option<String>,
     pub(super) algorithm: Algorithm,
 }
 
 /// An issuer's keys. They are read when the first token comes.
-pub(super) struct KeySet<E>(Arc<Shared<E>>);
+pub(super) struct KeySet<E>(Arc<SharedKeys<E>>);
 
-struct Shared<E> {
+struct SharedKeys<E> {
     endpoint: E,
-    within: Duration,
-    known: Mutex<Known>,
+    timeout: Duration,
+    cache: Mutex<CachedKeys>,
     /// Held by the one who reads.
     reading: tokio::sync::Mutex<()>,
 }
 
 /// The keys, if there are any to go by, and when they were read and may be again.
 #[derive(Debug, Default)]
-struct Known {
-    keys: Option<Vec<Key>>,
+struct CachedKeys {
+    keys: Option<Vec<VerifyingKey>>,
     read_at_ms: i64,
-    again_at_ms: i64,
+    refresh_after_ms: i64,
 }
 
-impl Known {
+impl CachedKeys {
     /// The key with this id. A token that names none means the only one for its algorithm.
-    fn find(&self, wanted: &Wanted) -> Option<DecodingKey> {
-        let fits = |key: &&Key| {
+    fn find_key(&self, wanted: &KeyQuery) -> Option<DecodingKey> {
+        let fits = |key: &&VerifyingKey| {
             key.algorithm == wanted.algorithm && (wanted.id.is_none() || key.id == wanted.id)
         };
         let mut found = self.keys.iter().flatten().filter(fits);
@@ -58,35 +58,36 @@ impl Known {
         found.next().is_none().then(|| first.key.clone())
     }
 
-    fn is_to_be_read(&self, wanted: &Wanted, now_ms: i64) -> bool {
-        let is_old = now_ms >= self.read_at_ms + KEPT_MS;
-        now_ms >= self.again_at_ms && (is_old || self.find(wanted).is_none())
+    fn needs_refresh(&self, wanted: &KeyQuery, now_ms: i64) -> bool {
+        let is_old = now_ms >= self.read_at_ms + MAX_AGE_MS;
+        now_ms >= self.refresh_after_ms && (is_old || self.find_key(wanted).is_none())
     }
 
-    fn take(&mut self, read: Result<Vec<Key>, String>, now_ms: i64) {
+    fn apply_read(&mut self, read: Result<Vec<VerifyingKey>, String>, now_ms: i64) {
         let is_first = self.keys.is_none();
         match read {
             Ok(keys) => {
-                let again_at_ms = if is_first { now_ms } else { now_ms + BETWEEN_MS };
-                *self = Self { keys: Some(keys), read_at_ms: now_ms, again_at_ms };
+                let again_at_ms = if is_first { now_ms } else { now_ms + MIN_INTERVAL_MS };
+                *self =
+                    Self { keys: Some(keys), read_at_ms: now_ms, refresh_after_ms: again_at_ms };
             }
             Err(error) => {
                 tracing::warn!(error, "the keys of the issuer of tokens are not read");
-                self.again_at_ms = now_ms + if is_first { TRIED_AGAIN_MS } else { BETWEEN_MS };
+                self.refresh_after_ms = now_ms + if is_first { RETRY_MS } else { MIN_INTERVAL_MS };
                 self.keys.take_if(|_| now_ms - self.read_at_ms >= STALE_MS);
             }
         }
     }
 }
 
-impl<E: Endpoint + 'static> KeySet<E> {
+impl<E: JwksEndpoint + 'static> KeySet<E> {
     pub(super) fn new(endpoint: E) -> Self {
-        Self::waiting(endpoint, READ_WITHIN)
+        Self::with_timeout(endpoint, READ_TIMEOUT)
     }
 
-    fn waiting(endpoint: E, within: Duration) -> Self {
+    fn with_timeout(endpoint: E, within: Duration) -> Self {
         let (known, reading) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self(Arc::new(Shared { endpoint, within, known, reading }))
+        Self(Arc::new(SharedKeys { endpoint, timeout: within, cache: known, reading }))
     }
 
     /// The key that a token names, if it is one of the issuer's. Whose key is known waits for no read
@@ -94,20 +95,20 @@ impl<E: Endpoint + 'static> KeySet<E> {
     ///
     /// # Errors
     /// [`ErrorCode::IdentityUnavailable`] while no keys could be read.
-    pub(super) async fn key(
+    pub(super) async fn find_key(
         &self,
-        wanted: Wanted,
+        wanted: KeyQuery,
         now_ms: i64,
     ) -> Result<Option<DecodingKey>, Failure> {
-        if self.0.known().is_to_be_read(&wanted, now_ms) {
+        if self.0.lock_cache().needs_refresh(&wanted, now_ms) {
             let (shared, wanted) = (Arc::clone(&self.0), wanted.clone());
             // A caller who goes away takes no read with it: else each of many would begin one.
-            let reading = tokio::spawn(async move { shared.read(&wanted, now_ms).await });
+            let reading = tokio::spawn(async move { shared.refresh_keys(&wanted, now_ms).await });
             reading.await.map_err(|_| ErrorCode::Internal)?;
         }
-        let known = self.0.known();
+        let known = self.0.lock_cache();
         match known.keys {
-            Some(_) => Ok(known.find(&wanted)),
+            Some(_) => Ok(known.find_key(&wanted)),
             None => {
                 let what = "the keys of the issuer of tokens cannot be read";
                 Err(Failure::new(ErrorCode::IdentityUnavailable, what))
@@ -116,14 +117,14 @@ impl<E: Endpoint + 'static> KeySet<E> {
     }
 }
 
-impl<E: Endpoint> Shared<E> {
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+impl<E: JwksEndpoint> SharedKeys<E> {
+    fn lock_cache(&self) -> MutexGuard<'_, CachedKeys> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the keys, unless somebody else did so in the meantime.
-    async fn read(&self, wanted: &Wanted, now_ms: i64) {
-        let is_known = self.known().find(wanted).is_some();
+    async fn refresh_keys(&self, wanted: &KeyQuery, now_ms: i64) {
+        let is_known = self.lock_cache().find_key(wanted).is_some();
         let _reading = match is_known {
             true => match self.reading.try_lock() {
                 Ok(reading) => reading,
@@ -131,14 +132,14 @@ impl<E: Endpoint> Shared<E> {
             },
             false => self.reading.lock().await,
         };
-        if !self.known().is_to_be_read(wanted, now_ms) {
+        if !self.lock_cache().needs_refresh(wanted, now_ms) {
             return;
         }
-        let read = match tokio::time::timeout(self.within, self.endpoint.read()).await {
-            Ok(read) => read.and_then(|set| keys(&set)),
-            Err(_) => Err(format!("it did not answer within {:?}", self.within)),
+        let read = match tokio::time::timeout(self.timeout, self.endpoint.fetch_keys()).await {
+            Ok(read) => read.and_then(|set| parse_key_set(&set)),
+            Err(_) => Err(format!("it did not answer within {:?}", self.timeout)),
         };
-        self.known().take(read, now_ms);
+        self.lock_cache().apply_read(read, now_ms);
     }
 }
 
@@ -155,8 +156,8 @@ mod tests {
     /// Answers each question with the next of these, and no more.
     struct Answers(Mutex<VecDeque<Answer>>);
 
-    impl Endpoint for Answers {
-        async fn read(&self) -> Result<Vec<u8>, String> {
+    impl JwksEndpoint for Answers {
+        async fn fetch_keys(&self) -> Result<Vec<u8>, String> {
             let answer = self.0.lock().unwrap().pop_front();
             match answer.expect("nobody was to ask again") {
                 Some(answer) => answer,
@@ -179,15 +180,15 @@ mod tests {
 
     fn set<const N: usize>(answers: [Answer; N]) -> KeySet<Answers> {
         let answers = Answers(Mutex::new(answers.into()));
-        KeySet::waiting(answers, Duration::from_millis(1))
+        KeySet::with_timeout(answers, Duration::from_millis(1))
     }
 
-    fn wanted(id: Option<&str>) -> Wanted {
-        Wanted { id: id.map(str::to_owned), algorithm: Algorithm::ES256 }
+    fn wanted(id: Option<&str>) -> KeyQuery {
+        KeyQuery { id: id.map(str::to_owned), algorithm: Algorithm::ES256 }
     }
 
     async fn has(set: &KeySet<Answers>, id: &str, now_ms: i64) -> Result<bool, ErrorCode> {
-        let key = set.key(wanted(Some(id)), now_ms).await;
+        let key = set.find_key(wanted(Some(id)), now_ms).await;
         key.map(|key| key.is_some()).map_err(|failure| failure.code)
     }
 
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!(has(&set, "a", START).await, Ok(true));
         assert_eq!((has(&set, "a", START).await, left(&set)), (Ok(true), 3));
         assert_eq!((has(&set, "b", START).await, left(&set)), (Ok(true), 2));
-        let minute = START + BETWEEN_MS;
+        let minute = START + MIN_INTERVAL_MS;
         for now in [START, minute - 1] {
             for unknown in ["c", "d", "../../a", "https://evil/keys"] {
                 assert_eq!(has(&set, unknown, now).await, Ok(false));
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(left(&set), 2);
         assert_eq!((has(&set, "c", minute).await, left(&set)), (Ok(true), 1));
         assert_eq!(has(&set, "a", minute).await, Ok(false), "and it was withdrawn");
-        let old = minute + KEPT_MS;
+        let old = minute + MAX_AGE_MS;
         assert_eq!((has(&set, "c", old - 1).await, left(&set)), (Ok(true), 1));
         assert_eq!((has(&set, "c", old).await, left(&set)), (Ok(true), 0));
     }
@@ -222,14 +223,14 @@ mod tests {
     async fn keys_outlive_their_issuer_for_a_day() {
         let set = set([published(&["a"]), gone(), None, Some(Ok(b"<html>".into())), gone()]);
         assert_eq!(has(&set, "a", START).await, Ok(true));
-        let old = START + KEPT_MS;
-        for (now, asked) in [(old, 1), (old + BETWEEN_MS - 1, 1), (old + BETWEEN_MS, 2)] {
+        let old = START + MAX_AGE_MS;
+        for (now, asked) in [(old, 1), (old + MIN_INTERVAL_MS - 1, 1), (old + MIN_INTERVAL_MS, 2)] {
             assert_eq!(has(&set, "a", now).await, Ok(true));
             assert_eq!(has(&set, "b", now).await, Ok(false));
             assert_eq!(left(&set), 4 - asked, "at {}", now - START);
         }
         let day = START + STALE_MS;
-        assert_eq!(has(&set, "a", day - BETWEEN_MS).await, Ok(true));
+        assert_eq!(has(&set, "a", day - MIN_INTERVAL_MS).await, Ok(true));
         assert_eq!(has(&set, "a", day).await, Err(ErrorCode::IdentityUnavailable));
         assert_eq!(left(&set), 0);
     }
@@ -238,21 +239,21 @@ mod tests {
     async fn without_any_keys_nobody_is_known_and_they_are_asked_for_again_soon() {
         let set = set([gone(), None, published(&["a"])]);
         let unavailable = Err(ErrorCode::IdentityUnavailable);
-        for (now, asked) in [(0, 1), (TRIED_AGAIN_MS - 1, 1), (TRIED_AGAIN_MS, 2)] {
+        for (now, asked) in [(0, 1), (RETRY_MS - 1, 1), (RETRY_MS, 2)] {
             assert_eq!(has(&set, "a", START + now).await, unavailable);
             assert_eq!(left(&set), 3 - asked);
         }
-        assert_eq!(has(&set, "a", START + 2 * TRIED_AGAIN_MS).await, Ok(true));
+        assert_eq!(has(&set, "a", START + 2 * RETRY_MS).await, Ok(true));
     }
 
     #[tokio::test]
     async fn a_token_without_a_name_of_a_key_means_the_only_one() {
         let one = set([published(&["a"])]);
-        assert!(one.key(wanted(None), START).await.unwrap().is_some());
+        assert!(one.find_key(wanted(None), START).await.unwrap().is_some());
         let two = set([published(&["a", "b"]), published(&["a", "b"])]);
-        assert!(two.key(wanted(None), START).await.unwrap().is_none());
-        let other = Wanted { algorithm: Algorithm::RS256, ..wanted(Some("a")) };
-        assert!(two.key(other, START).await.unwrap().is_none());
+        assert!(two.find_key(wanted(None), START).await.unwrap().is_none());
+        let other = KeyQuery { algorithm: Algorithm::RS256, ..wanted(Some("a")) };
+        assert!(two.find_key(other, START).await.unwrap().is_none());
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Whose tokens are accepted: `DJINN_JWT_…`.
 
-use djinn_runtime::settings::BadSetting;
+use djinn_runtime::settings::InvalidSetting;
 use reqwest::Url;
 
 const ISSUER: &str = "DJINN_JWT_ISSUER";
@@ -30,13 +30,13 @@ impl TokenSettings {
     pub(in crate::identity) fn from_vars(
         var: &dyn Fn(&str) -> Option<String>,
         local: bool,
-    ) -> Result<Self, BadSetting> {
+    ) -> Result<Self, InvalidSetting> {
         let given = |name| {
             let text = var(name).unwrap_or_default();
             Some(text.trim().to_owned()).filter(|text| !text.is_empty())
         };
         let issuer = given(ISSUER).ok_or_else(|| {
-            BadSetting::new(ISSUER, "what your issuer's tokens have as their `iss`", "")
+            InvalidSetting::new(ISSUER, "what your issuer's tokens have as their `iss`", "")
         })?;
         let audiences: Vec<String> = given(AUDIENCE)
             .unwrap_or_default()
@@ -46,10 +46,10 @@ impl TokenSettings {
             .collect();
         if audiences.is_empty() {
             let wanted = "what tokens for this deployment have as their `aud`, several with commas";
-            return Err(BadSetting::new(AUDIENCE, wanted, ""));
+            return Err(InvalidSetting::new(AUDIENCE, wanted, ""));
         }
         Ok(Self {
-            keys_url: keys_url(given(KEYS_URL), &issuer, local)?,
+            keys_url: parse_keys_url(given(KEYS_URL), &issuer, local)?,
             issuer,
             audiences,
             tenant_claim: given(TENANT_CLAIM).unwrap_or_else(|| "tenant".to_owned()),
@@ -59,7 +59,11 @@ impl TokenSettings {
 }
 
 /// Where the keys are, if it is not said: where most issuers have them.
-fn keys_url(given: Option<String>, issuer: &str, local: bool) -> Result<String, BadSetting> {
+fn parse_keys_url(
+    given: Option<String>,
+    issuer: &str,
+    local: bool,
+) -> Result<String, InvalidSetting> {
     let derived = || format!("{}/.well-known/jwks.json", issuer.trim_end_matches('/'));
     let text = given.unwrap_or_else(derived);
     let is_usable = |url: &Url| {
@@ -71,7 +75,7 @@ fn keys_url(given: Option<String>, issuer: &str, local: bool) -> Result<String, 
         None => {
             let wanted = "an https URL of the issuer's keys (JWKS), or unset if it is the issuer's \
                           with /.well-known/jwks.json";
-            Err(BadSetting::new(KEYS_URL, wanted, text))
+            Err(InvalidSetting::new(KEYS_URL, wanted, text))
         }
     }
 }

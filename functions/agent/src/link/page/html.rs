@@ -15,11 +15,11 @@ impl Html {
 
     /// A text, also within the quotes of an attribute; what is hidden in it is spelled.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        self.exact(&spelled(text))
+        self.push_escaped(&spell_hidden(text))
     }
 
     /// A text as it is.
-    fn exact(&mut self, text: &str) -> &mut Self {
+    fn push_escaped(&mut self, text: &str) -> &mut Self {
         for letter in text.chars() {
             match letter {
                 '&' => self.0.push_str("&amp;"),
@@ -80,10 +80,10 @@ impl Html {
         } else {
             "\" rows=\"4\">\n"
         });
-        self.exact(text).raw("</textarea></label>\n")
+        self.push_escaped(text).raw("</textarea></label>\n")
     }
 
-    pub(super) fn add(&mut self, more: &Self) -> &mut Self {
+    pub(super) fn append(&mut self, more: &Self) -> &mut Self {
         self.0.push_str(&more.0);
         self
     }
@@ -95,7 +95,7 @@ impl Html {
 
 /// A text in which characters that nobody sees, or that turn others around, are spelled as JSON does. So
 /// arguments are what they look like, and still the same arguments.
-pub(super) fn spelled(text: &str) -> String {
+pub(super) fn spell_hidden(text: &str) -> String {
     let mut spelled = String::with_capacity(text.len());
     for letter in text.chars() {
         if !is_hidden(letter) {
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_hides_or_turns_letters_is_spelled_and_means_the_same() {
         let value = json!({"file\u{202e}fdp.exe": "a\u{200b}b\u{7}\u{e0041}\u{feff} é 金\n\tc"});
-        let shown = spelled(&serde_json::to_string_pretty(&value).unwrap());
+        let shown = spell_hidden(&serde_json::to_string_pretty(&value).unwrap());
         assert!(
             shown.contains("file\\u202efdp.exe") && shown.contains("\\udb40\\udc41"),
             "{shown}"

@@ -11,19 +11,19 @@ use super::*;
 const NOW: i64 = 1_700_000_000_000;
 
 fn keys(text: &str) -> LinkKeys {
-    LinkKeys::read(text).unwrap()
+    LinkKeys::parse(text).unwrap()
 }
 
 fn key(letter: &str) -> String {
     letter.repeat(MIN_KEY)
 }
 
-fn grant() -> Grant {
-    Grant {
+fn grant() -> AnswerGrant {
+    AnswerGrant {
         tenant: TenantId::new("acme").unwrap(),
         user: UserId::new("arn:aws:sts::123456789012:assumed-role/Analyst/anna").unwrap(),
         run: RunId::new("run_0123456789abcdef0123456789abcdef").unwrap(),
-        feedback: FeedbackId::new("s2.1.t3.c1").unwrap(),
+        human_request: HumanRequestId::new("s2.1.t3.c1").unwrap(),
         digest: "5e".repeat(32),
         expires_at_ms: NOW + 1_000,
     }
@@ -46,7 +46,7 @@ fn folder(tenant: &str) -> Folder {
 
 /// What is wrong with a token of an answer's link.
 fn problem(keys: &LinkKeys, token: &str) -> Option<BadLink> {
-    keys.verify::<Grant>(token, NOW).err()
+    keys.verify::<AnswerGrant>(token, NOW).err()
 }
 
 fn encoded(json: &Value) -> String {
@@ -72,8 +72,8 @@ fn a_token_is_one_path_segment_and_counts_until_its_moment() {
     assert!(token.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)), "{token}");
     assert_eq!(keys.sign(&grant()), Some(token.clone()), "the same grant has the same token");
     assert_eq!(keys.verify(&token, NOW + 999), Ok(grant()));
-    assert_eq!(keys.verify::<Grant>(&token, NOW + 1_000), Err(BadLink::Expired));
-    let precise = Grant { expires_at_ms: NOW + 1_999, ..grant() };
+    assert_eq!(keys.verify::<AnswerGrant>(&token, NOW + 1_000), Err(BadLink::Expired));
+    let precise = AnswerGrant { expires_at_ms: NOW + 1_999, ..grant() };
     assert_eq!(keys.sign(&precise), Some(token), "a link lasts no longer than was said");
     let file = file();
     let token = keys.sign(&file).unwrap();
@@ -101,7 +101,7 @@ fn a_link_is_good_for_nothing_that_it_was_not_made_for() {
     let keys = keys(&key("k"));
     let (answer, file) = (keys.sign(&grant()).unwrap(), keys.sign(&file()).unwrap());
     assert_eq!(keys.verify::<FileGrant>(&answer, NOW), Err(BadLink::NotOurs));
-    assert_eq!(keys.verify::<Grant>(&file, NOW), Err(BadLink::NotOurs));
+    assert_eq!(keys.verify::<AnswerGrant>(&file, NOW), Err(BadLink::NotOurs));
     // Not with all that the other needs either.
     let mut claims = claims_of(&file);
     for (name, value) in claims_of(&answer).as_object().unwrap() {
@@ -116,7 +116,7 @@ fn a_link_is_good_for_nothing_that_it_was_not_made_for() {
     }
     claims["aud"] = json!("answer");
     assert_eq!(problem(&keys, &signed(Algorithm::HS256, &claims, &key("k"))), None);
-    for needed in ["exp", "aud", "sub", "tenant", "run", "feedback", "digest"] {
+    for needed in ["exp", "aud", "sub", "tenant", "run", "human_request", "digest"] {
         let mut claims = claims.clone();
         claims.as_object_mut().unwrap().shift_remove(needed);
         let token = signed(Algorithm::HS256, &claims, &key("k"));
@@ -169,7 +169,7 @@ fn the_first_key_signs_all_verify_and_none_but_those() {
     assert_eq!(new.verify(&of_both, NOW), Ok(grant()));
     for (keys, token) in [(&old, &of_both), (&new, &of_old)] {
         assert_eq!(problem(keys, token), Some(BadLink::NotOurs));
-        let late = keys.verify::<Grant>(token, grant().expires_at_ms);
+        let late = keys.verify::<AnswerGrant>(token, grant().expires_at_ms);
         assert_eq!(late, Err(BadLink::NotOurs), "nor is it called expired");
     }
 }
@@ -178,11 +178,11 @@ fn the_first_key_signs_all_verify_and_none_but_those() {
 fn keys_that_are_short_or_many_are_refused_without_being_repeated() {
     let short = "0123456789abcdef";
     for text in ["", ",", short, &format!("{},{short}", key("k")), &format!("{},", key("k"))] {
-        let problem = LinkKeys::read(text).unwrap_err();
+        let problem = LinkKeys::parse(text).unwrap_err();
         assert!(problem.contains(" bytes") && !problem.contains(short), "{problem}");
     }
-    assert!(LinkKeys::read(&vec![key("k"); MAX_KEYS].join(",")).is_ok());
-    assert!(LinkKeys::read(&vec![key("k"); MAX_KEYS + 1].join(",")).is_err());
+    assert!(LinkKeys::parse(&vec![key("k"); MAX_KEYS].join(",")).is_ok());
+    assert!(LinkKeys::parse(&vec![key("k"); MAX_KEYS + 1].join(",")).is_err());
     assert_eq!(format!("{:?}", keys(&key("k"))), "LinkKeys([***])");
 }
 
@@ -230,7 +230,7 @@ proptest! {
         };
         let keys = keys(&key("k"));
         let token = keys.sign(&grant).unwrap();
-        prop_assert!(has_form(&token) && token.len() > 128, "no label is as long");
+        prop_assert!(is_well_formed(&token) && token.len() > 128, "no label is as long");
         prop_assert_eq!(keys.verify(&token, NOW), Ok(grant));
     }
 

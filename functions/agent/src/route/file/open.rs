@@ -12,74 +12,75 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_aws::{AwsStore, Disposition, Folder};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Access, Right, unavailable};
+use djinn_runtime::serve::{Permission, SessionAccess, store_failure};
 
-use super::{find, session_named, stored};
-use crate::fields::id_of;
+use super::{find_file, find_session, store_error};
+use crate::api_error::ApiError;
+use crate::fields::parse_id;
 use crate::identity::Caller;
-use crate::link::{FileGrant, Links, is_token, page};
-use crate::refusal::Refusal;
-use crate::route::link::preferred;
-use crate::{Agent, Shared};
+use crate::link::{FileGrant, SignedLinks, is_token, page};
+use crate::route::link::preferred_language;
+use crate::{Agent, SharedAgent};
 
 /// How long a link to an object is valid: long enough to follow a redirect.
 const LINK_LIFE: Duration = Duration::from_secs(10 * 60);
 
 /// `GET /v1/file_tool/preview/{key}/{name}`; the key is a label or the token of a signed link.
 pub(crate) async fn preview_file<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     Path((key, name)): Path<(String, String)>,
     request: Request<Body>,
 ) -> Response {
-    open(&agent, &request.into_parts().0, &key, &name, Disposition::Inline).await
+    open_file(&agent, &request.into_parts().0, &key, &name, Disposition::Inline).await
 }
 
 /// `GET /v1/file_tool/download/{key}/{name}`.
 pub(crate) async fn download_file<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     Path((key, name)): Path<(String, String)>,
     request: Request<Body>,
 ) -> Response {
-    open(&agent, &request.into_parts().0, &key, &name, Disposition::Attachment).await
+    open_file(&agent, &request.into_parts().0, &key, &name, Disposition::Attachment).await
 }
 
-async fn open<P: Ports<Store = AwsStore>>(
+async fn open_file<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     parts: &Parts,
     key: &str,
     name: &str,
     disposition: Disposition,
 ) -> Response {
-    let (opened, is_link) = match Links::of(parts).filter(|_| is_token(key)) {
-        Some(links) => (by_link(agent, &links, key, name).await.map_err(Refusal::from), true),
-        None => (by_label(agent, parts, key, name).await, false),
+    let (opened, is_link) = match SignedLinks::of(parts).filter(|_| is_token(key)) {
+        Some(links) => (find_by_link(agent, &links, key, name).await.map_err(ApiError::from), true),
+        None => (find_by_label(agent, parts, key, name).await, false),
     };
     let redirected = match opened {
-        Ok((folder, file)) => redirect(agent, folder, &file, disposition).await,
+        Ok((folder, file)) => redirect_to_object(agent, folder, &file, disposition).await,
         Err(refusal) => Err(refusal),
     };
     redirected.unwrap_or_else(|refusal| match is_link && wants_page(&parts.headers) {
         true => {
-            let language = preferred(&parts.headers).unwrap_or(agent.settings.run.language);
-            page::file_problem(&refusal.failure, language)
+            let language =
+                preferred_language(&parts.headers).unwrap_or(agent.settings.run.language);
+            page::file_problem_page(&refusal.failure, language)
         }
-        false => refusal.json(agent.settings.run.language),
+        false => refusal.to_json_response(agent.settings.run.language),
     })
 }
 
 /// The content that a signed link grants, if its bytes are still there.
-async fn by_link<P: Ports<Store = AwsStore>>(
+async fn find_by_link<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
-    links: &Links,
+    links: &SignedLinks,
     token: &str,
     name: &str,
 ) -> Result<(Folder, ProductFile), Failure> {
-    let grant: FileGrant = links.granted(token, agent.ports.clock().now_ms()).await?;
+    let grant: FileGrant = links.verify_grant(token, agent.ports.clock().now_ms()).await?;
     if grant.name.as_str() != name {
         return Err(ErrorCode::LinkNotFound.into());
     }
@@ -95,34 +96,35 @@ async fn by_link<P: Ports<Store = AwsStore>>(
     match agent.ports.store().has_bytes(&grant.folder, &file).await {
         Ok(true) => Ok((grant.folder, file)),
         Ok(false) => Err(ErrorCode::LinkNotFound.into()),
-        Err(error) => Err(unavailable(&error)),
+        Err(error) => Err(store_failure(&error)),
     }
 }
 
 /// The newest content of a file of the caller's.
-async fn by_label<P: Ports<Store = AwsStore>>(
+async fn find_by_label<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     parts: &Parts,
     label: &str,
     name: &str,
-) -> Result<(Folder, ProductFile), Refusal> {
+) -> Result<(Folder, ProductFile), ApiError> {
     let caller = Caller::of(&parts.extensions)?;
-    let label = id_of("requestId", label)?;
-    let Access { session, .. } = session_named(agent, &caller, label, Right::Read).await?;
-    let name: FileName = id_of("fileName", name)?;
-    let file = find(agent, &session, &name).await?;
+    let label = parse_id("requestId", label)?;
+    let SessionAccess { session, .. } =
+        find_session(agent, &caller, label, Permission::Read).await?;
+    let name: FileName = parse_id("fileName", name)?;
+    let file = find_file(agent, &session, &name).await?;
     Ok((Folder::from(&session), file))
 }
 
 /// Sends the client to the object itself.
-async fn redirect<P: Ports<Store = AwsStore>>(
+async fn redirect_to_object<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     folder: Folder,
     file: &ProductFile,
     disposition: Disposition,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let store = agent.ports.store();
-    let url = store.presign_get(folder, file, disposition, LINK_LIFE).await.map_err(stored)?;
+    let url = store.presign_get(folder, file, disposition, LINK_LIFE).await.map_err(store_error)?;
     let location = HeaderValue::from_str(&url).map_err(|_| ErrorCode::Internal)?;
     let headers = [
         (LOCATION, location),

@@ -9,25 +9,25 @@ use axum::http::Request;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::{AwsStore, MAX_ANNOUNCED};
-use djinn_core::code::{ErrorCode, Failure};
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
-use djinn_core::wire::link::Links;
-use djinn_runtime::port::checker::Whose;
+use djinn_core::wire::link::SessionLinks;
+use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::{Ports, RunKey};
-use djinn_runtime::serve::{Access, Right};
-use djinn_runtime::sleep::wake;
+use djinn_runtime::serve::{Permission, SessionAccess};
+use djinn_runtime::sleep::wake_run;
 use serde_json::{Map, Value};
 
-use super::{answered, links_to, read, session_named, stored};
-use crate::fields::{Fields, bytes, id_of, unsupported};
+use super::{file_links, find_session, read_request, response_or_error, store_error};
+use crate::api_error::ApiError;
+use crate::fields::{BodyFields, parse_id, read_bytes, unsupported_body};
 use crate::identity::Caller;
-use crate::refusal::Refusal;
-use crate::{Agent, Shared};
+use crate::{Agent, SharedAgent};
 
 /// How long an upload URL is valid.
 const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);
@@ -36,29 +36,29 @@ const MAX_UPLOAD: i64 = 5 * 1024 * 1024 * 1024;
 
 /// `POST /v1/file_tool/upload_url`: a URL that takes one `PUT` of exactly the announced size.
 pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, access) = read(&agent, request, Right::Write).await?;
+        let (parts, fields, access) = read_request(&agent, request, Permission::Write).await?;
         let mut file = new_file(&fields)?;
         let size = fields.number("fileSize")?.filter(|size| (1..=MAX_UPLOAD).contains(size));
         let size = size.and_then(|size| u64::try_from(size).ok()).ok_or_else(|| {
             let sentence =
                 format!("`fileSize` must be the file's size in bytes, 1 to {MAX_UPLOAD}");
-            Refusal::from(Failure::new(ErrorCode::InvalidField, sentence)).about("fileSize")
+            ApiError::from(Failure::new(ErrorCode::InvalidField, sentence)).with_field("fileSize")
         })?;
-        let_in(&agent, &parts, &access, &mut file).await?;
+        screen_file(&agent, &parts, &access, &mut file).await?;
         let store = agent.ports.store();
         let put = store.presign_put(&access.session, &file, size, UPLOAD_LIFE).await;
         let too_many = || Failure::new(ErrorCode::TooManyUploads, MAX_ANNOUNCED.to_string());
-        let put = put.map_err(stored)?.ok_or_else(too_many)?;
+        let put = put.map_err(store_error)?.ok_or_else(too_many)?;
         let announced = put.file;
         let mail = Mail::FileAnnounced { file: announced.clone() };
-        tell_active_run(&agent, &access.session, mail).await?;
+        notify_active_run(&agent, &access.session, mail).await?;
         let headers: Map<String, Value> =
             put.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
-        let mut body = place(&links_to(&agent, &parts, &access).await, &announced);
+        let mut body = upload_location(&file_links(&agent, &parts, &access).await, &announced);
         body.extend([
             ("uploadUrl".to_owned(), put.url.into()),
             ("method".to_owned(), "PUT".into()),
@@ -67,95 +67,95 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
         ]);
         Ok(axum::Json(body).into_response())
     };
-    answered(&agent, answer.await)
+    response_or_error(&agent, answer.await)
 }
 
 /// `POST /v1/file_tool/upload_file`: a text in the request itself.
 pub(crate) async fn upload_file<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let (parts, fields, access) = read(&agent, request, Right::Write).await?;
+        let (parts, fields, access) = read_request(&agent, request, Permission::Write).await?;
         let mut file = new_file(&fields)?;
         let content = fields.text("content")?.unwrap_or_default();
-        let_in(&agent, &parts, &access, &mut file).await?;
-        keep(&agent, &parts, &access, &file, content.as_bytes()).await
+        screen_file(&agent, &parts, &access, &mut file).await?;
+        write_upload(&agent, &parts, &access, &file, content.as_bytes()).await
     };
-    answered(&agent, answer.await)
+    response_or_error(&agent, answer.await)
 }
 
 /// `POST /v1/file_tool/upload_file_data`: a multipart form with `requestId` and `file`.
 pub(crate) async fn upload_file_data<P: Ports<Store = AwsStore>>(
-    State(agent): State<Shared<P>>,
+    State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
 ) -> Response {
     let answer = async {
         let (parts, body) = request.into_parts();
         let caller = Caller::of(&parts.extensions)?;
-        let form = Form::read(&parts, body).await?;
-        let label = id_of("requestId", &form.label)?;
-        let access = session_named(&agent, &caller, label, Right::Write).await?;
-        let name: FileName = id_of("file", &form.name)?;
-        let mut file = described(name, &form.description, false);
-        let let_in = let_in(&agent, &parts, &access, &mut file).await;
+        let form = UploadForm::from_body(&parts, body).await?;
+        let label = parse_id("requestId", &form.label)?;
+        let access = find_session(&agent, &caller, label, Permission::Write).await?;
+        let name: FileName = parse_id("file", &form.name)?;
+        let mut file = new_named_file(name, &form.description, false);
+        let let_in = screen_file(&agent, &parts, &access, &mut file).await;
         let_in.map_err(|refusal| match refusal.field() {
-            Some("fileName") => refusal.of_member("file"),
+            Some("fileName") => refusal.with_member_name("file"),
             Some(_) | None => refusal,
         })?;
-        keep(&agent, &parts, &access, &file, &form.content).await
+        write_upload(&agent, &parts, &access, &file, &form.content).await
     };
-    answered(&agent, answer.await)
+    response_or_error(&agent, answer.await)
 }
 
 /// Lets a file's name and description in.
-async fn let_in<P: Ports>(
+async fn screen_file<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
-    access: &Access,
+    access: &SessionAccess,
     file: &mut NewFile,
-) -> Result<(), Refusal> {
+) -> Result<(), ApiError> {
     let Caller { tenant, user, .. } = &Caller::of(&parts.extensions)?;
-    let whose = Whose { tenant, user, session: &access.name(), run: None };
-    Ok(agent.ports.content().let_in(file, whose).await?)
+    let whose = ContentOwner { tenant, user, session: &access.session_name(), run: None };
+    Ok(agent.ports.content().screen_input(file, whose).await?)
 }
 
 /// Writes a file and tells the session's active run of it, so that its agent knows the file at its
 /// next step.
-async fn keep<P: Ports<Store = AwsStore>>(
+async fn write_upload<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     parts: &Parts,
-    access: &Access,
+    access: &SessionAccess,
     file: &NewFile,
     content: &[u8],
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let store = agent.ports.store();
-    let written = store.write_file(&access.session, file, content).await.map_err(stored)?;
+    let written = store.write_file(&access.session, file, content).await.map_err(store_error)?;
     let id = format!("{:x}-{:x}", agent.ports.clock().now_ms(), fastrand::u64(..));
     let mail = Mail::FileAdded { id, file: written.clone() };
-    tell_active_run(agent, &access.session, mail).await?;
-    let links = links_to(agent, parts, access).await;
-    Ok(axum::Json(place(&links, &written)).into_response())
+    notify_active_run(agent, &access.session, mail).await?;
+    let links = file_links(agent, parts, access).await;
+    Ok(axum::Json(upload_location(&links, &written)).into_response())
 }
 
-async fn tell_active_run<P: Ports>(
+async fn notify_active_run<P: Ports>(
     agent: &Agent<P>,
     session: &SessionKey,
     mail: Mail,
-) -> Result<(), Refusal> {
-    let active = agent.ports.store().active(session).await.map_err(stored)?;
+) -> Result<(), ApiError> {
+    let active = agent.ports.store().find_active_run(session).await.map_err(store_error)?;
     let Some(run) = active else { return Ok(()) };
     let key = RunKey::new(session.tenant.clone(), run);
-    wake(&agent.ports, &key, &mail).await.map_err(stored)
+    wake_run(&agent.ports, &key, &mail).await.map_err(store_error)
 }
 
-fn new_file(fields: &Fields) -> Result<NewFile, Refusal> {
-    let name: FileName = fields.needed_id("fileName")?;
+fn new_file(fields: &BodyFields) -> Result<NewFile, ApiError> {
+    let name: FileName = fields.required_id("fileName")?;
     let description = fields.text("description")?.unwrap_or_default();
-    Ok(described(name, description, fields.flag("isInternalFile")?.unwrap_or(false)))
+    Ok(new_named_file(name, description, fields.flag("isInternalFile")?.unwrap_or(false)))
 }
 
-fn described(name: FileName, description: &str, internal: bool) -> NewFile {
+fn new_named_file(name: FileName, description: &str, internal: bool) -> NewFile {
     NewFile {
         media_type: media_type_of(name.as_str()).to_owned(),
         name,
@@ -165,44 +165,45 @@ fn described(name: FileName, description: &str, internal: bool) -> NewFile {
 }
 
 /// Where a new file is, or will be.
-fn place(links: &Links, file: &ProductFile) -> Map<String, Value> {
-    let download = links.download(file);
+fn upload_location(links: &SessionLinks, file: &ProductFile) -> Map<String, Value> {
+    let download = links.download_url(file);
     Map::from_iter([
         ("ossUrl".to_owned(), download.clone().into()),
         ("downloadUrl".to_owned(), download.into()),
-        ("domainUrl".to_owned(), links.preview(file).into()),
+        ("domainUrl".to_owned(), links.preview_url(file).into()),
         ("fileName".to_owned(), file.name.as_str().into()),
         ("fileSize".to_owned(), file.size.into()),
     ])
 }
 
 /// The parts of an upload form that are read.
-const PARTS: [&str; 3] = ["requestId", "description", "file"];
+const FORM_PARTS: [&str; 3] = ["requestId", "description", "file"];
 
 /// What they hold.
 #[derive(Default)]
-struct Form {
+struct UploadForm {
     label: String,
     name: String,
     description: String,
     content: Vec<u8>,
 }
 
-impl Form {
-    async fn read(parts: &Parts, body: Body) -> Result<Self, Refusal> {
-        let content = bytes(&parts.headers, body).await?;
+impl UploadForm {
+    async fn from_body(parts: &Parts, body: Body) -> Result<Self, ApiError> {
+        let content = read_bytes(&parts.headers, body).await?;
         let mut request = Request::new(Body::from(content));
         *request.headers_mut() = parts.headers.clone();
-        let mut multipart = Multipart::from_request(request, &()).await.map_err(|_| no_form())?;
+        let mut multipart =
+            Multipart::from_request(request, &()).await.map_err(|_| form_error())?;
         let mut form = Self::default();
         let mut names = BTreeSet::new();
-        while let Some(part) = multipart.next_field().await.map_err(|_| no_form())? {
+        while let Some(part) = multipart.next_field().await.map_err(|_| form_error())? {
             let name = part.name().unwrap_or_default().to_owned();
-            if PARTS.contains(&name.as_str()) && !names.insert(name.clone()) {
-                return Err(unsupported("the form has the same part twice; send one of each"));
+            if FORM_PARTS.contains(&name.as_str()) && !names.insert(name.clone()) {
+                return Err(unsupported_body("the form has the same part twice; send one of each"));
             }
             let file_name = part.file_name().map(str::to_owned);
-            let bytes = part.bytes().await.map_err(|_| no_form())?;
+            let bytes = part.bytes().await.map_err(|_| form_error())?;
             let text = || String::from_utf8_lossy(&bytes).into_owned();
             match name.as_str() {
                 "requestId" => form.label = text(),
@@ -216,11 +217,11 @@ impl Form {
         }
         match names.contains("file") {
             true => Ok(form),
-            false => Err(no_form().about("file")),
+            false => Err(form_error().with_field("file")),
         }
     }
 }
 
-fn no_form() -> Refusal {
-    unsupported("send a multipart form with the parts `requestId` and `file`")
+fn form_error() -> ApiError {
+    unsupported_body("send a multipart form with the parts `requestId` and `file`")
 }

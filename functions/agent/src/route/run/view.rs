@@ -1,32 +1,32 @@
 //! A run as JSON.
 
-use djinn_core::budget::{Budget, Spent};
-use djinn_core::code::Failure;
-use djinn_core::entry::Ending;
+use djinn_core::budget::{Budget, Spending};
+use djinn_core::entry::RunResult;
+use djinn_core::error_code::Failure;
 use djinn_core::id::RunId;
-use djinn_core::input::Finish;
+use djinn_core::input::FinishReason;
 use djinn_core::plan::Plan;
 use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
 use djinn_core::status::RunStatus;
-use djinn_core::wire::link::Links;
+use djinn_core::wire::link::SessionLinks;
 use djinn_core::wire::native;
 use djinn_runtime::port::catalog::RunSummary;
-use djinn_runtime::serve::{RunNow, RunView, Told};
+use djinn_runtime::serve::{RunDescription, RunSnapshot, SnapshotState};
 use serde_json::{Map, Value, json};
 
 /// What a run's status is called once its journal is gone.
 const EXPIRED: &str = "expired";
 
 /// Everything that is known of a run.
-pub(super) fn json(
+pub(super) fn run_json(
     run: &RunId,
-    view: RunView,
+    view: RunDescription,
     session: &SessionName,
-    links: &Links,
+    links: &SessionLinks,
     language: Language,
 ) -> Value {
-    let RunView { meta, told } = view;
+    let RunDescription { meta, snapshot: told } = view;
     let mut body = json!({
         "run": run,
         "status": meta.status,
@@ -38,25 +38,30 @@ pub(super) fn json(
     });
     let Some(members) = body.as_object_mut() else { return body };
     match told {
-        Told::Whole(now) => add(members, *now, links, language),
-        Told::Expired => {
+        SnapshotState::Available(now) => add_snapshot(members, *now, links, language),
+        SnapshotState::Expired => {
             members.insert("status".into(), EXPIRED.into());
         }
-        Told::Unreadable => {}
+        SnapshotState::Unreadable => {}
     }
     body
 }
 
-fn add(members: &mut Map<String, Value>, now: RunNow, links: &Links, language: Language) {
-    let RunNow { question, budget, spent, wall_ms, plan, plan_version, tasks, ending } = now;
+fn add_snapshot(
+    members: &mut Map<String, Value>,
+    now: RunSnapshot,
+    links: &SessionLinks,
+    language: Language,
+) {
+    let RunSnapshot { question, budget, spent, wall_ms, plan, plan_version, tasks, ending } = now;
     let tasks: Vec<_> =
         tasks.iter().map(|(task, words)| json!({"task": task, "words": words})).collect();
     let spent = ending.as_ref().map_or(spent, |ending| ending.spent);
     members.insert("question".into(), question.into());
-    members.insert("plan".into(), plan.as_ref().map_or(Value::Null, planned));
+    members.insert("plan".into(), plan.as_ref().map_or(Value::Null, plan_json));
     members.insert("plan_version".into(), plan_version.into());
     members.insert("tasks".into(), if ending.is_some() { json!([]) } else { tasks.into() });
-    members.insert("budget".into(), budgeted(&budget, &spent, wall_ms));
+    members.insert("budget".into(), budget_json(&budget, &spent, wall_ms));
     members.insert(
         "usage".into(),
         json!({
@@ -70,24 +75,24 @@ fn add(members: &mut Map<String, Value>, now: RunNow, links: &Links, language: L
         }),
     );
     if let Some(ending) = ending {
-        let Ending { status, answer, files, failure, finish, .. } = ending;
-        let files: Vec<_> = files.iter().map(|file| native::file(links, file)).collect();
+        let RunResult { status, answer, files, failure, finish, .. } = ending;
+        let files: Vec<_> = files.iter().map(|file| native::file_to_json(links, file)).collect();
         members.insert("status".into(), json!(status));
         members.insert("answer".into(), answer.into());
         // What cut the answer short, where something did.
-        if finish != Finish::Done {
+        if finish != FinishReason::Done {
             members.insert("finish".into(), json!(finish));
         }
         members.insert("files".into(), files.into());
         members.insert(
             "failure".into(),
-            failure.map_or(Value::Null, |failure| failed(&failure, language)),
+            failure.map_or(Value::Null, |failure| failure_json(&failure, language)),
         );
     }
 }
 
 /// The plan as the native protocol shows it, and its steps with their words.
-fn planned(plan: &Plan) -> Value {
+fn plan_json(plan: &Plan) -> Value {
     let steps: Vec<_> = plan
         .steps()
         .iter()
@@ -106,7 +111,7 @@ fn planned(plan: &Plan) -> Value {
 }
 
 /// What a run and its tasks may use up, and what they have.
-fn budgeted(budget: &Budget, spent: &Spent, wall_ms: u64) -> Value {
+fn budget_json(budget: &Budget, spent: &Spending, wall_ms: u64) -> Value {
     // The tasks of a plan count theirs each for itself.
     let tool_calls = (budget.tool_calls < u32::MAX).then_some(budget.tool_calls);
     json!({
@@ -118,7 +123,7 @@ fn budgeted(budget: &Budget, spent: &Spent, wall_ms: u64) -> Value {
     })
 }
 
-fn failed(failure: &Failure, language: Language) -> Value {
+fn failure_json(failure: &Failure, language: Language) -> Value {
     json!({
         "code": failure.code.as_str(),
         "message": failure.sentence(language),
@@ -127,7 +132,7 @@ fn failed(failure: &Failure, language: Language) -> Value {
 }
 
 /// A run in a list.
-pub(super) fn summary(run: &RunSummary) -> Value {
+pub(super) fn run_summary_json(run: &RunSummary) -> Value {
     let RunSummary { run, session, request, title, status, started_at_ms, ended_at_ms } = run;
     let status: &RunStatus = status;
     json!({

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use djinn_aws::{Aws, AwsStore, Settings, Timeouts};
 use djinn_core::id::MessageId;
-use djinn_core::input::Said;
+use djinn_core::input::UserMessage;
 use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::journal::{Appended, Created, Journals, Lease};
-use djinn_runtime::port::lease::{Leases, Renewed, Taken};
+use djinn_runtime::port::journal::{AppendResult, CreateResult, Journals, Lease};
+use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 
@@ -79,9 +79,9 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
     let last = record(2, "last");
     let ending = end("s", 5, RunStatus::Finished);
     let stop = Mail::Stop { by: user() };
-    let piece = Live::Piece(Preview {
-        within: None,
-        message: MessageId::turn(1),
+    let piece = Live::Preview(Preview {
+        child: None,
+        message: MessageId::for_turn(1),
         attempt: 1,
         kind: TextKind::Text,
         offset: 0,
@@ -100,32 +100,33 @@ async fn every_write_that_lost_all_its_replies_recognises_itself_when_it_is_made
             $write.await.unwrap()
         }};
     }
-    assert_eq!(again!(store.create(&run, &new)), Created::New);
-    assert_eq!(again!(store.append(&run, &long, EXPIRY)), Appended::Done);
+    assert_eq!(again!(store.create(&run, &new)), CreateResult::Created);
+    assert_eq!(again!(store.append(&run, &long, EXPIRY)), AppendResult::Appended);
     again!(store.put_mail(&run, &stop, EXPIRY));
     let text = "long ".repeat(60_000);
-    let said = Mail::Said { said: Box::new(Said { id: "1".into(), by: user(), text }) };
+    let said =
+        Mail::UserMessage { message: Box::new(UserMessage { id: "1".into(), by: user(), text }) };
     again!(store.put_mail(&run, &said, EXPIRY));
-    assert_eq!(store.mail(&run).await.unwrap().len(), 2);
+    assert_eq!(store.list_mail(&run).await.unwrap().len(), 2);
     again!(store.delete_mail(&run, &[said.id()]));
     again!(store.delete_mail(&run, &[stop.id()]));
     again!(store.write_live(&run, "w", 5, std::slice::from_ref(&piece)));
     again!(store.write_file(&session("s"), &file("a.md"), b"x"));
     let taken = again!(store.take_lease(&run, "b", 2_000, 3_000));
     let ours = Lease { holder: "b".into(), until_ms: 3_000, epoch: 2 };
-    assert_eq!(taken, Taken::Ours { lease: ours.clone(), lapsed: true });
+    assert_eq!(taken, LeaseAcquisition::Acquired { lease: ours.clone(), lapsed: true });
     let renewed = again!(store.renew_lease(&run, &ours, 4_000));
-    assert_eq!(renewed, Renewed::Ours { watched_until_ms: 0 });
-    again!(store.watch(&run, 7_000));
+    assert_eq!(renewed, LeaseRenewal::Renewed { watched_until_ms: 0 });
+    again!(store.mark_watched(&run, 7_000));
     again!(store.release_lease(&run, &ours, RunStatus::Running));
-    assert_eq!(again!(store.end(&run, &last, &ending, EXPIRY)), Appended::Done);
+    assert_eq!(again!(store.append_end(&run, &last, &ending, EXPIRY)), AppendResult::Appended);
 
-    assert!(store.read(&run, 0).await.unwrap() == [new.record, long, last]);
-    let meta = store.meta(&run).await.unwrap().unwrap();
+    assert!(store.read_from(&run, 0).await.unwrap() == [new.record, long, last]);
+    let meta = store.find_meta(&run).await.unwrap().unwrap();
     assert_eq!((meta.status, meta.watched_until_ms), (RunStatus::Finished, 7_000));
-    let view = store.session(&session("s")).await.unwrap();
+    let view = store.load_session(&session("s")).await.unwrap();
     assert_eq!((view.active, view.history.len(), view.files.len()), (None, 1, 1));
-    assert!(store.mail(&run).await.unwrap().is_empty());
+    assert!(store.list_mail(&run).await.unwrap().is_empty());
     assert_eq!(store.read_live(&run, &LiveFrom::Moment(0)).await.unwrap().0, [piece]);
 }
 
@@ -136,19 +137,19 @@ async fn a_streams_place_whose_taking_lost_its_reply_is_taken_and_a_newcomer_of_
     let user = UserKey { tenant: tenant(), user: user() };
     let (run, other, late) =
         (key("s", "r").run, key("s", "other").run, i64::from(u32::MAX) * 1_000);
-    let first = store.take_stream(&user, &run, "a", 1, late).await.unwrap();
+    let first = store.acquire_stream(&user, &run, "a", 1, late).await.unwrap();
     let first = first.expect("what is taken is its own");
     assert!(store.has_stream(&first).await.unwrap());
-    assert_eq!(store.take_stream(&user, &other, "b", 1, late).await, Ok(None));
-    let second = store.take_stream(&user, &run, "c", 1, late).await.unwrap().unwrap();
+    assert_eq!(store.acquire_stream(&user, &other, "b", 1, late).await, Ok(None));
+    let second = store.acquire_stream(&user, &run, "c", 1, late).await.unwrap().unwrap();
     assert!(store.has_stream(&second).await.unwrap());
     assert!(!store.has_stream(&first).await.unwrap());
     // Whoever lost a place gives nothing back that is another's.
     broken.plan(passes);
-    store.give_stream_back(&first).await.unwrap();
+    store.release_stream(&first).await.unwrap();
     assert!(store.has_stream(&second).await.unwrap());
-    store.give_stream_back(&second).await.unwrap();
-    assert!(store.take_stream(&user, &other, "d", 1, late).await.unwrap().is_some());
+    store.release_stream(&second).await.unwrap();
+    assert!(store.acquire_stream(&user, &other, "d", 1, late).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -156,17 +157,17 @@ async fn a_request_is_made_three_times_and_then_the_store_is_unavailable() {
     let (broken, store) = behind(passes);
     let run = key("s", "r");
     broken.plan(|_| Treatment::NotDone);
-    assert!(is_unavailable(&store.meta(&run).await));
+    assert!(is_unavailable(&store.find_meta(&run).await));
     assert_eq!(broken.table.seen().len(), 3);
     broken.plan(|_| Treatment::Refused("ThrottlingException"));
-    assert!(is_unavailable(&store.meta(&run).await));
+    assert!(is_unavailable(&store.find_meta(&run).await));
     assert_eq!(broken.table.seen().len(), 3);
     broken.plan(|seen| match seen.nth {
         0 => Treatment::NotDone,
         1 => Treatment::Refused("ProvisionedThroughputExceededException"),
         _ => Treatment::Pass,
     });
-    assert_eq!(store.meta(&run).await, Ok(None));
+    assert_eq!(store.find_meta(&run).await, Ok(None));
     assert_eq!(broken.table.seen().len(), 3);
 }
 
@@ -180,7 +181,7 @@ async fn a_refusal_names_the_operation_and_the_table_and_is_not_tried_again() {
             "ResourceNotFoundException" => |_| Treatment::Refused("ResourceNotFoundException"),
             _ => |_| Treatment::Refused("ValidationException"),
         });
-        let error = store.meta(&run).await.unwrap_err().to_string();
+        let error = store.find_meta(&run).await.unwrap_err().to_string();
         assert!(error.contains("GetItem on djinn: ") && error.contains(code), "{error}");
         assert_eq!(broken.table.seen().len(), 1);
     }
@@ -195,17 +196,17 @@ async fn a_transaction_is_tried_again_after_a_conflict_and_never_after_a_failed_
         1 => Treatment::Canceled("ThrottlingError"),
         _ => Treatment::Pass,
     });
-    assert_eq!(store.create(&run, &new).await, Ok(Created::New));
+    assert_eq!(store.create(&run, &new).await, Ok(CreateResult::Created));
     assert_eq!(broken.table.seen().len(), 3);
 
     broken.plan(passes);
-    let busy = Created::SessionBusy(run.run.clone());
+    let busy = CreateResult::SessionBusy(run.run.clone());
     let other = new_run("s", "r2", 6);
     assert_eq!(store.create(&key("s", "r2"), &other).await, Ok(busy));
     // The transaction, and a look at the run that is active.
     let operations: Vec<_> = broken.table.seen().into_iter().map(|seen| seen.operation).collect();
     assert_eq!(operations, ["TransactWriteItems", "GetItem"]);
-    assert_eq!(store.append(&run, &record(0, "other"), EXPIRY).await, Ok(Appended::Done));
+    assert_eq!(store.append(&run, &record(0, "other"), EXPIRY).await, Ok(AppendResult::Appended));
     assert_eq!(broken.table.seen().len(), 3);
 
     // A write of one item that meets a transaction.
@@ -213,8 +214,8 @@ async fn a_transaction_is_tried_again_after_a_conflict_and_never_after_a_failed_
         0 | 1 => Treatment::Refused("TransactionConflictException"),
         _ => Treatment::Pass,
     });
-    assert_eq!(store.append(&run, &record(1, "next"), EXPIRY).await, Ok(Appended::Done));
-    store.watch(&run, 9).await.unwrap();
+    assert_eq!(store.append(&run, &record(1, "next"), EXPIRY).await, Ok(AppendResult::Appended));
+    store.mark_watched(&run, 9).await.unwrap();
     let operations: Vec<_> = broken.table.seen().into_iter().map(|seen| seen.operation).collect();
     assert_eq!(operations, [["PutItem"; 3], ["UpdateItem"; 3]].concat());
 
@@ -230,7 +231,7 @@ async fn a_store_that_does_not_answer_is_unavailable_after_three_attempts() {
     settings.endpoints.dynamodb = Some(broken.table_url.clone());
     settings.timeouts = Timeouts { attempt: Duration::from_millis(50), ..quick() };
     let store = Aws::new(settings).store();
-    assert!(is_unavailable(&store.meta(&key("s", "r")).await));
+    assert!(is_unavailable(&store.find_meta(&key("s", "r")).await));
     assert_eq!(broken.table.seen().len(), 3);
 }
 
@@ -252,7 +253,7 @@ async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written()
         store.create(&run, &new_run("s2", &n.to_string(), n as i64)).await.unwrap();
         let mut ending = end("s2", n as i64, RunStatus::Finished);
         ending.exchange.answer = answer;
-        store.end(&run, &record(1, "x"), &ending, EXPIRY).await.unwrap();
+        store.append_end(&run, &record(1, "x"), &ending, EXPIRY).await.unwrap();
     }
     // Without the checksums that the local S3 keeps beside its objects, only ours are left.
     for beside in std::fs::read_dir(dir.path().join("objects")).unwrap() {
@@ -269,12 +270,12 @@ async fn an_object_that_is_gone_or_damaged_is_never_taken_for_what_was_written()
                 false => std::fs::remove_file(object).unwrap(),
             }
         }
-        let journal = store.read(&run, 0).await.unwrap_err().to_string();
+        let journal = store.read_from(&run, 0).await.unwrap_err().to_string();
         assert!(journal.contains(problem), "{journal}");
         let bytes = store.read_file(&session("s"), &file, 99).await.unwrap_err().to_string();
         assert!(bytes.contains(problem), "{bytes}");
         // A conversation goes on without what it cannot read.
-        let history = store.session(&session("s2")).await.unwrap().history;
+        let history = store.load_session(&session("s2")).await.unwrap().history;
         assert_eq!(history.len(), 1);
         assert_eq!(history[0].answer, "short");
     }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use djinn_aws::{Aws, AwsStore};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::TaskId;
-use djinn_core::input::Said;
+use djinn_core::input::UserMessage;
 use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
-use djinn_runtime::port::catalog::{Catalog, Forgotten, UserKey};
+use djinn_runtime::port::catalog::{Catalog, SessionDeletion, UserKey};
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::live::LiveLog;
@@ -29,27 +29,29 @@ async fn fill(store: &AwsStore, label: &str) {
         store.create(&run, &new_run(label, request, at_ms)).await.unwrap();
         let task = TaskId::of(1, 1);
         let mut begins = record(1, &"long ".repeat(60_000));
-        let event = Event::TaskStarted { task: task.clone(), words: String::new() };
-        begins.entries.push(Entry { id: "s1.1.start".into(), within: None, at_ms, event });
+        let event = Event::ChildStarted { task: task.clone(), description: String::new() };
+        begins.entries.push(Entry { id: "s1.1.start".into(), child: None, at_ms, event });
         store.append(&run, &begins, EXPIRY).await.unwrap();
         let task = run.with_task(task);
         store.create(&task, &new_run(label, request, at_ms)).await.unwrap();
         store.append(&task, &record(1, &"task ".repeat(60_000)), EXPIRY).await.unwrap();
         let piece = Preview {
-            within: None,
-            message: djinn_core::id::MessageId::turn(1),
+            child: None,
+            message: djinn_core::id::MessageId::for_turn(1),
             attempt: 1,
             kind: TextKind::Text,
             offset: 0,
             text: "go".into(),
             at_ms,
         };
-        store.write_live(&run, "w", at_ms, &[Live::Piece(piece)]).await.unwrap();
+        store.write_live(&run, "w", at_ms, &[Live::Preview(piece)]).await.unwrap();
         store.put_mail(&run, &Mail::Stop { by: user() }, EXPIRY).await.unwrap();
         // A long one lies in the bucket, and stays there when it is deleted, as one does that was never put.
         let said = |id: &str| {
             let text = format!("{id} ").repeat(60_000);
-            Mail::Said { said: Box::new(Said { id: id.to_owned(), by: user(), text }) }
+            Mail::UserMessage {
+                message: Box::new(UserMessage { id: id.to_owned(), by: user(), text }),
+            }
         };
         for (key, id) in [(&run, "kept"), (&run, "deleted"), (&task, "kept")] {
             store.put_mail(key, &said(id), EXPIRY).await.unwrap();
@@ -57,7 +59,7 @@ async fn fill(store: &AwsStore, label: &str) {
         store.delete_mail(&run, &[said("deleted").id()]).await.unwrap();
         let mut ending = end(label, at_ms, RunStatus::Finished);
         ending.exchange.answer = "long ".repeat(60_000);
-        store.end(&run, &record(2, "x"), &ending, EXPIRY).await.unwrap();
+        store.append_end(&run, &record(2, "x"), &ending, EXPIRY).await.unwrap();
     }
     for bytes in ["old", "new"] {
         store.write_file(&session(label), &file("a.md"), bytes.as_bytes()).await.unwrap();
@@ -101,7 +103,7 @@ async fn nothing_is_left_and_nothing_else_is_touched() {
         let stores = open();
         let store = Aws::new(stores.settings().clone()).store();
         let label = session(label).session;
-        assert_eq!(store.forget_session(&asks, &label).await, Ok(Forgotten::Done));
+        assert_eq!(store.delete_session(&asks, &label).await, Ok(SessionDeletion::Done));
         drop((store, stores));
         assert_eq!(left(dir.path()), expected, "{label}");
     }
@@ -128,20 +130,20 @@ async fn a_deletion_that_breaks_off_anywhere_is_finished_by_the_next() {
     loop {
         broken.plan(breaks_off);
         BEFORE.store(deletions, Ordering::SeqCst);
-        let first = store.forget_session(&asks, &label).await;
+        let first = store.delete_session(&asks, &label).await;
         broken.plan(|_| Treatment::Pass);
         if first.is_ok() {
             break;
         }
-        let again = store.forget_session(&asks, &label).await;
-        assert_eq!(again, Ok(Forgotten::Done), "broken off after {deletions}");
+        let again = store.delete_session(&asks, &label).await;
+        assert_eq!(again, Ok(SessionDeletion::Done), "broken off after {deletions}");
         for request in requests("s") {
             let run = key("s", &request);
             for key in [run.with_task(TaskId::of(1, 1)), run] {
-                assert_eq!(store.meta(&key).await, Ok(None), "broken off after {deletions}");
-                assert!(store.read(&key, 0).await.unwrap().is_empty());
+                assert_eq!(store.find_meta(&key).await, Ok(None), "broken off after {deletions}");
+                assert!(store.read_from(&key, 0).await.unwrap().is_empty());
             }
-            assert_eq!(store.session_of(&asks, &request).await, Ok(None));
+            assert_eq!(store.find_session_name(&asks, &request).await, Ok(None));
         }
         assert!(store.list_runs(&asks, &[], None, 9).await.unwrap().items.is_empty());
         assert!(store.list_files(&session("s")).await.unwrap().is_empty());

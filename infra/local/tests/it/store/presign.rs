@@ -39,7 +39,7 @@ async fn a_url_serves_the_file_under_its_name_without_credentials() {
     let (store, session) = (aws.store(), session("s"));
     let written =
         store.write_file(&session, &file("金价 报告.md"), "# 金".as_bytes()).await.unwrap();
-    drop(aws.requests().take());
+    drop(aws.request_counter().take_counts());
     let kinds = [(Disposition::Inline, "inline"), (Disposition::Attachment, "attachment")];
     for (disposition, kind) in kinds {
         let url = store.presign_get(&session, &written, disposition, MINUTE).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_url_serves_the_file_under_its_name_without_credentials() {
         let forged = url.replace("attachment", "inline").replace("inline", "x");
         assert_eq!(client().get(forged).send().await.unwrap().status(), StatusCode::FORBIDDEN);
     }
-    assert!(aws.requests().counts().is_empty(), "making a URL is no request");
+    assert!(aws.request_counter().counts().is_empty(), "making a URL is no request");
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn an_uploaded_file_is_there_once_its_bytes_are() {
     assert_eq!((found.size, found.media_type.as_str()), (5, "text/markdown"));
     assert_eq!(store.read_file(&session, &found, 99).await.unwrap(), b"12345");
     assert_eq!(names(&store, &session).await, ["我的 文件.md"]);
-    assert_eq!(store.session(&session).await.unwrap().files, std::slice::from_ref(&found));
+    assert_eq!(store.load_session(&session).await.unwrap().files, std::slice::from_ref(&found));
     // The URL writes once: what a journal names keeps its content.
     assert_eq!(upload(&put, "54321").await, StatusCode::PRECONDITION_FAILED);
     assert_eq!(store.read_file(&session, &found, 99).await.unwrap(), b"12345");
@@ -107,16 +107,19 @@ async fn an_announced_file_replaces_the_one_of_its_name_only_when_it_arrives() {
     let new = store.find_file(&session, &file("a.md").name).await.unwrap().unwrap();
     assert_eq!(store.read_file(&session, &new, 99).await.unwrap(), b"new");
     // It is an ordinary file now, and nothing looks for it any more.
-    drop(aws.requests().take());
+    drop(aws.request_counter().take_counts());
     names(&store, &session).await;
-    assert_eq!(aws.requests().take().into_iter().collect::<Vec<_>>(), [("Query".to_owned(), 1)]);
+    assert_eq!(
+        aws.request_counter().take_counts().into_iter().collect::<Vec<_>>(),
+        [("Query".to_owned(), 1)]
+    );
 }
 
 #[tokio::test]
 async fn however_many_are_announced_they_are_looked_for_by_one_request() {
     let (_stores, aws) = fresh_aws();
     let (store, session) = (aws.store(), session("s"));
-    let made = || aws.requests().take().into_iter().collect::<Vec<_>>();
+    let made = || aws.request_counter().take_counts().into_iter().collect::<Vec<_>>();
     let count = |operation: &str, count| (operation.to_owned(), count);
     let mut puts = Vec::new();
     for nth in 0..40 {
@@ -127,14 +130,14 @@ async fn however_many_are_announced_they_are_looked_for_by_one_request() {
     assert!(names(&store, &session).await.is_empty());
     assert_eq!(made(), [count("ListObjectsV2", 1), count("Query", 1)]);
     let announced: Vec<_> = puts.iter().map(|put| put.file.clone()).collect();
-    assert_eq!(store.arrived(&session, &announced).await.unwrap(), []);
-    assert_eq!(store.arrived(&session, &announced[..1]).await.unwrap(), []);
+    assert_eq!(store.find_arrived(&session, &announced).await.unwrap(), []);
+    assert_eq!(store.find_arrived(&session, &announced[..1]).await.unwrap(), []);
     assert_eq!(made(), [count("HeadObject", 1), count("ListObjectsV2", 1)]);
 
     for nth in [3, 39, 0] {
         assert_eq!(upload(&puts[nth], "abc").await, StatusCode::OK);
     }
-    let arrived = store.arrived(&session, &announced).await.unwrap();
+    let arrived = store.find_arrived(&session, &announced).await.unwrap();
     assert_eq!(arrived, [0, 3, 39].map(|nth| announced[nth].clone()));
     assert_eq!(
         made(),

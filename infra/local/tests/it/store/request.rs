@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use djinn_aws::Aws;
 use djinn_core::id::{FileName, TaskId};
-use djinn_core::input::Said;
+use djinn_core::input::UserMessage;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::journal::{Created, Journals};
+use djinn_runtime::port::journal::{CreateResult, Journals};
 use djinn_runtime::port::lease::Leases;
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
@@ -20,7 +20,7 @@ use super::sample::{
 
 /// The requests made since the last look, as `2 GetItem, 1 Query`.
 fn made(aws: &Aws) -> String {
-    let counts: BTreeMap<_, _> = aws.requests().take();
+    let counts: BTreeMap<_, _> = aws.request_counter().take_counts();
     let counts = counts.iter().map(|(operation, count)| format!("{count} {operation}"));
     counts.collect::<Vec<_>>().join(", ")
 }
@@ -32,35 +32,36 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     assert_eq!(made(&aws), "", "clients are made without a request");
 
     let created = store.create(&run, &new_run("s", "r", 5)).await.unwrap();
-    assert_eq!((created, made(&aws).as_str()), (Created::New, "1 TransactWriteItems"));
+    assert_eq!((created, made(&aws).as_str()), (CreateResult::Created, "1 TransactWriteItems"));
     store.create(&run, &new_run("s", "r", 5)).await.unwrap();
     assert_eq!(made(&aws), "1 TransactWriteItems");
     store.append(&run, &record(1, "short"), EXPIRY).await.unwrap();
     assert_eq!(made(&aws), "1 PutItem");
     store.append(&run, &record(2, &"long ".repeat(30_000)), EXPIRY).await.unwrap();
     assert_eq!(made(&aws), "1 PutItem, 1 PutObject");
-    store.read(&run, 0).await.unwrap();
+    store.read_from(&run, 0).await.unwrap();
     assert_eq!(made(&aws), "1 GetObject, 1 Query");
-    store.read(&run, 3).await.unwrap();
+    store.read_from(&run, 3).await.unwrap();
     assert_eq!(made(&aws), "1 Query");
 
     store.renew_lease(&run, &lease(), 2_000).await.unwrap();
     store.release_lease(&run, &lease(), RunStatus::Running).await.unwrap();
     store.take_lease(&run, "b", 2_000, 3_000).await.unwrap();
-    store.watch(&run, 4_000).await.unwrap();
+    store.mark_watched(&run, 4_000).await.unwrap();
     assert_eq!(made(&aws), "4 UpdateItem");
-    store.meta(&run).await.unwrap();
+    store.find_meta(&run).await.unwrap();
     assert_eq!(made(&aws), "1 GetItem");
 
     store.put_mail(&run, &Mail::Stop { by: user() }, EXPIRY).await.unwrap();
-    store.mail(&run).await.unwrap();
+    store.list_mail(&run).await.unwrap();
     store.delete_mail(&run, &["stop#".to_owned()]).await.unwrap();
     assert_eq!(made(&aws), "1 DeleteItem, 1 PutItem, 1 Query");
     // A long one is an object besides, which stays with its run.
     let text = "long ".repeat(30_000);
-    let said = Mail::Said { said: Box::new(Said { id: "1".into(), by: user(), text }) };
+    let said =
+        Mail::UserMessage { message: Box::new(UserMessage { id: "1".into(), by: user(), text }) };
     store.put_mail(&run, &said, EXPIRY).await.unwrap();
-    assert_eq!(store.mail(&run).await.unwrap(), std::slice::from_ref(&said));
+    assert_eq!(store.list_mail(&run).await.unwrap(), std::slice::from_ref(&said));
     store.delete_mail(&run, &[said.id()]).await.unwrap();
     assert_eq!(made(&aws), "1 DeleteItem, 1 GetObject, 1 PutItem, 1 PutObject, 1 Query");
     store.write_live(&run, "w", 1, &[]).await.unwrap();
@@ -68,7 +69,10 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     // One for each of the log's shards.
     assert_eq!(made(&aws), "4 Query");
 
-    store.end(&run, &record(3, "last"), &end("s", 5, RunStatus::Finished), EXPIRY).await.unwrap();
+    store
+        .append_end(&run, &record(3, "last"), &end("s", 5, RunStatus::Finished), EXPIRY)
+        .await
+        .unwrap();
     assert_eq!(made(&aws), "1 TransactWriteItems");
     store.write_file(&session("s"), &file("a.md"), b"x").await.unwrap();
     assert_eq!(made(&aws), "1 PutItem, 1 PutObject");
@@ -76,7 +80,7 @@ async fn every_operation_makes_the_fewest_requests_it_can() {
     assert_eq!(made(&aws), "2 GetItem");
     store.read_file(&session("s"), &found.unwrap(), 9).await.unwrap();
     assert_eq!(made(&aws), "1 GetObject");
-    store.session_of(&UserKey { tenant: tenant(), user: user() }, "r").await.unwrap();
+    store.find_session_name(&UserKey { tenant: tenant(), user: user() }, "r").await.unwrap();
     assert_eq!(made(&aws), "2 GetItem");
 }
 
@@ -95,7 +99,7 @@ async fn what_the_tasks_of_a_round_start_from_is_written_once() {
     let words = "long ".repeat(2_000);
     let all: Vec<_> = futures::future::join_all((1..=5).map(|step| create(step, &words))).await;
     assert_eq!(made(&aws), "1 PutObject, 5 TransactWriteItems");
-    store.read(&all[4], 0).await.unwrap();
+    store.read_from(&all[4], 0).await.unwrap();
     assert_eq!(made(&aws), "1 GetObject, 1 Query");
     create(6, &format!("{words}, in another round")).await;
     assert_eq!(made(&aws), "1 PutObject, 1 TransactWriteItems");
@@ -108,11 +112,14 @@ async fn a_session_is_read_with_two_queries_however_long_it_is() {
     for n in 0..40 {
         let run = key("s", &format!("r{n}"));
         store.create(&run, &new_run("s", &format!("r{n}"), n)).await.unwrap();
-        store.end(&run, &record(1, "x"), &end("s", n, RunStatus::Failed), EXPIRY).await.unwrap();
+        store
+            .append_end(&run, &record(1, "x"), &end("s", n, RunStatus::Failed), EXPIRY)
+            .await
+            .unwrap();
         store.write_file(&session("s"), &file(&format!("{n}.md")), b"x").await.unwrap();
     }
     made(&aws);
-    let view = store.session(&session("s")).await.unwrap();
+    let view = store.load_session(&session("s")).await.unwrap();
     assert_eq!((view.history.len(), view.files.len()), (10, 40));
     assert_eq!(made(&aws), "2 Query");
 }
@@ -127,10 +134,10 @@ async fn waiting_for_an_operation_takes_little_room() {
     let bytes = [
         size_of_val(&store.create(&run, &new)),
         size_of_val(&store.append(&run, &last, EXPIRY)),
-        size_of_val(&store.end(&run, &last, &end, EXPIRY)),
-        size_of_val(&store.read(&run, 0)),
-        size_of_val(&store.session(&session)),
-        size_of_val(&store.mail(&run)),
+        size_of_val(&store.append_end(&run, &last, &end, EXPIRY)),
+        size_of_val(&store.read_from(&run, 0)),
+        size_of_val(&store.load_session(&session)),
+        size_of_val(&store.list_mail(&run)),
         size_of_val(&store.take_lease(&run, "h", 1, 2)),
         size_of_val(&store.write_live(&run, "w", 1, &[])),
         size_of_val(&store.write_file(&session, &file, b"x")),

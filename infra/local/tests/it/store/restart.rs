@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use djinn_aws::{Aws, AwsStore};
 use djinn_local::{Stores, StoresError, StoresOptions};
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::journal::{Created, Journals};
+use djinn_runtime::port::journal::{CreateResult, Journals};
 
 use super::fault::objects_under;
 use super::sample::{EXPIRY, file, key, new_run, record, session};
@@ -28,14 +28,14 @@ async fn everything_is_there_after_a_restart() {
     let run = key("s", "r");
     {
         let (_stores, store) = at(&dir).unwrap();
-        assert_eq!(store.create(&run, &new_run("s", "r", 5)).await, Ok(Created::New));
+        assert_eq!(store.create(&run, &new_run("s", "r", 5)).await, Ok(CreateResult::Created));
         store.append(&run, &record(1, &"long ".repeat(60_000)), EXPIRY).await.unwrap();
         store.write_file(&session("s"), &file("金价.md"), b"x").await.unwrap();
     }
     for _ in 0..2 {
         let (_stores, store) = at(&dir).unwrap();
-        assert_eq!(store.read(&run, 0).await.unwrap().len(), 2);
-        let view = store.session(&session("s")).await.unwrap();
+        assert_eq!(store.read_from(&run, 0).await.unwrap().len(), 2);
+        let view = store.load_session(&session("s")).await.unwrap();
         assert_eq!(view.active.as_ref(), Some(&run.run));
         assert_eq!(store.read_file(&session("s"), &view.files[0], 9).await.unwrap(), b"x");
     }
@@ -75,9 +75,9 @@ async fn what_was_answered_survives_kill_9() {
     child.wait().unwrap();
 
     let (_stores, store) = at(&dir.path().join("data")).unwrap();
-    let records = store.read(&key("s", "r"), 0).await.unwrap();
+    let records = store.read_from(&key("s", "r"), 0).await.unwrap();
     assert!(records.len() > last, "{} of {last}", records.len());
-    let numbers: Vec<_> = records.iter().map(|record| record.n).collect();
+    let numbers: Vec<_> = records.iter().map(|record| record.number).collect();
     assert_eq!(numbers, (0..records.len() as u64).collect::<Vec<_>>());
 }
 
@@ -88,7 +88,7 @@ async fn a_process_killed_while_it_made_the_table_leaves_nothing_in_the_way() {
         std::fs::write(dir.path().join(leftover), "half a table").unwrap();
     }
     let (_stores, store) = at(dir.path()).unwrap();
-    assert_eq!(store.meta(&key("s", "r")).await, Ok(None));
+    assert_eq!(store.find_meta(&key("s", "r")).await, Ok(None));
 }
 
 #[test]

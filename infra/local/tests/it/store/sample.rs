@@ -4,7 +4,7 @@ use djinn_core::conversation::Exchange;
 use djinn_core::id::{
     FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
 };
-use djinn_core::input::{Asked, Input, ModelReplied, Reply, TaskAsked};
+use djinn_core::input::{ChildSpec, Input, ModelReplied, Reply, RunSpec};
 use djinn_core::journal::{FORMAT, Journal, Record};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
@@ -41,15 +41,15 @@ pub(crate) fn new_run(session: &str, request: &str, at_ms: i64) -> NewRun {
 pub(crate) fn new_task(step: u32, words: &str) -> NewRun {
     let mut asked = asked("s", "r");
     asked.history = vec![said("Who?", words)];
-    asked.task = Some(TaskAsked {
+    asked.child = Some(ChildSpec {
         task: TaskId::of(step, 1),
-        words: format!("Step {step}"),
-        rounds: Vec::new(),
-        before: Vec::new(),
-        at_once: 5,
-        ends_at_ms: Some(9),
-        failed_before: None,
-        redo: None,
+        description: format!("Step {step}"),
+        earlier_rounds: Vec::new(),
+        current_round: Vec::new(),
+        concurrent_tasks: 5,
+        deadline_ms: Some(9),
+        previous_failure: None,
+        revision: None,
         tainted: false,
     });
     let (_, record) = opened(asked, 5);
@@ -60,12 +60,12 @@ fn undriven(record: Record) -> NewRun {
     NewRun { record, lease: None, expires_at_s: EXPIRY, admission: Admission::default() }
 }
 
-fn opened(asked: Asked, at_ms: i64) -> (Journal, Record) {
+fn opened(asked: RunSpec, at_ms: i64) -> (Journal, Record) {
     Journal::open(asked, 1, WriteId::new("h.1.0").unwrap(), at_ms)
 }
 
-fn asked(session: &str, request: &str) -> Asked {
-    Asked {
+fn asked(session: &str, request: &str) -> RunSpec {
+    RunSpec {
         tenant: tenant(),
         user: user(),
         session: SessionId::new(session).unwrap(),
@@ -80,7 +80,7 @@ fn asked(session: &str, request: &str) -> Asked {
         earlier: None,
         files: Vec::new(),
         settings: RunSettings::default(),
-        task: None,
+        child: None,
     }
 }
 
@@ -91,15 +91,15 @@ pub(crate) fn lease() -> Lease {
 pub(crate) fn record(n: u64, text: &str) -> Record {
     let reply = Reply { text: text.to_owned(), ..Reply::default() };
     let replied = ModelReplied {
-        message: MessageId::turn(1),
+        message: MessageId::for_turn(1),
         reply,
         offered: Vec::new(),
         dropped: None,
         window: None,
     };
     Record {
-        v: FORMAT,
-        n,
+        format: FORMAT,
+        number: n,
         write: WriteId::new(format!("h.1.{n}")).unwrap(),
         epoch: 1,
         at_ms: 5,
@@ -116,8 +116,8 @@ pub(crate) fn end(session: &str, started_at_ms: i64, status: RunStatus) -> RunEn
         request: RequestId::new("r").unwrap(),
         started_at_ms,
         exchange: said("q", "a"),
-        counted: false,
-        settled: Vec::new(),
+        is_counted: false,
+        day_changes: Vec::new(),
         end_shown: false,
         outline: None,
     }

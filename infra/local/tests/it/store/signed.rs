@@ -30,13 +30,13 @@ async fn what_is_not_signed_with_their_key_is_refused() {
         Aws::new(settings).store()
     };
     let ours = with(stores.settings().endpoints.key.clone());
-    assert_eq!(ours.meta(&key("s", "r")).await, Ok(None));
+    assert_eq!(ours.find_meta(&key("s", "r")).await, Ok(None));
     ours.write_file(&session("s"), &file("a.md"), b"x").await.unwrap();
     // The key of the sources, and that of another process.
     for key_of_others in [None, other.settings().endpoints.key.clone()] {
         assert!(key_of_others != stores.settings().endpoints.key);
         let stranger = with(key_of_others);
-        let refused = stranger.meta(&key("s", "r")).await.unwrap_err();
+        let refused = stranger.find_meta(&key("s", "r")).await.unwrap_err();
         assert!(refused.to_string().contains("InvalidSignature"), "{refused}");
         let refused = stranger.write_file(&session("s"), &file("b.md"), b"x").await;
         assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");

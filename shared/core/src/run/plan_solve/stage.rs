@@ -1,11 +1,11 @@
 //! The tasks of a plan, and where each stands.
 
-use crate::budget::{Share, Spent};
-use crate::code::ErrorCode;
+use crate::budget::{BudgetShare, Spending};
 use crate::entry::Event;
-use crate::feedback::FeedbackSettings;
+use crate::error_code::ErrorCode;
+use crate::human::HumanSettings;
 use crate::id::TaskId;
-use crate::input::{Redo, TaskEnded};
+use crate::input::{ChildEnded, Revision};
 use crate::plan::{Step, StepId};
 use crate::status::RunStatus;
 
@@ -14,80 +14,81 @@ use crate::status::RunStatus;
 pub(in crate::run) struct Task {
     pub(super) id: TaskId,
     pub(super) step: StepId,
-    pub(super) words: String,
-    pub(super) before: Before,
+    pub(super) description: String,
+    pub(super) previous_attempt: PreviousAttempt,
     /// How often its run's driver died while it was at work.
     pub(super) crashes: u32,
-    pub(in crate::run) stage: Stage,
+    pub(in crate::run) stage: TaskStage,
 }
 
 /// What became of the attempt before.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::run) struct Before {
-    /// Why it failed.
-    pub(in crate::run) failed: Option<String>,
+pub(in crate::run) struct PreviousAttempt {
+    /// The failure of the attempt, as the next one is told of it.
+    pub(in crate::run) failure: Option<String>,
     /// What the user wants otherwise.
-    pub(in crate::run) redo: Option<Redo>,
+    pub(in crate::run) revision: Option<Revision>,
 }
 
 /// Where a task stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::run) enum Stage {
+pub(in crate::run) enum TaskStage {
     /// A person has to let it begin.
-    Held,
+    AwaitingApproval,
     /// It waits for a share of what is left.
-    Waiting,
+    Queued,
     /// Somebody may be working on it; it may use up so much.
-    AtWork(Share),
+    Running(BudgetShare),
     /// It is done, and a person is asked whether that is what was wanted.
-    Judged(Box<TaskEnded>),
+    InReview(Box<ChildEnded>),
 }
 
 impl Task {
     /// What it may use up, if somebody may be working on it.
-    pub(in crate::run) fn share(&self) -> Option<Share> {
+    pub(in crate::run) fn share(&self) -> Option<BudgetShare> {
         match &self.stage {
-            Stage::AtWork(share) => Some(*share),
-            Stage::Held | Stage::Waiting | Stage::Judged(_) => None,
+            TaskStage::Running(share) => Some(*share),
+            TaskStage::AwaitingApproval | TaskStage::Queued | TaskStage::InReview(_) => None,
         }
     }
 
     /// Whether it takes a place among those at work, or is to have the next.
-    pub(in crate::run) fn wants_place(&self) -> bool {
+    pub(in crate::run) fn needs_slot(&self) -> bool {
         match &self.stage {
-            Stage::Waiting | Stage::AtWork(_) => true,
-            Stage::Held | Stage::Judged(_) => false,
+            TaskStage::Queued | TaskStage::Running(_) => true,
+            TaskStage::AwaitingApproval | TaskStage::InReview(_) => false,
         }
     }
 
-    pub(super) fn started(&self) -> (String, Event) {
-        let event = Event::TaskStarted { task: self.id.clone(), words: self.words.clone() };
+    pub(super) fn start_event(&self) -> (String, Event) {
+        let event =
+            Event::ChildStarted { task: self.id.clone(), description: self.description.clone() };
         (format!("{}.start", self.id), event)
     }
 
     /// How it ends when the work does. `None` if viewers have not seen it begin, or have seen its end.
-    pub(super) fn stopped(&self) -> Option<(String, Event)> {
-        let event = Event::TaskEnded {
+    pub(super) fn stop_event(&self) -> Option<(String, Event)> {
+        let event = Event::ChildEnded {
             task: self.id.clone(),
             status: RunStatus::Stopped,
             text: String::new(),
             files: Vec::new(),
             failure: Some(ErrorCode::Stopped.into()),
-            spent: Spent::default(),
+            spent: Spending::default(),
         };
-        self.wants_place().then(|| (format!("{}.end", self.id), event))
+        self.needs_slot().then(|| (format!("{}.end", self.id), event))
     }
 }
 
-impl Stage {
+impl TaskStage {
     /// Where the first attempt at a step stands.
-    pub(super) fn first(step: &Step, settings: &FeedbackSettings) -> Self {
-        if settings.confirms_step(step) { Self::Held } else { Self::Waiting }
+    pub(super) fn for_step(step: &Step, settings: &HumanSettings) -> Self {
+        if settings.needs_step_approval(step) { Self::AwaitingApproval } else { Self::Queued }
     }
 }
 
-pub(super) fn shown(ended: &TaskEnded) -> Event {
-    Event::TaskEnded {
+pub(super) fn end_event(ended: &ChildEnded) -> Event {
+    Event::ChildEnded {
         task: ended.report.task.clone(),
         status: ended.status,
         text: ended.report.text.clone(),

@@ -1,13 +1,13 @@
 //! What a turn of the planner's leads to.
 
-use super::{MAX_PLAN_NUDGES, PlanSolve, Then, planned};
-use crate::agent_loop::Observed;
-use crate::conversation::{Item, Note};
+use super::{MAX_PLAN_NUDGES, Next, PlanSolve, run_plan_command};
+use crate::agent_loop::TurnUpdate;
+use crate::conversation::{ConversationItem, Nudge};
 use crate::entry::Event;
-use crate::feedback::{Answered, Ask};
+use crate::human::{HumanRequest, ResponseRecord};
 use crate::plan::{PLANNING_TOOL, Plan};
 use crate::settings::RunSettings;
-use crate::tool::{FailReason, Outcome};
+use crate::tool::{ToolFailure, ToolResult};
 
 impl PlanSolve {
     /// A person has told the planner something.
@@ -16,85 +16,88 @@ impl PlanSolve {
     }
 
     /// Takes a person's answer about a plan that they were shown, or another call of the planner's.
-    pub(in crate::run) fn answered(
+    pub(in crate::run) fn resolve_planner_request(
         &mut self,
-        ask: &Ask,
-        answered: &Answered,
+        ask: &HumanRequest,
+        answered: &ResponseRecord,
         settings: &RunSettings,
-    ) -> Option<(Observed, Then)> {
-        let mut observed = self.planner.answered(&ask.id, &answered.answer, &answered.comment)?;
+    ) -> Option<(TurnUpdate, Next)> {
+        let mut observed =
+            self.planner.resolve_request(&ask.id, &answered.answer, &answered.comment)?;
         let mut plan = self.plan.clone();
         let mut finished = false;
-        let (call, tool, _) = ask.about.call()?;
+        let (call, tool, _) = ask.subject.call()?;
         if tool == PLANNING_TOOL
-            && let Some(open) = self.planner.open(call).cloned()
+            && let Some(open) = self.planner.find_open_call(call).cloned()
         {
             let max_steps = settings.plan.max_steps as usize;
-            let outcome = planned(&open, &mut plan, max_steps, &mut finished)?;
-            observed = self.planner.returned(call, &outcome)?;
+            let outcome = run_plan_command(&open, &mut plan, max_steps, &mut finished)?;
+            observed = self.planner.on_tool_returned(call, &outcome)?;
         }
-        let name = format!("{call}.answered");
-        Some(self.went_on(observed, plan, finished, &name, settings))
+        let name = format!("{call}.resolved");
+        Some(self.settle(observed, plan, finished, &name, settings))
     }
 
     /// What follows from a turn of the planner's, complete or not: `name` names it in entries.
-    pub(super) fn went_on(
+    pub(super) fn settle(
         &mut self,
-        mut observed: Observed,
+        mut observed: TurnUpdate,
         plan: Option<Plan>,
         finished: bool,
         name: &str,
         settings: &RunSettings,
-    ) -> (Observed, Then) {
+    ) -> (TurnUpdate, Next) {
         let changed = plan != self.plan;
         self.plan = plan;
-        self.plan_refused |= observed.items.iter().any(is_refused_plan);
+        self.has_rejected_plan |= observed.items.iter().any(is_rejected_plan);
         if observed.items.is_empty() {
-            return (observed, Then::GoOn);
+            return (observed, Next::Continue);
         }
         let then = match &self.plan {
             // Without a command, the planner has no use for what is left of its plan.
-            Some(_) if finished || observed.done => Then::Done,
-            Some(_) => Then::GoOn,
-            None if !observed.done => Then::GoOn,
-            None if says_nothing(&observed.items) => Then::Done,
+            Some(_) if finished || observed.done => Next::Summarize,
+            Some(_) => Next::Continue,
+            None if !observed.done => Next::Continue,
+            None if is_silent(&observed.items) => Next::Summarize,
             // It meant to plan, and could not.
-            None if self.plan_refused && self.nudges < MAX_PLAN_NUDGES => {
+            None if self.has_rejected_plan && self.nudges < MAX_PLAN_NUDGES => {
                 self.nudges += 1;
-                observed.items.push(Item::Note(Note::NoPlan));
-                Then::GoOn
+                observed.items.push(ConversationItem::Nudge(Nudge::NoPlan));
+                Next::Continue
             }
-            None => Then::Answered,
+            None => Next::Answer,
         };
         observed.done = false;
-        let mut begun = Observed::default();
-        if then == Then::GoOn {
-            self.start_ready(settings, &mut begun);
+        let mut begun = TurnUpdate::default();
+        if then == Next::Continue {
+            self.start_ready_steps(settings, &mut begun);
         }
-        let changed = changed || !begun.events.is_empty() || !begun.asks.is_empty();
+        let changed = changed || !begun.events.is_empty() || !begun.requests.is_empty();
         if let Some(plan) = self.plan.as_ref().filter(|_| changed) {
             let event = Event::PlanChanged { plan: plan.clone() };
             observed.events.push((format!("{name}.plan"), event));
         }
         observed.events.extend(begun.events);
-        observed.asks.extend(begun.asks);
+        observed.requests.extend(begun.requests);
         (observed, then)
     }
 }
 
 /// Whether a turn holds a plan that the planner made and cannot have. One that people did not want is
 /// none: they have the last word.
-fn is_refused_plan(item: &Item) -> bool {
-    let Item::Turn(turn) = item else { return false };
+fn is_rejected_plan(item: &ConversationItem) -> bool {
+    let ConversationItem::Turn(turn) = item else { return false };
     turn.calls.iter().any(|(call, outcome)| match outcome {
-        Outcome::Done(_) => false,
-        Outcome::Failed { reason, .. } => {
+        ToolResult::Done(_) => false,
+        ToolResult::Failed { reason, .. } => {
             call.tool == PLANNING_TOOL
-                && !matches!(reason, FailReason::Skipped | FailReason::Answered)
+                && !matches!(reason, ToolFailure::Skipped | ToolFailure::Answered)
         }
     })
 }
 
-fn says_nothing(items: &[Item]) -> bool {
-    items.iter().all(|item| matches!(item, Item::Turn(turn) if turn.text.trim().is_empty()))
+fn is_silent(items: &[ConversationItem]) -> bool {
+    items
+        .iter()
+        .all(|item| matches!(item, ConversationItem::Turn(turn) if turn.text.trim().is_empty()))
 }

@@ -2,26 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::words::{failed_call, no_rows};
+use super::notices::{failed_call_notice, no_rows_notice};
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
 use crate::file::ProductFile;
 use crate::id::CallId;
 use crate::settings::OutputStyle;
-use crate::tool::{FailReason, Outcome, Shown};
+use crate::tool::{ResultView, ToolFailure, ToolResult};
 
 /// Characters of what a tool says of its failure.
 const MAX_DETAIL: usize = 500;
 
 /// A call as it was asked for.
-pub(super) struct RequestedCall {
+pub(super) struct CallView {
     tool: String,
     /// What people are shown of it: nothing, unless they are shown its result.
     arguments: Value,
     visible: bool,
 }
 
-impl RequestedCall {
+impl CallView {
     pub(super) fn of(tool: &str, arguments: &Value, visible: bool) -> Self {
         let arguments = if visible { arguments.clone() } else { Value::Null };
         Self { tool: tool.to_owned(), arguments, visible }
@@ -30,42 +30,46 @@ impl RequestedCall {
 
 impl Translator {
     /// What came of a call. Nobody asks for it again.
-    pub(super) fn completed(
+    pub(super) fn complete_call(
         &mut self,
         entry: &Entry,
         call: &CallId,
-        outcome: &Outcome,
+        outcome: &ToolResult,
     ) -> Option<AgentResponse> {
         let (id, at_ms) = (entry.id.as_str(), entry.at_ms);
-        let requested = self.calls.remove(&(entry.within.clone(), call.clone()))?;
-        let roles = self.employees.get(&entry.within);
+        let requested = self.calls.remove(&(entry.child.clone(), call.clone()))?;
+        let roles = self.employees.get(&entry.child);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
         let shown = |event| Some(AgentResponse { digital_employee: role, ..event });
         let text = match outcome {
-            Outcome::Done(observation) => match &observation.shown {
-                Shown::FileWritten { file } => return shown(self.written(id, file, at_ms)),
-                Shown::FileRead { file } => {
-                    return shown(self.file(id, "读取文件", file, at_ms));
+            ToolResult::Done(observation) => match &observation.view {
+                ResultView::FileWritten { file } => {
+                    return shown(self.written_file_event(id, file, at_ms));
                 }
-                Shown::UserAnswer => {
-                    let (tool, reason) = (requested.tool.as_str(), FailReason::Answered);
-                    let text = failed_call(tool, reason, &observation.text, self.language);
-                    return shown(self.said(entry.within.as_ref(), id, &text, at_ms));
+                ResultView::FileRead { file } => {
+                    return shown(self.file_event(id, "读取文件", file, at_ms));
                 }
-                Shown::Text if requested.visible => observation.text.clone(),
+                ResultView::UserAnswer => {
+                    let (tool, reason) = (requested.tool.as_str(), ToolFailure::Answered);
+                    let text = failed_call_notice(tool, reason, &observation.text, self.language);
+                    return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
+                }
+                ResultView::Text if requested.visible => observation.text.clone(),
                 // The plan has an event of its own.
-                Shown::Text | Shown::Plan { .. } => return None,
+                ResultView::Text | ResultView::Plan { .. } => return None,
             },
-            Outcome::Failed { reason, detail } if requested.visible && has_run(*reason) => {
+            ToolResult::Failed { reason, detail }
+                if requested.visible && is_tool_failure(*reason) =>
+            {
                 format!("{}: {detail}", reason.as_str())
             }
-            Outcome::Failed { reason, detail } => {
+            ToolResult::Failed { reason, detail } => {
                 let detail: String = detail.chars().take(MAX_DETAIL).collect();
-                let text = failed_call(&requested.tool, *reason, &detail, self.language);
-                return shown(self.said(entry.within.as_ref(), id, &text, at_ms));
+                let text = failed_call_notice(&requested.tool, *reason, &detail, self.language);
+                return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
             }
         };
-        let mut event = self.event(id, "tool_result", at_ms);
+        let mut event = self.new_event(id, "tool_result", at_ms);
         event.tool_result = Some(json!({
             "toolName": requested.tool, "toolParam": requested.arguments, "toolResult": text,
         }));
@@ -73,24 +77,24 @@ impl Translator {
     }
 
     /// A page is shown as such, and slides where slides were wanted.
-    fn written(&self, id: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
+    fn written_file_event(&self, id: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
         let is_page = file.media_type == "text/html";
         let message_type = match (is_page, self.style) {
-            (false, _) => return self.file(id, "写入文件", file, at_ms),
+            (false, _) => return self.file_event(id, "写入文件", file, at_ms),
             (true, Some(OutputStyle::Ppt)) => "ppt",
             (true, _) => "html",
         };
-        self.shown_file(id, message_type, file, "", at_ms)
+        self.file_view_event(id, message_type, file, "", at_ms)
     }
 
     /// A file, by what was done with it.
-    fn file(&self, id: &str, command: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
+    fn file_event(&self, id: &str, command: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
         // The UI's table breaks on a file without rows.
         if file.has_rows == Some(false) {
-            let text = no_rows(file.name.as_str(), self.language);
-            return self.shown_file(id, "markdown", file, &text, at_ms);
+            let text = no_rows_notice(file.name.as_str(), self.language);
+            return self.file_view_event(id, "markdown", file, &text, at_ms);
         }
-        let mut event = self.event(id, "file", at_ms);
+        let mut event = self.new_event(id, "file", at_ms);
         event.result_map = json!({
             "command": command, "fileInfo": [self.file_info(file)],
             "agentType": self.agent_type(),
@@ -99,7 +103,7 @@ impl Translator {
     }
 
     /// A file with what stands for it.
-    fn shown_file(
+    fn file_view_event(
         &self,
         id: &str,
         message_type: &'static str,
@@ -107,7 +111,7 @@ impl Translator {
         text: &str,
         at_ms: i64,
     ) -> AgentResponse {
-        let mut event = self.event(id, message_type, at_ms);
+        let mut event = self.new_event(id, message_type, at_ms);
         event.result_map = json!({
             "data": text, "fileInfo": [self.file_info(file)], "isFinal": true,
             "agentType": self.agent_type(),
@@ -123,9 +127,9 @@ impl Translator {
         };
         Map::from_iter([
             ("fileName".to_owned(), json!(name)),
-            ("ossUrl".to_owned(), json!(self.links.download(file))),
-            ("downloadUrl".to_owned(), json!(self.links.download(file))),
-            ("domainUrl".to_owned(), json!(self.links.preview(file))),
+            ("ossUrl".to_owned(), json!(self.links.download_url(file))),
+            ("downloadUrl".to_owned(), json!(self.links.download_url(file))),
+            ("domainUrl".to_owned(), json!(self.links.preview_url(file))),
             ("fileSize".to_owned(), json!(file.size)),
         ])
     }
@@ -142,17 +146,18 @@ impl Translator {
 }
 
 /// Whether the tool itself failed, rather than that it was not run.
-fn has_run(reason: FailReason) -> bool {
+fn is_tool_failure(reason: ToolFailure) -> bool {
     match reason {
-        FailReason::Error | FailReason::TimedOut | FailReason::Crashed | FailReason::Uncertain => {
-            true
-        }
-        FailReason::UnknownTool
-        | FailReason::BadArguments
-        | FailReason::BadPlan
-        | FailReason::TooMany
-        | FailReason::Stopped
-        | FailReason::Skipped
-        | FailReason::Answered => false,
+        ToolFailure::Error
+        | ToolFailure::TimedOut
+        | ToolFailure::Crashed
+        | ToolFailure::Uncertain => true,
+        ToolFailure::UnknownTool
+        | ToolFailure::BadArguments
+        | ToolFailure::BadPlan
+        | ToolFailure::TooMany
+        | ToolFailure::Stopped
+        | ToolFailure::Skipped
+        | ToolFailure::Answered => false,
     }
 }

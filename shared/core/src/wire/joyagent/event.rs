@@ -22,13 +22,13 @@ pub struct AgentResponse {
     pub digital_employee: Option<String>,
     /// Milliseconds since 1970, as a string: the UI breaks on a number.
     pub message_time: String,
-    /// Plan-Solve only.
+    /// The planner's text, or a piece of it; Plan-Solve only.
     pub plan_thought: Option<String>,
-    /// Plan-Solve only.
+    /// The plan in JoyAgent's own form; Plan-Solve only.
     pub plan: Option<Value>,
-    /// Plan-Solve only.
+    /// The step that begins, as one line; Plan-Solve only.
     pub task: Option<String>,
-    /// Plan-Solve only.
+    /// The text that came of a step; Plan-Solve only.
     pub task_summary: Option<String>,
     /// What the agent says while it works.
     pub tool_thought: Option<String>,
@@ -36,7 +36,7 @@ pub struct AgentResponse {
     pub tool_result: Option<Value>,
     /// Payload of the typed events; always an object.
     pub result_map: Value,
-    /// The answer.
+    /// The answer, in the run's last event.
     pub result: Option<String>,
     /// Whether the run has ended.
     pub finish: bool,
@@ -49,7 +49,12 @@ pub struct AgentResponse {
 
 impl Translator {
     /// An event that says nothing yet.
-    pub(super) fn event(&self, id: &str, message_type: &'static str, at_ms: i64) -> AgentResponse {
+    pub(super) fn new_event(
+        &self,
+        id: &str,
+        message_type: &'static str,
+        at_ms: i64,
+    ) -> AgentResponse {
         AgentResponse {
             request_id: self.request.to_string(),
             message_id: format!("{}.{id}", self.run),

@@ -8,7 +8,7 @@ use crate::preview::Preview;
 use crate::wire::cursor::Cursor;
 use crate::wire::{Frame, Projection};
 
-/// The raw projection.
+/// The raw projection: one JoyAgent event a frame, without the UI's envelope.
 pub struct JoyAgent(Translator);
 
 impl JoyAgent {
@@ -20,12 +20,12 @@ impl JoyAgent {
 }
 
 impl Projection for JoyAgent {
-    fn entry(&mut self, entry: &Entry) -> Vec<Frame> {
-        self.0.entry(entry).iter().map(frame).collect()
+    fn project_entry(&mut self, entry: &Entry) -> Vec<Frame> {
+        self.0.translate_entry(entry).iter().map(to_frame).collect()
     }
 
-    fn preview(&mut self, preview: &Preview) -> Vec<Frame> {
-        self.0.preview(preview).iter().map(frame).collect()
+    fn project_preview(&mut self, preview: &Preview) -> Vec<Frame> {
+        self.0.translate_preview(preview).iter().map(to_frame).collect()
     }
 
     fn heartbeat(&self) -> Frame {
@@ -38,7 +38,7 @@ impl Projection for JoyAgent {
         event.message_type = "hand_over";
         event.finish = false;
         event.ext = Some(json!({"lastEventId": cursor.map(ToString::to_string)}));
-        vec![frame(&event)]
+        vec![to_frame(&event)]
     }
 
     fn resume(&mut self) {
@@ -46,7 +46,7 @@ impl Projection for JoyAgent {
     }
 
     fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
-        self.0.begin_late(at_ms).iter().map(frame).collect()
+        self.0.begin_late(at_ms).iter().map(to_frame).collect()
     }
 
     fn has_large_frames(&self) -> bool {
@@ -59,6 +59,6 @@ impl Projection for JoyAgent {
     }
 }
 
-fn frame(event: &AgentResponse) -> Frame {
+fn to_frame(event: &AgentResponse) -> Frame {
     Frame::Data { event: None, data: json!(event).to_string() }
 }

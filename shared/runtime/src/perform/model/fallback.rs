@@ -1,47 +1,47 @@
 //! What becomes of a call that a model cannot answer: its fallback makes it, a person sees to it, or it
 //! has failed.
 
-use djinn_core::code::{ErrorCode, Failure};
 use djinn_core::effect::Fallback;
-use djinn_core::input::{Input, Interrupted, ModelChanged};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::input::{Input, InterruptTarget, ModelChanged};
 use djinn_core::settings::ModelChoice;
 
-use super::Call;
+use super::ModelExecution;
 use crate::port::Ports;
-use crate::port::model::{Model, ModelError, interrupt};
+use crate::port::model::{Model, ModelError, to_interrupt};
 
 /// What is told of a model that is left out because a call failed just now. How that one was answered stays
 /// with it.
-const LATELY: &str = "another call failed so within the last minute";
+const RECENT_OUTAGE: &str = "another call failed so within the last minute";
 
-impl<P: Ports> Call<P> {
+impl<P: Ports> ModelExecution<P> {
     /// The name of the model that makes the call.
-    pub(super) fn model(&self) -> &str {
-        self.ports.model().name(self.call.role, self.call.choice()).unwrap_or_default()
+    pub(super) fn model_name(&self) -> &str {
+        self.ports.model().name(self.call.role, self.call.model_choice()).unwrap_or_default()
     }
 
     /// Leaves the call to the fallback at once if the role's own model failed just now. After a person
     /// has seen to it, it is asked again.
     pub(super) fn skip_primary(&self) -> Option<Input> {
-        let is_again = self.call.round > 0;
+        let is_again = self.call.interrupts > 0;
         let outage = self.ports.model().outage(self.call.role).filter(|_| !is_again)?;
-        self.fall_back(Failure::new(outage, LATELY))
+        self.fall_back(Failure::new(outage, RECENT_OUTAGE))
     }
 
     /// The role's own model answers.
-    pub(super) fn note_success(&self) {
-        if self.call.choice() == ModelChoice::Primary {
+    pub(super) fn clear_outage(&self) {
+        if self.call.model_choice() == ModelChoice::Primary {
             self.ports.model().set_outage(self.call.role, None);
         }
     }
 
     /// What ends the call, or this model's part in it.
-    pub(super) fn ended_by(&self, error: &ModelError) -> Input {
-        let failure = error.failure();
+    pub(super) fn fall_back_or_give_up(&self, error: &ModelError) -> Input {
+        let failure = error.to_failure();
         if error.kind.allows_fallback()
             && let Some(changed) = self.fall_back(failure.clone())
         {
-            self.ports.model().set_outage(self.call.role, Some(error.kind.code()));
+            self.ports.model().set_outage(self.call.role, Some(error.kind.error_code()));
             return changed;
         }
         self.give_up(failure)
@@ -54,15 +54,15 @@ impl<P: Ports> Call<P> {
             Some(fallback) => {
                 // Next time the role's own model is the better choice again.
                 self.ports.model().set_outage(self.call.role, None);
-                both_failed(fallback, &failure)
+                combined_failure(fallback, &failure)
             }
         };
-        match interrupt(&failure, self.run.asked().settings.language) {
+        match to_interrupt(&failure, self.run.spec().settings.language) {
             Some(interrupt) => {
-                let of = Interrupted::Message(self.call.message.clone());
-                Input::Interrupted { of, interrupt }
+                let of = InterruptTarget::Message(self.call.message.clone());
+                Input::Interrupted { target: of, interrupt }
             }
-            None => self.failed(failure),
+            None => self.failure_input(failure),
         }
     }
 
@@ -73,7 +73,7 @@ impl<P: Ports> Call<P> {
         }
         let (role, message) = (self.call.role, self.call.message.clone());
         let to = self.ports.model().name(role, ModelChoice::Fallback)?.to_owned();
-        let from = self.model().to_owned();
+        let from = self.model_name().to_owned();
         let code = failure.code.as_str();
         tracing::warn!(call = %message, role = role.as_str(), from, to, code, "model changed");
         Some(Input::ModelChanged(Box::new(ModelChanged { message, from, to, failure })))
@@ -82,8 +82,8 @@ impl<P: Ports> Call<P> {
 
 /// How a call failed that neither model could make. What is wrong with the role's own model leads, since
 /// the fallback only stands in for it; but an account that somebody can top up goes first.
-fn both_failed(fallback: &Fallback, last: &Failure) -> Failure {
-    let Fallback { model, because: first } = fallback;
+fn combined_failure(fallback: &Fallback, last: &Failure) -> Failure {
+    let Fallback { model, failure: first } = fallback;
     let can_be_mended = |failure: &Failure| failure.code == ErrorCode::ModelNoBalance;
     if can_be_mended(last) && !can_be_mended(first) {
         let detail = format!("{} (the fallback {model}; before: {})", last.detail, first.detail);

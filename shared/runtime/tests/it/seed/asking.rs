@@ -6,20 +6,22 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::feedback::{Answer, Answered, Answering, Ask, FeedbackSettings, Why};
-use djinn_core::id::FeedbackId;
+use djinn_core::human::{
+    HumanRequest, HumanResponse, HumanSettings, Reason, ResponseRecord, TimeoutAction,
+};
+use djinn_core::id::HumanRequestId;
 use djinn_core::settings::{Language, Mode, RunSettings};
-use djinn_core::tool::{EffectClass, Observation, ToolSpec};
+use djinn_core::tool::{EffectClass, ToolOutput, ToolSpec};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::model::ModelErrorKind;
-use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolFailure, Toolbox};
-use djinn_runtime::serve::pending;
+use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError, Toolbox};
+use djinn_runtime::serve::list_requests;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::MemoryStore;
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
-use djinn_testkit::story::{Line, StoryModel};
+use djinn_testkit::story::{StoryLine, StoryModel};
 use fastrand::Rng;
 use serde_json::{Map, Value};
 
@@ -48,8 +50,8 @@ impl Asking {
         let mut rng = Rng::with_seed(seed ^ 0xa5_0000);
         let mode = if rng.u32(0..3) == 0 { Mode::React } else { Mode::PlanSolve };
         let timeouts = [0, 0, 0, 20, 90, 300];
-        let defaults = [Answering::Skip, Answering::Confirm, Answering::Stop];
-        let feedback = FeedbackSettings {
+        let defaults = [TimeoutAction::Skip, TimeoutAction::Confirm, TimeoutAction::Stop];
+        let feedback = HumanSettings {
             enabled: true,
             require: ["send"].map(str::to_owned).into(),
             timeout_s: timeouts[rng.usize(0..timeouts.len())],
@@ -61,14 +63,14 @@ impl Asking {
                 .map(str::to_owned)
                 .collect(),
             confirm_results: rng.u32(0..5) == 0,
-            ..FeedbackSettings::default()
+            ..HumanSettings::default()
         };
         let messages = match mode {
             Mode::React => ["t1", "t2", "t3"],
             Mode::PlanSolve => ["t2", "s2.1.t2", "s4.1.t1"],
         };
         let unpaid = (rng.u32(0..3) == 0).then(|| messages[rng.usize(0..3)]);
-        let settings = RunSettings { mode, feedback, ..RunSettings::default() };
+        let settings = RunSettings { mode, human: feedback, ..RunSettings::default() };
         Some(Self { settings, write: rng.u32(0..3) / 2, send: rng.u32(0..3) / 2, unpaid })
     }
 
@@ -83,7 +85,7 @@ impl Asking {
     /// A simulation of it, and what was done unasked in it.
     pub(super) fn sim(&self, points: &Points, ledger: &Ledger) -> (Sim, Unasked) {
         let lines = if self.is_plan() { market::lines() } else { story::lines() };
-        let unpaid = |(message, line): (&'static str, Line)| match self.unpaid {
+        let unpaid = |(message, line): (&'static str, StoryLine)| match self.unpaid {
             Some(unpaid) if unpaid == message => {
                 (message, line.failing_after(0, ModelErrorKind::NoBalance))
             }
@@ -92,12 +94,12 @@ impl Asking {
         let model = StoryModel::new(lines.into_iter().map(unpaid), points.clone());
         let mut sim = Sim::new(model, Toolbox::default(), points.clone());
         let unasked = Unasked::default();
-        let run = sim.question(self.settings()).run_key();
+        let run = sim.make_question(self.settings()).run_key();
         let tool = |name, effect, takes_ms, interrupts| Watched {
             tool: LedgerTool {
-                takes: Duration::from_millis(takes_ms),
+                duration: Duration::from_millis(takes_ms),
                 timeout_ms: 600_000,
-                notes_arguments: true,
+                logs_arguments: true,
                 interrupts,
                 ..LedgerTool::new(name, effect, ledger, points)
             },
@@ -106,38 +108,42 @@ impl Asking {
             unasked: Arc::clone(&unasked),
         };
         let tools = Toolbox::default()
-            .with(tool("look", EffectClass::Read, 6_000, 0))
-            .with(tool("write", EffectClass::Idempotent, 200, self.write))
-            .with(tool("send", EffectClass::Once, 400, self.send));
+            .with_tool(tool("look", EffectClass::Read, 6_000, 0))
+            .with_tool(tool("write", EffectClass::Idempotent, 200, self.write))
+            .with_tool(tool("send", EffectClass::Once, 400, self.send));
         sim.ports.tools = tools;
         (sim, unasked)
     }
 
     /// The run without weather, in which people decide as they did in this history.
     pub(super) async fn undisturbed(&self, history: &[Entry]) -> Undisturbed {
-        let decided: BTreeMap<&FeedbackId, &Answer> =
-            answers(history).map(|answered| (&answered.feedback, &answered.answer)).collect();
+        let decided: BTreeMap<&HumanRequestId, &HumanResponse> =
+            answers(history).map(|answered| (&answered.request, &answered.answer)).collect();
         let was_asked = |message: &&str| {
-            history.iter().any(|entry| entry.id == format!("{message}.again1.asked"))
+            history.iter().any(|entry| entry.id == format!("{message}.again1.requested"))
         };
         let mut same = Self { unpaid: self.unpaid.filter(was_asked), ..self.clone() };
-        same.settings.feedback.timeout_s = 0;
+        same.settings.human.timeout_s = 0;
         let (mut sim, _) = same.sim(&Points::new(), &Ledger::default());
-        let question = sim.question(same.settings());
+        let question = sim.make_question(same.settings());
         let key = question.run_key();
-        sim.post(question);
+        sim.post_question(question);
         for _ in 0..100 {
             sim.pass_time(Duration::from_secs(20)).await;
-            let entries = sim.history(&key).await.unwrap();
+            let entries = sim.read_history(&key).await.unwrap();
             if let Some(Event::RunEnded(ending)) = entries.last().map(|entry| &entry.event) {
                 let once = if self.is_plan() { ONCE.to_vec() } else { vec!["t2.c1"] };
                 return Undisturbed { once, seen: seen(&entries), status: ending.status };
             }
-            let asks = pending(&sim.ports, &key).await.unwrap();
+            let asks = list_requests(&sim.ports, &key).await.unwrap();
             for ask in asks {
                 // What would have come without the stop.
-                let answer = decided.get(&ask.id).filter(|said| ***said != Answer::Stop);
-                sim.says(&key, &ask, answer.map_or(Answer::Confirm, |said| (*said).clone()));
+                let answer = decided.get(&ask.id).filter(|said| ***said != HumanResponse::Stop);
+                sim.send_answer(
+                    &key,
+                    &ask,
+                    answer.map_or(HumanResponse::Confirm, |said| (*said).clone()),
+                );
             }
         }
         panic!("{same:?} does not end even without bad weather: {:?}", seen(history));
@@ -145,17 +151,17 @@ impl Asking {
 }
 
 /// The answers that a history holds.
-pub(super) fn answers(history: &[Entry]) -> impl Iterator<Item = &Answered> {
+pub(super) fn answers(history: &[Entry]) -> impl Iterator<Item = &ResponseRecord> {
     history.iter().filter_map(|entry| match &entry.event {
-        Event::FeedbackAnswered(answered) => Some(answered.as_ref()),
+        Event::HumanResolved(answered) => Some(answered.as_ref()),
         _ => None,
     })
 }
 
 /// All that a history asks.
-pub(super) fn asks(history: &[Entry]) -> impl Iterator<Item = &Ask> {
+pub(super) fn asks(history: &[Entry]) -> impl Iterator<Item = &HumanRequest> {
     history.iter().flat_map(|entry| match &entry.event {
-        Event::FeedbackAsked { asks, .. } => asks.as_slice(),
+        Event::HumanRequested { requests: asks, .. } => asks.as_slice(),
         _ => &[],
     })
 }
@@ -177,18 +183,18 @@ impl Watched {
     ) -> Option<String> {
         let task = context.task.as_ref().map_or_else(String::new, |task| format!("{task}."));
         let call = format!("{task}{}", context.call);
-        let records = self.store.read(&self.run, 0).await.unwrap();
+        let records = self.store.read_from(&self.run, 0).await.unwrap();
         let history: Vec<Entry> = records.into_iter().flat_map(|record| record.entries).collect();
         let first = (self.tool.name == "send").then(|| call.clone());
-        let again = (1..=context.round).map(|round| format!("{call}.again{round}"));
+        let again = (1..=context.interrupts).map(|round| format!("{call}.again{round}"));
         let mut expected = None;
         for needed in first.into_iter().chain(again) {
             let asked = asks(&history).find(|ask| ask.id.as_str() == needed);
-            let shown = asked.and_then(|ask| ask.about.call()).map(|(_, _, shown)| shown.clone());
-            let answered = answers(&history).find(|answered| answered.feedback.as_str() == needed);
+            let shown = asked.and_then(|ask| ask.subject.call()).map(|(_, _, shown)| shown.clone());
+            let answered = answers(&history).find(|answered| answered.request.as_str() == needed);
             expected = match answered.map(|answered| &answered.answer) {
-                Some(Answer::Confirm) => shown,
-                Some(Answer::Modify { arguments }) => Some(arguments.clone()),
+                Some(HumanResponse::Confirm) => shown,
+                Some(HumanResponse::Modify { arguments }) => Some(arguments.clone()),
                 other => return Some(format!("{needed} is done after {other:?}")),
             };
         }
@@ -206,7 +212,7 @@ impl Tool for Watched {
         &'a self,
         context: &'a ToolContext,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Observation, ToolFailure>> {
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             if let Some(problem) = self.problem(context, arguments).await {
                 self.unasked.lock().unwrap().push(problem);
@@ -215,8 +221,8 @@ impl Tool for Watched {
         })
     }
 
-    fn check(&self, arguments: &Map<String, Value>) -> Result<(), String> {
-        self.tool.check(arguments)
+    fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), String> {
+        self.tool.check_arguments(arguments)
     }
 }
 
@@ -246,20 +252,20 @@ impl Decided {
         for answered in answers(history) {
             *match &answered.answer {
                 _ if answered.by.is_none() => &mut decided.expired,
-                Answer::Confirm if answered.id.starts_with("chat.") => &mut decided.went_on,
-                Answer::Confirm => &mut decided.confirmed,
-                Answer::Modify { .. } => &mut decided.modified,
-                Answer::Skip => &mut decided.skipped,
-                Answer::Stop => &mut decided.stopped,
-                Answer::Say { .. } => &mut decided.said,
+                HumanResponse::Confirm if answered.id.starts_with("chat.") => &mut decided.went_on,
+                HumanResponse::Confirm => &mut decided.confirmed,
+                HumanResponse::Modify { .. } => &mut decided.modified,
+                HumanResponse::Skip => &mut decided.skipped,
+                HumanResponse::Stop => &mut decided.stopped,
+                HumanResponse::Say { .. } => &mut decided.said,
             } += 1;
         }
         for ask in asks(history) {
-            decided.interrupts += usize::from(ask.about.interrupt().is_some());
+            decided.interrupts += usize::from(ask.subject.interrupt().is_some());
             decided.in_tasks += usize::from(ask.task.is_some());
-            decided.steps += usize::from(ask.why.contains(&Why::Step));
-            decided.results += usize::from(ask.why.contains(&Why::Result));
-            let tool = ask.about.call().map(|(_, tool, _)| tool);
+            decided.steps += usize::from(ask.reasons.contains(&Reason::Step));
+            decided.results += usize::from(ask.reasons.contains(&Reason::Result));
+            let tool = ask.subject.call().map(|(_, tool, _)| tool);
             decided.plans += usize::from(tool == Some("planning"));
         }
         decided

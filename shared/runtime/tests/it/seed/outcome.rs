@@ -3,22 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use djinn_core::code::ErrorCode;
 use djinn_core::effect::{Delivery, Effect};
 use djinn_core::entry::{Entry, Event};
-use djinn_core::feedback::{Answer, Answered};
+use djinn_core::error_code::ErrorCode;
+use djinn_core::human::{HumanResponse, ResponseRecord};
 use djinn_core::id::{TaskId, UserId};
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::status::RunStatus;
-use djinn_core::tool::{FailReason, Outcome as CallOutcome};
+use djinn_core::tool::{ToolFailure, ToolResult as CallOutcome};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
-use djinn_runtime::serve::Given;
+use djinn_runtime::serve::ResponseStatus;
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::memory::MemoryStore;
-use djinn_testkit::sim::{Crowd, Sim, Told};
+use djinn_testkit::sim::{Crowd, CrowdResponse, Sim};
 
 use super::asking::{Decided, Unasked, answers};
 use crate::market::{ONCE, expected, seen};
@@ -29,7 +29,7 @@ pub(super) struct Undisturbed {
     pub(super) once: Vec<&'static str>,
     /// What is seen, in order of its lines.
     pub(super) seen: Vec<String>,
-    /// How it ends.
+    /// The status in which it ends.
     pub(super) status: RunStatus,
 }
 
@@ -86,19 +86,19 @@ impl Outcome {
         store.without_faults();
         let (mut journals, mut mail) = (BTreeMap::new(), Vec::new());
         for key in keys {
-            let left = store.mail(&key).await.unwrap();
+            let left = store.list_mail(&key).await.unwrap();
             mail.extend(left.into_iter().map(|mail| (key.clone(), mail)));
-            let records = store.read(&key, 0).await.unwrap();
+            let records = store.read_from(&key, 0).await.unwrap();
             if !records.is_empty() {
                 journals.insert(key, records);
             }
         }
-        let frames = |frames: &djinn_testkit::sim::Frames| {
+        let frames = |frames: &djinn_testkit::sim::FrameLog| {
             frames.lock().unwrap().iter().map(|(_, frame)| frame.clone()).collect()
         };
         let clients = sim.clients.iter().map(frames).collect();
         let (run, ledger) = (run.clone(), ledger.clone());
-        let entries = sim.history(&run).await.unwrap();
+        let entries = sim.read_history(&run).await.unwrap();
         let people = None;
         Self { ended, undisturbed, people, run, entries, journals, mail, ledger, clients, log }
     }
@@ -120,35 +120,35 @@ impl Outcome {
             assert_eq!(*people.unasked.lock().unwrap(), [""; 0]);
             // 12: one that waits for people alone costs nothing.
             assert!(
-                people.crowd.quiet().is_none_or(|operations| operations == 0),
+                people.crowd.quiet_operations().is_none_or(|operations| operations == 0),
                 "it is not quiet"
             );
-            people.crowd.told().iter().for_each(|told| self.one_answer_wins(told));
+            people.crowd.given_responses().iter().for_each(|told| self.one_answer_wins(told));
         }
     }
 
     /// What somebody is told of an answer is what the history says became of it.
-    fn one_answer_wins(&self, told: &Told) {
-        let is_about = |answered: &&Answered| {
-            let group = answered.feedback.as_str().rsplit_once('.').map(|(group, _)| group);
-            answered.feedback == told.feedback || group == Some(told.feedback.as_str())
+    fn one_answer_wins(&self, told: &CrowdResponse) {
+        let is_about = |answered: &&ResponseRecord| {
+            let group = answered.request.as_str().rsplit_once('.').map(|(group, _)| group);
+            answered.request == told.request || group == Some(told.request.as_str())
         };
-        let won: Vec<&Answered> = answers(&self.entries).filter(is_about).collect();
-        let is_its = |answered: &&&Answered| answered.id == told.id;
-        match &told.came {
-            Ok(Given::Taken) => {
+        let won: Vec<&ResponseRecord> = answers(&self.entries).filter(is_about).collect();
+        let is_its = |answered: &&&ResponseRecord| answered.id == told.id;
+        match &told.outcome {
+            Ok(ResponseStatus::Accepted) => {
                 let its = won.iter().find(is_its).unwrap_or_else(|| panic!("{told:?}: {won:?}"));
                 assert_eq!(its.answer, told.answer);
                 assert_eq!(its.by.as_ref().unwrap().as_str(), told.by);
             }
             // It may be heard of later, or come too late then.
-            Ok(Given::Waiting) => {}
+            Ok(ResponseStatus::Pending) => {}
             Err(failure) if failure.code == ErrorCode::FeedbackAnswered => {
-                let named = |answered: &Answered| {
+                let named = |answered: &ResponseRecord| {
                     let by = answered.by.as_ref().map(UserId::as_str).unwrap_or("nobody in time");
                     format!("{} ({by})", answered.answer.as_str())
                 };
-                let ended = self.entries.last().and_then(|entry| entry.event.ending());
+                let ended = self.entries.last().and_then(|entry| entry.event.run_result());
                 let has_ended = ended.is_some_and(|end| end.status.as_str() == failure.detail);
                 let is_named = won.iter().any(|won| named(won) == failure.detail);
                 assert!(has_ended || is_named, "{told:?}: {won:?}");
@@ -166,7 +166,7 @@ impl Outcome {
 
     /// Whether the history can be compared: what a model is told besides makes it another.
     fn was_told(&self) -> bool {
-        self.entries.iter().any(|entry| matches!(entry.event, Event::UserSaid { .. }))
+        self.entries.iter().any(|entry| matches!(entry.event, Event::UserMessageAdded { .. }))
     }
 
     /// 10: what is left in a mailbox says nothing new, and only stays where something went wrong
@@ -181,7 +181,7 @@ impl Outcome {
             let records = self.journals.get(key).unwrap_or_else(|| panic!("{mail:?} to nobody"));
             let journal = Journal::fold(records).unwrap();
             let (input, write) = (mail.clone().into_input(None), records[0].write.clone());
-            let decided = journal.decide(vec![input], journal.epoch(), write, 0);
+            let decided = journal.decide_record(vec![input], journal.epoch(), write, 0);
             assert!(decided.is_none(), "{key} has not heard {mail:?}");
             // Nobody waits for the deletion when a task ends.
             let slow = " DeleteMail: Late";
@@ -198,11 +198,11 @@ impl Outcome {
 
     fn is_stopped(&self) -> bool {
         self.inputs(&self.run).any(|input| match input {
-            Input::StopAsked { .. } => true,
+            Input::StopRequested { .. } => true,
             // Its task heard of it first.
-            Input::TaskEnded(ended) => ended.status == RunStatus::Stopped,
+            Input::ChildEnded(ended) => ended.status == RunStatus::Stopped,
             _ => false,
-        }) || answers(&self.entries).any(|answered| answered.answer == Answer::Stop)
+        }) || answers(&self.entries).any(|answered| answered.answer == HumanResponse::Stop)
     }
 
     /// 2, 3, 5: records follow one another, and deciding again gives the same; a driver that was
@@ -219,7 +219,7 @@ impl Outcome {
                     }
                 }
                 let Record { inputs, epoch, write, at_ms, .. } = record.clone();
-                let decided = journal.decide(inputs, epoch, write, at_ms);
+                let decided = journal.decide_record(inputs, epoch, write, at_ms);
                 let (next, again) = decided.unwrap_or_else(|| panic!("{key}: {record:?}"));
                 assert_eq!(again, *record, "{key}");
                 journal = next;
@@ -235,10 +235,10 @@ impl Outcome {
         let entries = self.entries.iter();
         let gave_up = |entry: &Entry| match &entry.event {
             Event::CallCompleted {
-                outcome: CallOutcome::Failed { reason: FailReason::Crashed, .. },
+                result: CallOutcome::Failed { reason: ToolFailure::Crashed, .. },
                 ..
             } => true,
-            Event::TaskEnded { failure: Some(failure), .. } => failure.code == ErrorCode::Crashed,
+            Event::ChildEnded { failure: Some(failure), .. } => failure.code == ErrorCode::Crashed,
             Event::RunEnded(ending) => {
                 ending.failure.as_ref().is_some_and(|failure| failure.code == ErrorCode::Crashed)
             }
@@ -304,7 +304,7 @@ impl Outcome {
     fn outcome_of(&self, call: &str) -> Option<&CallOutcome> {
         let id = format!("{call}.result");
         self.entries.iter().find(|entry| entry.id == id).and_then(|entry| match &entry.event {
-            Event::CallCompleted { outcome, .. } => Some(outcome),
+            Event::CallCompleted { result: outcome, .. } => Some(outcome),
             _ => None,
         })
     }
@@ -313,7 +313,7 @@ impl Outcome {
     fn uncertain(&self) -> Vec<&'static str> {
         let is_uncertain = |call: &&&str| {
             let outcome = self.outcome_of(call);
-            matches!(outcome, Some(CallOutcome::Failed { reason: FailReason::Uncertain, .. }))
+            matches!(outcome, Some(CallOutcome::Failed { reason: ToolFailure::Uncertain, .. }))
         };
         self.undisturbed.once.iter().filter(is_uncertain).copied().collect()
     }
@@ -328,7 +328,7 @@ impl Outcome {
             match self.outcome_of(call) {
                 Some(CallOutcome::Done(_)) => assert_eq!(times, 1, "{call} is said to be done"),
                 Some(CallOutcome::Failed {
-                    reason: FailReason::Skipped | FailReason::Answered,
+                    reason: ToolFailure::Skipped | ToolFailure::Answered,
                     ..
                 }) => assert_eq!(times, 0, "{call} is said to be left"),
                 Some(CallOutcome::Failed { .. }) | None => {}
@@ -340,7 +340,7 @@ impl Outcome {
     fn nothing_is_owed(&self) {
         let mut heard = BTreeSet::new();
         for input in self.inputs(&self.run) {
-            if let Input::TaskEnded(ended) = input {
+            if let Input::ChildEnded(ended) = input {
                 assert!(heard.insert(&ended.report.task), "{} ended twice", ended.report.task);
             }
         }
@@ -352,7 +352,7 @@ impl Outcome {
             // A process that died right after a delivery recorded it nowhere; nobody comes for that.
             let has_happened = |effect: &Effect| match effect {
                 Effect::Deliver(Delivery::AlarmRemoval) => key.task.is_none(),
-                Effect::Deliver(Delivery::Outcome) => is_heard || stopped,
+                Effect::Deliver(Delivery::ChildResult) => is_heard || stopped,
                 _ => stopped && key.task.is_some(),
             };
             let due = run.due();
@@ -397,11 +397,11 @@ impl Outcome {
     fn given_up(&self) -> Vec<TaskId> {
         let heard = |task: &TaskId| {
             let is_it =
-                |input: &Input| matches!(input, Input::TaskEnded(e) if e.report.task == *task);
+                |input: &Input| matches!(input, Input::ChildEnded(e) if e.report.task == *task);
             self.inputs(&self.run).any(is_it)
         };
         let ended = self.entries.iter().filter_map(|entry| match &entry.event {
-            Event::TaskEnded { task, .. } => Some(task.clone()),
+            Event::ChildEnded { task, .. } => Some(task.clone()),
             _ => None,
         });
         ended.filter(|task| !heard(task)).collect()
@@ -409,10 +409,10 @@ impl Outcome {
 
     fn decided(&self) -> Decided {
         let Some(People { crowd, .. }) = &self.people else { return Decided::default() };
-        let told = crowd.told();
-        let is_late = |told: &&Told| matches!(&told.came, Err(failure) if failure.code == ErrorCode::FeedbackAnswered);
+        let told = crowd.given_responses();
+        let is_late = |told: &&CrowdResponse| matches!(&told.outcome, Err(failure) if failure.code == ErrorCode::FeedbackAnswered);
         let late = told.iter().filter(is_late).count();
-        let quiet = usize::from(crowd.quiet().is_some());
+        let quiet = usize::from(crowd.quiet_operations().is_some());
         Decided { late, quiet, ..Decided::of(&self.entries) }
     }
 

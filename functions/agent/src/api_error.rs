@@ -1,0 +1,154 @@
+//! The answer to a request that gets no stream: a code, a sentence and the field it is about.
+
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::id::{RequestId, RunId};
+use djinn_core::settings::Language;
+use djinn_core::wire::joyagent_ui;
+use serde_json::{Value, json};
+
+/// Names the run in every answer about one.
+pub(crate) const RUN_ID: HeaderName = HeaderName::from_static("djinn-run-id");
+/// Names the request.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("djinn-request-id");
+
+/// Why a request gets no stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ApiError {
+    pub(crate) failure: Failure,
+    field: Option<&'static str>,
+}
+
+impl From<Failure> for ApiError {
+    fn from(failure: Failure) -> Self {
+        let field = failure.field;
+        Self { failure, field }
+    }
+}
+
+impl From<ErrorCode> for ApiError {
+    fn from(code: ErrorCode) -> Self {
+        Failure::from(code).into()
+    }
+}
+
+impl ApiError {
+    /// The member of the request that it is about.
+    pub(crate) fn with_field(mut self, field: &'static str) -> Self {
+        self.field = Some(field);
+        self
+    }
+
+    /// The member of the request that it is about.
+    pub(crate) fn field(&self) -> Option<&'static str> {
+        self.field
+    }
+
+    /// The same with that member under its client's name.
+    pub(crate) fn with_member_name(mut self, name: &'static str) -> Self {
+        if let Some(known) = self.field {
+            let (known, own) = (format!("`{known}`"), format!("`{name}`"));
+            self.failure.detail = self.failure.detail.replace(&known, &own);
+        }
+        self.with_field(name)
+    }
+
+    fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.failure.code.http_status())
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// A JSON object; where a path's client reads something else, [`translate_error`](crate::dialect::translate_error) puts
+    /// that in its place.
+    pub(crate) fn to_json_response(&self, language: Language) -> Response {
+        let mut response = (self.status(), axum::Json(self.to_json(language))).into_response();
+        response.extensions_mut().insert(self.clone());
+        self.with_headers(response)
+    }
+
+    /// A code, a sentence, and what they are about.
+    pub(crate) fn to_json(&self, language: Language) -> Value {
+        json!({
+            "code": self.failure.code.as_str(),
+            "message": self.failure.sentence(language),
+            "field": self.field,
+            "detail": self.failure.detail,
+            "retryable": self.failure.code.is_retryable(),
+        })
+    }
+
+    /// What JoyAgent's UI needs: the true status, and one event that unlocks its input.
+    pub(crate) fn to_ui_event(&self, request: &str, language: Language, at_ms: i64) -> Response {
+        let body = joyagent_ui::refusal_frame(request, &self.failure, language, at_ms);
+        let stream = HeaderValue::from_static("text/event-stream");
+        self.with_headers((self.status(), [(CONTENT_TYPE, stream)], body).into_response())
+    }
+
+    fn with_headers(&self, mut response: Response) -> Response {
+        let code = self.failure.code;
+        // A busy session's run is the one to follow or to stop; the refused question has none.
+        if code == ErrorCode::SessionBusy {
+            let active = RunId::new(self.failure.detail.as_str()).ok();
+            add_id_headers(response.headers_mut(), active.as_ref(), None);
+        }
+        let challenge = match (code == ErrorCode::CredentialsRefused, self.status()) {
+            (true, _) => Some("Bearer realm=\"djinn\", error=\"invalid_token\""),
+            (false, StatusCode::UNAUTHORIZED) => Some("Bearer realm=\"djinn\""),
+            (false, _) => None,
+        };
+        let challenge = challenge.map(|words| (WWW_AUTHENTICATE, HeaderValue::from_static(words)));
+        response.headers_mut().extend(challenge);
+        let wait = self.failure.retry_after_s().map(|s| (RETRY_AFTER, HeaderValue::from(s)));
+        response.headers_mut().extend(wait);
+        response
+    }
+}
+
+/// A failure, which is about this member of the request if that makes no sense or cannot be stored.
+pub(crate) fn member_error(failure: Failure, member: &'static str) -> ApiError {
+    let is_its_own = matches!(failure.code, ErrorCode::InvalidField | ErrorCode::TooLarge);
+    let refusal = ApiError::from(failure);
+    if is_its_own { refusal.with_field(member) } else { refusal }
+}
+
+/// Names the request in an answer that is about no question.
+pub(crate) async fn add_request_id(mut response: Response) -> Response {
+    if !response.headers().contains_key(REQUEST_ID) {
+        let request = RequestId::new(format!("req-{:016x}", fastrand::u64(..))).ok();
+        add_id_headers(response.headers_mut(), None, request.as_ref());
+    }
+    response
+}
+
+/// Names the run and the request in an answer's headers.
+pub(crate) fn add_id_headers(
+    headers: &mut HeaderMap,
+    run: Option<&RunId>,
+    request: Option<&RequestId>,
+) {
+    let run = run.and_then(|run| HeaderValue::from_str(run.as_str()).ok());
+    let request = request.and_then(|request| HeaderValue::from_str(request.as_str()).ok());
+    headers.extend(run.map(|run| (RUN_ID, run)));
+    headers.extend(request.map(|request| (REQUEST_ID, request)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use djinn_runtime::port::StoreError;
+    use djinn_runtime::serve::store_failure;
+
+    #[test]
+    fn what_cannot_be_stored_names_its_bound_and_its_member() {
+        let failure = store_failure(&StoreError::TooLarge("PutItem on djinn".to_owned()));
+        let refusal = member_error(failure, "parameters");
+        assert_eq!(refusal.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        let body = refusal.to_json(Language::En);
+        assert_eq!((&body["code"], &body["field"]), (&json!("too_large"), &json!("parameters")));
+        assert_eq!((&body["detail"], &body["retryable"]), (&json!("400 KB"), &json!(false)));
+        let others = member_error(ErrorCode::RunEnded.into(), "parameters");
+        assert_eq!(others.to_json(Language::En)["field"], Value::Null);
+    }
+}

@@ -1,0 +1,78 @@
+//! What a secret holds, as a process keeps it: read when it is needed first, and again when it is old.
+
+use std::sync::Arc;
+
+use djinn_runtime::port::secret::{SecretError, Secrets};
+use tokio::sync::Mutex;
+
+/// How long what was read is used before it is read again: so long a new key may be refused and one
+/// that was withdrawn accepted.
+pub(crate) const MAX_AGE_MS: i64 = 5 * 60 * 1000;
+/// When what could not be read is tried again.
+pub(crate) const RETRY_MS: i64 = 15 * 1000;
+/// How long what was read is used while its secret cannot be reached.
+pub(crate) const STALE_MS: i64 = 60 * 60 * 1000;
+
+/// The secret of a name, and what is made of its text.
+pub(crate) struct CachedSecret<S, T> {
+    name: String,
+    secrets: S,
+    /// What is wrong with a text is told without repeating it.
+    parse: fn(&str) -> Result<T, String>,
+    cache: Mutex<CachedValue<T>>,
+}
+
+/// What there is to go by, and when it was read and will be again.
+struct CachedValue<T> {
+    value: Option<Arc<T>>,
+    read_at_ms: i64,
+    refresh_after_ms: i64,
+}
+
+impl<S: Secrets, T> CachedSecret<S, T> {
+    pub(crate) fn new(name: &str, secrets: S, parse: fn(&str) -> Result<T, String>) -> Self {
+        let known = CachedValue { value: None, read_at_ms: 0, refresh_after_ms: 0 };
+        Self { name: name.to_owned(), secrets, parse, cache: Mutex::new(known) }
+    }
+
+    /// What the secret holds; `None` while it cannot be read. Locked while it is read: requests at the
+    /// same time ask once.
+    pub(crate) async fn get_value(&self, now_ms: i64) -> Option<Arc<T>> {
+        let mut known = self.cache.lock().await;
+        if now_ms >= known.refresh_after_ms {
+            self.refresh_value(&mut known, now_ms).await;
+        }
+        known.value.clone()
+    }
+
+    async fn refresh_value(&self, known: &mut CachedValue<T>, now_ms: i64) {
+        known.refresh_after_ms = now_ms + RETRY_MS;
+        match self.secrets.read_secret(&self.name).await {
+            Ok(secret) => match (self.parse)(secret.reveal()) {
+                Ok(value) => {
+                    let (value, again_at_ms) = (Some(Arc::new(value)), now_ms + MAX_AGE_MS);
+                    *known =
+                        CachedValue { value, read_at_ms: now_ms, refresh_after_ms: again_at_ms };
+                }
+                Err(found) => {
+                    tracing::error!(secret = self.name, found, "a secret is not what it must be");
+                    known.value = None;
+                }
+            },
+            Err(error @ SecretError::Missing(_)) => {
+                tracing::error!(%error, "secret not read");
+                known.value = None;
+            }
+            Err(error @ SecretError::Unavailable(_)) => {
+                tracing::warn!(%error, "secret not read");
+                known.value = known.value.take().filter(|_| now_ms - known.read_at_ms < STALE_MS);
+            }
+        }
+    }
+
+    /// Where it is read from.
+    #[cfg(test)]
+    pub(crate) fn secrets(&self) -> &S {
+        &self.secrets
+    }
+}

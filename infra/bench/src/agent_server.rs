@@ -1,0 +1,142 @@
+//! The agent function's handles behind axum, as `cargo dev` runs them, over a backend elsewhere.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use agent::{Agent, build_router};
+use anyhow::Result;
+use axum::serve::ListenerExt as _;
+use djinn_aws::{Aws, RunInvocation};
+use djinn_core::settings::PlanSettings;
+use djinn_core::tool::EffectClass;
+use djinn_local::{ALARM_EVERY, LocalDispatch, LocalWorld, run_executor};
+use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::settings::Settings;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+
+use crate::backend::BackendAddress;
+use crate::note::NoteTool;
+use crate::terminal;
+
+/// The word that makes this program a process of its own that holds a front.
+pub(crate) const PROCESS: &str = "agent";
+
+/// A running agent. It stops when this is dropped.
+pub(crate) struct AgentServer {
+    address: SocketAddr,
+    aws: Aws,
+    ports: LocalWorld,
+    server: JoinHandle<()>,
+    executor: JoinHandle<()>,
+}
+
+/// What a front does otherwise than the product.
+pub(crate) struct AgentOptions {
+    /// Its tools.
+    pub(crate) tools: Toolbox,
+    /// How long it waits for what.
+    pub(crate) settings: Option<Settings>,
+    /// What its plans may take.
+    pub(crate) plan: PlanSettings,
+    /// Whether tasks are worked on by another process, which reads their invocations.
+    pub(crate) executors_elsewhere: bool,
+    /// The `DJINN_HUMAN_FEEDBACK` it has.
+    pub(crate) feedback: Option<&'static str>,
+}
+
+impl Default for AgentOptions {
+    fn default() -> Self {
+        Self {
+            tools: Toolbox::default().with_tool(NoteTool(EffectClass::Read)),
+            settings: None,
+            plan: PlanSettings { max_steps: 1_000, ..PlanSettings::default() },
+            executors_elsewhere: false,
+            feedback: None,
+        }
+    }
+}
+
+impl AgentServer {
+    /// Starts one over this backend.
+    pub(crate) async fn start(place: &BackendAddress, changes: AgentOptions) -> Result<Self> {
+        let models = place.models_json();
+        let var = |name: &str| match name {
+            "DJINN_LOCAL" => Some("1".to_owned()),
+            "DJINN_MAX_STEPS" | "DJINN_MAX_TOOL_CALLS" => Some("1000".to_owned()),
+            "DJINN_MODELS" => Some(models.clone()),
+            "DJINN_HUMAN_FEEDBACK" => changes.feedback.map(str::to_owned),
+            _ => None,
+        };
+        let aws = Aws::new(place.store.clone());
+        let (dispatch, invocations) = LocalDispatch::new(ALARM_EVERY);
+        let mut ports = djinn_wiring::build_world(&var, &aws, dispatch.clone(), dispatch)?;
+        ports.tools = changes.tools;
+        if let Some(settings) = changes.settings {
+            ports.settings = Arc::new(settings);
+        }
+        let mut settings = agent::Settings::from_vars(&var)?;
+        settings.run.plan = changes.plan;
+        let settings = settings.with_models(ports.model.settings().model_names());
+        let http = ports.model.http();
+        let app = build_router(Agent { ports: ports.clone(), settings }, aws.secrets(), http);
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let address = listener.local_addr()?;
+        let listener = listener.tap_io(|socket| {
+            // Or each small frame waits for the last one's receipt.
+            let _ = socket.set_nodelay(true);
+        });
+        let server = tokio::spawn(async move {
+            // It returns only if the listener breaks; then the client's requests fail.
+            let _ = axum::serve(listener, app).await;
+        });
+        let executor = match changes.executors_elsewhere {
+            true => tokio::spawn(print_invocations(invocations)),
+            false => tokio::spawn(run_executor(ports.clone(), invocations)),
+        };
+        Ok(Self { address, aws, ports, server, executor })
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Its clients, which count their requests.
+    pub(crate) fn aws(&self) -> &Aws {
+        &self.aws
+    }
+
+    /// The world it drives runs in.
+    pub(crate) fn ports(&self) -> &LocalWorld {
+        &self.ports
+    }
+}
+
+impl Drop for AgentServer {
+    fn drop(&mut self) {
+        self.server.abort();
+        self.executor.abort();
+    }
+}
+
+/// Prints every invocation, for whoever runs the executor.
+async fn print_invocations(mut invocations: UnboundedReceiver<RunInvocation>) {
+    while let Some(invocation) = invocations.recv().await {
+        terminal::print_line(&json!(invocation).to_string());
+    }
+}
+
+/// An agent in a process of its own: prints its URL, then its invocations of the executor, and lives
+/// until its input ends.
+pub(crate) async fn run_agent_process(place: [String; 4]) -> Result<()> {
+    let changes = AgentOptions { executors_elsewhere: true, ..AgentOptions::default() };
+    let front = AgentServer::start(&BackendAddress::from_parts(place), changes).await?;
+    terminal::print_line(&front.url());
+    let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
+    waits.await??;
+    Ok(())
+}

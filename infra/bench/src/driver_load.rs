@@ -1,0 +1,88 @@
+//! What a driver does while a model writes: its lease, its mail, and previews for those who watch.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use djinn_core::id::{RunId, TenantId};
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::live::LiveLog as _;
+use djinn_scripted::{Bench, Script};
+
+use crate::agent_server::{AgentOptions, AgentServer};
+use crate::backend::{Backend, BackendAddress, standard_bench};
+use crate::client::{BenchClient, RunStream};
+use crate::figure::{Figure, FigureLimit};
+
+/// Between two deltas.
+const PACE: Duration = Duration::from_millis(20);
+
+/// Deltas of one reply: it is still being written when all is counted.
+const DELTAS: usize = 2_000;
+
+/// When counting starts: a lease is renewed every 5 s, and its driver hears then that somebody
+/// watches. Between two renewals, so that it does not matter when exactly.
+const FROM: Duration = Duration::from_millis(7_500);
+
+/// How long is counted.
+const COUNTED: Duration = Duration::from_secs(10);
+
+pub(crate) async fn measure_driver_load() -> Result<Vec<Figure>> {
+    let bench = Bench { model_calls: 2, tool_calls: 1, deltas: 2 * DELTAS, ..standard_bench() };
+    let backend = Backend::start(Script::bench(bench).with_delay(PACE)).await?;
+    let (alone, watched) =
+        (HeldRun::start(&backend.address()).await?, HeldRun::start(&backend.address()).await?);
+    watched.watch_run().await?;
+    tokio::time::sleep(FROM).await;
+    let began = Instant::now();
+    let counters = [&alone, &watched].map(|held| held.front.aws().request_counter());
+    drop(counters.map(|counter| counter.take_counts()));
+    tokio::time::sleep(COUNTED).await;
+    let [alone, watched] = counters.map(|counter| counter.take_counts());
+    let seconds = began.elapsed().as_secs_f64();
+    backend.check_expected()?;
+    let rate = |requests: &BTreeMap<String, u64>, operation| {
+        requests.get(operation).copied().unwrap_or_default() as f64 / seconds
+    };
+    let figure = |name, most, measured, about: String| Figure {
+        name,
+        limit: FigureLimit::AtMost(most),
+        unit: "/s",
+        measured,
+        about,
+    };
+    let counted = format!("counted for {seconds:.0} s of a reply");
+    let unwatched = rate(&alone, "PutItem");
+    Ok(vec![
+        figure("lease writes while driven", 0.2, rate(&alone, "UpdateItem"), counted.clone()),
+        figure("mailbox queries while driven", 1.0, rate(&alone, "Query"), counted),
+        figure("previews, nobody watching", 0.0, unwatched, "of 50 deltas a second".to_owned()),
+        figure(
+            "previews, somebody watching",
+            4.0,
+            rate(&watched, "PutItem"),
+            "of 50 deltas a second".to_owned(),
+        ),
+    ])
+}
+
+/// A run in the middle of a reply.
+struct HeldRun {
+    front: AgentServer,
+    stream: RunStream,
+}
+
+impl HeldRun {
+    async fn start(place: &BackendAddress) -> Result<Self> {
+        let front = AgentServer::start(place, AgentOptions::default()).await?;
+        let mut stream = BenchClient::new(front.url())?.open_stream().await?;
+        stream.read_previews(1).await?;
+        Ok(Self { front, stream })
+    }
+
+    /// Says that somebody watches, as whoever follows the run does.
+    async fn watch_run(&self) -> Result<()> {
+        let key = RunKey::new(TenantId::new("local")?, RunId::new(self.stream.run_id()?)?);
+        Ok(self.front.ports().store.mark_watched(&key, i64::MAX / 2).await?)
+    }
+}

@@ -1,0 +1,209 @@
+//! Deleting a session and everything of it.
+//!
+//! What is needed to find the rest goes last, at every level, so that a deletion that was
+//! interrupted finds what is left when it is made again. What a question that comes meanwhile writes
+//! has other keys, or fails the condition.
+
+use std::collections::BTreeSet;
+
+use djinn_core::entry::Event;
+use djinn_core::id::{RunId, SessionId, TaskId};
+use djinn_core::session::SharedSession;
+use djinn_runtime::port::catalog::{SessionDeletion, UserKey};
+use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::page::PageSize;
+use djinn_runtime::port::{RunKey, StoreError};
+use futures::{StreamExt, TryStreamExt, stream};
+
+use crate::change::{ItemChange, number, text, values};
+use crate::file::Folder;
+use crate::item::permits::uploads_key;
+use crate::item::request::RequestItem;
+use crate::item::run::RunItem;
+use crate::item::session::SessionItem;
+use crate::item::user_run::UserRunItem;
+use crate::item::user_session::UserSessionItem;
+use crate::object::run_prefix;
+use crate::query::{Query, after_prefix};
+use crate::store::AwsStore;
+use crate::table::{
+    Attributes, EXPECTED, FILE, ItemKey, LIVE_SHARDS, META, PARTITION, RUN, SORT, live_partition,
+    parse_run_sort, run_partition, session_partition,
+};
+use crate::table::{FIRST_SORT, LAST_SORT};
+
+/// Items or objects that are deleted at once.
+const AT_ONCE: usize = 16;
+
+/// What is forgotten of a session.
+struct SessionRemoval {
+    session: SessionKey,
+    /// Its runs' turns.
+    turns: Vec<Attributes>,
+    /// When its newest run was asked, Unix milliseconds.
+    newest_at_ms: i64,
+}
+
+impl AwsStore {
+    pub(super) async fn delete_session_items(
+        &self,
+        user: &UserKey,
+        session: &SessionId,
+    ) -> Result<SessionDeletion, StoreError> {
+        let listed = self.get_item(UserSessionItem::key(&user.tenant, &user.user, session)).await?;
+        let Some(listed) = listed.map(UserSessionItem::from_item).transpose()? else {
+            return Ok(SessionDeletion::Unknown);
+        };
+        let session = user.session_key(session);
+        if let Some((active, _)) = self.active_run(&session).await? {
+            return Ok(SessionDeletion::Busy(active.run));
+        }
+        let turns = self.query_items(Query::with_prefix(session_partition(&session), RUN)).await?;
+        let mut forgetting =
+            SessionRemoval { session, turns: Vec::new(), newest_at_ms: listed.newest_at_ms };
+        for turn in turns {
+            forgetting.add_turn(turn);
+        }
+        self.delete_turns(&forgetting).await?;
+        self.delete_files(&forgetting.session).await?;
+        self.delete_shares(&forgetting.session).await?;
+        self.delete_list_items(forgetting).await?;
+        Ok(SessionDeletion::Done)
+    }
+
+    /// Its runs, and after each its turn, which leads to it.
+    async fn delete_turns(&self, forgetting: &SessionRemoval) -> Result<(), StoreError> {
+        for turn in &forgetting.turns {
+            if let Some(run) = run_of(turn) {
+                self.delete_run(&RunKey::new(forgetting.session.tenant.clone(), run)).await?;
+            }
+            self.delete_item(deletion_of(key_of(turn))).await?;
+        }
+        Ok(())
+    }
+
+    /// A run, its tasks, and where lists and labels name it; its metadata last.
+    async fn delete_run(&self, key: &RunKey) -> Result<(), StoreError> {
+        let Some(item) = self.get_item(RunItem::key(key)).await? else { return Ok(()) };
+        let run = RunItem::from_item(item)?;
+        for task in self.find_children(key).await? {
+            self.delete_partition(run_partition(&key.with_task(task))).await?;
+        }
+        for shard in 0..LIVE_SHARDS {
+            self.delete_partition(live_partition(key, shard)).await?;
+        }
+        self.delete_objects(&run_prefix(key)).await?;
+        let name = SharedSession::name_of(run.shared.as_ref(), &run.session);
+        let user = UserKey { tenant: key.tenant.clone(), user: run.user.clone() };
+        self.delete_item(ItemChange {
+            key: RequestItem::key(&user, &run.request),
+            expression: "",
+            condition: "#session = :session",
+            values: values([(":session", text(&name))]),
+        })
+        .await?;
+        let listed = UserRunItem::key(&key.tenant, &run.user, run.started_at_ms, &key.run);
+        self.delete_item(deletion_of(listed)).await?;
+        self.delete_partition(run_partition(key)).await
+    }
+
+    /// The tasks of a run. Of one that cannot be read, they are left to expire.
+    async fn find_children(&self, key: &RunKey) -> Result<BTreeSet<TaskId>, StoreError> {
+        let (mut tasks, mut from, mut size) = (BTreeSet::new(), 0, PageSize::FOR_FOLD);
+        loop {
+            let page = match self.read_page(key, from, size).await {
+                Ok(page) => page,
+                Err(error) if error.is_retryable() => return Err(error),
+                Err(_) => return Ok(BTreeSet::new()),
+            };
+            size = size.next_size(&page);
+            let Some(last) = page.records.last() else { return Ok(tasks) };
+            from = last.number + 1;
+            let entries = page.records.into_iter().flat_map(|record| record.entries);
+            tasks.extend(entries.filter_map(|entry| {
+                let Event::ChildStarted { task, .. } = entry.event else { return None };
+                Some(task)
+            }));
+            if !page.has_more {
+                return Ok(tasks);
+            }
+        }
+    }
+
+    async fn delete_files(&self, session: &SessionKey) -> Result<(), StoreError> {
+        for prefix in Folder::from(session).all_prefixes() {
+            self.delete_objects(&prefix).await?;
+        }
+        let query = Query::range(session_partition(session), EXPECTED, after_prefix(FILE));
+        self.delete_items(self.query_items(query).await?).await?;
+        self.delete_item(deletion_of(uploads_key(session))).await
+    }
+
+    /// The session itself, and where its owner's list names it, unless another run has begun.
+    async fn delete_list_items(&self, forgetting: SessionRemoval) -> Result<(), StoreError> {
+        let SessionRemoval { session, newest_at_ms, .. } = forgetting;
+        self.delete_item(ItemChange {
+            key: SessionItem::key(&session),
+            expression: "",
+            condition: "attribute_not_exists(#active)",
+            values: Attributes::new(),
+        })
+        .await?;
+        self.delete_item(ItemChange {
+            key: UserSessionItem::key(&session.tenant, &session.owner, &session.session),
+            expression: "",
+            condition: "#newest_at_ms <= :newest",
+            values: values([(":newest", number(&newest_at_ms))]),
+        })
+        .await
+    }
+
+    /// Every item of a partition, its metadata last.
+    async fn delete_partition(&self, partition: String) -> Result<(), StoreError> {
+        let all = Query::range(partition, FIRST_SORT, LAST_SORT);
+        let is_meta = |item: &Attributes| key_of(item).sk == META;
+        let (meta, rest) = self.query_items(all).await?.into_iter().partition(is_meta);
+        self.delete_items(rest).await?;
+        self.delete_items(meta).await
+    }
+
+    async fn delete_items(&self, items: Vec<Attributes>) -> Result<(), StoreError> {
+        stream::iter(items)
+            .map(Ok)
+            .try_for_each_concurrent(AT_ONCE, |item| self.delete_item(deletion_of(key_of(&item))))
+            .await
+    }
+
+    async fn delete_objects(&self, prefix: &str) -> Result<(), StoreError> {
+        let objects = self.list_objects(prefix, None).await?;
+        stream::iter(objects)
+            .map(Ok)
+            .try_for_each_concurrent(
+                AT_ONCE,
+                |(key, _)| async move { self.delete_object(&key).await },
+            )
+            .await
+    }
+}
+
+impl SessionRemoval {
+    fn add_turn(&mut self, turn: Attributes) {
+        let started = parse_run_sort(&key_of(&turn).sk).map(|place| place.started_at_ms);
+        self.newest_at_ms = self.newest_at_ms.max(started.unwrap_or_default());
+        self.turns.push(turn);
+    }
+}
+
+/// The deletion of an item, whatever it holds.
+fn deletion_of(key: ItemKey) -> ItemChange<'static> {
+    ItemChange { key, expression: "", condition: "", values: Attributes::new() }
+}
+
+fn key_of(item: &Attributes) -> ItemKey {
+    let text = |name: &str| item.get(name).and_then(|value| value.as_s().ok()).cloned();
+    ItemKey::new(text(PARTITION).unwrap_or_default(), text(SORT).unwrap_or_default())
+}
+
+fn run_of(turn: &Attributes) -> Option<RunId> {
+    parse_run_sort(&key_of(turn).sk).map(|place| place.run)
+}

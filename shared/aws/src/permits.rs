@@ -1,0 +1,61 @@
+//! Places of which there are so many: taken under a condition, and given back.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use djinn_runtime::port::StoreError;
+
+use crate::change::{ItemChange, number, text, values};
+use crate::item::permits::PermitsItem;
+use crate::store::{AwsStore, ChangeResult};
+use crate::table::ItemKey;
+
+impl AwsStore {
+    /// Takes a place among those of an item, of which there are `most`, unless all are taken. Those that are
+    /// over are free. One that is taken already is taken, so that this may be made again. The item expires
+    /// then, Unix seconds, if nothing changes it.
+    pub(crate) async fn acquire_permit(
+        &self,
+        item: &ItemKey,
+        place: &str,
+        most: u32,
+        expires_s: i64,
+    ) -> Result<bool, StoreError> {
+        let take = || ItemChange {
+            key: item.clone(),
+            expression: "SET #expires = :expires ADD #permits :permits",
+            condition: "attribute_not_exists(#permits) OR size(#permits) < :most \
+                OR contains(#permits, :permit)",
+            values: values([
+                (":permits", AttributeValue::Ss(vec![place.to_owned()])),
+                (":permit", text(place)),
+                (":most", number(&most)),
+                (":expires", number(&expires_s)),
+            ]),
+        };
+        let stored = match self.update_item(take()).await? {
+            ChangeResult::Done(_) => return Ok(true),
+            ChangeResult::Refused(stored) => stored,
+        };
+        let over =
+            PermitsItem::from_item(&stored)?.expired_permits(self.now_ms().div_euclid(1_000));
+        if over.is_empty() {
+            return Ok(false);
+        }
+        self.release_permits(item, over).await?;
+        Ok(matches!(self.update_item(take()).await?, ChangeResult::Done(_)))
+    }
+
+    /// Gives places back; those that are free already are no error.
+    pub(crate) async fn release_permits(
+        &self,
+        item: &ItemKey,
+        places: Vec<String>,
+    ) -> Result<(), StoreError> {
+        let free = ItemChange {
+            key: item.clone(),
+            expression: "DELETE #permits :permits",
+            condition: "attribute_exists(#permits)",
+            values: values([(":permits", AttributeValue::Ss(places))]),
+        };
+        self.update_item(free).await.map(|_| ())
+    }
+}

@@ -1,0 +1,163 @@
+//! Calls that are held back until a person answers.
+
+use serde_json::Value;
+
+use super::open_turn::result_event;
+use super::{AgentLoop, LoopStage, TurnUpdate};
+use crate::human::{
+    ASK_USER, Estimate, HumanRequest, HumanResponse, Interrupt, Reason, Subject, approval_reasons,
+    call_risk, digest_call,
+};
+use crate::id::{CallId, HumanRequestId};
+use crate::input::FinishReason;
+use crate::settings::RunSettings;
+use crate::tool::{
+    OfferedTool, ResultView, Risk, ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult,
+};
+
+impl AgentLoop {
+    /// What the model said before it asked for the open turn's calls.
+    #[must_use]
+    pub fn open_turn_text(&self) -> &str {
+        match &self.stage {
+            LoopStage::Acting(turn) => &turn.text,
+            LoopStage::Thinking(_) => "",
+        }
+    }
+
+    /// Whether it has read text that anybody may have written.
+    #[must_use]
+    pub fn is_tainted(&self) -> bool {
+        self.tainted
+    }
+
+    /// It is told text that anybody may have written.
+    pub fn taint(&mut self) {
+        self.tainted = true;
+    }
+
+    /// Holds back the calls of the open turn that need somebody's consent.
+    pub(super) fn hold_calls(
+        &mut self,
+        offered: &[OfferedTool],
+        settings: &RunSettings,
+    ) -> Vec<HumanRequest> {
+        let (settings, tainted) = (&settings.human, self.tainted);
+        let LoopStage::Acting(turn) = &mut self.stage else { return Vec::new() };
+        let tool_of = |call: &ToolCall| offered.iter().find(|tool| tool.name == call.tool);
+        let due = turn.calls.iter().filter(|open| open.is_due());
+        let planned = due.filter_map(|open| tool_of(&open.call)).map(|tool| tool.policy.estimate);
+        let planned = planned.reduce(Estimate::combine_with).unwrap_or_default();
+        let costs = settings.enabled && settings.cost.is_exceeded_by(&planned);
+        let mut asks = Vec::new();
+        for open in turn.calls.iter_mut().filter(|open| open.is_due()) {
+            let Some(tool) = tool_of(&open.call) else { continue };
+            let ToolArguments::Parsed(arguments) = &open.call.arguments else { continue };
+            let mut why = approval_reasons(settings, tool, arguments, tainted);
+            if costs && !settings.is_auto_confirmed(&tool.name) {
+                why.push(Reason::Cost);
+            }
+            let Some(id) =
+                HumanRequestId::new(open.call.id.as_str()).ok().filter(|_| !why.is_empty())
+            else {
+                continue;
+            };
+            let ask = HumanRequest {
+                id,
+                task: None,
+                risk: call_risk(settings, tool, arguments),
+                reasons: why,
+                estimate: tool.policy.estimate,
+                digest: digest_call(&tool.name, arguments),
+                expires_at_ms: None,
+                subject: Subject::Call {
+                    call: open.call.id.clone(),
+                    tool: tool.name.clone(),
+                    arguments: arguments.clone(),
+                },
+            };
+            open.held_for = Some(ask.id.clone());
+            asks.push(ask);
+        }
+        asks
+    }
+
+    /// A call of the open turn that has no outcome.
+    #[must_use]
+    pub fn find_open_call(&self, call: &CallId) -> Option<&ToolCall> {
+        let LoopStage::Acting(turn) = &self.stage else { return None };
+        let open = turn.calls.iter().find(|open| open.call.id == *call && open.is_due())?;
+        Some(&open.call)
+    }
+
+    /// A tool stopped in the middle of a call: what a person is asked, or nothing if nobody waits for
+    /// that call.
+    pub fn interrupt_call(&mut self, call: &CallId, interrupt: &Interrupt) -> Option<HumanRequest> {
+        let open = self.open_call(call).filter(|open| open.is_due())?;
+        let ToolArguments::Parsed(arguments) = &open.call.arguments else { return None };
+        open.interrupts += 1;
+        (open.started, open.crashes) = (false, 0);
+        let ask = HumanRequest {
+            id: HumanRequestId::new(format!("{call}.again{}", open.interrupts)).ok()?,
+            task: None,
+            risk: Risk::Low,
+            reasons: Vec::new(),
+            estimate: Estimate::default(),
+            digest: digest_call(&open.call.tool, arguments),
+            expires_at_ms: None,
+            subject: Subject::CallInterrupt {
+                call: open.call.id.clone(),
+                tool: open.call.tool.clone(),
+                arguments: arguments.clone(),
+                interrupt: interrupt.clone(),
+            },
+        };
+        open.held_for = Some(ask.id.clone());
+        Some(ask)
+    }
+
+    /// Takes an answer about a call, which is made now, or has an outcome. `None` if nobody waits for
+    /// it. The model is told of a change, and what the `comment` says of it.
+    pub fn resolve_request(
+        &mut self,
+        feedback: &HumanRequestId,
+        answer: &HumanResponse,
+        comment: &str,
+    ) -> Option<TurnUpdate> {
+        let LoopStage::Acting(turn) = &mut self.stage else { return None };
+        let open = turn.calls.iter_mut().find(|open| open.held_for.as_ref() == Some(feedback))?;
+        open.held_for = None;
+        let mut observed = TurnUpdate::default();
+        let asks_user = open.call.tool == ASK_USER;
+        let outcome = match answer {
+            // To a question, consent is an answer, and so is whatever was filled in.
+            HumanResponse::Confirm if asks_user => user_answer("yes"),
+            HumanResponse::Modify { arguments } if asks_user => {
+                user_answer(&Value::Object(arguments.clone()).to_string())
+            }
+            HumanResponse::Say { text: words } if asks_user => user_answer(words),
+            HumanResponse::Confirm => return Some(observed),
+            HumanResponse::Modify { arguments } => {
+                open.call.arguments = ToolArguments::Parsed(arguments.clone());
+                open.call.edit_comment = Some(comment.to_owned());
+                return Some(observed);
+            }
+            // A stopped run answers it itself.
+            HumanResponse::Skip | HumanResponse::Stop => {
+                ToolResult::Failed { reason: ToolFailure::Skipped, detail: String::new() }
+            }
+            HumanResponse::Say { text: words } => {
+                ToolResult::Failed { reason: ToolFailure::Answered, detail: words.clone() }
+            }
+        };
+        observed.events.push(result_event(&open.call, &outcome));
+        open.result = Some(outcome);
+        self.close_turn_if_complete(FinishReason::Done, &mut observed);
+        Some(observed)
+    }
+}
+
+/// What a question of the model's comes to.
+fn user_answer(words: &str) -> ToolResult {
+    ToolResult::Done(ToolOutput { view: ResultView::UserAnswer, ..ToolOutput::from_text(words) })
+}

@@ -1,0 +1,92 @@
+//! The turn being worked on, and its calls.
+
+use crate::conversation::Reasoning;
+use crate::effect::{Effect, ToolInvocation};
+use crate::entry::Event;
+use crate::id::{HumanRequestId, MessageId};
+use crate::tool::{EffectClass, OfferedTool, ToolArguments, ToolCall, ToolResult};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OpenTurn {
+    pub(super) message: MessageId,
+    pub(super) text: String,
+    pub(super) reasoning: Option<Reasoning>,
+    pub(super) calls: Vec<OpenCall>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OpenCall {
+    pub(super) call: ToolCall,
+    pub(super) class: EffectClass,
+    pub(super) timeout_ms: u64,
+    /// Whether its result is text that anybody may have written.
+    pub(super) untrusted: bool,
+    pub(super) crashes: u32,
+    pub(super) started: bool,
+    /// How often its tool interrupted it.
+    pub(super) interrupts: u32,
+    /// What a person has to answer before it is made.
+    pub(super) held_for: Option<HumanRequestId>,
+    pub(super) result: Option<ToolResult>,
+}
+
+impl OpenCall {
+    pub(super) fn new(
+        call: ToolCall,
+        tool: Option<&OfferedTool>,
+        outcome: Option<ToolResult>,
+    ) -> Self {
+        Self {
+            call,
+            class: tool.map_or(EffectClass::Read, |tool| tool.effect),
+            timeout_ms: tool.map_or(0, |tool| tool.timeout_ms),
+            untrusted: tool.is_some_and(|tool| tool.policy.untrusted),
+            crashes: 0,
+            started: false,
+            interrupts: 0,
+            held_for: None,
+            result: outcome,
+        }
+    }
+
+    pub(super) fn is_started_once(&self) -> bool {
+        self.class == EffectClass::Once && self.started
+    }
+
+    /// Whether it is to be made now, or is being made.
+    pub(super) fn is_due(&self) -> bool {
+        self.result.is_none() && self.held_for.is_none()
+    }
+
+    pub(super) fn due_effect(&self) -> Option<Effect> {
+        self.is_due().then(|| {
+            Effect::RunTool(ToolInvocation {
+                call: self.call.clone(),
+                class: self.class,
+                timeout_ms: self.timeout_ms,
+                attempt: 1 + self.crashes,
+                started: self.started,
+                interrupts: self.interrupts,
+                waits: false,
+            })
+        })
+    }
+}
+
+pub(super) fn requested_event(call: &ToolCall, tool: Option<&OfferedTool>) -> Event {
+    let arguments = match &call.arguments {
+        ToolArguments::Parsed(arguments) => serde_json::Value::Object(arguments.clone()),
+        ToolArguments::Malformed { raw, .. } => serde_json::Value::String(raw.clone()),
+    };
+    Event::CallRequested {
+        call: call.id.clone(),
+        tool: call.tool.clone(),
+        arguments,
+        visible: tool.is_some_and(|tool| tool.visible),
+    }
+}
+
+pub(super) fn result_event(call: &ToolCall, outcome: &ToolResult) -> (String, Event) {
+    let event = Event::CallCompleted { call: call.id.clone(), result: outcome.clone() };
+    (format!("{}.result", call.id), event)
+}

@@ -1,0 +1,27 @@
+//! Questions that a model asks its user.
+
+use serde_json::{Map, Value};
+
+/// The questions of a call of [`super::ASK_USER`], also in other forms than the schema's: one text alone,
+/// or objects with a `question`. Where none can be read, all that was written stands for them.
+#[must_use]
+pub fn parse_questions(arguments: &Map<String, Value>) -> Vec<String> {
+    let written = ["questions", "question"].iter().find_map(|name| arguments.get(*name));
+    let questions = written.map_or_else(Vec::new, collect_texts);
+    match questions.is_empty() {
+        true => vec![Value::Object(arguments.clone()).to_string()],
+        false => questions,
+    }
+}
+
+fn collect_texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => {
+            let text = text.trim().to_owned();
+            if text.is_empty() { Vec::new() } else { vec![text] }
+        }
+        Value::Array(all) => all.iter().flat_map(collect_texts).collect(),
+        Value::Object(members) => members.get("question").map_or_else(Vec::new, collect_texts),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}

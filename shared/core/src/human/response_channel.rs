@@ -1,0 +1,11 @@
+//! How an answer came.
+
+use serde::{Deserialize, Serialize};
+
+/// How an answer came, if not with the credentials of whom it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseChannel {
+    /// By a signed link, whoever had it.
+    Link,
+}

@@ -1,0 +1,52 @@
+//! What a run may use up besides its budget.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Tokens and money that people add to a run's budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopUp {
+    /// Tokens beyond those of the budget.
+    pub tokens: u64,
+    /// Millionths of a US dollar; 0 for a run without such a budget.
+    #[serde(default)]
+    pub micro_usd: u64,
+}
+
+impl TopUp {
+    /// The sum of both extensions, each amount by itself.
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+        }
+    }
+
+    /// The members that a `modify` of it may replace, with their values.
+    #[must_use]
+    pub fn parameters(self) -> Map<String, Value> {
+        let members = [("tokens", self.tokens), ("micro_usd", self.micro_usd)];
+        members.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+    }
+
+    /// Another amount, of what is offered at most.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a person.
+    pub fn parse_amount(self, parameters: &Map<String, Value>) -> Result<Self, String> {
+        let known = self.parameters();
+        let of = |name: &str| match (parameters.get(name), known.get(name)) {
+            (None, _) => Some(0),
+            (Some(value), Some(most)) => value.as_u64().filter(|own| Some(*own) <= most.as_u64()),
+            (Some(_), None) => None,
+        };
+        let (tokens, micro_usd) = (of("tokens"), of("micro_usd"));
+        let is_known = parameters.keys().all(|name| known.contains_key(name));
+        let more = tokens.zip(micro_usd).filter(|(tokens, money)| is_known && tokens + money > 0);
+        more.map(|(tokens, micro_usd)| Self { tokens, micro_usd }).ok_or_else(|| {
+            let Self { tokens, micro_usd } = self;
+            format!("`parameters` are `tokens` up to {tokens} and `micro_usd` up to {micro_usd}")
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! What of a task's conversation joins that of its run, where its tool calls are to be kept there.
+
+use serde_json::Value;
+
+use crate::conversation::{Conversation, ConversationItem, Turn};
+use crate::error_code::ErrorCode;
+use crate::id::{CallId, MessageId, TaskId};
+use crate::input::{ChildEnded, MAX_REPORT};
+use crate::tool::{ToolArguments, ToolCall, ToolOutput, ToolResult};
+
+/// Bytes of a task's turns in its run's conversation; the whole stays in the task's journal.
+const MAX_JOINED_TURNS: usize = 32 * 1024;
+
+/// Bytes of one text among a call's arguments.
+pub(in crate::run) const MAX_ARGUMENT: usize = 500;
+
+/// The newest turns of a task that called tools, cut short, oldest first.
+pub(super) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
+    let turns = conversation.items.iter().rev().filter_map(|item| match item {
+        ConversationItem::Turn(turn) if !turn.calls.is_empty() => Some(shorten_turn(turn)),
+        ConversationItem::Turn(_)
+        | ConversationItem::Nudge(_)
+        | ConversationItem::UserMessage(_)
+        | ConversationItem::Round { .. } => None,
+    });
+    let mut left = MAX_JOINED_TURNS;
+    let fits = |turn: &Turn| {
+        let bytes = serde_json::to_vec(turn).map_or(usize::MAX, |json| json.len());
+        let fits = bytes <= left;
+        left = left.saturating_sub(bytes);
+        fits
+    };
+    let mut turns: Vec<Turn> = turns.take_while(fits).collect();
+    turns.reverse();
+    turns
+}
+
+impl ChildEnded {
+    /// Its turns as they stand in its run's conversation, under ids of their own there.
+    pub(in crate::run) fn turns_in_parent(&self) -> Vec<Turn> {
+        let task = &self.report.task;
+        self.turns.iter().map(|turn| scope_turn(turn.clone(), task)).collect()
+    }
+
+    /// Whether it had used up what it may: another attempt would only use up more.
+    pub(in crate::run) fn is_out_of_budget(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| {
+            matches!(
+                failure.code,
+                ErrorCode::StepsUsedUp
+                    | ErrorCode::ToolCallsUsedUp
+                    | ErrorCode::TokensUsedUp
+                    | ErrorCode::MoneyUsedUp
+                    | ErrorCode::BudgetUsedUp
+                    | ErrorCode::TimeUsedUp
+            )
+        })
+    }
+}
+
+fn scope_turn(turn: Turn, task: &TaskId) -> Turn {
+    let calls = turn.calls.into_iter().map(|(call, outcome)| {
+        let id = CallId::in_task(&call.id, task);
+        (ToolCall { id, ..call }, outcome)
+    });
+    Turn { message: MessageId::in_task(&turn.message, task), calls: calls.collect(), ..turn }
+}
+
+fn shorten_turn(turn: &Turn) -> Turn {
+    let calls =
+        turn.calls.iter().map(|(call, outcome)| (shorten_call(call), shorten_result(outcome)));
+    Turn {
+        message: turn.message.clone(),
+        text: truncate_text(&turn.text, MAX_REPORT),
+        // What a model thought is of use to the model that thought it.
+        reasoning: None,
+        calls: calls.collect(),
+    }
+}
+
+fn shorten_call(call: &ToolCall) -> ToolCall {
+    let arguments = match &call.arguments {
+        ToolArguments::Parsed(arguments) => ToolArguments::Parsed(
+            arguments.iter().map(|(name, value)| (name.clone(), shorten_value(value))).collect(),
+        ),
+        ToolArguments::Malformed { raw, problem } => {
+            ToolArguments::Malformed { raw: truncate_text(raw, MAX_ARGUMENT), problem: *problem }
+        }
+    };
+    ToolCall { arguments, ..call.clone() }
+}
+
+fn shorten_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(truncate_text(text, MAX_ARGUMENT)),
+        Value::Array(items) => items.iter().map(shorten_value).collect(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| (name.clone(), shorten_value(value)));
+            Value::Object(members.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+fn shorten_result(outcome: &ToolResult) -> ToolResult {
+    match outcome {
+        ToolResult::Done(observation) => ToolResult::Done(ToolOutput {
+            text: truncate_text(&observation.text, MAX_REPORT),
+            ..observation.clone()
+        }),
+        ToolResult::Failed { reason, detail } => {
+            ToolResult::Failed { reason: *reason, detail: truncate_text(detail, MAX_REPORT) }
+        }
+    }
+}
+
+/// The beginning of a text, at most this many bytes of it.
+pub(in crate::run) fn truncate_text(text: &str, bytes: usize) -> String {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default().to_owned()
+}

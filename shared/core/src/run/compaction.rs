@@ -1,0 +1,305 @@
+//! Long conversations: what is older is summed up before the next turn, when it takes up too much of
+//! its model's window.
+//!
+//! It is decided by what the journal holds: how large the newest request was, as its reply's record
+//! says, and what joined the conversation since. The call that sums up stands between two turns; a
+//! turn is owed only when that call is answered, well or badly.
+
+use super::{Phase, Run};
+use crate::agent_loop::Attempts;
+use crate::conversation::{
+    CompactionRange, Conversation, ConversationItem, Exchange, Turn, count_turns,
+};
+use crate::crash::ActiveEffects;
+use crate::effect::{Effect, ModelCall, ToolChoice};
+use crate::entry::Event;
+use crate::id::MessageId;
+use crate::input::{ChildSpec, FinishReason, ModelReplied, RunSpec, WindowUsage};
+use crate::plan::Plan;
+use crate::settings::{ModelChoice, Role};
+use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
+
+/// How often in a row it may fail before the run goes on without.
+const MAX_FAILURES: u32 = 2;
+
+/// What is worth a call: so much of the limit, unless the next request would not fit at all.
+const MIN_GAIN_DIVISOR: u64 = 8;
+
+/// How far a conversation has filled its model's window, and the call that makes room in it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Compaction {
+    /// Tokens that the next request would have.
+    tokens: u64,
+    /// The tokens it could have, once a reply of the role's own model told.
+    limit: Option<u64>,
+    /// The tokens that the fallback takes, while it answers in that model's place.
+    fallback_limit: Option<u64>,
+    /// Calls in a row that came to nothing.
+    failures: u32,
+    open: Option<OpenCompaction>,
+    /// The newest message before which there was such a call: there is one before each at most.
+    compacted_before: Option<MessageId>,
+}
+
+/// A call that sums up.
+#[derive(Debug, Clone, PartialEq)]
+struct OpenCompaction {
+    message: MessageId,
+    attempts: Attempts,
+    range: CompactionRange,
+}
+
+impl Compaction {
+    pub(super) fn new(asked: &RunSpec) -> Self {
+        let before = asked.child.iter().flat_map(ChildSpec::reports);
+        let before: u64 = before.map(|report| estimate_tokens(report.text.len())).sum();
+        let own = asked.question.len() + asked.base_prompt.len();
+        let earlier = asked.earlier.as_ref().map_or(0, |earlier| earlier.text.len());
+        let tokens = asked.history_tokens + before + estimate_tokens(own + earlier);
+        Self {
+            tokens,
+            limit: None,
+            fallback_limit: None,
+            failures: 0,
+            open: None,
+            compacted_before: None,
+        }
+    }
+
+    /// The call, while it is owed.
+    pub(super) fn due_call(&self) -> Option<Effect> {
+        self.open.as_ref().map(|open| {
+            Effect::CallModel(ModelCall {
+                message: open.message.clone(),
+                role: Role::Compactor,
+                attempt: open.attempts.next_number(),
+                failures: open.attempts.failures,
+                crashes: open.attempts.crashes,
+                retries: open.attempts.retries(),
+                fallback: open.attempts.fallback().cloned(),
+                tool_choice: ToolChoice::None,
+                interrupts: 0,
+                waits: false,
+            })
+        })
+    }
+
+    /// The attempts at the call while it is owed: some if it writes this message.
+    pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<Option<&mut Attempts>> {
+        let open = self.open.as_mut()?;
+        Some((open.message == *message).then_some(&mut open.attempts))
+    }
+
+    /// The driver died. Whether that concerns the call.
+    pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) -> bool {
+        let Some(open) = &mut self.open else { return false };
+        if ran.has_message(&open.message) && !open.attempts.record_crash() {
+            self.give_up();
+        }
+        true
+    }
+
+    /// The call came to nothing. The next request is shortened instead.
+    fn give_up(&mut self) {
+        self.failures += 1;
+        self.open = None;
+    }
+
+    /// Nobody waits for the call any more.
+    pub(super) fn close(&mut self) {
+        self.open = None;
+    }
+
+    /// A request to this model was so large.
+    pub(super) fn record_window(&mut self, window: Option<WindowUsage>, by: ModelChoice) {
+        let Some(WindowUsage { tokens, limit }) = window else { return };
+        self.tokens = tokens;
+        match by {
+            ModelChoice::Primary => (self.limit, self.fallback_limit) = (Some(limit), None),
+            ModelChoice::Fallback => self.fallback_limit = Some(limit),
+        }
+    }
+
+    /// The tokens that the next request may have, whichever model has to take it: the role's own,
+    /// which takes `own` unless a reply told otherwise, is asked first.
+    fn effective_limit(&self, own: Option<u64>) -> Option<u64> {
+        self.limit.or(own).into_iter().chain(self.fallback_limit).min()
+    }
+
+    /// These join the conversation. A single one is shortened to what fits.
+    pub(super) fn add_items(&mut self, items: &[ConversationItem]) {
+        let most = self.effective_limit(None).unwrap_or(u64::MAX) / 2;
+        let added: u64 = items.iter().map(|item| tokens_of_item(item).min(most)).sum();
+        self.tokens = self.tokens.saturating_add(added);
+    }
+}
+
+impl Run {
+    /// What is being summed up.
+    #[must_use]
+    pub fn compaction_range(&self) -> Option<CompactionRange> {
+        self.compaction.open.as_ref().map(|open| open.range)
+    }
+
+    /// Owes the call that sums up, if the turn that comes next needs it.
+    pub(super) fn compact_if_due(&mut self) {
+        let due = match &self.phase {
+            Phase::Reacting(agent) => agent.due(),
+            Phase::PlanSolving(solving) => solving.due(),
+            Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
+        };
+        let Some(Effect::CallModel(next)) = due.into_iter().next() else { return };
+        if self.compaction.compacted_before.as_ref() == Some(&next.message) {
+            return;
+        }
+        let settings = &self.spec.settings.context;
+        let Compaction { tokens, failures: failed, .. } = self.compaction;
+        let limit = self.compaction.effective_limit(settings.input_limits.get(&next.role).copied());
+        let Some(limit) = limit.filter(|_| failed < MAX_FAILURES) else { return };
+        if tokens.saturating_mul(100) <= limit.saturating_mul(settings.compact_at_percent.into()) {
+            return;
+        }
+        let conversation = &self.model_view().conversation;
+        let part = find_older_range(conversation, settings.keep_turns as usize, limit / 2);
+        let gain = tokens_of_range(conversation, part);
+        if gain > 0 && (gain >= limit / MIN_GAIN_DIVISOR || tokens > limit) {
+            let (message, attempts) = (next.message.to_compaction(), Attempts::default());
+            self.compaction.open = Some(OpenCompaction { message, attempts, range: part });
+            self.compaction.compacted_before = Some(next.message);
+        }
+    }
+
+    /// Takes the text that sums up, and looks whether there is anything left for the next turn.
+    pub(super) fn finish_compaction(
+        &mut self,
+        replied: &ModelReplied,
+        at_ms: i64,
+    ) -> Vec<(String, Event)> {
+        let mut events = self.apply_compaction(replied);
+        if let Some(failure) = self.budget_failure() {
+            events.extend(self.budget_exhausted(failure, at_ms));
+        }
+        events
+    }
+
+    fn apply_compaction(&mut self, replied: &ModelReplied) -> Vec<(String, Event)> {
+        let Some(OpenCompaction { range: part, message, .. }) = self.compaction.open.clone() else {
+            return Vec::new();
+        };
+        let reply = &replied.reply;
+        if reply.text.trim().is_empty() || reply.finish == FinishReason::Filtered {
+            self.compaction.give_up();
+            return Vec::new();
+        }
+        let items = self.conversation.items.get(..part.items).unwrap_or_default();
+        let turns = u32::try_from(count_turns(items)).unwrap_or(u32::MAX);
+        let exchanges = u32::try_from(part.exchanges).unwrap_or(u32::MAX);
+        let gain = tokens_of_range(&self.model_view().conversation, part);
+        self.conversation.compact_oldest(part, &reply.text);
+        let room = self.compaction.tokens.saturating_sub(gain);
+        let notes = estimate_tokens(self.urls.compress_text(&reply.text).len());
+        self.compaction.tokens = room.saturating_add(notes);
+        (self.compaction.failures, self.compaction.open) = (0, None);
+        let (id, usage) = (message.to_string(), reply.usage);
+        vec![(id, Event::ContextCompacted { message, exchanges, turns, usage })]
+    }
+
+    /// Nothing came of summing up. Whether this message was to.
+    pub(super) fn fail_compaction(&mut self, message: &MessageId) -> bool {
+        let is_it = self.compaction.open.as_ref().is_some_and(|open| open.message == *message);
+        if is_it {
+            self.compaction.give_up();
+        }
+        is_it
+    }
+}
+
+/// What of a conversation is older than its newest `keep` turns, or than as many of them as have
+/// room; the newest is never among it.
+fn find_older_range(conversation: &Conversation, keep: usize, room: u64) -> CompactionRange {
+    let items = &conversation.items;
+    let (mut start, mut kept, mut used) = (items.len(), 0, 0);
+    let has_room = |kept: usize, used: u64| kept < keep && used <= room;
+    while start > 0 {
+        // A note belongs to the turn before it.
+        let earlier = items.get(..start).unwrap_or_default();
+        let turn = earlier
+            .iter()
+            .rposition(|item| {
+                !matches!(item, ConversationItem::Nudge(_) | ConversationItem::UserMessage(_))
+            })
+            .unwrap_or(0);
+        used += earlier.iter().skip(turn).map(tokens_of_item).sum::<u64>();
+        if kept > 0 && !has_room(kept, used) {
+            return CompactionRange { exchanges: conversation.history.len(), items: start };
+        }
+        kept += 1;
+        start = turn;
+    }
+    let mut exchanges = conversation.history.len();
+    for exchange in conversation.history.iter().rev() {
+        used += tokens_of_exchange(exchange);
+        if !has_room(kept, used) {
+            break;
+        }
+        kept += 1;
+        exchanges -= 1;
+    }
+    CompactionRange { exchanges, items: 0 }
+}
+
+fn tokens_of_range(conversation: &Conversation, part: CompactionRange) -> u64 {
+    let exchanges = conversation.history.get(..part.exchanges).unwrap_or_default();
+    let items = conversation.items.get(..part.items).unwrap_or_default();
+    tokens_of_history(exchanges) + items.iter().map(tokens_of_item).sum::<u64>()
+}
+
+pub(super) fn tokens_of_history(history: &[Exchange]) -> u64 {
+    history.iter().map(tokens_of_exchange).sum()
+}
+
+/// About three bytes are a token: a little more than most texts have, in English and in Chinese.
+fn estimate_tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(3)
+}
+
+fn tokens_of_exchange(exchange: &Exchange) -> u64 {
+    estimate_tokens(exchange.question.len() + exchange.answer.len())
+}
+
+fn tokens_of_item(item: &ConversationItem) -> u64 {
+    estimate_tokens(match item {
+        ConversationItem::Turn(turn) => bytes_of_turn(turn),
+        ConversationItem::Nudge(_) => 0,
+        ConversationItem::UserMessage(text) => text.len(),
+        ConversationItem::Round { reports, plan } => {
+            let reports = reports.iter().map(|report| report.description.len() + report.text.len());
+            reports.sum::<usize>() + bytes_of_plan(plan)
+        }
+    })
+}
+
+fn bytes_of_plan(plan: &Plan) -> usize {
+    plan.steps().iter().map(|step| step.stage.len() + step.details.len() + step.note.len()).sum()
+}
+
+fn bytes_of_turn(turn: &Turn) -> usize {
+    let calls = turn.calls.iter().map(|(call, outcome)| {
+        let arguments = match &call.arguments {
+            ToolArguments::Parsed(arguments) => {
+                serde_json::to_string(arguments).map_or(0, |json| json.len())
+            }
+            ToolArguments::Malformed { .. } => 0,
+        };
+        let text = match outcome {
+            ToolResult::Done(ToolOutput { view: ResultView::Plan { plan }, .. }) => {
+                bytes_of_plan(plan)
+            }
+            ToolResult::Done(observation) => observation.text.len(),
+            ToolResult::Failed { detail, .. } => detail.len(),
+        };
+        call.tool.len() + arguments + text
+    });
+    let reasoning = turn.reasoning.as_ref().map_or(0, |reasoning| reasoning.text.len());
+    turn.text.len() + reasoning + calls.sum::<usize>()
+}

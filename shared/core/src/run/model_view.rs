@@ -1,0 +1,295 @@
+//! What of a run its model sees: the same, with placeholders for long URLs.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::Run;
+use super::child::MAX_ARGUMENT;
+use super::compaction::{Compaction, tokens_of_history};
+use super::plan_solve::MAX_INDIRECT_REPORT;
+use crate::conversation::{
+    CompactedContext, Conversation, ConversationItem, Exchange, MAX_COMPACTED, Turn,
+};
+use crate::file::{FileList, ProductFile};
+use crate::human::HumanResponse;
+use crate::input::{ChildReport, ChildSpec, FinishReason, Input, MAX_REPORT, Reply, RunSpec};
+use crate::plan::Plan;
+use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
+use crate::urls::{TextEnd, Urls};
+
+impl Run {
+    /// The long URLs that its model sees placeholders for, and that it means by them.
+    #[must_use]
+    pub fn urls(&self) -> &Urls {
+        &self.urls
+    }
+
+    /// The run as its model sees it. What a model makes of it is expanded with [`Self::urls`].
+    #[must_use]
+    pub fn model_view(&self) -> Cow<'_, Self> {
+        if self.urls.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut seen = self.clone();
+        let urls = &self.urls;
+        replace_spec_urls(urls, &mut seen.spec);
+        replace_conversation_urls(urls, &mut seen.conversation);
+        seen.files = model_view_of_files(urls, self.files.all());
+        seen.produced_files = model_view_of_files(urls, self.produced_files.all());
+        Cow::Owned(seen)
+    }
+
+    pub(super) fn model_view_of_items<'a>(
+        &self,
+        items: &'a [ConversationItem],
+    ) -> Cow<'a, [ConversationItem]> {
+        if self.urls.is_empty() {
+            return Cow::Borrowed(items);
+        }
+        let mut items = items.to_vec();
+        items.iter_mut().for_each(|item| replace_item_urls(&self.urls, item));
+        Cow::Owned(items)
+    }
+
+    pub(super) fn register_initial_urls(&mut self) {
+        if self.spec.settings.compress_urls {
+            register_spec_urls(&mut self.urls, &self.spec);
+            self.compaction = Compaction::new(&self.model_view().spec);
+        }
+    }
+
+    /// Learns the URLs of whatever of an input the model will see.
+    pub(super) fn register_input_urls(&mut self, input: &Input) {
+        if !self.spec.settings.compress_urls {
+            return;
+        }
+        let urls = &mut self.urls;
+        match input {
+            Input::ModelReplied(replied) => register_reply_urls(urls, &replied.reply),
+            Input::ToolReturned { result: outcome, .. } => {
+                register_result_urls(urls, outcome, usize::MAX);
+            }
+            Input::FileAdded { file, .. } => urls.register_urls(&file.description, TextEnd::Whole),
+            Input::ChildEnded(ended) => {
+                register_report_urls(urls, &ended.report);
+                ended.turns.iter().for_each(|turn| register_cut_turn_urls(urls, turn));
+                ended
+                    .files
+                    .iter()
+                    .for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
+            }
+            Input::UserMessageAdded(said) => urls.register_urls(&said.text, TextEnd::Whole),
+            Input::HumanResponded(answered) => match &answered.answer {
+                HumanResponse::Modify { arguments } => {
+                    register_member_urls(urls, arguments, usize::MAX);
+                }
+                HumanResponse::Say { text: words } => urls.register_urls(words, TextEnd::Whole),
+                HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => {}
+            },
+            Input::Started(_)
+            | Input::Interrupted { .. }
+            | Input::HumanRequestExpired { .. }
+            | Input::ChildRequested(_)
+            | Input::PlanEdited(_)
+            | Input::Resumed { .. }
+            | Input::AttemptFailed { .. }
+            | Input::ModelChanged(_)
+            | Input::ModelFailed { .. }
+            | Input::ToolStarted { .. }
+            | Input::StopRequested { .. }
+            | Input::LimitReached { .. }
+            | Input::PlanSaved { .. }
+            | Input::Delivered { .. } => {}
+        }
+    }
+}
+
+/// How a text ends that was cut to so many bytes, if it was longer: characters have up to four.
+fn detect_cut(text: &str, bytes: usize) -> TextEnd {
+    if (bytes - 3..=bytes).contains(&text.len()) { TextEnd::Cut } else { TextEnd::Whole }
+}
+
+fn register_spec_urls(urls: &mut Urls, asked: &RunSpec) {
+    urls.register_urls(&asked.base_prompt, TextEnd::Whole);
+    if let Some(earlier) = &asked.earlier {
+        urls.register_urls(&earlier.text, detect_cut(&earlier.text, MAX_COMPACTED));
+    }
+    for Exchange { question, answer, .. } in &asked.history {
+        urls.register_urls(question, TextEnd::Whole);
+        urls.register_urls(answer, TextEnd::Whole);
+    }
+    urls.register_urls(&asked.question, TextEnd::Whole);
+    if let Some(task) = &asked.child {
+        urls.register_urls(&task.description, TextEnd::Whole);
+        task.reports().for_each(|report| register_report_urls(urls, report));
+        let failed_before = task.previous_failure.as_deref().unwrap_or_default();
+        urls.register_urls(failed_before, detect_cut(failed_before, MAX_REPORT));
+    }
+    asked.files.iter().for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
+}
+
+fn register_reply_urls(urls: &mut Urls, reply: &Reply) {
+    let end = if reply.finish == FinishReason::Done { TextEnd::Whole } else { TextEnd::Cut };
+    urls.register_urls(&reply.text, end);
+    for call in &reply.calls {
+        register_argument_urls(urls, &call.arguments, usize::MAX);
+    }
+}
+
+fn register_report_urls(urls: &mut Urls, report: &ChildReport) {
+    urls.register_urls(&report.description, TextEnd::Whole);
+    let end = match detect_cut(&report.text, MAX_INDIRECT_REPORT) {
+        TextEnd::Whole => detect_cut(&report.text, MAX_REPORT),
+        TextEnd::Cut => TextEnd::Cut,
+    };
+    urls.register_urls(&report.text, end);
+}
+
+/// A turn whose texts were cut.
+fn register_cut_turn_urls(urls: &mut Urls, turn: &Turn) {
+    urls.register_urls(&turn.text, detect_cut(&turn.text, MAX_REPORT));
+    for (call, outcome) in &turn.calls {
+        register_argument_urls(urls, &call.arguments, MAX_ARGUMENT);
+        register_result_urls(urls, outcome, MAX_REPORT);
+    }
+}
+
+/// What a text of `bytes` may have been cut to.
+fn register_result_urls(urls: &mut Urls, outcome: &ToolResult, bytes: usize) {
+    match outcome {
+        ToolResult::Done(observation) => {
+            let is_cut = observation.full_output.is_some();
+            let end = if is_cut { TextEnd::Cut } else { detect_cut(&observation.text, bytes) };
+            urls.register_urls(&observation.text, end);
+            observation
+                .files
+                .iter()
+                .for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
+        }
+        ToolResult::Failed { detail, .. } => urls.register_urls(detail, detect_cut(detail, bytes)),
+    }
+}
+
+fn register_argument_urls(urls: &mut Urls, arguments: &ToolArguments, bytes: usize) {
+    match arguments {
+        ToolArguments::Parsed(members) => register_member_urls(urls, members, bytes),
+        ToolArguments::Malformed { raw, .. } => urls.register_urls(raw, TextEnd::Cut),
+    }
+}
+
+fn register_member_urls(urls: &mut Urls, members: &Map<String, Value>, bytes: usize) {
+    for (name, value) in members {
+        urls.register_urls(name, TextEnd::Whole);
+        register_value_urls(urls, value, bytes);
+    }
+}
+
+fn register_value_urls(urls: &mut Urls, value: &Value, bytes: usize) {
+    match value {
+        Value::String(text) => urls.register_urls(text, detect_cut(text, bytes)),
+        Value::Array(items) => items.iter().for_each(|item| register_value_urls(urls, item, bytes)),
+        Value::Object(members) => register_member_urls(urls, members, bytes),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn replace_urls(urls: &Urls, text: &mut String) {
+    if let Cow::Owned(seen) = urls.compress_text(text) {
+        *text = seen;
+    }
+}
+
+fn replace_spec_urls(urls: &Urls, asked: &mut RunSpec) {
+    let before = tokens_of_history(&asked.history);
+    replace_urls(urls, &mut asked.base_prompt);
+    replace_urls(urls, &mut asked.question);
+    asked.earlier.iter_mut().for_each(|earlier| replace_compacted_urls(urls, earlier));
+    asked.history.iter_mut().for_each(|exchange| replace_exchange_urls(urls, exchange));
+    asked.files = model_view_of_files(urls, &asked.files).all().to_vec();
+    if let Some(ChildSpec {
+        description: words,
+        earlier_rounds: rounds,
+        current_round: before,
+        previous_failure: failed_before,
+        ..
+    }) = &mut asked.child
+    {
+        replace_urls(urls, words);
+        rounds.iter_mut().chain(before).for_each(|report| replace_report_urls(urls, report));
+        failed_before.iter_mut().for_each(|text| replace_urls(urls, text));
+    }
+    let saved = before.saturating_sub(tokens_of_history(&asked.history));
+    asked.history_tokens = asked.history_tokens.saturating_sub(saved);
+}
+
+fn replace_conversation_urls(urls: &Urls, conversation: &mut Conversation) {
+    let Conversation { compacted, history, question, items } = conversation;
+    compacted.iter_mut().for_each(|compacted| replace_compacted_urls(urls, compacted));
+    history.iter_mut().for_each(|exchange| replace_exchange_urls(urls, exchange));
+    replace_urls(urls, question);
+    items.iter_mut().for_each(|item| replace_item_urls(urls, item));
+}
+
+fn replace_compacted_urls(urls: &Urls, compacted: &mut CompactedContext) {
+    replace_urls(urls, &mut compacted.text);
+    replace_urls(urls, &mut compacted.last_text);
+}
+
+fn replace_exchange_urls(urls: &Urls, Exchange { question, answer, .. }: &mut Exchange) {
+    replace_urls(urls, question);
+    replace_urls(urls, answer);
+}
+
+fn replace_item_urls(urls: &Urls, item: &mut ConversationItem) {
+    match item {
+        ConversationItem::Turn(turn) => replace_turn_urls(urls, turn),
+        ConversationItem::Nudge(_) => {}
+        ConversationItem::UserMessage(text) => replace_urls(urls, text),
+        ConversationItem::Round { reports, plan } => {
+            reports.iter_mut().for_each(|report| replace_report_urls(urls, report));
+            replace_plan_urls(urls, plan);
+        }
+    }
+}
+
+/// What a model thought is sent back as it wrote it: it may be signed.
+fn replace_turn_urls(urls: &Urls, turn: &mut Turn) {
+    replace_urls(urls, &mut turn.text);
+    if let Some(reasoning) = &mut turn.reasoning
+        && let Some(written) = reasoning.original.take()
+    {
+        reasoning.text = written;
+    }
+    for (call, outcome) in &mut turn.calls {
+        match &mut call.arguments {
+            ToolArguments::Parsed(members) => *members = urls.compress_members(members),
+            ToolArguments::Malformed { raw, .. } => replace_urls(urls, raw),
+        }
+        match outcome {
+            ToolResult::Done(ToolOutput { text, view: shown, .. }) => {
+                replace_urls(urls, text);
+                if let ResultView::Plan { plan } = shown {
+                    replace_plan_urls(urls, plan);
+                }
+            }
+            ToolResult::Failed { detail, .. } => replace_urls(urls, detail),
+        }
+    }
+}
+
+fn replace_report_urls(urls: &Urls, report: &mut ChildReport) {
+    replace_urls(urls, &mut report.description);
+    replace_urls(urls, &mut report.text);
+}
+
+fn replace_plan_urls(urls: &Urls, plan: &mut Plan) {
+    plan.texts_mut().for_each(|text| replace_urls(urls, text));
+}
+
+fn model_view_of_files(urls: &Urls, files: &[ProductFile]) -> FileList {
+    FileList::of(files.iter().cloned().map(|mut file| {
+        replace_urls(urls, &mut file.description);
+        file
+    }))
+}

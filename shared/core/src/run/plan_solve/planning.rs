@@ -1,0 +1,38 @@
+//! The planning tool's calls: they touch nothing but the run's own plan and are carried out at once.
+
+use crate::plan::{PLANNING_TOOL, Plan, PlanCommand};
+use crate::tool::{ResultView, ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult};
+
+/// Whether a call makes a run's first plan.
+pub(super) fn is_plan_creation(call: &ToolCall, max_steps: usize) -> bool {
+    let mut plan = None;
+    run_plan_command(call, &mut plan, max_steps, &mut false).is_some() && plan.is_some()
+}
+
+/// Carries a call of the planning tool out; `None` for a call of another tool.
+pub(super) fn run_plan_command(
+    call: &ToolCall,
+    plan: &mut Option<Plan>,
+    max_steps: usize,
+    finished: &mut bool,
+) -> Option<ToolResult> {
+    let ToolArguments::Parsed(arguments) = &call.arguments else { return None };
+    if call.tool != PLANNING_TOOL {
+        return None;
+    }
+    let applied = PlanCommand::parse(arguments).and_then(|command| {
+        *finished |= command == PlanCommand::Finish && plan.is_some();
+        command.apply_to(plan.as_ref(), max_steps)
+    });
+    Some(match applied {
+        Ok(changed) => {
+            *plan = Some(changed.clone());
+            let shown = ResultView::Plan { plan: changed };
+            ToolResult::Done(ToolOutput { view: shown, ..ToolOutput::from_text("") })
+        }
+        Err(error) => ToolResult::Failed {
+            reason: ToolFailure::BadPlan,
+            detail: serde_json::to_string(&error).unwrap_or_default(),
+        },
+    })
+}

@@ -1,0 +1,146 @@
+//! Steps that a person lets begin, and what came of them, which a person looks at.
+
+use super::stage::{PreviousAttempt, Task, TaskStage};
+use super::{Next, PlanSolve, StepResult};
+use crate::agent_loop::TurnUpdate;
+use crate::entry::Event;
+use crate::human::{Estimate, HumanRequest, HumanResponse, Reason, Subject, digest_call};
+use crate::id::HumanRequestId;
+use crate::input::{ChildEnded, ChildReport, Revision};
+use crate::settings::RunSettings;
+use crate::tool::Risk;
+
+impl PlanSolve {
+    /// Takes a person's answer about a step or its result. `None` if nobody waits for it.
+    pub(in crate::run) fn resolve_step_request(
+        &mut self,
+        ask: &HumanRequest,
+        answer: &HumanResponse,
+        settings: &RunSettings,
+    ) -> Option<(TurnUpdate, Next)> {
+        let place = self.tasks.iter().position(|task| is_waiting_for(task, ask))?;
+        let mut task = self.tasks.remove(place);
+        let stage = std::mem::replace(&mut task.stage, TaskStage::Queued);
+        let mut observed = TurnUpdate::default();
+        let then = match (stage, answer) {
+            (TaskStage::InReview(ended), answer) => {
+                self.resolve_review(&task, *ended, (ask, answer), place, settings, &mut observed)
+            }
+            (_, HumanResponse::Confirm) => {
+                observed.events.push(task.start_event());
+                self.tasks.insert(place, task);
+                Next::Continue
+            }
+            (_, HumanResponse::Modify { arguments }) => {
+                if let Ok(details) = ask.subject.parse_text(arguments)
+                    && let Some(plan) = &mut self.plan
+                {
+                    plan.reword_step(task.step, &details);
+                    task.description = details;
+                    let event = Event::PlanChanged { plan: plan.clone() };
+                    observed.events.push((format!("{}.plan", ask.id), event));
+                }
+                observed.events.push(task.start_event());
+                self.tasks.insert(place, task);
+                Next::Continue
+            }
+            (_, HumanResponse::Skip | HumanResponse::Stop) => {
+                self.skip_step(&task, String::new(), settings, &mut observed)
+            }
+            (_, HumanResponse::Say { text: words }) => {
+                self.skip_step(&task, words.clone(), settings, &mut observed)
+            }
+        };
+        Some((observed, then))
+    }
+
+    /// A step is not carried out.
+    fn skip_step(
+        &mut self,
+        task: &Task,
+        text: String,
+        settings: &RunSettings,
+        observed: &mut TurnUpdate,
+    ) -> Next {
+        let report = ChildReport {
+            task: task.id.clone(),
+            description: task.description.clone(),
+            text,
+            files: Vec::new(),
+            done: false,
+            skipped: true,
+            truncated: false,
+        };
+        self.finish_step(StepResult { report, turns: Vec::new() }, settings, observed)
+    }
+
+    /// A person has looked at what came of a step.
+    fn resolve_review(
+        &mut self,
+        of: &Task,
+        mut ended: ChildEnded,
+        (ask, answer): (&HumanRequest, &HumanResponse),
+        place: usize,
+        settings: &RunSettings,
+        observed: &mut TurnUpdate,
+    ) -> Next {
+        match answer {
+            // Done work is not lost because nobody looked at it.
+            HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => {}
+            HumanResponse::Modify { arguments } => {
+                if let Ok(text) = ask.subject.parse_text(arguments) {
+                    ended.report.text = text;
+                }
+            }
+            HumanResponse::Say { text: words } => {
+                let redo =
+                    Revision { previous_result: ended.report.text, instructions: words.clone() };
+                let before = PreviousAttempt { failure: None, revision: Some(redo) };
+                let again = self.next_attempt(of.step, &of.description, before);
+                observed.events.push(again.start_event());
+                self.tasks.insert(place, again);
+                return Next::Continue;
+            }
+        }
+        self.finish_step(StepResult::of(&ended), settings, observed)
+    }
+}
+
+/// Whether a task waits for what was asked: to begin, or to be judged.
+fn is_waiting_for(task: &Task, ask: &HumanRequest) -> bool {
+    match &task.stage {
+        TaskStage::AwaitingApproval => step_review(task).is_some_and(|of| of.id == ask.id),
+        TaskStage::InReview(ended) => result_review(task, ended).is_some_and(|of| of.id == ask.id),
+        TaskStage::Queued | TaskStage::Running(_) => false,
+    }
+}
+
+/// Whether a step may begin.
+pub(super) fn step_review(task: &Task) -> Option<HumanRequest> {
+    let about = Subject::StepReview { step: task.step, details: task.description.clone() };
+    new_request(HumanRequestId::new(format!("steps.{}", task.step)).ok()?, Reason::Step, about)
+}
+
+/// Whether what came of a step is what was wanted.
+pub(super) fn result_review(task: &Task, ended: &ChildEnded) -> Option<HumanRequest> {
+    let about = Subject::ResultReview {
+        step: task.step,
+        details: task.description.clone(),
+        text: ended.report.text.clone(),
+        files: ended.report.files.clone(),
+    };
+    new_request(HumanRequestId::new(format!("{}.result", task.id)).ok()?, Reason::Result, about)
+}
+
+fn new_request(id: HumanRequestId, why: Reason, about: Subject) -> Option<HumanRequest> {
+    Some(HumanRequest {
+        digest: digest_call(id.as_str(), &about.parameters()?),
+        id,
+        task: None,
+        subject: about,
+        risk: Risk::Low,
+        reasons: vec![why],
+        estimate: Estimate::default(),
+        expires_at_ms: None,
+    })
+}

@@ -1,0 +1,84 @@
+//! What must be sent back of a model's thoughts, kept in the opaque signature of a turn's reasoning.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a provider wants back with the turn, as the journal keeps it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReasoningState {
+    /// `provider/model`: no other model is sent these.
+    pub(crate) model_id: String,
+    /// Whether the whole text goes back beside the answer (DeepSeek, Kimi).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) echo: bool,
+    /// Signed blocks, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) blocks: Vec<ReasoningBlock>,
+    /// The signature of each call, where calls have their own (Gemini).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) calls: Vec<Option<String>>,
+}
+
+/// One block of thoughts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ReasoningBlock {
+    /// The next `bytes` of the text under this signature.
+    Signed {
+        /// Its length in the text.
+        bytes: usize,
+        /// The signature.
+        signature: String,
+    },
+    /// A signature that belongs to no text.
+    Detached(String),
+    /// A block that shows no text and goes back as it came.
+    Opaque(Value),
+}
+
+impl ReasoningState {
+    /// The signature of a reply's reasoning; `None` when nothing must go back.
+    pub(crate) fn to_signature(&self) -> Option<String> {
+        let is_empty =
+            !self.echo && self.blocks.is_empty() && self.calls.iter().all(Option::is_none);
+        (!is_empty).then(|| serde_json::to_string(self).ok()).flatten()
+    }
+
+    /// What a signature holds for this model; nothing if it is another's, or not ours at all.
+    pub(crate) fn from_signature(signature: Option<&str>, by: &str) -> Option<Self> {
+        serde_json::from_str::<Self>(signature?).ok().filter(|kept| kept.model_id == by)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_kept_comes_back_to_the_same_model_only() {
+        let kept = ReasoningState {
+            model_id: "anthropic/claude".to_owned(),
+            blocks: vec![
+                ReasoningBlock::Signed { bytes: 5, signature: "sig".to_owned() },
+                ReasoningBlock::Opaque(json!({"type": "redacted_thinking", "data": "x"})),
+            ],
+            calls: vec![None, Some("sig2".to_owned())],
+            echo: false,
+        };
+        let sealed = kept.to_signature().unwrap();
+        assert_eq!(
+            sealed,
+            r#"{"model_id":"anthropic/claude","blocks":[{"signed":{"bytes":5,"signature":"sig"}},{"opaque":{"type":"redacted_thinking","data":"x"}}],"calls":[null,"sig2"]}"#
+        );
+        assert_eq!(ReasoningState::from_signature(Some(&sealed), "anthropic/claude"), Some(kept));
+        assert_eq!(ReasoningState::from_signature(Some(&sealed), "openai/gpt-4.1"), None);
+        assert_eq!(ReasoningState::from_signature(Some("EqQBCkYIARgC"), "anthropic/claude"), None);
+        assert_eq!(ReasoningState::default().to_signature(), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Hearing genai's stream: its frames as they arrive, its events, and when something last moved.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use futures::Stream;
+use genai::Error as GenaiError;
+use genai::chat::{ChatFrameSink, ChatStream, ChatStreamEvent, FrameCtx, RawFrameRef};
+use tokio::time::Instant;
+use tracing::Dispatch;
+use tracing::dispatcher::with_default;
+
+/// Something that was heard.
+pub(crate) enum StreamItem {
+    /// A frame's data, as it came.
+    Frame(String),
+    /// What genai makes of the stream.
+    Event(ChatStreamEvent),
+    /// An error of genai's; the stream may go on.
+    Error(GenaiError),
+    /// The stream is over.
+    End,
+}
+
+/// The frames that were decoded and not read yet.
+#[derive(Debug, Default)]
+pub(crate) struct FrameQueue(Mutex<VecDeque<String>>);
+
+impl FrameQueue {
+    fn lock_frames(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ChatFrameSink for FrameQueue {
+    fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
+        self.lock_frames().push_back(frame.data.to_owned());
+    }
+}
+
+/// Listens to one stream.
+pub(crate) struct FrameStream {
+    stream: ChatStream,
+    inbox: Arc<FrameQueue>,
+    activity: Arc<Activity>,
+    /// What genai said together with frames that have to be read first.
+    pending: Option<StreamItem>,
+}
+
+impl FrameStream {
+    pub(crate) fn new(stream: ChatStream, inbox: Arc<FrameQueue>, started: Instant) -> Self {
+        Self {
+            stream,
+            inbox,
+            activity: Arc::new(Activity { started, last_activity_ms: AtomicU64::new(0) }),
+            pending: None,
+        }
+    }
+
+    /// When the connection last gave a sign of life, frames or parts of them.
+    pub(crate) fn last_activity(&self) -> Instant {
+        self.activity.started
+            + Duration::from_millis(self.activity.last_activity_ms.load(Ordering::Relaxed))
+    }
+
+    /// The process stood still until now: nothing could move.
+    pub(crate) fn reset_idle(&self) {
+        self.activity.mark_active();
+    }
+
+    /// The next thing heard. Frames come before the event that was made of them, and do not wait
+    /// for one: genai makes none of frames that it does not understand.
+    pub(crate) async fn next_item(&mut self) -> StreamItem {
+        poll_fn(|context| self.poll_item(context)).await
+    }
+
+    fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<StreamItem> {
+        if let Some(heard) = self.take_ready() {
+            return Poll::Ready(heard);
+        }
+        let moved = Waker::from(Arc::new(ActivityWaker {
+            activity: Arc::clone(&self.activity),
+            task: context.waker().clone(),
+        }));
+        let mut inner = Context::from_waker(&moved);
+        let stream = Pin::new(&mut self.stream);
+        self.pending = match without_tracing(|| stream.poll_next(&mut inner)) {
+            Poll::Pending => None,
+            Poll::Ready(Some(Ok(event))) => Some(StreamItem::Event(event)),
+            Poll::Ready(Some(Err(error))) => Some(StreamItem::Error(error)),
+            Poll::Ready(None) => Some(StreamItem::End),
+        };
+        match self.take_ready() {
+            Some(heard) => Poll::Ready(heard),
+            None => Poll::Pending,
+        }
+    }
+
+    fn take_ready(&mut self) -> Option<StreamItem> {
+        let frame = self.inbox.lock_frames().pop_front();
+        if frame.is_some() {
+            self.activity.mark_active();
+        }
+        frame.map(StreamItem::Frame).or_else(|| self.pending.take())
+    }
+}
+
+/// Runs genai without its logging: it logs frames and error bodies, which may quote a prompt, at
+/// ERROR and WARN.
+pub(crate) fn without_tracing<T>(run: impl FnOnce() -> T) -> T {
+    with_default(&Dispatch::none(), run)
+}
+
+/// When a stream last moved, in milliseconds since the call started.
+struct Activity {
+    started: Instant,
+    last_activity_ms: AtomicU64,
+}
+
+impl Activity {
+    fn mark_active(&self) {
+        let ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_activity_ms.fetch_max(ms, Ordering::Relaxed);
+    }
+}
+
+/// Wakes the task and notes the time: the connection wakes a stream for every part of a body.
+struct ActivityWaker {
+    activity: Arc<Activity>,
+    task: Waker,
+}
+
+impl Wake for ActivityWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.activity.mark_active();
+        self.task.wake_by_ref();
+    }
+}

@@ -1,0 +1,133 @@
+//! The streams that genai reads for us: Gemini, Bedrock, OpenAI's Responses, Cohere.
+
+use djinn_core::input::FinishReason;
+use genai::chat::{
+    ChatStreamEvent, ContentPart, MessageContent, StopReason, StreamEnd, ToolCall, Usage,
+};
+use serde_json::Value;
+
+use crate::draft::{DeltaSink, Draft, ReasoningBlock, to_json_text};
+
+/// Reads genai's events.
+#[derive(Debug, Default)]
+pub(crate) struct GenaiEventReader;
+
+impl GenaiEventReader {
+    pub(crate) fn read_event(
+        &mut self,
+        event: ChatStreamEvent,
+        draft: &mut Draft,
+        out: DeltaSink<'_>,
+    ) {
+        match event {
+            ChatStreamEvent::Chunk(chunk) => draft.append_text(&chunk.content, out),
+            ChatStreamEvent::ReasoningChunk(chunk) => draft.append_reasoning(&chunk.content, out),
+            ChatStreamEvent::ToolCallChunk(chunk) => read_call(&chunk.tool_call, draft),
+            ChatStreamEvent::End(end) => read_end(end, draft),
+            ChatStreamEvent::Start
+            | ChatStreamEvent::ThoughtSignatureChunk(_)
+            | ChatStreamEvent::Heartbeat => {}
+        }
+    }
+}
+
+/// A call as far as it is known. Arguments as a text are those since their beginning, under one
+/// id; as JSON they are whole, and genai's ids for them (Gemini) begin anew with every frame.
+fn read_call(call: &ToolCall, draft: &mut Draft) {
+    let is_text = call.fn_arguments.is_string();
+    let at = draft.calls.position_of(&call.call_id).filter(|_| is_text);
+    let at = put_call(at, call, draft);
+    set_signature(at, call, draft);
+}
+
+fn put_call(at: Option<usize>, call: &ToolCall, draft: &mut Draft) -> usize {
+    let text = to_json_text(&call.fn_arguments);
+    draft.calls.set_call(at, &call.call_id, &call.fn_name, &text)
+}
+
+/// Keeps the signature of a call's own; at the end genai also shows there what belongs to blocks.
+fn set_signature(at: usize, call: &ToolCall, draft: &mut Draft) {
+    if let Some(signature) = call.thought_signatures.iter().flatten().next() {
+        let signatures = &mut draft.reasoning_state.calls;
+        signatures.resize(signatures.len().max(at + 1), None);
+        if let Some(slot) = signatures.get_mut(at) {
+            *slot = Some(signature.clone());
+        }
+    }
+}
+
+fn read_end(end: StreamEnd, draft: &mut Draft) {
+    if let Some(usage) = &end.captured_usage {
+        count_usage(usage, draft);
+    }
+    if let Some(content) = end.captured_content {
+        read_content(content, draft);
+    }
+    // genai also makes an end of a stream that was cut; only a reason makes it one.
+    draft.finish = end.captured_stop_reason.map(|reason| match reason {
+        StopReason::MaxTokens(_) => FinishReason::Length,
+        StopReason::ContentFilter(_) => FinishReason::Filtered,
+        StopReason::Other(reason) if is_filter_reason(&reason) => FinishReason::Filtered,
+        StopReason::Completed(_)
+        | StopReason::ToolCall(_)
+        | StopReason::StopSequence(_)
+        | StopReason::Other(_) => FinishReason::Done,
+    });
+}
+
+fn is_filter_reason(reason: &str) -> bool {
+    matches!(reason, "guardrail_intervened" | "content_filtered")
+}
+
+/// Takes the calls that no piece announced, or none completely, and what must go back of the
+/// thoughts.
+fn read_content(content: MessageContent, draft: &mut Draft) {
+    let mut calls = Vec::new();
+    let mut signature: Option<String> = None;
+    for part in content {
+        match part {
+            ContentPart::ToolCall(call) => calls.push(call),
+            ContentPart::ThoughtSignature(next) => {
+                draft.reasoning_state.blocks.extend(signature.take().map(ReasoningBlock::Detached));
+                signature = Some(next);
+            }
+            ContentPart::ReasoningContent(text) => {
+                if let Some(signature) = signature.take() {
+                    let bytes = text.len();
+                    draft.reasoning_state.blocks.push(ReasoningBlock::Signed { bytes, signature });
+                }
+            }
+            ContentPart::Custom(custom) => {
+                draft.reasoning_state.blocks.push(ReasoningBlock::Opaque(custom.data));
+            }
+            ContentPart::Text(_) | ContentPart::Binary(_) | ContentPart::ToolResponse(_) => {}
+        }
+    }
+    draft.reasoning_state.blocks.extend(signature.map(ReasoningBlock::Detached));
+    let in_order = calls.len() == draft.calls.len();
+    for (place, call) in calls.iter().enumerate() {
+        let at = match in_order {
+            true => Some(place),
+            false => draft.calls.position_of(&call.call_id),
+        };
+        // Arguments that genai could not read come as `{}`, and are not believed.
+        let is_said = match &call.fn_arguments {
+            Value::Object(object) => !object.is_empty(),
+            Value::String(text) => !text.is_empty(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => false,
+        };
+        if is_said || at.is_none() {
+            put_call(at, call, draft);
+        }
+    }
+}
+
+fn count_usage(usage: &Usage, draft: &mut Draft) {
+    let number = |count: Option<i32>| count.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+    let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+    draft.token_counts.raise_counts(
+        number(usage.prompt_tokens),
+        number(usage.completion_tokens),
+        number(cached),
+    );
+}

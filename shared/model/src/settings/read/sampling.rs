@@ -1,0 +1,55 @@
+//! How a model samples and thinks, as `DJINN_MODELS` says it.
+
+use serde_json::Value;
+
+use crate::settings::object_reader::ObjectReader;
+use crate::settings::{SettingsError, Temperature, Thinking, ThinkingStyle};
+
+pub(super) fn read_temperature(fields: &mut ObjectReader) -> Result<Temperature, SettingsError> {
+    match fields.take("temperature") {
+        None => Ok(Temperature::Default),
+        Some(Value::Null) => Ok(Temperature::Never),
+        Some(value) => match value.as_f64() {
+            Some(number) if (0.0..=2.0).contains(&number) => Ok(Temperature::Fixed(number)),
+            Some(_) | None => Err(SettingsError::wrong_value(
+                fields.path_of("temperature"),
+                "a number between 0 and 2, or null to send none",
+                &value,
+            )),
+        },
+    }
+}
+
+pub(super) fn read_thinking(
+    fields: &mut ObjectReader,
+    style: ThinkingStyle,
+) -> Result<Option<Thinking>, SettingsError> {
+    let Some(value) = fields.take("thinking") else {
+        return Ok(None);
+    };
+    let tokens = value
+        .as_u64()
+        .or_else(|| value.as_str()?.parse::<u64>().ok())
+        .and_then(|number| u32::try_from(number).ok());
+    let thinking = match (value.as_str(), tokens) {
+        (Some("off"), _) => Some(Thinking::Off),
+        (Some("low"), _) => Some(Thinking::Low),
+        (Some("medium"), _) => Some(Thinking::Medium),
+        (Some("high"), _) => Some(Thinking::High),
+        (_, Some(tokens)) if tokens > 0 && style == ThinkingStyle::Budget => {
+            Some(Thinking::Tokens(tokens))
+        }
+        _ => None,
+    };
+    let expected = match style {
+        ThinkingStyle::Budget => "off, low, medium, high or a number of tokens",
+        ThinkingStyle::Effort
+        | ThinkingStyle::Level
+        | ThinkingStyle::Switch
+        | ThinkingStyle::SwitchAndEffort => "off, low, medium or high for this provider",
+    };
+    match thinking {
+        Some(thinking) => Ok(Some(thinking)),
+        None => Err(SettingsError::wrong_value(fields.path_of("thinking"), expected, &value)),
+    }
+}

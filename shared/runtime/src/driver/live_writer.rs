@@ -1,0 +1,206 @@
+//! What is being written right now: for a stop's last words, and for viewers other than our client.
+
+mod pace;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use djinn_core::entry::Event;
+use djinn_core::id::{MessageId, TaskId};
+use djinn_core::input::{PartialMessage, RunSpec};
+use djinn_core::journal::Record;
+use djinn_core::preview::{EarlyEntry, Live, OpenText, Preview, TextKind};
+use pace::Pace;
+
+/// Entries that wait to be written; those behind them are left to the task's end.
+const MAX_WAITING_ENTRIES: usize = 1_000;
+
+/// The unfinished messages and, for a task, the entries of a driver, and how far the live log has
+/// them.
+pub(super) struct LiveWriter {
+    /// The task that writes them, if it is one.
+    task: Option<TaskId>,
+    pace: Pace,
+    open_messages: BTreeMap<MessageId, OpenMessage>,
+    entries: VecDeque<EarlyEntry>,
+    watched_until_ms: i64,
+    next_at_ms: i64,
+    is_writing: bool,
+}
+
+#[derive(Default)]
+struct OpenMessage {
+    text: OpenText,
+    last_at_ms: i64,
+    /// For each kind of text, up to where the live log has it.
+    logged: BTreeMap<TextKind, usize>,
+}
+
+impl LiveWriter {
+    /// Nobody knows of a task's viewers, who look at its run: it is always watched.
+    pub(super) fn new(every_ms: i64, asked: &RunSpec) -> Self {
+        let task = asked.child.as_ref();
+        Self {
+            pace: Pace::of(every_ms, task.map_or(1, |task| task.concurrent_tasks)),
+            open_messages: BTreeMap::new(),
+            entries: VecDeque::new(),
+            watched_until_ms: if task.is_some() { i64::MAX } else { i64::MIN },
+            task: task.map(|task| task.task.clone()),
+            next_at_ms: 0,
+            is_writing: false,
+        }
+    }
+
+    /// Takes a piece of a message, and forgets an earlier attempt at it.
+    pub(super) fn add_preview(&mut self, preview: &Preview) {
+        let open = self.open_messages.entry(preview.message.clone()).or_default();
+        if preview.attempt > open.text.attempt() {
+            open.logged.clear();
+        }
+        open.text.apply_preview(preview);
+        open.last_at_ms = preview.at_ms;
+    }
+
+    /// Takes a record: messages that are complete and texts that are void are forgotten; a task's
+    /// entries are for viewers of its run, and are returned as those see them. `nth` is the place of
+    /// the first one.
+    pub(super) fn add_record(&mut self, record: &Record, nth: u64) -> Vec<Live> {
+        for entry in &record.entries {
+            match &entry.event {
+                Event::MessageCompleted { message, .. } | Event::MessageReset { message, .. } => {
+                    self.open_messages.remove(message);
+                }
+                Event::RunResumed { .. } | Event::RunEnded(_) => self.open_messages.clear(),
+                Event::RunStarted { .. }
+                | Event::ModelChanged(_)
+                | Event::CallRequested { .. }
+                | Event::CallCompleted { .. }
+                | Event::FileAdded { .. }
+                | Event::ContextCompacted { .. }
+                | Event::EmployeesNamed { .. }
+                | Event::PlanChanged { .. }
+                | Event::StepChanged { .. }
+                | Event::UserMessageAdded { .. }
+                | Event::HumanRequested { .. }
+                | Event::HumanResolved(_)
+                | Event::ChildStarted { .. }
+                | Event::ChildEnded { .. } => {}
+            }
+        }
+        let Some(task) = &self.task else { return Vec::new() };
+        let ends_at = nth + record.entries.len() as u64;
+        let early = (nth..).zip(&record.entries).map(|(nth, entry)| {
+            let (ends_record, entry) = (nth + 1 == ends_at, entry.clone().into_parent_entry(task));
+            EarlyEntry { index: nth, ends_record, entry }
+        });
+        let early: Vec<EarlyEntry> = early.collect();
+        let room = MAX_WAITING_ENTRIES.saturating_sub(self.entries.len());
+        self.entries.extend(early.iter().take(room).cloned());
+        early.into_iter().map(Live::Entry).collect()
+    }
+
+    /// Somebody watches the run until then.
+    pub(super) fn set_watched_until(&mut self, at_ms: i64) {
+        if self.task.is_none() {
+            self.watched_until_ms = at_ms;
+        }
+    }
+
+    /// What the message being written says so far.
+    pub(super) fn latest_partial(&self) -> Option<PartialMessage> {
+        let (message, open) = self.open_messages.iter().next_back()?;
+        let text = open.text.text_of(TextKind::Text).to_owned();
+        (!text.is_empty()).then(|| PartialMessage { message: message.clone(), text })
+    }
+
+    /// When there will be something to write to the live log, Unix milliseconds.
+    pub(super) fn flush_at_ms(&self) -> Option<i64> {
+        let news = self.open_messages.values().any(|open| open.unlogged_texts().next().is_some());
+        let watched =
+            self.open_messages.values().any(|open| open.last_at_ms <= self.watched_until_ms);
+        let any = (news && watched) || !self.entries.is_empty();
+        (any && !self.is_writing).then_some(self.next_at_ms)
+    }
+
+    /// What to write now, if it is time; [`Self::on_batch_written`] must follow.
+    pub(super) fn take_batch(&mut self, now_ms: i64) -> Option<Vec<Live>> {
+        if now_ms > self.watched_until_ms {
+            self.watched_until_ms = i64::MIN;
+        }
+        if self.flush_at_ms()? > now_ms {
+            return None;
+        }
+        let mut room = self.pace.max_bytes();
+        let mut written = self.take_entries(&mut room);
+        // The texts that are open come after all entries.
+        if self.entries.is_empty() {
+            written.extend(self.take_texts(&mut room, now_ms));
+        }
+        if written.is_empty() {
+            return None;
+        }
+        self.is_writing = true;
+        self.next_at_ms = now_ms.saturating_add(self.pace.pause_ms(room));
+        Some(written)
+    }
+
+    /// The next entries that fit. One that never fits is left to the task's end.
+    fn take_entries(&mut self, room: &mut usize) -> Vec<Live> {
+        let mut taken = Vec::new();
+        while let Some(early) = self.entries.front() {
+            let bytes = serde_json::to_vec(early).map_or(usize::MAX, |json| json.len());
+            if bytes > *room && bytes <= self.pace.max_bytes() {
+                break;
+            }
+            let early = self.entries.pop_front();
+            if bytes <= *room {
+                *room -= bytes;
+                taken.extend(early.map(Live::Entry));
+            }
+        }
+        taken
+    }
+
+    fn take_texts(&mut self, room: &mut usize, now_ms: i64) -> Vec<Live> {
+        let mut pieces = Vec::new();
+        for (message, open) in &mut self.open_messages {
+            let news: Vec<_> = open.unlogged_texts().collect();
+            for (kind, offset) in news {
+                let text = open.text.text_of(kind);
+                let end = text.floor_char_boundary(offset.saturating_add(*room));
+                let piece = text.get(offset..end).unwrap_or_default();
+                if piece.is_empty() {
+                    continue;
+                }
+                *room = room.saturating_sub(piece.len());
+                open.logged.insert(kind, end);
+                pieces.push(Live::Preview(Preview {
+                    child: self.task.clone(),
+                    message: message.clone(),
+                    attempt: open.text.attempt(),
+                    kind,
+                    offset: offset as u64,
+                    text: piece.to_owned(),
+                    at_ms: now_ms,
+                }));
+            }
+        }
+        pieces
+    }
+
+    /// The last flush is in the log, or lost.
+    pub(super) fn on_batch_written(&mut self, at_ms: i64) {
+        self.is_writing = false;
+        self.next_at_ms = self.next_at_ms.max(at_ms.saturating_add(self.pace.every_ms()));
+    }
+}
+
+impl OpenMessage {
+    /// The texts the live log does not have all of, and from where on.
+    fn unlogged_texts(&self) -> impl Iterator<Item = (TextKind, usize)> + '_ {
+        [TextKind::Reasoning, TextKind::Text].into_iter().filter_map(move |kind| {
+            let length = self.text.text_of(kind).len();
+            let logged = self.logged.get(&kind).copied().unwrap_or_default();
+            (length > logged).then_some((kind, logged))
+        })
+    }
+}

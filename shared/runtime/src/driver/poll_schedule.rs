@@ -1,0 +1,143 @@
+//! When a driver looks for news that others put into the store: nobody tells it of them.
+
+use std::time::Duration;
+
+use crate::settings::to_millis;
+
+/// The first pause after there was a reason to expect mail. No read of a store comes back sooner.
+const MAIL_SOON_MS: i64 = 10;
+
+/// The same for the live log, whose every look is a request to each of its shards.
+const LIVE_SOON_MS: i64 = 20;
+
+/// When to look next. Soon after there was a reason to expect news, and less and less often while
+/// none comes: each pause is half as long again as the one before, so that a piece of news waits for
+/// a third of the time that it took, at most, and a wait of any length costs a dozen looks besides
+/// those of the longest pause.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PollSchedule {
+    at_ms: i64,
+    pause_ms: i64,
+    shortest_ms: i64,
+    longest_ms: i64,
+}
+
+impl PollSchedule {
+    /// Looks for mail, once in `longest` until there is a reason to look sooner.
+    pub(super) fn for_mail(longest: Duration, now_ms: i64) -> Self {
+        Self::with_pauses(to_millis(longest), MAIL_SOON_MS, now_ms)
+    }
+
+    /// The same for the live log.
+    pub(super) fn for_live_log(longest: Duration, now_ms: i64) -> Self {
+        Self::with_pauses(to_millis(longest), LIVE_SOON_MS, now_ms)
+    }
+
+    fn with_pauses(longest_ms: i64, soon_ms: i64, now_ms: i64) -> Self {
+        let at_ms = now_ms.saturating_add(longest_ms);
+        Self { at_ms, pause_ms: longest_ms, shortest_ms: soon_ms.min(longest_ms), longest_ms }
+    }
+
+    /// When it is time, Unix milliseconds; never while a look is under way.
+    pub(super) fn at_ms(&self) -> i64 {
+        self.at_ms
+    }
+
+    /// Whether it is time; [`Self::finish_poll`] must follow if it is.
+    pub(super) fn begin_if_due(&mut self, now_ms: i64) -> bool {
+        let begins = self.at_ms <= now_ms;
+        if begins {
+            self.at_ms = i64::MAX;
+        }
+        begins
+    }
+
+    /// It is time now, unless a look is under way.
+    pub(super) fn make_due(&mut self, now_ms: i64) {
+        if self.at_ms < i64::MAX {
+            self.at_ms = self.at_ms.min(now_ms);
+        }
+    }
+
+    /// The look is over.
+    pub(super) fn finish_poll(&mut self, now_ms: i64) {
+        self.at_ms = now_ms.saturating_add(self.pause_ms);
+        self.pause_ms = (self.pause_ms + self.pause_ms / 2).min(self.longest_ms);
+    }
+
+    /// There is a reason to expect news.
+    pub(super) fn expect_news(&mut self, now_ms: i64) {
+        self.pause_ms = self.shortest_ms;
+        // One that is under way says itself when the next is.
+        if self.at_ms < i64::MAX {
+            self.at_ms = self.at_ms.min(now_ms.saturating_add(self.pause_ms));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The moments of looks that take no time, up to some moment.
+    fn moments(look: &mut PollSchedule, until_ms: i64) -> Vec<i64> {
+        let mut moments = Vec::new();
+        while look.at_ms() <= until_ms {
+            let at_ms = look.at_ms();
+            assert!(look.begin_if_due(at_ms));
+            assert!(!look.begin_if_due(at_ms), "one at a time");
+            look.finish_poll(at_ms);
+            moments.push(at_ms);
+        }
+        moments
+    }
+
+    #[test]
+    fn polls_are_regular_while_no_news_is_expected() {
+        let mut look = PollSchedule::for_mail(Duration::from_secs(1), 0);
+        assert_eq!(moments(&mut look, 3_500), [1_000, 2_000, 3_000]);
+    }
+
+    #[test]
+    fn news_waits_for_a_third_of_the_time_it_took() {
+        let mut look = PollSchedule::for_mail(Duration::from_secs(1), 0);
+        look.expect_news(0);
+        let moments = moments(&mut look, 3_600_000);
+        assert_eq!(moments.iter().take(5).collect::<Vec<_>>(), [&10, &20, &35, &57, &90]);
+        for pair in moments.windows(2) {
+            let [earlier, later] = *pair else { unreachable!("windows of two") };
+            assert!(
+                later - earlier <= (earlier / 2 + MAIL_SOON_MS).min(1_000),
+                "{earlier} {later}"
+            );
+        }
+        assert!(moments.len() <= 3_600 + 12, "{} looks in an hour", moments.len());
+    }
+
+    #[test]
+    fn news_expected_during_a_look_makes_the_next_one_soon() {
+        let mut look = PollSchedule::for_mail(Duration::from_secs(1), 0);
+        assert!(look.begin_if_due(1_000));
+        look.expect_news(1_005);
+        assert_eq!(look.at_ms(), i64::MAX);
+        look.finish_poll(1_008);
+        assert_eq!(look.at_ms(), 1_018);
+    }
+
+    #[test]
+    fn a_poll_that_is_made_due_is_due_now_unless_one_is_under_way() {
+        let mut look = PollSchedule::for_mail(Duration::from_secs(1), 0);
+        look.make_due(300);
+        assert_eq!(look.at_ms(), 300);
+        assert!(look.begin_if_due(300));
+        look.make_due(310);
+        assert_eq!(look.at_ms(), i64::MAX);
+    }
+
+    #[test]
+    fn polls_are_never_further_apart_than_the_longest_pause() {
+        let mut look = PollSchedule::for_mail(Duration::from_millis(5), 0);
+        look.expect_news(0);
+        assert_eq!(moments(&mut look, 20), [5, 10, 15, 20]);
+    }
+}

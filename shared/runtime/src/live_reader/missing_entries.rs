@@ -1,0 +1,187 @@
+//! What a viewer misses of tasks at work: what the live log has lost, or never held.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use djinn_core::id::TaskId;
+use djinn_core::journal::Record;
+use djinn_core::preview::{EarlyEntry, Live};
+use tokio::task::JoinSet;
+
+use super::MAX_LATENESS_MS;
+use crate::pages::JournalPages;
+use crate::port::clock::Clock;
+use crate::port::page::PageSize;
+use crate::port::{Ports, RunKey, StoreError};
+
+/// Of how many tasks' journals a page is read at once, and how often.
+const READ_AT_ONCE: usize = 8;
+const READ_EVERY_MS: i64 = 1_000;
+
+/// How long to wait at most until a journal is read again that did not hold what is missing.
+const MAX_PAUSE_MS: i64 = 60_000;
+
+/// The tasks of which something is missing, and those that were read before.
+#[derive(Debug, Default)]
+pub(super) struct MissingEntries {
+    gaps: BTreeMap<TaskId, Gap>,
+    /// Of each task, the records that were read, by the places of their first entries.
+    known_records: BTreeMap<TaskId, BTreeMap<u64, u64>>,
+    /// Tasks whose journals go on behind the page that was read.
+    unfinished: BTreeSet<TaskId>,
+    read_at_ms: i64,
+}
+
+/// Something that has not come.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    nth: u64,
+    /// When to look for it in the journal, Unix milliseconds.
+    look_at_ms: i64,
+    pause_ms: i64,
+}
+
+impl MissingEntries {
+    /// Reads what has been missing for long. What cannot be read now is looked for again.
+    pub(super) async fn read_due<P: Ports>(
+        &mut self,
+        ports: &P,
+        key: &RunKey,
+        misses: &[(TaskId, u64)],
+    ) -> Vec<Live> {
+        let now_ms = ports.clock().now_ms();
+        let mut reading = JoinSet::new();
+        for (task, nth) in self.take_due(misses, now_ms) {
+            let (first, from) = self.start_position(&task, nth);
+            let (ports, key) = (ports.clone(), key.with_task(task.clone()));
+            reading.spawn(async move { (task, first, read_entry_page(&ports, &key, from).await) });
+        }
+        let mut found = Vec::new();
+        while let Some(read) = reading.join_next().await {
+            match read {
+                Ok((task, first, Ok((records, goes_on)))) => {
+                    found.extend(self.collect_entries(&task, first, &records));
+                    if goes_on {
+                        self.unfinished.insert(task);
+                    }
+                }
+                Ok((task, _, Err(error))) => {
+                    tracing::debug!(%error, %task, "what is missing of a task was not read");
+                }
+                Err(error) => tracing::error!(%error, "what is missing of a task was not read"),
+            }
+        }
+        found
+    }
+
+    /// What is to be read now: it may have been late before.
+    fn take_due(&mut self, misses: &[(TaskId, u64)], now_ms: i64) -> Vec<(TaskId, u64)> {
+        let before = std::mem::take(&mut self.gaps);
+        for (task, nth) in misses {
+            let fresh =
+                Gap { nth: *nth, look_at_ms: now_ms + MAX_LATENESS_MS, pause_ms: MAX_LATENESS_MS };
+            let known = before.get(task).filter(|gap| gap.nth == *nth).copied();
+            let mut gap = known.unwrap_or(fresh);
+            if self.unfinished.remove(task) {
+                gap.look_at_ms = now_ms;
+            }
+            self.gaps.insert(task.clone(), gap);
+        }
+        if now_ms < self.read_at_ms {
+            return Vec::new();
+        }
+        let mut due: Vec<(&TaskId, &mut Gap)> =
+            self.gaps.iter_mut().filter(|(_, gap)| gap.look_at_ms <= now_ms).collect();
+        due.sort_by_key(|(_, gap)| gap.look_at_ms);
+        due.truncate(READ_AT_ONCE);
+        if !due.is_empty() {
+            self.read_at_ms = now_ms + READ_EVERY_MS;
+        }
+        let looked = due.into_iter().map(|(task, gap)| {
+            gap.pause_ms = (gap.pause_ms * 2).min(MAX_PAUSE_MS);
+            gap.look_at_ms = now_ms + gap.pause_ms;
+            (task.clone(), gap.nth)
+        });
+        looked.collect()
+    }
+
+    /// The newest record known to hold this entry or one before it, and the place of its first entry. A
+    /// journal's first record holds what it starts with, which may be long, and no entry.
+    fn start_position(&self, task: &TaskId, nth: u64) -> (u64, u64) {
+        let known = self.known_records.get(task).and_then(|read| read.range(..=nth).next_back());
+        known.map_or((0, 1), |(first, record)| (*first, *record))
+    }
+
+    /// The entries of records, the first of which has this place.
+    fn collect_entries(&mut self, task: &TaskId, first: u64, records: &[Record]) -> Vec<Live> {
+        let read = self.known_records.entry(task.clone()).or_default();
+        let mut nth = first;
+        let mut found = Vec::new();
+        for record in records {
+            let ends_at = nth + record.entries.len() as u64;
+            for entry in &record.entries {
+                let (ends_record, entry) =
+                    (nth + 1 == ends_at, entry.clone().into_parent_entry(task));
+                found.push(Live::Entry(EarlyEntry { index: nth, ends_record, entry }));
+                nth += 1;
+            }
+            // Of records at one place the last is the one with the next entry.
+            read.insert(nth, record.number + 1);
+        }
+        found
+    }
+}
+
+/// The first records from there on that have an entry, and whether more follow.
+async fn read_entry_page<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    from: u64,
+) -> Result<(Vec<Record>, bool), StoreError> {
+    let mut pages = JournalPages::starting_at(from, PageSize::FOR_VIEWER);
+    let mut records: Vec<Record> = Vec::new();
+    while records.iter().all(|record| record.entries.is_empty()) {
+        match pages.next_page(ports, key).await? {
+            Some(more) => records.extend(more),
+            None => break,
+        }
+    }
+    Ok((records, pages.has_more()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_entry_is_read_once_it_can_no_longer_be_late_and_ever_less_often() {
+        let mut missing = MissingEntries::default();
+        let task = TaskId::of(1, 1);
+        let mut looked = Vec::new();
+        for now_ms in (0..=200_000).step_by(250) {
+            if !missing.take_due(&[(task.clone(), 3)], now_ms).is_empty() {
+                looked.push(now_ms);
+            }
+        }
+        assert_eq!(looked, [2_000, 6_000, 14_000, 30_000, 62_000, 122_000, 182_000]);
+        // It came, and something else is missing.
+        assert_eq!(missing.take_due(&[(task.clone(), 4)], 200_250), []);
+        assert_eq!(missing.take_due(&[(task.clone(), 4)], 202_250), [(task, 4)]);
+    }
+
+    #[test]
+    fn a_crowd_is_looked_after_a_few_at_a_time_and_each_in_its_turn() {
+        let mut missing = MissingEntries::default();
+        let crowd: Vec<(TaskId, u64)> = (1..=20).map(|step| (TaskId::of(step, 1), 0)).collect();
+        let mut looked = Vec::new();
+        for now_ms in (0..=4_000).step_by(250) {
+            looked.extend(
+                missing.take_due(&crowd, now_ms).into_iter().map(|(task, _)| (now_ms, task)),
+            );
+        }
+        let times: Vec<i64> = looked.iter().map(|(at_ms, _)| *at_ms).collect();
+        assert_eq!(times, [[2_000; 8].as_slice(), &[3_000; 8], &[4_000; 4]].concat());
+        looked.sort_by(|(_, a), (_, b)| a.cmp(b));
+        looked.dedup_by(|(_, a), (_, b)| a == b);
+        assert_eq!(looked.len(), 20);
+    }
+}

@@ -1,0 +1,158 @@
+//! A task: created, and driven here or by an invocation of its own.
+
+use std::pin::Pin;
+
+use djinn_core::budget::Spending;
+use djinn_core::id::WriteId;
+use djinn_core::input::{ChildEnded, ChildReport, ChildSpec, Input, RunSpec};
+use djinn_core::journal::Journal;
+use djinn_core::preview::Live;
+use djinn_core::status::RunStatus;
+use tokio::sync::mpsc;
+
+use crate::deadline::Deadline;
+use crate::pages::read_journal;
+use crate::port::admission::Admission;
+use crate::port::alarm::Invoker;
+use crate::port::clock::Clock;
+use crate::port::journal::{CreateResult, Journals, NewRun, RunMeta};
+use crate::port::{Ports, RunKey, StoreError};
+use crate::serve::{ServeContext, continue_task, too_large_failure};
+use crate::settings::{journal_expiry_s, to_millis};
+
+/// A task to be worked on.
+pub struct ChildExecution<P: Ports> {
+    /// The store and the services that it works with.
+    pub ports: P,
+    /// The key of the task, under which its journal is stored.
+    pub key: RunKey,
+    /// What it starts with.
+    pub spec: RunSpec,
+    /// Whether it is the run's only one: then it is driven here.
+    pub is_only_child: bool,
+    /// Whether somebody may have created it before.
+    pub may_exist: bool,
+    /// Whether an invocation that was asked for only just now may be left to come. The driver that
+    /// asked for it lived on to see that done.
+    pub trusts_recent_kick: bool,
+    /// The end of the invocation, before which the driver hands over.
+    pub deadline: Deadline,
+    /// Where its entries and pieces of its text go while it is driven here.
+    pub live_sender: mpsc::UnboundedSender<Live>,
+}
+
+impl<P: Ports> ChildExecution<P> {
+    /// Makes sure that somebody works on the task, and says how it ended, if it has. Without inputs
+    /// it is at work elsewhere: its outcome comes by mail, and it is looked after again later.
+    pub async fn perform(self) -> Vec<Input> {
+        match self.ensure_driven().await {
+            Ok(ended) => ended.map(Input::ChildEnded).into_iter().collect(),
+            // It cannot be begun, whoever tries.
+            Err(StoreError::TooLarge(what)) => {
+                tracing::error!(what, task = %self.key, "task not dispatched: it is too large");
+                self.too_large_result().map(Input::ChildEnded).into_iter().collect()
+            }
+            Err(error) => {
+                tracing::warn!(%error, task = %self.key, "task not dispatched");
+                Vec::new()
+            }
+        }
+    }
+
+    async fn ensure_driven(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {
+        if let Some(meta) = self.find_or_create().await? {
+            if meta.status.has_ended() {
+                return self.read_result().await;
+            }
+            let now_ms = self.ports.clock().now_ms();
+            let just_now = now_ms.saturating_sub(to_millis(self.ports.settings().dispatch_every));
+            let is_queued = meta.status == RunStatus::Queued && meta.started_at_ms > just_now;
+            let is_coming = self.trusts_recent_kick && !self.is_only_child && is_queued;
+            if is_coming || meta.is_driven(now_ms) {
+                return Ok(None);
+            }
+        }
+        if !self.is_only_child {
+            self.ports.invoker().kick_run(&self.key, 0).await?;
+            return Ok(None);
+        }
+        self.drive_inline().await?;
+        self.read_result().await
+    }
+
+    /// The task as it was, or nothing: then it is there now. One that is known is looked up first, since
+    /// that costs a read, and creating what is there a refused transaction.
+    async fn find_or_create(&self) -> Result<Option<RunMeta>, StoreError> {
+        let known = match self.may_exist {
+            true => self.ports.store().find_meta(&self.key).await?,
+            false => None,
+        };
+        match known {
+            Some(meta) => Ok(Some(meta)),
+            None => match self.create_child().await? {
+                CreateResult::Exists(meta) => Ok(Some(*meta)),
+                CreateResult::Created
+                | CreateResult::SessionBusy(_)
+                | CreateResult::NotAdmitted(_) => Ok(None),
+            },
+        }
+    }
+
+    async fn create_child(&self) -> Result<CreateResult, StoreError> {
+        let now_ms = self.ports.clock().now_ms();
+        // A name of its own: a task that is there must not look as if it had just been created.
+        let chance = self.ports.clock().jitter().to_bits();
+        let write = WriteId::new(format!("task.{now_ms:x}.{chance:x}"))
+            .map_err(|error| StoreError::Unreadable(error.to_string()))?;
+        let (journal, record) = Journal::open(self.spec.clone(), 0, write, now_ms);
+        let expires_at_s = journal_expiry_s(self.ports.settings(), journal.run());
+        let new = NewRun { record, lease: None, expires_at_s, admission: Admission::default() };
+        self.ports.store().create(&self.key, &new).await
+    }
+
+    /// Drives the task until it has ended or its time here is up.
+    fn drive_inline(&self) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + '_>> {
+        let now_ms = self.ports.clock().now_ms();
+        let serving = ServeContext {
+            key: self.key.clone(),
+            holder: format!("inline.{now_ms:x}.{:x}", self.ports.clock().jitter().to_bits()),
+            deadline: self.deadline,
+            hops: 0,
+        };
+        Box::pin(continue_task(&self.ports, serving, self.live_sender.clone()))
+    }
+
+    async fn read_result(&self) -> Result<Option<Box<ChildEnded>>, StoreError> {
+        let journal = read_journal(&self.ports, &self.key).await?;
+        if let Some(outcome) = journal.run().child_result() {
+            return Ok(Some(Box::new(outcome.clone())));
+        }
+        let meta = self.ports.store().find_meta(&self.key).await?;
+        // One that was given up has no last words.
+        Ok(meta.filter(|meta| meta.status.has_ended()).and_then(|_| self.too_large_result()))
+    }
+
+    /// The end of a task that the store does not take, or whose next record it did not.
+    fn too_large_result(&self) -> Option<Box<ChildEnded>> {
+        let ChildSpec { task, description: words, .. } = self.spec.child.as_ref()?;
+        let failure = too_large_failure();
+        let report = ChildReport {
+            task: task.clone(),
+            description: words.clone(),
+            text: failure.sentence(self.spec.settings.language),
+            files: Vec::new(),
+            done: false,
+            skipped: false,
+            truncated: false,
+        };
+        Some(Box::new(ChildEnded {
+            report,
+            status: RunStatus::Failed,
+            failure: Some(failure),
+            files: Vec::new(),
+            spent: Spending::default(),
+            turns: Vec::new(),
+            tainted: false,
+        }))
+    }
+}

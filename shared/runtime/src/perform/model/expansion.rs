@@ -1,0 +1,43 @@
+//! What a model replied, with the URLs that its placeholders stand for.
+
+use djinn_core::conversation::Reasoning;
+use djinn_core::input::{FinishReason, Reply, RequestedCall};
+use djinn_core::preview::TextKind;
+use djinn_core::tool::ToolArguments;
+use djinn_core::urls::{TextEnd, Urls};
+
+/// The reply as the journal, clients and tools see it.
+pub(super) fn expand_urls(reply: Reply, urls: &Urls) -> Reply {
+    if urls.is_empty() {
+        return reply;
+    }
+    let text = urls.expand_text(&reply.text, text_end(&reply, TextKind::Text));
+    let end = text_end(&reply, TextKind::Reasoning);
+    let reasoning = reply.reasoning.map(|Reasoning { text: written, signature, .. }| {
+        let text = urls.expand_text(&written, end);
+        let written = (signature.is_some() && text != written).then_some(written);
+        Reasoning { text, signature, original: written }
+    });
+    let calls = reply.calls.into_iter().map(|RequestedCall { tool, arguments }| {
+        let arguments = match arguments {
+            ToolArguments::Parsed(members) => ToolArguments::Parsed(urls.expand_members(&members)),
+            ToolArguments::Malformed { raw, problem } => {
+                ToolArguments::Malformed { raw: urls.expand_text(&raw, TextEnd::Cut), problem }
+            }
+        };
+        RequestedCall { tool, arguments }
+    });
+    Reply { text, reasoning, calls: calls.collect(), ..reply }
+}
+
+/// How a text of a reply ends: one that reached the output limit may end in half a placeholder.
+pub(super) fn text_end(reply: &Reply, kind: TextKind) -> TextEnd {
+    let is_last = match kind {
+        TextKind::Text => true,
+        TextKind::Reasoning => reply.text.is_empty() && reply.calls.is_empty(),
+    };
+    match reply.finish {
+        FinishReason::Length | FinishReason::Filtered if is_last => TextEnd::Cut,
+        FinishReason::Done | FinishReason::Length | FinishReason::Filtered => TextEnd::Whole,
+    }
+}

@@ -1,0 +1,222 @@
+//! The pieces of one reply: what viewers are shown while it comes.
+
+use djinn_core::deny::{DenyFilter, DenyList};
+use djinn_core::effect::ModelCall;
+use djinn_core::id::MessageId;
+use djinn_core::input::Reply;
+use djinn_core::preview::{Preview, TextKind};
+use djinn_core::run::Deliverables;
+use djinn_core::settings::Role;
+use djinn_core::urls::{UrlExpander, Urls};
+
+use super::expansion::text_end;
+use crate::port::model::Delta;
+
+/// Makes previews of pieces, with the offsets that they have in the text of the journal.
+pub(super) struct ReplyPreviews {
+    message: MessageId,
+    attempt: u32,
+    /// Whether nobody is to see it: what sums up older turns is for the model alone, and of the
+    /// roles of tools only what is read from them is shown.
+    is_hidden: bool,
+    text: VisibleText,
+    reasoning: VisibleText,
+    deliverables: Option<HiddenTail>,
+}
+
+/// A text as far as it is shown.
+struct VisibleText {
+    expander: UrlExpander,
+    gate: DenyFilter,
+    sent_bytes: u64,
+}
+
+impl ReplyPreviews {
+    /// What holds a phrase of `deny` is not shown from that phrase on, nor is the list of files that a
+    /// summary ends in.
+    pub(super) fn new(
+        call: &ModelCall,
+        urls: &Urls,
+        deny: &DenyList,
+        deliverables: &Deliverables,
+    ) -> Self {
+        let nothing = || {
+            let gate = DenyFilter::new(deny.clone());
+            VisibleText { expander: UrlExpander::new(urls.clone()), gate, sent_bytes: 0 }
+        };
+        Self {
+            message: call.message.clone(),
+            attempt: call.attempt,
+            is_hidden: matches!(call.role, Role::Compactor | Role::Employees),
+            text: nothing(),
+            reasoning: nothing(),
+            deliverables: (call.role == Role::Summary)
+                .then(|| HiddenTail::of(deliverables.clone())),
+        }
+    }
+
+    pub(super) fn push_delta(&mut self, delta: Delta<'_>, at_ms: i64) -> Option<Preview> {
+        let text = self.visible_text_mut(delta.kind).expander.push(delta.text);
+        let text = self.hide_file_list(delta.kind, text);
+        let text = self.visible_text_mut(delta.kind).gate.push(&text);
+        self.make_preview(delta.kind, text, at_ms)
+    }
+
+    /// What was held back, now that the reply is whole.
+    pub(super) fn finish(&mut self, reply: &Reply, at_ms: i64) -> Vec<Preview> {
+        let kinds = [TextKind::Reasoning, TextKind::Text].into_iter();
+        let rest = kinds.filter_map(|kind| {
+            let text = self.visible_text_mut(kind).expander.finish(text_end(reply, kind));
+            let mut text = self.hide_file_list(kind, text);
+            if let (TextKind::Text, Some(tail)) = (kind, &mut self.deliverables) {
+                text.push_str(&tail.finish());
+            }
+            let gate = &mut self.visible_text_mut(kind).gate;
+            let text = gate.push(&text) + &gate.finish();
+            self.make_preview(kind, text, at_ms)
+        });
+        rest.collect()
+    }
+
+    pub(super) fn has_sent_text(&self) -> bool {
+        self.text.sent_bytes + self.reasoning.sent_bytes > 0
+    }
+
+    fn visible_text_mut(&mut self, kind: TextKind) -> &mut VisibleText {
+        match kind {
+            TextKind::Text => &mut self.text,
+            TextKind::Reasoning => &mut self.reasoning,
+        }
+    }
+
+    fn hide_file_list(&mut self, kind: TextKind, text: String) -> String {
+        match (kind, &mut self.deliverables) {
+            (TextKind::Text, Some(tail)) => tail.push_text(&text),
+            (TextKind::Text, None) | (TextKind::Reasoning, _) => text,
+        }
+    }
+
+    fn make_preview(&mut self, kind: TextKind, text: String, at_ms: i64) -> Option<Preview> {
+        if text.is_empty() || self.is_hidden {
+            return None;
+        }
+        let shown = self.visible_text_mut(kind);
+        let offset = shown.sent_bytes;
+        shown.sent_bytes += text.len() as u64;
+        let (message, attempt) = (self.message.clone(), self.attempt);
+        Some(Preview { child: None, message, attempt, kind, offset, text, at_ms })
+    }
+}
+
+/// Holds back what may be the end of a summary, which names files and is not for reading.
+struct HiddenTail {
+    deliverables: Deliverables,
+    held: String,
+}
+
+impl HiddenTail {
+    fn of(deliverables: Deliverables) -> Self {
+        Self { deliverables, held: String::new() }
+    }
+
+    fn push_text(&mut self, text: &str) -> String {
+        self.held.push_str(text);
+        let rest = self.held.split_off(self.deliverables.readable_len(&self.held));
+        std::mem::replace(&mut self.held, rest)
+    }
+
+    /// The rest of the text, now that it is known where it ends.
+    fn finish(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        self.deliverables.split_summary(&held).0.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use djinn_core::effect::ToolChoice;
+    use djinn_core::input::FinishReason;
+    use djinn_core::urls::TextEnd;
+    use proptest::prelude::*;
+
+    use super::super::expansion::expand_urls;
+    use super::*;
+
+    #[test]
+    fn the_file_names_behind_a_summary_are_never_shown_however_it_is_cut() {
+        for (reply, text) in [
+            ("North grew $5 most.$$$growth.md", "North grew $5 most."),
+            ("It costs $$", "It costs $$"),
+            ("Nobu ($$$) is best.", "Nobu ($$$) is best."),
+            ("Nobu ($$$) is best.$$$a.md、b.md", "Nobu ($$$) is best."),
+            ("From $$$ to $$$$: much.$$$", "From $$$ to $$$$: much."),
+        ] {
+            for cut in 0..=reply.len() {
+                if !reply.is_char_boundary(cut) {
+                    continue;
+                }
+                let mut tail = HiddenTail::of(Deliverables::default());
+                let shown =
+                    [&reply[..cut], &reply[cut..]].map(|piece| tail.push_text(piece)).concat();
+                assert_eq!(shown + &tail.finish(), text, "cut at {cut}");
+            }
+        }
+    }
+
+    fn shown(role: Role, urls: &Urls, reply: &Reply, at: usize) -> String {
+        let message = MessageId::for_turn(1);
+        let tool_choice = ToolChoice::Auto;
+        let call = ModelCall {
+            message,
+            role,
+            attempt: 1,
+            failures: 0,
+            crashes: 0,
+            retries: 0,
+            fallback: None,
+            tool_choice,
+            interrupts: 0,
+            waits: false,
+        };
+        let deny = DenyList::new(&["ex x"]).unwrap();
+        let mut pieces = ReplyPreviews::new(&call, urls, &deny, &Deliverables::default());
+        let (first, second) = reply.text.split_at(at);
+        let delta = |text| Delta { kind: TextKind::Text, text };
+        let mut previews: Vec<Preview> = [first, second]
+            .into_iter()
+            .filter_map(|text| pieces.push_delta(delta(text), 7))
+            .collect();
+        previews.extend(pieces.finish(reply, 7));
+        let mut shown = String::new();
+        for preview in previews {
+            assert_eq!(preview.offset, shown.len() as u64);
+            shown.push_str(&preview.text);
+        }
+        shown
+    }
+
+    proptest! {
+        #[test]
+        fn previews_add_up_to_the_text_of_the_journal(
+            words in proptest::collection::vec("https://[0-3]|[ .,)x/见]|\\$\\$\\$| e|ex", 0..9),
+            cut in any::<prop::sample::Index>(),
+            finish in prop_oneof![Just(FinishReason::Done), Just(FinishReason::Length)],
+        ) {
+            let mut urls = Urls::default();
+            urls.register_urls(&format!("https://a.example/{0} https://b.example/{0}", "x".repeat(80)), TextEnd::Whole);
+            let reply = Reply { text: words.concat(), finish, ..Reply::default() };
+            let at = reply.text.floor_char_boundary(cut.index(reply.text.len() + 1));
+            let whole = expand_urls(reply.clone(), &urls).text;
+            let is_denied = DenyList::new(&["ex x"]).unwrap().is_match(&whole);
+            if is_denied {
+                let shown = shown(Role::React, &urls, &reply, at);
+                prop_assert!(whole.starts_with(&shown) && !shown.contains("ex x"), "{shown}");
+                return Ok(());
+            }
+            prop_assert_eq!(&shown(Role::React, &urls, &reply, at), &whole);
+            let (answer, _) = Deliverables::default().split_summary(&whole);
+            prop_assert_eq!(shown(Role::Summary, &urls, &reply, at), answer);
+            prop_assert_eq!(shown(Role::Compactor, &urls, &reply, at), "");
+        }
+    }
+}

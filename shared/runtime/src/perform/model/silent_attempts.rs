@@ -1,0 +1,78 @@
+//! Attempts at a call that failed and sent no text: they are made again on the spot.
+
+use djinn_core::budget::Usage;
+use djinn_core::error_code::Failure;
+use djinn_core::input::Input;
+
+use super::{FailedAttempt, ModelExecution};
+use crate::port::Ports;
+
+/// Those of one performance. Nobody has seen anything of them, so the journal hears of them only with
+/// what ends it, or where somebody else has to go on counting.
+#[derive(Default)]
+pub(super) struct SilentAttempts {
+    times: u32,
+    usage: Usage,
+    last: Option<Failure>,
+}
+
+impl SilentAttempts {
+    pub(super) fn add_attempt(&mut self, broken: &FailedAttempt) {
+        // One whose process stood still uses up no retry.
+        self.times += u32::from(!broken.was_suspended);
+        self.usage = self.usage.plus(broken.error.usage);
+        self.last = Some(broken.error.to_failure());
+    }
+
+    /// The tokens and the money that these attempts cost together.
+    pub(super) fn usage(&self) -> Usage {
+        self.usage
+    }
+}
+
+impl<P: Ports> ModelExecution<P> {
+    /// The call is left to another invocation, which has so many attempts less.
+    pub(super) fn postpone_after(&self, silent: SilentAttempts) -> Vec<Input> {
+        let SilentAttempts { times, usage, last } = silent;
+        let last = last.filter(|_| times > 0 || usage.is_billed());
+        let failed = last.map(|failure| Input::AttemptFailed {
+            message: self.call.message.clone(),
+            attempt: self.call.attempt,
+            failure,
+            usage,
+            process_stalled: false,
+            failed_attempts: times,
+            silent: true,
+        });
+        failed.into_iter().collect()
+    }
+
+    /// What ends the call, or this model's part in it, and what its attempts cost.
+    pub(super) fn end_after(&self, silent: SilentAttempts, end: Input) -> Vec<Input> {
+        let mut inputs = match silent.usage.is_billed() {
+            true => self.postpone_after(silent),
+            false => Vec::new(),
+        };
+        inputs.push(end);
+        inputs
+    }
+
+    /// An attempt that had sent text is void, with those before it.
+    pub(super) fn void_input(
+        &self,
+        failure: Failure,
+        usage: Usage,
+        stood_still: bool,
+        silent: &SilentAttempts,
+    ) -> Input {
+        Input::AttemptFailed {
+            message: self.call.message.clone(),
+            attempt: self.call.attempt,
+            failure,
+            usage: usage.plus(silent.usage),
+            process_stalled: stood_still,
+            failed_attempts: silent.times + 1,
+            silent: false,
+        }
+    }
+}

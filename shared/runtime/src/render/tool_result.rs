@@ -1,0 +1,115 @@
+//! What a model reads of an outcome.
+
+use djinn_core::human::ASK_USER;
+use djinn_core::settings::Language;
+use djinn_core::tool::{
+    ArgumentProblem, ResultView, ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult,
+};
+use serde_json::json;
+
+use super::plan::plan_text;
+use crate::prompt::{self, Fragment, Prompts};
+
+/// Characters of an error: with its frame it has its place under the prompt's cap.
+const MAX_ERROR: usize = 10_000;
+
+/// Whether what others wrote is framed where it stands, or with everything around it by who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Each text has a frame of its own.
+    Each,
+    /// With everything around it.
+    Enclosing,
+}
+
+/// What the model reads of an outcome, and of who changed its call.
+pub(super) fn tool_result_text(
+    prompts: &Prompts,
+    language: Language,
+    call: &ToolCall,
+    outcome: &ToolResult,
+    frames: Framing,
+) -> String {
+    let text = unchanged_result_text(prompts, language, call, outcome, frames);
+    match &call.edit_comment {
+        None => text,
+        Some(changed) => {
+            let values = json!({"text": changed});
+            let changed = prompts.render(language, prompt::OUTCOME_CHANGED, values);
+            format!("{text}\n\n{changed}")
+        }
+    }
+}
+
+fn unchanged_result_text(
+    prompts: &Prompts,
+    language: Language,
+    call: &ToolCall,
+    outcome: &ToolResult,
+    frames: Framing,
+) -> String {
+    let bare = frames == Framing::Enclosing;
+    match outcome {
+        ToolResult::Done(ToolOutput { view: ResultView::Plan { plan }, .. }) => {
+            plan_text(prompts, language, plan, bare)
+        }
+        ToolResult::Done(ToolOutput { view: ResultView::UserAnswer, text, .. }) => {
+            prompts.render(language, prompt::OUTCOME_USER_ANSWER, json!({"text": text}))
+        }
+        ToolResult::Failed { reason: ToolFailure::Skipped, .. } if call.tool == ASK_USER => {
+            prompts.render(language, prompt::OUTCOME_NO_ANSWER, ())
+        }
+        ToolResult::Done(observation) => match &observation.full_output {
+            None => {
+                let values = json!({"text": observation.text, "bare": bare});
+                prompts.render(language, prompt::OUTCOME_DONE, values)
+            }
+            Some(whole) => {
+                let values = json!({"text": observation.text, "shown": observation.text.chars().count(), "characters": whole.characters, "file": whole.file.as_str(), "bare": bare});
+                prompts.render(language, prompt::OUTCOME_CUT, values)
+            }
+        },
+        ToolResult::Failed { reason: ToolFailure::BadPlan, detail } => {
+            let problem: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
+            prompts.render(language, prompt::OUTCOME_BAD_PLAN, problem)
+        }
+        ToolResult::Failed { reason, detail } => {
+            let problem = match &call.arguments {
+                ToolArguments::Malformed { problem, .. } => problem_name(*problem),
+                ToolArguments::Parsed(_) => "",
+            };
+            let is_error = *reason == ToolFailure::Error;
+            let detail =
+                prompt::truncate_text(detail, if is_error { MAX_ERROR } else { usize::MAX });
+            let values =
+                json!({"tool": call.tool, "detail": detail, "problem": problem, "bare": bare});
+            prompts.render(language, failure_fragment(*reason), values)
+        }
+    }
+}
+
+fn problem_name(problem: ArgumentProblem) -> &'static str {
+    match problem {
+        ArgumentProblem::NotJson => "not_json",
+        ArgumentProblem::NotAnObject => "not_an_object",
+        ArgumentProblem::CutOff => "cut_off",
+        ArgumentProblem::TooLong => "too_long",
+        ArgumentProblem::Refused => "refused",
+    }
+}
+
+fn failure_fragment(reason: ToolFailure) -> Fragment {
+    match reason {
+        ToolFailure::UnknownTool => prompt::OUTCOME_UNKNOWN_TOOL,
+        ToolFailure::BadArguments => prompt::OUTCOME_BAD_ARGUMENTS,
+        ToolFailure::BadPlan => prompt::OUTCOME_BAD_PLAN,
+        ToolFailure::Error => prompt::OUTCOME_ERROR,
+        ToolFailure::TimedOut => prompt::OUTCOME_TIMED_OUT,
+        ToolFailure::Crashed => prompt::OUTCOME_CRASHED,
+        ToolFailure::Uncertain => prompt::OUTCOME_UNCERTAIN,
+        ToolFailure::TooMany => prompt::OUTCOME_TOO_MANY,
+        ToolFailure::Stopped => prompt::OUTCOME_STOPPED,
+        ToolFailure::Skipped => prompt::OUTCOME_SKIPPED,
+        ToolFailure::Answered => prompt::OUTCOME_ANSWERED,
+    }
+}

@@ -1,0 +1,99 @@
+//! A part of a conversation as a record to be read: what was said, called and answered.
+
+use djinn_core::conversation::{ConversationItem, Exchange};
+use djinn_core::id::UserId;
+use djinn_core::input::ChildReport;
+use djinn_core::plan::PLANNING_TOOL;
+use djinn_core::settings::Language;
+use djinn_core::tool::ToolArguments;
+use serde::Serialize;
+use serde_json::json;
+
+use super::tool_result::{Framing, tool_result_text};
+use crate::prompt::Prompts;
+
+/// One entry of a record.
+#[derive(Debug, Serialize)]
+pub(super) struct TranscriptEntry {
+    /// Who said it, or what it is.
+    pub(super) role: String,
+    /// What was said; framed before it is rendered.
+    pub(super) text: String,
+}
+
+impl TranscriptEntry {
+    pub(super) fn new(role: impl Into<String>, text: &str) -> Self {
+        Self { role: role.into(), text: text.trim().to_owned() }
+    }
+
+    /// As it stands in a prompt: its text is data.
+    pub(super) fn into_framed(self, prompts: &Prompts) -> Self {
+        Self { text: prompts.frame_text(&self.text, usize::MAX), ..self }
+    }
+}
+
+/// Earlier questions and their answers, to one who may not have asked all of them.
+pub(super) fn history_entries(
+    history: &[Exchange],
+    user: &UserId,
+) -> impl Iterator<Item = TranscriptEntry> {
+    history.iter().flat_map(|exchange| {
+        let asker = if exchange.is_asked_by(user) { "user" } else { "another user" };
+        [
+            TranscriptEntry::new(asker, &exchange.question),
+            TranscriptEntry::new("assistant", &exchange.answer),
+        ]
+    })
+}
+
+/// Turns and rounds, oldest first. With `calls`, the arguments of each call stand before its result.
+pub(super) fn item_entries(
+    prompts: &Prompts,
+    language: Language,
+    items: &[ConversationItem],
+    calls: bool,
+) -> Vec<TranscriptEntry> {
+    let mut entries = Vec::new();
+    for item in items {
+        let turn = match item {
+            ConversationItem::Turn(turn) => turn,
+            ConversationItem::Round { reports, .. } => {
+                let entry = |report: &ChildReport| {
+                    TranscriptEntry::new(report.description.as_str(), &report.text)
+                };
+                entries.extend(reports.iter().map(entry));
+                continue;
+            }
+            ConversationItem::Nudge(_) => continue,
+            ConversationItem::UserMessage(said) => {
+                entries.push(TranscriptEntry::new("user", said));
+                continue;
+            }
+        };
+        if !turn.text.trim().is_empty() {
+            entries.push(TranscriptEntry::new("assistant", &turn.text));
+        }
+        // To the answer the plan is nothing: what came of its steps is.
+        let told = turn.calls.iter().filter(|(call, _)| calls || call.tool != PLANNING_TOOL);
+        for (call, outcome) in told {
+            if calls {
+                let arguments = match &call.arguments {
+                    ToolArguments::Parsed(arguments) => json!(arguments).to_string(),
+                    ToolArguments::Malformed { raw, .. } => raw.clone(),
+                };
+                entries.push(TranscriptEntry::new(format!("call {}", call.tool), &arguments));
+            }
+            let text = tool_result_text(prompts, language, call, outcome, Framing::Enclosing);
+            entries.push(TranscriptEntry::new(format!("tool {}", call.tool), &text));
+        }
+    }
+    entries
+}
+
+/// What a record takes up in a prompt, headings included.
+pub(super) fn count_characters(entries: &[TranscriptEntry]) -> u64 {
+    entries
+        .iter()
+        .map(|entry| (entry.role.chars().count() + entry.text.chars().count() + 8) as u64)
+        .sum()
+}

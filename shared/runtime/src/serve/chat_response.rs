@@ -1,0 +1,180 @@
+//! Answers that come as the next message of a chat.
+
+use std::collections::BTreeMap;
+
+use djinn_core::entry::Event;
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, TextResponse};
+use djinn_core::id::{HumanRequestId, UserId};
+use djinn_core::journal::Record;
+
+use super::human_request::submit_response;
+use super::question::is_continue;
+use super::{load_meta, store_failure};
+use crate::pages::read_journal_with;
+use crate::port::journal::RunMeta;
+use crate::port::{Ports, RunKey};
+
+/// A message of a chat.
+pub(super) struct ChatMessage<'a> {
+    /// The user who wrote it, and answers with it.
+    pub(super) by: &'a UserId,
+    /// Names it: a repeat answers nothing more.
+    pub(super) id: &'a str,
+    /// The text as the user sent it.
+    pub(super) text: &'a str,
+    /// What that is as an answer, if somebody has read it.
+    pub(super) parsed_response: Option<&'a Result<HumanResponse, Failure>>,
+}
+
+/// What became of a message of a chat.
+#[derive(Debug, Default)]
+pub(super) struct ChatResult {
+    /// Whether it was an answer.
+    pub(super) is_response: bool,
+    /// The record that asked what it answers, or else what is asked still.
+    pub(super) request_record: Option<u64>,
+}
+
+/// Answers all that a run asks with one message; `continue` goes on with what was interrupted or has used
+/// up its budget, and decides nothing else.
+///
+/// # Errors
+/// Those of [`submit_response`], but that there is nothing to answer any more; `invalid_field` for changes
+/// of more than one thing.
+pub(super) async fn submit_chat_response<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    words: ChatMessage<'_>,
+) -> Result<ChatResult, Failure> {
+    let RunMeta { status, user, .. } = load_meta(ports, key).await?;
+    if status.has_ended() || user != *words.by {
+        return Ok(ChatResult::default());
+    }
+    let id = format!("chat.{}", words.id);
+    let mut history = RequestHistory {
+        response_id: &id,
+        answered_ids: Vec::new(),
+        first_records: BTreeMap::new(),
+    };
+    let journal = match read_journal_with(ports, key, |record| history.add_record(record)).await {
+        Ok(journal) => journal,
+        Err(error) if error.is_retryable() => return Err(store_failure(&error)),
+        // What cannot be read asks nothing.
+        Err(_) => return Ok(ChatResult::default()),
+    };
+    if journal.run().is_resolved_by(&id) {
+        return Ok(ChatResult {
+            is_response: true,
+            request_record: history.first_record_of(&history.answered_ids),
+        });
+    }
+    let goes_on = is_continue(words.text);
+    let asked_in = history.first_record_of(journal.run().pending_requests().map(|ask| &ask.id));
+    let asks =
+        journal.run().pending_requests().filter(|ask| !goes_on || ask.subject.can_continue());
+    let asks: Vec<HumanRequest> = asks.cloned().collect();
+    if asks.is_empty() {
+        return Ok(ChatResult { is_response: false, request_record: asked_in });
+    }
+    let answers = parse_responses(&asks, &words)?;
+    for (ask, answer_to_it) in asks.iter().zip(answers) {
+        let answered = ResponseRecord {
+            request: ask.id.clone(),
+            id: id.clone(),
+            by: Some(words.by.clone()),
+            answer: answer_to_it,
+            comment: String::new(),
+            digest: Some(ask.digest.clone()),
+            via: None,
+        };
+        match submit_response(ports, key, answered).await {
+            // Somebody else was first, or what came before ended it.
+            Err(failure) if is_request_closed(failure.code) => {}
+            Err(failure) => return Err(failure),
+            Ok(_) => {}
+        }
+    }
+    Ok(ChatResult { is_response: true, request_record: asked_in })
+}
+
+/// What a message answers to each of these. One that goes on with the run consents to all of them.
+fn parse_responses(
+    asks: &[HumanRequest],
+    words: &ChatMessage<'_>,
+) -> Result<Vec<HumanResponse>, Failure> {
+    let read = match words.parsed_response {
+        _ if is_continue(words.text) => Ok(HumanResponse::Confirm),
+        Some(read) => read.clone(),
+        None => HumanResponse::parse(words.text, None)
+            .map_err(|(code, problem)| Failure::new(code, problem)),
+    };
+    let written = TextResponse { text: words.text.to_owned(), parsed: read };
+    let mut answers = Vec::with_capacity(asks.len());
+    for ask in asks {
+        answers.push(merge_arguments(ask, written.response_to([&ask.subject])?));
+    }
+    let changes = answers.iter().any(|answer| matches!(answer, HumanResponse::Modify { .. }));
+    if changes && asks.len() > 1 {
+        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
+        let problem = format!("change one at a time, by its id: {}", asked.join(", "));
+        return Err(Failure::new(ErrorCode::InvalidField, problem));
+    }
+    Ok(answers)
+}
+
+/// What was asked in a run, as its records are read.
+struct RequestHistory<'a> {
+    /// The id of the answer that is looked for.
+    response_id: &'a str,
+    /// What that was about.
+    answered_ids: Vec<HumanRequestId>,
+    /// The first records by which things were asked.
+    first_records: BTreeMap<HumanRequestId, u64>,
+}
+
+impl RequestHistory<'_> {
+    fn add_record(&mut self, record: &Record) {
+        for entry in &record.entries {
+            if let Event::HumanRequested { requests: asks, .. } = &entry.event {
+                for ask in asks {
+                    self.first_records.entry(ask.id.clone()).or_insert(record.number);
+                }
+            } else if let Event::HumanResolved(answered) = &entry.event
+                && answered.id == self.response_id
+            {
+                self.answered_ids.push(answered.request.clone());
+            }
+        }
+    }
+
+    /// The first record by which one of these was asked.
+    fn first_record_of<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a HumanRequestId>,
+    ) -> Option<u64> {
+        ids.into_iter().filter_map(|id| self.first_records.get(id)).min().copied()
+    }
+}
+
+/// Who changes something in a chat names what is to be otherwise.
+fn merge_arguments(ask: &HumanRequest, answer: HumanResponse) -> HumanResponse {
+    match answer {
+        HumanResponse::Modify { arguments } => {
+            let mut whole = ask.subject.parameters().unwrap_or_default();
+            whole.extend(arguments);
+            HumanResponse::Modify { arguments: whole }
+        }
+        HumanResponse::Confirm
+        | HumanResponse::Skip
+        | HumanResponse::Stop
+        | HumanResponse::Say { .. } => answer,
+    }
+}
+
+/// Whether an answer came for nothing, since there is nothing to answer any more.
+fn is_request_closed(code: ErrorCode) -> bool {
+    let codes =
+        [ErrorCode::FeedbackAnswered, ErrorCode::FeedbackNotFound, ErrorCode::FeedbackStale];
+    codes.contains(&code)
+}

@@ -1,0 +1,36 @@
+//! The deletion of a session, with everything in it.
+
+use djinn_core::error_code::Failure;
+use djinn_core::id::SessionId;
+
+use super::{deliver_owed, store_failure};
+use crate::port::catalog::{Catalog, SessionDeletion, UserKey};
+use crate::port::{Ports, RunKey};
+
+/// Deletes a session of a user's list with everything in it.
+///
+/// # Errors
+/// `store_unavailable`; what is left then is deleted when it is asked for again.
+pub async fn delete_session<P: Ports>(
+    ports: &P,
+    user: &UserKey,
+    session: &SessionId,
+) -> Result<SessionDeletion, Failure> {
+    let forgotten = async {
+        if ports.store().find_session(user, session).await?.is_none() {
+            return Ok(SessionDeletion::Unknown);
+        }
+        // A run that has just ended may still owe its alarm's removal: its driver must not write
+        // that down where nothing is left.
+        let newest = ports.store().list_turns(&user.session_key(session), None, 1).await?;
+        for turn in newest.items.into_iter().filter(|turn| turn.status.has_ended()) {
+            match deliver_owed(ports, &RunKey::new(user.tenant.clone(), turn.run)).await {
+                Err(error) if error.is_retryable() => return Err(error),
+                // What cannot be read owes nothing that anybody could tell.
+                Ok(()) | Err(_) => {}
+            }
+        }
+        ports.store().delete_session(user, session).await
+    };
+    forgotten.await.map_err(|error| store_failure(&error))
+}

@@ -1,0 +1,210 @@
+//! Looking at a run without following it.
+
+use std::collections::BTreeMap;
+
+use djinn_core::budget::{Budget, Spending};
+use djinn_core::entry::{Event, RunResult};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::id::TaskId;
+use djinn_core::journal::{Journal, Record};
+use djinn_core::plan::{Plan, StepId, StepStatus};
+
+use super::{load_meta, store_failure};
+use crate::pages::fold_journal_with;
+use crate::port::clock::Clock;
+use crate::port::journal::{Journals, RunMeta, RunOutline};
+use crate::port::page::PageSize;
+use crate::port::{Ports, RunKey, StoreError};
+
+/// What is known of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunDescription {
+    /// What its metadata says.
+    pub meta: RunMeta,
+    /// What its journal says.
+    pub snapshot: SnapshotState,
+}
+
+/// What a journal says of its run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SnapshotState {
+    /// The run as it is.
+    Available(Box<RunSnapshot>),
+    /// The journal has expired.
+    Expired,
+    /// It cannot be read, at least by this code.
+    Unreadable,
+}
+
+/// A run as it is now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSnapshot {
+    /// The question as the user asked it.
+    pub question: String,
+    /// What it may use up.
+    pub budget: Budget,
+    /// What it has used up.
+    pub spent: Spending,
+    /// What it has used up of its wall time, in milliseconds, without its pauses.
+    pub wall_ms: u64,
+    /// Its plan, if there is one.
+    pub plan: Option<Plan>,
+    /// The version that a change of the plan has to name; 0 without a plan.
+    pub plan_version: u32,
+    /// The tasks that have not ended, each with its step's words.
+    pub tasks: BTreeMap<TaskId, String>,
+    /// How it ended, if it has.
+    pub ending: Option<RunResult>,
+}
+
+/// Looks at a run of which this is known. Of one that has ended one record is read, if it has an outline.
+///
+/// # Errors
+/// `store_unavailable`.
+pub async fn describe_run<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    meta: RunMeta,
+) -> Result<RunDescription, Failure> {
+    if let Some(outline) = meta.outline.as_deref() {
+        let told = match read_ending(ports, key, outline.record).await {
+            Ok(Some(ending)) => {
+                SnapshotState::Available(Box::new(RunSnapshot::from_outline(outline, ending)))
+            }
+            Ok(None) => SnapshotState::Expired,
+            Err(error) => classify_read_error(key, &error)?,
+        };
+        return Ok(RunDescription { meta, snapshot: told });
+    }
+    let mut heard = EntryFold::default();
+    let see =
+        |record: &Record| record.entries.iter().for_each(|entry| heard.apply_event(&entry.event));
+    let told = match fold_journal_with(ports, key, see).await {
+        Ok((Some(journal), extent)) if extent.is_complete(meta.status.has_ended()) => {
+            SnapshotState::Available(Box::new(
+                heard.into_snapshot(&journal, ports.clock().now_ms()),
+            ))
+        }
+        Ok(_) => SnapshotState::Expired,
+        Err(error) => classify_read_error(key, &error)?,
+    };
+    Ok(RunDescription { meta, snapshot: told })
+}
+
+/// What is told of a run whose journal was not read.
+fn classify_read_error(key: &RunKey, error: &StoreError) -> Result<SnapshotState, Failure> {
+    if error.is_retryable() {
+        return Err(store_failure(error));
+    }
+    tracing::warn!(%error, run_id = %key.run, "a run is shown without its journal");
+    Ok(SnapshotState::Unreadable)
+}
+
+/// How a run ended, as this record says; `None` if that has expired.
+async fn read_ending<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    record: u64,
+) -> Result<Option<RunResult>, StoreError> {
+    let size = PageSize { records: 1, ..PageSize::FOR_VIEWER };
+    let page = ports.store().read_page(key, record, size).await?;
+    let entries = page.records.into_iter().filter(|found| found.number == record);
+    let mut entries = entries.flat_map(|record| record.entries);
+    Ok(entries.find_map(|entry| entry.event.run_result().cloned()))
+}
+
+impl RunSnapshot {
+    /// An ended run, with what was noted when it did.
+    fn from_outline(outline: &RunOutline, ending: RunResult) -> Self {
+        Self {
+            question: outline.question.clone(),
+            budget: outline.budget,
+            spent: ending.spent,
+            wall_ms: ending.wall_ms(),
+            plan: None,
+            plan_version: 0,
+            tasks: BTreeMap::new(),
+            ending: Some(ending),
+        }
+    }
+}
+
+/// What is known of a run, and its journal, every record of which is shown to `see`.
+///
+/// # Errors
+/// `run_not_found`, `run_expired` if records are missing, or `store_unavailable`.
+pub(super) async fn read_whole_journal<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    see: impl FnMut(&Record) + Send,
+) -> Result<(RunMeta, Journal), Failure> {
+    let meta = load_meta(ports, key).await?;
+    let (journal, extent) =
+        fold_journal_with(ports, key, see).await.map_err(|error| store_failure(&error))?;
+    let journal = journal.filter(|_| extent.is_complete(meta.status.has_ended()));
+    Ok((meta, journal.ok_or(ErrorCode::RunExpired)?))
+}
+
+/// What the entries of a run say of it.
+#[derive(Default)]
+struct EntryFold {
+    plan: Option<Plan>,
+    tasks: BTreeMap<TaskId, String>,
+    ending: Option<RunResult>,
+}
+
+impl EntryFold {
+    fn into_snapshot(self, journal: &Journal, now_ms: i64) -> RunSnapshot {
+        let (run, Self { plan, tasks, ending }) = (journal.run(), self);
+        let wall_ms = ending.as_ref().map_or_else(|| run.wall_ms(now_ms), RunResult::wall_ms);
+        RunSnapshot {
+            question: run.spec().question.clone(),
+            budget: run.budget(),
+            spent: *run.spending(),
+            wall_ms,
+            plan,
+            plan_version: run.plan_version(),
+            tasks,
+            ending,
+        }
+    }
+
+    fn mark_step(&mut self, step: StepId, status: StepStatus, note: &str) {
+        if let Some(plan) = &mut self.plan {
+            // A step that the plan does not hold any more changes nothing.
+            let _ = plan.set_status(step, status, note);
+        }
+    }
+
+    fn apply_event(&mut self, event: &Event) {
+        match event {
+            Event::PlanChanged { plan } => self.plan = Some(plan.clone()),
+            Event::StepChanged { step, status, note } => self.mark_step(*step, *status, note),
+            Event::ChildStarted { task, description: words } => {
+                if let Some(step) = task.step_id() {
+                    self.mark_step(step, StepStatus::InProgress, "");
+                }
+                self.tasks.insert(task.clone(), words.clone());
+            }
+            Event::ChildEnded { task, .. } => {
+                self.tasks.remove(task);
+            }
+            Event::RunEnded(ending) => {
+                self.ending = Some(ending.clone());
+            }
+            Event::RunStarted { .. }
+            | Event::RunResumed { .. }
+            | Event::MessageReset { .. }
+            | Event::ModelChanged(_)
+            | Event::MessageCompleted { .. }
+            | Event::CallRequested { .. }
+            | Event::CallCompleted { .. }
+            | Event::FileAdded { .. }
+            | Event::ContextCompacted { .. }
+            | Event::UserMessageAdded { .. }
+            | Event::HumanRequested { .. }
+            | Event::HumanResolved(_)
+            | Event::EmployeesNamed { .. } => {}
+        }
+    }
+}

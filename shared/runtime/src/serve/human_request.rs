@@ -1,0 +1,180 @@
+//! What people are asked about a run, and what they answer.
+
+use djinn_core::audit::{AuditLine, AuditLog};
+use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::human::{HumanRequest, HumanResponse, Resolution, ResponseError, ResponseRecord};
+use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
+use djinn_core::run::Run;
+use djinn_core::settings::{Language, RunSettings};
+use serde_json::Value;
+
+use super::user_input::poll_until;
+use super::{load_meta, store_failure};
+use crate::pages::{read_journal, read_records};
+use crate::port::checker::ContentOwner;
+use crate::port::mailbox::Mail;
+use crate::port::{Ports, RunKey};
+use crate::render::planning_tool;
+use crate::sleep::wake_run;
+use crate::texts::check_bounds;
+
+/// What became of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResponseStatus {
+    /// It is what the run goes on with.
+    Accepted,
+    /// It waits for the run, which has not been heard of within a few seconds.
+    Pending,
+}
+
+/// What people are asked about a run, its tasks included; nothing for one that has ended.
+///
+/// # Errors
+/// `run_not_found`, `internal` for a journal that cannot be read, or `store_unavailable`.
+pub async fn list_requests<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+) -> Result<Vec<HumanRequest>, Failure> {
+    if load_meta(ports, key).await?.status.has_ended() {
+        return Ok(Vec::new());
+    }
+    let journal = read_journal(ports, key).await.map_err(|error| store_failure(&error))?;
+    Ok(journal.run().pending_requests().cloned().collect())
+}
+
+/// What people were asked and decided in a run, and who: see [`AuditLog`].
+///
+/// # Errors
+/// `run_not_found`, `run_expired`, or `store_unavailable`.
+pub async fn load_audit<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<AuditLine>, Failure> {
+    let meta = load_meta(ports, key).await?;
+    let mut audit = AuditLog::default();
+    let read = read_records(ports, key, |record| {
+        audit.add_record(&key.run, record);
+        Ok(())
+    });
+    let extent = read.await.map_err(|error| store_failure(&error))?;
+    match extent.is_complete(meta.status.has_ended()) {
+        true => Ok(audit.into_lines()),
+        false => Err(ErrorCode::RunExpired.into()),
+    }
+}
+
+/// The JSON Schema of the arguments of a tool that people may be asked about, in words of this language.
+#[must_use]
+pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Option<Value> {
+    if tool == PLANNING_TOOL {
+        return Some(planning_tool(ports.prompts(), language).schema);
+    }
+    ports.tools().find_tool(tool).map(|found| found.spec(language).schema)
+}
+
+/// Answers what was asked. `answered.id` must be another for each answer.
+///
+/// # Errors
+/// `run_not_found`, `feedback_not_found` with what is asked, `feedback_answered` with who was first,
+/// `feedback_stale`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`, or what
+/// [`crate::content::ContentPolicy::screen_input`] says.
+pub async fn submit_response<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    mut answered: ResponseRecord,
+) -> Result<ResponseStatus, Failure> {
+    check_bounds(&mut answered)?;
+    let meta = load_meta(ports, key).await?;
+    let journal = read_journal(ports, key).await.map_err(|error| store_failure(&error))?;
+    let asks = find_requests(journal.run(), &answered)?;
+    if meta.status.has_ended() {
+        return Err(late_response(meta.status.as_str()));
+    }
+    let session = meta.session_name();
+    ports
+        .content()
+        .screen_input(&mut answered, ContentOwner::of(key, &meta.user, &session))
+        .await?;
+    check_response(ports, &journal.run().spec().settings, &asks, &answered.answer)?;
+    let mail = Mail::HumanResponse { response: Box::new(answered.clone()) };
+    wake_run(ports, key, &mail).await.map_err(|error| store_failure(&error))?;
+    await_acceptance(ports, key, &answered).await
+}
+
+/// Waits for the run to take an answer up.
+async fn await_acceptance<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    answered: &ResponseRecord,
+) -> Result<ResponseStatus, Failure> {
+    let taken = poll_until(ports, key, |run| {
+        let has_ended = run.status().has_ended();
+        if run.is_resolved_by(&answered.id) {
+            return Some(Ok(ResponseStatus::Accepted));
+        }
+        match run.match_response(answered) {
+            Ok(_) | Err(ResponseError::UnknownRequest) if has_ended => {
+                Some(Err(late_response(run.status().as_str())))
+            }
+            Ok(_) => None,
+            Err(refusal) => Some(Err(response_failure(run, refusal))),
+        }
+    });
+    taken.await.unwrap_or(Ok(ResponseStatus::Pending))
+}
+
+fn find_requests(run: &Run, answered: &ResponseRecord) -> Result<Vec<HumanRequest>, Failure> {
+    run.match_response(answered).map_err(|refusal| response_failure(run, refusal))
+}
+
+fn response_failure(run: &Run, refusal: ResponseError) -> Failure {
+    match refusal {
+        ResponseError::UnknownRequest => {
+            let asked: Vec<&str> = run.pending_requests().map(|ask| ask.id.as_str()).collect();
+            let asked = if asked.is_empty() { "nothing".to_owned() } else { asked.join(", ") };
+            Failure::new(ErrorCode::FeedbackNotFound, asked)
+        }
+        ResponseError::AlreadyResolved(Resolution { by, response: answer, .. }) => {
+            let by = by.map_or_else(|| "nobody in time".to_owned(), |by| by.to_string());
+            late_response(&format!("{answer} ({by})"))
+        }
+        ResponseError::Stale => ErrorCode::FeedbackStale.into(),
+    }
+}
+
+fn late_response(how: &str) -> Failure {
+    Failure::new(ErrorCode::FeedbackAnswered, how)
+}
+
+/// Changed arguments must be such as the model could have written.
+fn check_response<P: Ports>(
+    ports: &P,
+    settings: &RunSettings,
+    asks: &[HumanRequest],
+    answer: &HumanResponse,
+) -> Result<(), Failure> {
+    let HumanResponse::Modify { arguments } = answer else { return Ok(()) };
+    let bad = |detail: String| Failure::new(ErrorCode::InvalidField, detail);
+    for ask in asks {
+        let Some((_, tool, _)) = ask.subject.call() else {
+            ask.subject.check_parameters(arguments).map_err(bad)?;
+            continue;
+        };
+        if tool == PLANNING_TOOL {
+            let no_plan = |problem| bad(format!("`parameters` make no plan: {problem}"));
+            let command =
+                PlanCommand::parse(arguments).map_err(|error| no_plan(error.to_string()))?;
+            if command.title().len() > MAX_TITLE {
+                return Err(no_plan(format!("its title has at most {MAX_TITLE} bytes")));
+            }
+            let plan = command.apply_to(None, settings.plan.max_steps as usize);
+            plan.map_err(|error| no_plan(error.to_string()))?;
+        }
+        let found = ports.tools().find_tool(tool).map(|found| found.check_arguments(arguments));
+        if let Some(Err(problem)) = found {
+            let of = match settings.language {
+                Language::En => "`parameters` do not fit",
+                Language::Zh => "`parameters` 不符合",
+            };
+            return Err(bad(format!("{of} `{tool}`: {problem}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,281 @@
+//! What the demo model says, in the language of the question.
+
+mod plan;
+
+use super::growth::{GrowthTable, RegionGrowth};
+use super::sheet::{Sheet, SheetError};
+
+/// Lines that are listed by number; of more, only the first is.
+const LISTED_LINES: usize = 5;
+
+/// The language it speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DemoLanguage {
+    English,
+    Chinese,
+}
+
+use DemoLanguage::{Chinese, English};
+
+impl DemoLanguage {
+    pub(super) fn reading_notice(self, file: &str) -> String {
+        match self {
+            English => format!("First I read {file} to see what the figures are."),
+            Chinese => format!("我先读取 {file}，看看其中的数据。"),
+        }
+    }
+
+    pub(super) fn reading_on_notice(self, file: &str) -> String {
+        match self {
+            English => format!("{file} is longer than that, so I read its next part."),
+            Chinese => format!("{file} 还没有读完，我继续读取下一段。"),
+        }
+    }
+
+    pub(super) fn writing_notice(self, report: &str) -> String {
+        match self {
+            English => format!("I work out how much each region grew and write it to {report}."),
+            Chinese => format!("我计算各地区的增长，并把结果写入 {report}。"),
+        }
+    }
+
+    pub(super) fn file_description(self) -> String {
+        match self {
+            English => "Growth by region",
+            Chinese => "各地区销售增长",
+        }
+        .to_owned()
+    }
+
+    pub(super) fn no_file_tool(self) -> String {
+        match self {
+            English => "I cannot read files here, so I cannot say which region grew fastest.",
+            Chinese => "我在这里无法读取文件，因此不能判断哪个地区增长最快。",
+        }
+        .to_owned()
+    }
+
+    pub(super) fn no_file(self) -> String {
+        match self {
+            English => {
+                "There is no CSV file to read. Add one with the columns region, year, sales."
+            }
+            Chinese => "没有可读取的 CSV 文件。请添加一个包含 region、year、sales 列的文件。",
+        }
+        .to_owned()
+    }
+
+    pub(super) fn not_completed(self) -> String {
+        match self {
+            English => "The work was not completed.",
+            Chinese => "这项工作没有完成。",
+        }
+        .to_owned()
+    }
+
+    pub(super) fn unreadable_file(self, file: &str, why: &str) -> String {
+        match self {
+            English => format!("I could not read {file}: {why}"),
+            Chinese => format!("我无法读取 {file}：{why}"),
+        }
+    }
+
+    pub(super) fn incomplete_file(self, file: &str) -> String {
+        match self {
+            English => format!("I could not read all of {file}, so I compute nothing from it."),
+            Chinese => format!("{file} 未能完整读取，因此我不作计算。"),
+        }
+    }
+
+    pub(super) fn unusable_file(self, file: &str, why: &SheetError) -> String {
+        let why = match (self, why) {
+            (English, SheetError::Columns(missing)) => {
+                format!("{file} lacks the columns {}", self.join_names(missing))
+            }
+            (Chinese, SheetError::Columns(missing)) => {
+                format!("{file} 缺少列 {}", self.join_names(missing))
+            }
+            (English, SheetError::Rows) => format!("{file} has no row that can be read"),
+            (Chinese, SheetError::Rows) => format!("{file} 中没有可以读取的行"),
+        };
+        match self {
+            English => format!("I cannot say which region grew fastest: {why}."),
+            Chinese => format!("我无法判断哪个地区增长最快：{why}。"),
+        }
+    }
+
+    /// The answer. `written` is what the file tool said where the report could not be written.
+    pub(super) fn answer_text(
+        self,
+        growth: &GrowthTable,
+        sheet: &Sheet,
+        report: &str,
+        written: Result<(), &str>,
+    ) -> String {
+        let regions = growth.regions.len();
+        let table = match (self, written) {
+            (English, Ok(())) => format!("All {regions} regions are in {report}."),
+            (Chinese, Ok(())) => format!("全部 {regions} 个地区的表格见 {report}。"),
+            (English, Err(why)) => format!("{report} could not be written: {why}"),
+            (Chinese, Err(why)) => format!("{report} 无法写入：{why}"),
+        };
+        let mut sentences = vec![self.fastest_sentence(growth), table];
+        sentences.extend(self.gap_sentences(growth, sheet));
+        self.join_sentences(&sentences)
+    }
+
+    /// The report, in Markdown.
+    pub(super) fn report_text(self, file: &str, growth: &GrowthTable, sheet: &Sheet) -> String {
+        let (title, header, basis) = match self {
+            English => (
+                "# Growth of sales by region",
+                "| Region | First year | Sales | Last year | Sales | Growth |",
+                format!("Growth is from each region's first to its last year in {file}."),
+            ),
+            Chinese => (
+                "# 各地区销售增长",
+                "| 地区 | 首年 | 销售额 | 末年 | 销售额 | 增长 |",
+                format!("增长按 {file} 中各地区的首年与末年计算。"),
+            ),
+        };
+        let rows = growth.regions.iter().map(|region| self.table_row(region));
+        let rows = rows.collect::<Vec<_>>().join("\n");
+        let mut notes = vec![basis];
+        notes.extend(self.gap_sentences(growth, sheet));
+        let (fastest, notes) = (self.fastest_sentence(growth), self.join_sentences(&notes));
+        let rule = "| --- | ---: | ---: | ---: | ---: | ---: |";
+        format!("{title}\n\n{fastest}\n\n{header}\n{rule}\n{rows}\n\n{notes}\n")
+    }
+
+    fn table_row(self, region: &RegionGrowth) -> String {
+        let RegionGrowth { name, first, last, percent } = region;
+        let growth = percent.map_or_else(|| "–".to_owned(), |percent| self.format_percent(percent));
+        let cells = [
+            escape_cell(name),
+            first.0.to_string(),
+            escape_cell(&first.1),
+            last.0.to_string(),
+            escape_cell(&last.1),
+            growth,
+        ];
+        format!("| {} |", cells.join(" | "))
+    }
+
+    fn fastest_sentence(self, growth: &GrowthTable) -> String {
+        let Some((percent, regions)) = growth.fastest_regions() else {
+            return match self {
+                English => "No region's growth can be worked out from the file.",
+                Chinese => "根据该文件无法计算任何地区的增长。",
+            }
+            .to_owned();
+        };
+        let names: Vec<&str> = regions.iter().map(|region| region.name.as_str()).collect();
+        let names = self.join_names(&names);
+        let by = self.format_percent(percent.abs());
+        let years = match regions.as_slice() {
+            [region] => self.year_range(region.first.0, region.last.0),
+            _ => String::new(),
+        };
+        match self {
+            English if percent > 0.0 => format!("{names} grew fastest, by {by}{years}."),
+            English if percent < 0.0 => {
+                format!("No region grew; {names} shrank least, by {by}{years}.")
+            }
+            English => format!("No region grew; {names} stayed the same{years}."),
+            Chinese if percent > 0.0 => format!("{names}增长最快，{years}增长了 {by}。"),
+            Chinese if percent < 0.0 => {
+                format!("没有地区增长；{names}降幅最小，{years}下降了 {by}。")
+            }
+            Chinese => format!("没有地区增长；{names}{years}持平。"),
+        }
+    }
+
+    fn year_range(self, first: i64, last: i64) -> String {
+        match self {
+            English => format!(" from {first} to {last}"),
+            Chinese => format!("从 {first} 年到 {last} 年"),
+        }
+    }
+
+    /// What the figures leave out.
+    fn gap_sentences(self, growth: &GrowthTable, sheet: &Sheet) -> Vec<String> {
+        let mut gaps = Vec::new();
+        if !sheet.unreadable.is_empty() {
+            let lines = self.line_list(&sheet.unreadable);
+            gaps.push(match self {
+                English => format!("Not readable and left out: {lines}."),
+                Chinese => format!("无法读取、未计入：{lines}。"),
+            });
+        }
+        if !sheet.repeated.is_empty() {
+            let lines = self.line_list(&sheet.repeated);
+            gaps.push(match self {
+                English => format!("Repeating a region and year and left out: {lines}."),
+                Chinese => format!("地区和年份重复、未计入：{lines}。"),
+            });
+        }
+        let unknown = growth.unknown_regions();
+        if !unknown.is_empty() {
+            let names = self.join_names(&unknown);
+            gaps.push(match self {
+                English => format!("Without two years that start above zero: {names}."),
+                Chinese => format!("没有两个年份的数据或起始值不大于零：{names}。"),
+            });
+        }
+        gaps
+    }
+
+    fn line_list(self, numbers: &[usize]) -> String {
+        let written: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        let written: Vec<&str> = written.iter().map(String::as_str).collect();
+        match (self, written.as_slice()) {
+            (English, [line]) => format!("line {line}"),
+            (Chinese, [line]) => format!("第 {line} 行"),
+            (English, lines) if lines.len() <= LISTED_LINES => {
+                format!("lines {}", self.join_names(lines))
+            }
+            (Chinese, lines) if lines.len() <= LISTED_LINES => {
+                format!("第 {} 行", self.join_names(lines))
+            }
+            (English, lines) => format!(
+                "{} lines, the first of them line {}",
+                lines.len(),
+                lines.first().unwrap_or(&"")
+            ),
+            (Chinese, lines) => {
+                format!("共 {} 行，其中第一个是第 {} 行", lines.len(), lines.first().unwrap_or(&""))
+            }
+        }
+    }
+
+    /// One decimal, and no minus before a zero.
+    fn format_percent(self, percent: f64) -> String {
+        let rounded = (percent * 10.0).round() / 10.0 + 0.0;
+        match self {
+            English => format!("{rounded:.1} %"),
+            Chinese => format!("{rounded:.1}%"),
+        }
+    }
+
+    fn join_names(self, names: &[&str]) -> String {
+        match (self, names) {
+            (English, [start @ .., before, last]) => {
+                let before: String =
+                    start.iter().map(|name| format!("{name}, ")).collect::<String>() + before;
+                format!("{before} and {last}")
+            }
+            (English | Chinese, names) => names.join("、"),
+        }
+    }
+
+    fn join_sentences(self, sentences: &[String]) -> String {
+        sentences.join(match self {
+            English => " ",
+            Chinese => "",
+        })
+    }
+}
+
+fn escape_cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+}

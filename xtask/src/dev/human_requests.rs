@@ -1,0 +1,249 @@
+//! What a run asks people, answered from the keyboard.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, stdin};
+
+use anyhow::{Result, bail};
+use djinn_core::budget::format_dollars;
+use djinn_core::human::{ASK_USER, parse_questions};
+use serde_json::{Map, Value, json};
+
+use super::client::{ServerClient, StreamEvent};
+use super::json::{list_at, number_at, text_at};
+use super::show::{Screen, to_printable};
+
+/// Characters of an argument that are shown.
+const MAX_SHOWN: usize = 200;
+
+/// What is asked and not answered, by its ids.
+#[derive(Default)]
+pub(super) struct OpenRequests(BTreeMap<String, Value>);
+
+impl OpenRequests {
+    /// Takes an event of the run.
+    pub(super) fn apply_event(&mut self, event: &StreamEvent) {
+        match event.name.as_str() {
+            "human.requested" => {
+                for ask in list_at(&event.data, "/requests") {
+                    self.0.insert(text_at(ask, "/id").to_owned(), ask.clone());
+                }
+            }
+            "human.resolved" => {
+                self.0.remove(text_at(&event.data, "/request"));
+            }
+            "call.completed" => {
+                let (child, call) = (text_at(&event.data, "/child"), text_at(&event.data, "/call"));
+                self.0.retain(|_, ask| {
+                    text_at(ask, "/task") != child || text_at(ask, "/call") != call
+                });
+            }
+            "child.ended" => {
+                let task = text_at(&event.data, "/task");
+                self.0.retain(|_, ask| text_at(ask, "/task") != task);
+            }
+            "run.ended" => self.0.clear(),
+            _ => {}
+        }
+    }
+
+    /// Has the next of them answered. Returns whether there was one.
+    pub(super) async fn answer_next(
+        &mut self,
+        server: &ServerClient,
+        run: &str,
+        screen: &mut Screen,
+    ) -> Result<bool> {
+        let Some((id, ask)) = self.0.pop_first() else { return Ok(false) };
+        show_request(&ask, screen);
+        let Some(body) = read_response(&ask, screen).await? else {
+            bail!(
+                "the run waits for your answer to {id}; ask again with the same --request-id, or \
+                 POST it to /api/feedback/{run}"
+            );
+        };
+        // One who was late is told so, and the run goes on as it was decided.
+        if let Err(refused) = server.post_json(&format!("/api/feedback/{run}"), &body).await {
+            screen.print_line(&format!("({refused})"));
+            // What was mistyped is asked again.
+            let waiting = server.get_json(&format!("/api/feedback/pending/{run}")).await?;
+            if waiting.pointer("/data").and_then(|asks| asks.get(&id)).is_some() {
+                self.0.insert(id, ask);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What is asked, why, and what it may cost.
+fn show_request(ask: &Value, screen: &mut Screen) {
+    let (tool, risk) = (text_at(ask, "/tool"), text_at(ask, "/risk"));
+    let task = text_at(ask, "/task");
+    let of = if task.is_empty() { String::new() } else { format!(" (task {task})") };
+    let (step, details) = (number_at(ask, "/step"), to_printable(text_at(ask, "/details")));
+    match (text_at(ask, "/about"), ask.get("interrupt")) {
+        ("budget_extension", _) => {
+            let spent = text_at(ask, "/used_up/detail");
+            screen.print_line(&format!("? the budget of {spent} is used up; go on with more?"));
+            for (name, value) in &editable_fields(ask) {
+                screen.print_line(&format!("    {name}: {value}"));
+            }
+        }
+        ("step_review", _) => screen.print_line(&format!("? may step s{step} begin? {details}")),
+        ("result_review", _) => {
+            screen.print_line(&format!("? step s{step} is done: {details}"));
+            screen.print_line(&to_printable(text_at(ask, "/text")));
+            let files: Vec<&str> = list_at(ask, "/files").filter_map(Value::as_str).collect();
+            if !files.is_empty() {
+                screen.print_line(&format!("    files: {}", to_printable(&files.join(", "))));
+            }
+        }
+        (_, Some(interrupt)) => {
+            let (code, message) = (text_at(interrupt, "/code"), text_at(interrupt, "/message"));
+            let what = if tool.is_empty() { "the model" } else { tool };
+            screen.print_line(&format!("? {what}{of} stopped: {} ({code})", to_printable(message)));
+        }
+        (_, None) if is_question(ask) => {
+            screen.print_line("? the model asks you:");
+            for question in ask
+                .get("arguments")
+                .and_then(Value::as_object)
+                .map_or_else(Vec::new, parse_questions)
+            {
+                screen.print_line(&format!("    {}", to_printable(&question)));
+            }
+        }
+        (_, None) => {
+            screen.print_line(&format!("? {tool}{of}: {risk} risk, {}", format_estimate(ask)));
+        }
+    }
+    let arguments = ask.get("arguments").and_then(Value::as_object);
+    for (name, value) in arguments.filter(|_| !is_question(ask)).into_iter().flatten() {
+        screen.print_line(&format!("    {name}: {}", display_value(value)));
+    }
+    let link = text_at(ask, "/link");
+    if !link.is_empty() {
+        screen.print_line(&format!("    or let somebody answer at {link}"));
+    }
+}
+
+/// Whether the model asks for what only the user can say.
+fn is_question(ask: &Value) -> bool {
+    text_at(ask, "/tool") == ASK_USER
+}
+
+fn format_estimate(ask: &Value) -> String {
+    let of = |name: &str| number_at(ask, &format!("/estimate/{name}"));
+    let from = match of("samples") {
+        0 => "as the tool declares".to_owned(),
+        samples => format!("from {samples} calls"),
+    };
+    let (tokens, seconds, calls) = (of("tokens"), of("ms").div_ceil(1_000), of("calls"));
+    let money = ask.pointer("/estimate/micro_usd").and_then(Value::as_u64);
+    let money =
+        money.map_or_else(String::new, |money| format!(", {} dollars", format_dollars(money)));
+    format!("about {tokens} tokens, {seconds} s, {calls} calls{money} ({from})")
+}
+
+fn display_value(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let cut: String = text.chars().take(MAX_SHOWN).collect();
+    let more = if cut.len() < text.len() { "…" } else { "" };
+    to_printable(&format!("{cut}{more}")).replace('\n', "\\n")
+}
+
+/// The answer as it is sent; `None` if nobody is at the keyboard.
+async fn read_response(ask: &Value, screen: &mut Screen) -> Result<Option<Value>> {
+    let question = match (text_at(ask, "/about"), ask.get("interrupt")) {
+        (_, Some(_)) => "continue, skip or stop?",
+        _ if is_question(ask) => "your answer, skip or stop?",
+        ("result_review", _) => {
+            "is this what you wanted? confirm, modify, stop, or what to do otherwise?"
+        }
+        _ => "confirm, modify, skip, stop, or what to do instead?",
+    };
+    let words = loop {
+        screen.prompt(question);
+        let Some(line) = read_line().await? else { return Ok(None) };
+        if !line.is_empty() {
+            break line;
+        }
+    };
+    let (id, digest) = (text_at(ask, "/id"), text_at(ask, "/digest"));
+    if is_question(ask) || !words.eq_ignore_ascii_case("modify") {
+        return Ok(Some(json!({"feedbackId": id, "feedback": words, "digest": digest})));
+    }
+    let mut arguments = Map::new();
+    for (name, value) in &editable_fields(ask) {
+        screen.prompt(&format!("{name} [{}]", display_value(value)));
+        let Some(line) = read_line().await? else { return Ok(None) };
+        arguments.insert(name.clone(), edit_value(value, &line));
+    }
+    Ok(Some(json!({
+        "feedbackId": id, "feedback": "modify", "parameters": arguments, "digest": digest,
+    })))
+}
+
+/// What can be changed of what is asked about.
+fn editable_fields(ask: &Value) -> Map<String, Value> {
+    let one =
+        |name: &str| Map::from_iter([(name.to_owned(), json!(text_at(ask, &format!("/{name}"))))]);
+    match text_at(ask, "/about") {
+        "step_review" => one("details"),
+        "result_review" => one("text"),
+        "budget_extension" => {
+            ask.get("offer").and_then(Value::as_object).cloned().unwrap_or_default()
+        }
+        _ => ask.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default(),
+    }
+}
+
+/// What was typed over a value: a text for a text, JSON for the rest, nothing to keep it.
+fn edit_value(value: &Value, line: &str) -> Value {
+    match (line, value) {
+        ("", _) => value.clone(),
+        (_, Value::String(_)) => Value::String(line.to_owned()),
+        _ => serde_json::from_str(line).unwrap_or_else(|_| Value::String(line.to_owned())),
+    }
+}
+
+/// The next line of the keyboard.
+async fn read_line() -> Result<Option<String>> {
+    tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        let read = stdin().lock().read_line(&mut line)?;
+        Ok((read > 0).then(|| line.trim().to_owned()))
+    })
+    .await?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_keep_their_kind_when_they_are_edited() {
+        let cases = [
+            (json!("a.md"), "", json!("a.md")),
+            (json!("a.md"), "b.md", json!("b.md")),
+            (json!("1"), "2", json!("2")),
+            (json!(1), "2", json!(2)),
+            (json!([1]), "[2, 3]", json!([2, 3])),
+            (json!(1), "two", json!("two")),
+        ];
+        for (value, line, expected) in cases {
+            assert_eq!(edit_value(&value, line), expected, "{line:?} over {value}");
+        }
+    }
+
+    #[test]
+    fn what_is_answered_is_not_asked_again() {
+        let event = |name: &str, data| StreamEvent { id: None, name: name.to_owned(), data };
+        let mut asked = OpenRequests::default();
+        let asks = json!({"requests": [{"id": "t1.c1"}, {"id": "t1.c2"}]});
+        asked.apply_event(&event("human.requested", asks));
+        asked.apply_event(&event("human.resolved", json!({"request": "t1.c1"})));
+        assert_eq!(asked.0.keys().collect::<Vec<_>>(), ["t1.c2"]);
+        asked.apply_event(&event("run.ended", json!({})));
+        assert!(asked.0.is_empty());
+    }
+}

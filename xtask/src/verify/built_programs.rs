@@ -1,0 +1,162 @@
+//! One build of everything, with clippy's lints in the same pass, and what it made.
+//!
+//! Every step runs what this build made. A cargo command for one package would build most
+//! dependencies once more, with the features of that package alone; `cargo clippy` would check all
+//! of them once more.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use serde::Deserialize;
+
+use crate::process::{cargo_command, program_command};
+use crate::workspace;
+
+/// What every cargo command here has to be told, so that they share what they build: lints are
+/// errors, and the compiler of the workspace's crates is clippy's driver, as `cargo clippy` has it.
+const VARIABLES: [(&str, &str); 2] = [
+    ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
+    ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"),
+];
+
+/// A cargo command for the whole workspace.
+pub(super) fn workspace_cargo(arguments: &[&str]) -> Command {
+    let mut command = cargo_command(arguments);
+    command.arg("--workspace").envs(VARIABLES);
+    command
+}
+
+/// The programs of the workspace: its tests, functions and examples.
+pub(crate) struct BuiltPrograms {
+    programs: Vec<Program>,
+}
+
+/// One of them.
+struct Program {
+    /// The directory of its package, in which its tests run.
+    package: PathBuf,
+    /// The name of the target.
+    name: String,
+    is_test: bool,
+    path: PathBuf,
+}
+
+/// What cargo says of something that it built, as far as it is read here.
+#[derive(Deserialize)]
+struct Artifact {
+    manifest_path: PathBuf,
+    target: Target,
+    profile: Profile,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
+}
+
+impl BuiltPrograms {
+    /// Builds everything there is: libraries, functions, tests and examples.
+    ///
+    /// # Errors
+    /// If something does not compile or is warned of. The compiler has said what.
+    pub(crate) fn new() -> Result<Self> {
+        let mut build = workspace_cargo(&["build", "--all-targets"]);
+        let build = build.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
+        let output = build.spawn().context("cargo could not be started")?.wait_with_output()?;
+        ensure!(output.status.success(), "`cargo build` ended with {}", output.status);
+        Ok(Self::of(&String::from_utf8(output.stdout).context("cargo printed no text")?))
+    }
+
+    /// What cargo's messages, a line each, name as programs.
+    fn of(messages: &str) -> Self {
+        let artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let program = |artifact: Artifact| {
+            let Artifact { manifest_path, target, profile, executable } = artifact;
+            Some(Program {
+                package: manifest_path.parent()?.to_owned(),
+                name: target.name,
+                is_test: profile.test,
+                path: executable?,
+            })
+        };
+        Self { programs: artifacts.filter_map(program).collect() }
+    }
+
+    /// The tests of a target, of the package in this directory, that begin with these names, or
+    /// others as the harness's own options say.
+    pub(crate) fn test_command(
+        &self,
+        package: &str,
+        target: &str,
+        words: &[&str],
+    ) -> Result<Command> {
+        let directory = workspace::root().join(package);
+        let found = self.programs.iter().find(|program| {
+            program.is_test && program.name == target && program.package == directory
+        });
+        let found = found.with_context(|| format!("{package} has no tests {target}"))?;
+        let mut command = program_in(&directory, &found.path);
+        command.args(words);
+        Ok(command)
+    }
+
+    /// The same of `#[ignore]`d tests, one at a time: they take long, or need what a step brings.
+    pub(crate) fn ignored_test_command(
+        &self,
+        package: &str,
+        target: &str,
+        words: &[&str],
+    ) -> Result<Command> {
+        let mut command =
+            self.test_command(package, target, &["--ignored", "--test-threads", "1"])?;
+        command.args(words);
+        Ok(command)
+    }
+}
+
+/// A program that is started in a directory of the workspace.
+fn program_in(directory: &Path, path: &Path) -> Command {
+    let mut command = program_command(path, &[]);
+    command.current_dir(directory);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn artifact(package: &str, name: &str, test: bool, executable: Option<&str>) -> String {
+        let manifest = workspace::root().join(package).join("Cargo.toml");
+        serde_json::json!({
+            "reason": "compiler-artifact", "manifest_path": manifest, "target": {"name": name},
+            "profile": {"test": test}, "executable": executable,
+        })
+        .to_string()
+    }
+
+    #[test]
+    fn tests_are_found_by_package_and_target() {
+        let messages = [
+            artifact("tests", "it", true, Some("/built/it-1")),
+            artifact("shared/core", "it", true, Some("/built/it-2")),
+            artifact("functions/agent", "agent", false, Some("/built/agent")),
+            artifact("shared/core", "djinn_core", false, None),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+        ];
+        let built = BuiltPrograms::of(&messages.join("\n"));
+        let command = built.ignored_test_command("tests", "it", &["kills::"]).unwrap();
+        assert_eq!(command.get_program(), "/built/it-1");
+        assert_eq!(command.get_current_dir(), Some(workspace::root().join("tests").as_path()));
+        let words: Vec<_> = command.get_args().collect();
+        assert_eq!(words, ["--ignored", "--test-threads", "1", "kills::"]);
+        let error = built.test_command("functions/agent", "agent", &[]).unwrap_err().to_string();
+        assert_eq!(error, "functions/agent has no tests agent");
+    }
+}
