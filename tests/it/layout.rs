@@ -2,6 +2,7 @@
 
 mod arrow;
 mod clock;
+mod names;
 mod prompt;
 mod purity;
 mod size;

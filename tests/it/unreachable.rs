@@ -10,7 +10,7 @@ use tower::ServiceExt as _;
 
 use crate::world::{Door, Protocol, Question};
 
-/// Nobody listens there.
+/// The URL of a port that nobody listens at.
 const NOBODY: &str = "http://127.0.0.1:1";
 
 fn closed(settings: &mut djinn_aws::Settings) {

@@ -39,7 +39,7 @@ pub(crate) enum End {
     Final,
     /// With the frame that says how to go on.
     HandedOver,
-    /// It broke off.
+    /// The connection broke off before either.
     Broken,
     /// It was refused for now.
     Refused,

@@ -29,7 +29,7 @@ pub(crate) struct Options {
     pub(crate) copies: usize,
     /// How often the alarm of a run rings.
     pub(crate) alarm_every: Duration,
-    /// `DJINN_TEST_SETTINGS`.
+    /// The JSON object that the functions read in `DJINN_TEST_SETTINGS`.
     pub(crate) settings: Value,
     /// How long the model may take, in whole seconds.
     pub(crate) model_timeout_s: u64,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use djinn_scripted::ScriptedResponse;
 use serde_json::json;
 
-/// A run's story.
+/// What the model does in a run, and how fast it speaks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Story {
     kind: Kind,

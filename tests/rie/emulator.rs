@@ -20,11 +20,11 @@ pub(crate) struct Emulator {
     process: Child,
 }
 
-/// A whole answer.
+/// A streamed answer, read to its end.
 pub(crate) struct Answer {
     /// What stands before the body of a streamed answer: status and headers.
     pub(crate) prelude: Value,
-    /// The rest.
+    /// The bytes behind the prelude, as text.
     pub(crate) body: String,
 }
 

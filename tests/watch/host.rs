@@ -13,7 +13,7 @@ use djinn_local::{ALARM_EVERY, Backing, BackingOptions};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
-/// What is deployed.
+/// The functions of a deployment, by their names.
 const FUNCTIONS: [&str; 2] = ["agent", "executor"];
 
 /// What a test has otherwise than others.
@@ -46,7 +46,7 @@ impl Host {
         Self::start_with(dir, Options::default()).await
     }
 
-    /// The same, otherwise.
+    /// The same as `start`, with settings of the test.
     pub(crate) async fn start_with(dir: &Path, options: Options) -> Self {
         let port = free_port();
         let url = format!("http://127.0.0.1:{port}");

@@ -19,7 +19,7 @@ pub(crate) fn program_command(name: impl AsRef<OsStr>, arguments: &[&str]) -> Co
     command
 }
 
-/// A cargo command.
+/// The command runs cargo in the workspace's root, without the variables that cargo set for us.
 pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
     program_command("cargo", arguments)
 }

@@ -13,7 +13,7 @@ use crate::process;
 use crate::steps::{CheckStep, StepCommand};
 use crate::{venv, verify, workspace};
 
-/// The command.
+/// The command `cargo soak` runs these steps, or those that are named.
 const SOAK: StepCommand = StepCommand { name: "soak", steps: STEPS, success_word: "soaked" };
 
 /// In the order they run.

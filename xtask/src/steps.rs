@@ -30,7 +30,7 @@ pub(crate) struct StepCommand {
 enum Selection {
     /// The names of the steps.
     List,
-    /// To run these.
+    /// The steps are to run in this order: those of `--only` as they were named, else all.
     Steps(Vec<&'static CheckStep>),
 }
 

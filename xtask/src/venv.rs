@@ -16,7 +16,7 @@ const REQUIREMENTS: &str = "infra/check/requirements.txt";
 /// The oldest Python that they run on.
 const OLDEST: (u32, u32) = (3, 11);
 
-/// The environment, complete.
+/// The environment is Python's, in `target/venv`, with all the requirements installed.
 pub(crate) struct Venv {
     place: PathBuf,
 }

@@ -15,7 +15,7 @@ use crate::steps::{CheckStep, StepCommand};
 use crate::template;
 pub(crate) use rust::{kills_tests, lambdasim_tests};
 
-/// The command.
+/// The command `cargo verify` runs these steps, or those that are named.
 const VERIFY: StepCommand = StepCommand { name: "verify", steps: STEPS, success_word: "verified" };
 
 /// Quick ones first; `template` before `tests`, which read the file it writes.

@@ -1,8 +1,8 @@
-//! Where things lie.
+//! The paths here are those of the workspace, and of what is built in it.
 
 use std::path::{Path, PathBuf};
 
-/// The workspace's root.
+/// The root is the parent of xtask's own directory, as it was when xtask was compiled.
 pub(crate) fn root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Names the run in every answer about one.
 pub(crate) const RUN_ID: HeaderName = HeaderName::from_static("djinn-run-id");
-/// Names the request.
+/// The header carries the request's id in every answer about one, wherever that id is known.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("djinn-request-id");
 
 /// Why a request gets no stream.

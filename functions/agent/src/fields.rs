@@ -74,7 +74,7 @@ impl BodyFields {
         number.map(Some).ok_or_else(|| type_error(name, "a whole number"))
     }
 
-    /// A list.
+    /// The list is `None` if the member is missing or null; any other type is refused.
     pub(crate) fn list(&self, name: &'static str) -> Result<Option<Vec<Value>>, ApiError> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -88,7 +88,7 @@ impl BodyFields {
         matches!(self.0.get(name), Some(Value::Object(_)))
     }
 
-    /// A JSON object.
+    /// The object is `None` if the member is missing or null; any other type is refused.
     pub(crate) fn object(
         &self,
         name: &'static str,

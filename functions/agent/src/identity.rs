@@ -35,7 +35,7 @@ use keys::ApiKeys;
 pub use token::TokenSettings;
 use token::{HttpEndpoint, TokenVerifier};
 
-/// A verified caller.
+/// A caller is the tenant and the user that [`Authenticator`] takes a request to come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
     pub(crate) tenant: TenantId,

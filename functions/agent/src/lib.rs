@@ -54,7 +54,7 @@ pub const MAX_BODY: usize = 4 * 1024 * 1024;
 pub struct Agent<P> {
     /// The world that runs are driven in.
     pub ports: P,
-    /// The deployment's settings.
+    /// The settings hold for the whole deployment; its variables are read once, at the start.
     pub settings: Settings,
 }
 

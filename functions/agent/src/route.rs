@@ -1,4 +1,4 @@
-//! The routes.
+//! The handlers of all routes lie here, a module for each subject, with those of unknown paths.
 
 mod ask;
 mod data;
@@ -50,12 +50,12 @@ pub(crate) async fn require_utf8_path<P: Ports>(
     ApiError::from(failure).to_json_response(agent.settings.run.language)
 }
 
-/// `GET /web/health`.
+/// `GET /web/health` answers 200 with the text `ok`, and looks at nothing else.
 pub(crate) async fn health() -> &'static str {
     "ok"
 }
 
-/// Every other path.
+/// Every path that has no route answers with [`ErrorCode::RouteNotFound`], as JSON.
 pub(crate) async fn not_found<P: Ports>(State(agent): State<SharedAgent<P>>) -> Response {
     ApiError::from(ErrorCode::RouteNotFound).to_json_response(agent.settings.run.language)
 }

@@ -41,11 +41,11 @@ use crate::{Agent, SharedAgent};
 /// The protocol a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamProtocol {
-    /// JoyAgent's raw events.
+    /// The client reads JoyAgent's raw events, as `POST /AutoAgent` sends them.
     JoyAgent,
-    /// JoyAgent's UI.
+    /// The client reads what JoyAgent's UI does, as `queryAgentStreamIncr` sends it.
     JoyAgentUi,
-    /// Our own.
+    /// The client reads the events of our own protocol, as `POST /runs` sends them.
     Native,
 }
 
@@ -209,7 +209,7 @@ pub(crate) struct RunSubscription {
 enum StreamStart {
     /// With a run of this invocation's own, and its first record.
     Driving(Box<LeasedRun>, Box<Record>),
-    /// With the question.
+    /// The response begins with the question: the client names nothing that it had.
     Start,
     /// After what the client had.
     After(Cursor),

@@ -36,7 +36,7 @@ pub(crate) struct AgentServer {
 
 /// What a front does otherwise than the product.
 pub(crate) struct AgentOptions {
-    /// Its tools.
+    /// The front's runs may call these tools; by default there is a [`NoteTool`] that only reads.
     pub(crate) tools: Toolbox,
     /// How long it waits for what.
     pub(crate) settings: Option<Settings>,
@@ -100,7 +100,7 @@ impl AgentServer {
         Ok(Self { address, aws, ports, server, executor })
     }
 
-    /// Where it is.
+    /// The base URL has the form `http://address:port`, without a slash at its end.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }

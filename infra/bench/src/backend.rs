@@ -47,7 +47,7 @@ impl Backend {
         Ok(Self { stores, model: ScriptedModel::serve(listener, script)? })
     }
 
-    /// Where it is.
+    /// The address holds the URLs of the stores and the model, and the key of the stores.
     pub(crate) fn address(&self) -> BackendAddress {
         BackendAddress { store: self.stores.settings().clone(), model: self.model.base_url() }
     }
@@ -79,7 +79,7 @@ impl BackendAddress {
         Self { store: Settings { endpoints, ..Settings::new(TABLE, BUCKET) }, model }
     }
 
-    /// What [`Self::from_parts`] takes.
+    /// The parts come in the order that [`Self::from_parts`] takes: DynamoDB, S3, model, key.
     fn to_parts(&self) -> Result<[String; 4]> {
         let Endpoints { dynamodb, s3, key, .. } = self.store.endpoints.clone();
         let key = key.context("no key")?.reveal().to_owned();

@@ -12,7 +12,7 @@ const TICKS_A_SECOND: f64 = 100.0;
 /// A process. It is killed when this is dropped.
 pub(crate) struct ChildProcess {
     process: tokio::process::Child,
-    /// What it prints.
+    /// The output is what the process prints after its first line, as far as nobody has read it.
     output: BufReader<ChildStdout>,
     /// The first line that it printed.
     first_line: String,

@@ -36,7 +36,7 @@ pub(crate) struct RunTimes {
     pub(crate) entries: usize,
 }
 
-/// A run's stream.
+/// A stream counts and times the events of one run, as a client reads them.
 pub(crate) struct RunStream {
     response: Response,
     asked_at: Instant,
@@ -46,7 +46,7 @@ pub(crate) struct RunStream {
     entries: usize,
     /// When each task was first heard of, and first heard from.
     children: BTreeMap<String, (Instant, Option<Instant>)>,
-    /// The final entry.
+    /// The end is the data of the event `run.ended`; it is `None` until that has been read.
     end: Option<Value>,
     /// When pieces came that say when they were written, and how long ago that was.
     lags: Vec<(Instant, Duration)>,
@@ -72,7 +72,7 @@ impl BenchClient {
         self.open_stream().await?.finish().await
     }
 
-    /// Asks.
+    /// A new question is asked, under an id of its own; nothing of its stream is read yet.
     pub(crate) async fn open_stream(&self) -> Result<RunStream> {
         let request = format!("bench-{}", NEXT_REQUEST.fetch_add(1, Ordering::Relaxed));
         let question = json!({
@@ -122,7 +122,7 @@ impl RunStream {
         })
     }
 
-    /// The run's id.
+    /// The id comes from the header `djinn-run-id`; an answer without that is an error.
     pub(crate) fn run_id(&self) -> Result<&str> {
         let run = self.response.headers().get("djinn-run-id").context("no run is named")?;
         Ok(run.to_str()?)
@@ -166,7 +166,7 @@ impl RunStream {
         &self.lags
     }
 
-    /// The final entry.
+    /// The final entry is the data of `run.ended`; it is `None` until that has been read.
     pub(crate) fn final_entry(&self) -> Option<&Value> {
         self.end.as_ref()
     }

@@ -11,13 +11,13 @@ pub(crate) struct Figure {
     pub(crate) limit: FigureLimit,
     /// `ms`, `MB`, `1/s`; empty for a number of things.
     pub(crate) unit: &'static str,
-    /// What it is.
+    /// The measured value is in the figure's unit, and not rounded.
     pub(crate) measured: f64,
     /// What else was seen, and what is inside of the figure.
     pub(crate) about: String,
 }
 
-/// A bound.
+/// A limit is a number in the unit of its figure, or there is none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum FigureLimit {
     /// So much or less.
@@ -116,7 +116,7 @@ impl Report {
         missed.map(|figure| figure.name).collect()
     }
 
-    /// For people.
+    /// The table is for people: a line on the machine, two for each figure, and what is missed.
     pub(crate) fn to_table(&self) -> String {
         let title = ["figure", "reach", "measured", ""].map(str::to_owned);
         let rows: Vec<_> = self.figures.iter().map(Figure::table_row).collect();
@@ -143,7 +143,7 @@ impl Report {
         lines.join("\n")
     }
 
-    /// For programs.
+    /// The object is for programs: `cores`, `system`, `parts`, `figures`, and `missed` by name.
     pub(crate) fn to_json(&self) -> Value {
         let figures: Vec<_> = self.figures.iter().map(Figure::to_json).collect();
         json!({

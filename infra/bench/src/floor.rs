@@ -42,12 +42,12 @@ pub(crate) struct Floor {
 struct FloorWork {
     http: reqwest::Client,
     model: String,
-    /// The model calls.
+    /// The bodies are those of the run's own calls of the model, which each request makes again.
     model_requests: Vec<Value>,
     world: LocalWorld,
-    /// What is put.
+    /// The records are the run's own, as many as it had writes, and numbered from 0.
     records: Vec<Record>,
-    /// Numbers the journals.
+    /// The counter gives the journal of each request a number of its own.
     journals: AtomicU64,
 }
 

@@ -15,7 +15,7 @@ const TURNS: usize = 331;
 /// Its tool calls: each that a turn makes besides its first has two entries.
 const CALLS: usize = TURNS + 2;
 
-/// Its entries.
+/// The run has this many entries; a viewer who gets another number fails the measurement.
 const ENTRIES: usize = 1_000;
 
 /// Viewers, one after another.

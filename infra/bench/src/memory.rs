@@ -12,7 +12,7 @@ use crate::child_process::ChildProcess;
 use crate::client::BenchClient;
 use crate::figure::{Figure, FigureLimit};
 
-/// Open streams.
+/// The agent holds this many open streams when its memory is read.
 const STREAMS: usize = 500;
 
 /// How long they stay open before the memory is read: mail and leases are looked after meanwhile.

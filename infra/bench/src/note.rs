@@ -5,10 +5,10 @@ use djinn_core::tool::{EffectClass, ResultView, ToolOutput, ToolPolicy, ToolSpec
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
-/// Takes a note.
+/// The tool answers every call with the same text; its effect class is the one it is given.
 pub(crate) struct NoteTool(pub(crate) EffectClass);
 
-/// Its name.
+/// The scripted model calls [`NoteTool`] by this name.
 pub(crate) const NAME: &str = "note";
 
 /// The arguments of its nth call.

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) struct Sample(Vec<f64>);
 
 impl Sample {
-    /// Takes another measurement.
+    /// The measurement is kept in milliseconds, with their fractions.
     pub(crate) fn add(&mut self, took: Duration) {
         self.0.push(took.as_secs_f64() * 1_000.0);
     }

@@ -14,7 +14,7 @@ use crate::client::{BenchClient, RunStream};
 use crate::figure::{Figure, FigureLimit};
 use crate::sample::Sample;
 
-/// Open streams.
+/// The agent has this many streams open at once while they are watched.
 pub(crate) const STREAMS: usize = 1_000;
 
 /// Streams that are opened at once: a thousand at the same moment are another question.

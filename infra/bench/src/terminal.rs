@@ -1,6 +1,6 @@
 //! What the program says.
 
-/// Prints a result.
+/// The line goes to standard output, where nothing but results goes.
 #[allow(clippy::print_stdout, reason = "a command line tool speaks to its terminal, here alone")]
 pub(crate) fn print_line(line: &str) {
     println!("{line}");

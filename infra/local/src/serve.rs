@@ -32,7 +32,7 @@ impl Default for ServeTimeouts {
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Answers every connection until it is dropped; connections that are open then go on. Bodies are
-/// waited for by the service; see [`timed`].
+/// waited for by the service; see [`with_body_timeout`].
 pub(crate) async fn serve<S, B>(listener: TcpListener, service: S, patience: ServeTimeouts)
 where
     S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,

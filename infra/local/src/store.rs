@@ -26,10 +26,10 @@ use tokio::runtime::Runtime;
 
 use crate::serve::{ServeTimeouts, serve, with_body_timeout};
 
-/// The table's name.
+/// The table of the local DynamoDB has this name, wherever it is kept.
 pub const TABLE: &str = "djinn";
 
-/// The bucket's name.
+/// The bucket of the local S3 has this name, and so has the directory of its objects.
 pub const BUCKET: &str = "djinn";
 
 /// How often items whose time has come are deleted.
@@ -65,7 +65,7 @@ pub enum StoresError {
     Dir {
         /// The directory, or what is wrong in it.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem is what the operating system or the file store says, as text.
         problem: String,
     },
     /// Another process uses the directory.
@@ -84,9 +84,9 @@ pub enum StoresError {
         .path.display()
     )]
     Table {
-        /// The database.
+        /// The path is that of `table.db`, or `:memory:` if there is no directory.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem is what the database says of it, as text.
         problem: String,
     },
     /// No server could be started.

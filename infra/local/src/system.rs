@@ -68,19 +68,19 @@ impl Default for SystemOptions {
 /// Why the system cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
-    /// The stores.
+    /// The local stores cannot start; their own error says why.
     #[error(transparent)]
     Stores(#[from] StoresError),
-    /// A variable.
+    /// A variable that the world of the runs is built from cannot be used.
     #[error(transparent)]
     Wiring(#[from] WiringError),
     /// A variable of the agent's.
     #[error(transparent)]
     Setting(#[from] InvalidSetting),
-    /// The demo model.
+    /// The demo model, which stands in if no model is configured, cannot start.
     #[error("the scripted demo model cannot start: {0}")]
     Demo(std::io::Error),
-    /// The address.
+    /// The address that the options name cannot be listened on.
     #[error("cannot listen on {address}: {error}")]
     Listen {
         /// What was to be listened on.
@@ -140,7 +140,7 @@ impl System {
         Ok(system)
     }
 
-    /// Where it listens.
+    /// The address is the one that its listener is bound to, port included.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

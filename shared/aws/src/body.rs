@@ -14,7 +14,7 @@ pub(crate) const MAX_INLINE_ROUND_START: usize = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Body {
-    /// Here.
+    /// The item holds the JSON itself, at most `MAX_INLINE` bytes of it.
     Inline(String),
     /// In the bucket. The object was there before the pointer.
     Spilled(Pointer),
@@ -27,7 +27,7 @@ pub(crate) struct Pointer {
     pub(crate) object: String,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     pub(crate) sha256: String,
-    /// Its bytes.
+    /// The length of the stored object is given in bytes.
     pub(crate) length: u64,
 }
 
@@ -36,12 +36,12 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Any body.
+    /// The strategy makes inline texts of up to 60 characters, and pointers.
     pub(crate) fn any_body() -> impl Strategy<Value = Body> {
         prop_oneof![".{0,60}".prop_map(Body::Inline), any_pointer().prop_map(Body::Spilled),]
     }
 
-    /// Any pointer.
+    /// The strategy makes pointers of the right form, to objects that need not exist.
     pub(crate) fn any_pointer() -> impl Strategy<Value = Pointer> {
         ("[a-z/]{1,20}", "[0-9a-f]{64}", any::<u64>())
             .prop_map(|(object, sha256, length)| Pointer { object, sha256, length })

@@ -77,7 +77,7 @@ impl DayUpdate {
         Self { key: DayItem::key(day), expression, condition, values }
     }
 
-    /// The update itself.
+    /// The change is refused if the stored hold differs or a bound of the day is used up.
     pub(crate) fn to_change(&self) -> ItemChange<'_> {
         let (key, values) = (self.key.clone(), self.values.clone());
         ItemChange { key, expression: &self.expression, condition: &self.condition, values }

@@ -12,7 +12,7 @@ use crate::table::{Attributes, ItemKey};
 pub(crate) struct ItemChange<'a> {
     pub(crate) key: ItemKey,
     pub(crate) expression: &'a str,
-    /// Empty: none.
+    /// The condition is a DynamoDB expression; an empty one means that there is none.
     pub(crate) condition: &'a str,
     pub(crate) values: Attributes,
 }

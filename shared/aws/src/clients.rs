@@ -32,7 +32,7 @@ impl Aws {
         Self { clients: Arc::new(Clients::new(settings)) }
     }
 
-    /// Where everything lies.
+    /// The settings are those that [`Aws::new`] was given, unchanged.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.clients.settings
@@ -56,7 +56,7 @@ impl Aws {
         SchedulerAlarms::new(Arc::clone(&self.clients))
     }
 
-    /// Secrets by name.
+    /// The secrets of Secrets Manager are read by name or ARN, anew for every question.
     #[must_use]
     pub fn secrets(&self) -> AwsSecrets {
         AwsSecrets::new(Arc::clone(&self.clients))

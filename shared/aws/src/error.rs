@@ -48,7 +48,7 @@ pub(crate) fn is_too_large(code: &str, message: &str) -> bool {
 /// A request, for error texts and logs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AwsRequest<'a> {
-    /// Its operation: `PutItem`.
+    /// The operation has the name that AWS gives it, such as `PutItem`.
     pub(crate) operation: &'static str,
     /// The table, bucket, function or group it is about.
     pub(crate) on: &'a str,

@@ -1,4 +1,4 @@
-//! The live log.
+//! The live log is kept as items in several shards per run, and read in order of position.
 
 use djinn_core::preview::Live;
 use djinn_runtime::port::live::{LiveFrom, LiveLog};

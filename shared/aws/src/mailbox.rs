@@ -1,4 +1,4 @@
-//! Mailboxes.
+//! The mailbox of a run keeps each message as one item in the run's partition.
 
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::{RunKey, StoreError};

@@ -1,4 +1,4 @@
-//! Secrets.
+//! The secrets port is served by Secrets Manager, without a cache.
 
 use std::sync::Arc;
 

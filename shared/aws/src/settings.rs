@@ -7,22 +7,22 @@ use djinn_runtime::settings::parse_number;
 
 /// The access key and region of services on a laptop, and the secret key of those that check none.
 pub const LOCAL_ACCESS_KEY: &str = "djinn";
-/// See [`LOCAL_ACCESS_KEY`].
+/// The secret key signs requests to local services, unless [`Endpoints::key`] gives another.
 pub const LOCAL_SECRET_KEY: &str = "djinn-local-only";
-/// See [`LOCAL_ACCESS_KEY`].
+/// The region goes into the signature of every request to a local service.
 pub const LOCAL_REGION: &str = "us-east-1";
 
 /// Why the settings cannot be used. Its text names the variable and what it must be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable} {problem}")]
 pub struct SettingsError {
-    /// The environment variable.
+    /// The name is that of the environment variable, such as `DJINN_TABLE`.
     pub variable: &'static str,
     /// What is wrong with it.
     pub problem: String,
 }
 
-/// Where everything lies.
+/// The settings name the table, bucket, executor and schedules that a process uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The DynamoDB table (`DJINN_TABLE`).
@@ -58,9 +58,9 @@ pub struct ScheduleSettings {
 /// AWS's own, with the credentials and the region of the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Endpoints {
-    /// DynamoDB (`DJINN_DYNAMODB_URL`).
+    /// The URL is that of a local DynamoDB (`DJINN_DYNAMODB_URL`); `None` is AWS's own.
     pub dynamodb: Option<String>,
-    /// S3 (`DJINN_S3_URL`).
+    /// The URL is that of a local S3 (`DJINN_S3_URL`); `None` is AWS's own.
     pub s3: Option<String>,
     /// Lambda (`DJINN_LAMBDA_URL`): `cargo lambda watch`, which blocks asynchronous invocations
     /// until they are done, so that an invocation is taken as sent after a second.

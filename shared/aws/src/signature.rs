@@ -13,13 +13,13 @@ use crate::settings::LOCAL_ACCESS_KEY;
 /// A request that says that it is signed.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
-    /// In capitals.
+    /// The HTTP method is written in capitals, such as `GET`.
     pub method: &'a str,
     /// With the query behind it.
     pub path: &'a str,
     /// Names in small letters, and values.
     pub headers: &'a [(&'a str, &'a str)],
-    /// All of it.
+    /// The body holds every byte of the request, since the signature covers them all.
     pub body: &'a [u8],
 }
 
@@ -66,7 +66,7 @@ fn signature_pair(request: SignedRequest<'_>, key: &Secret) -> Option<(String, S
     Some((part("Signature")?.to_owned(), right))
 }
 
-/// `20261122T143802Z`.
+/// The text has the form `20261122T143802Z`, in UTC; `None` if it is no such time.
 fn parse_amz_date(text: &str) -> Option<SystemTime> {
     let part = |from: usize, to: usize| text.get(from..to);
     let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);

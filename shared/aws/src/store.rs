@@ -126,7 +126,7 @@ impl AwsStore {
         }
     }
 
-    /// Changes one item.
+    /// The item is changed without a wait for room; a failed condition is a result, no error.
     pub(crate) async fn update_item(
         &self,
         change: ItemChange<'_>,

@@ -14,7 +14,7 @@ use crate::error::is_throttled;
 /// How long a write waits for room, beyond the attempts of the SDK.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RetrySchedule {
-    /// Rounds of attempts.
+    /// The rounds of attempts include the first, and each has the SDK's own attempts.
     rounds: u32,
     /// The most that is waited before the second; doubled for each one after.
     first_wait: Duration,

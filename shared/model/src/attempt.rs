@@ -23,7 +23,7 @@ use crate::settings::{ModelSettings, StreamFormat};
 const MAX_REPLY: usize = 8 * 1024 * 1024;
 /// Longest wait for the last words (usage, `[DONE]`) of a reply that has given its reason to end.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a call makes sure that its process is at work: see `djinn_runtime::own_time`.
+/// How often a call makes sure that its process is at work: see `djinn_runtime::awake_time`.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
 /// How late a tick is when the process stood still.
 const MAX_TICK_DELAY: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! The port's implementation.
+//! The model port is implemented here over the configured models.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

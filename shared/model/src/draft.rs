@@ -24,7 +24,7 @@ pub(crate) use token_counts::TokenCounts;
 /// Who is told of every piece as it arrives.
 pub(crate) type DeltaSink<'a> = &'a mut (dyn FnMut(Delta<'_>) + Send);
 
-/// What is known of a reply so far. Frame readers fill it; [`Draft::close`] makes the reply of it.
+/// What is known of a reply so far. Frame readers fill it; [`Draft::into_reply`] makes the reply of it.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) calls: CallAssembler,

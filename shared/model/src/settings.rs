@@ -43,22 +43,22 @@ impl RoleModels {
     }
 }
 
-/// One model.
+/// The settings of one model say where it is served and how it is called.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
-    /// Who serves it.
+    /// The provider decides the form of requests, streams and thinking.
     pub provider: Provider,
     /// Its name as the provider knows it; sent exactly so.
     pub model: String,
     /// Where it is served, ending in `/` before any query; `None` is the provider's own address.
     pub base_url: Option<String>,
-    /// Its key.
+    /// The key may still have to be read from the store of secrets.
     pub key: ModelKey,
     /// The most tokens of one reply, 1-1 000 000, default 16 384.
     pub max_tokens: u32,
     /// Tokens of input it takes, 1 000-100 000 000, default 100 000.
     pub max_input_tokens: u64,
-    /// How it samples.
+    /// The temperature is 0 by default, and some roles have their own.
     pub temperature: Temperature,
     /// How much it thinks; `None` leaves that to the provider.
     pub thinking: Option<Thinking>,
@@ -78,7 +78,7 @@ pub struct ModelSettings {
 /// Where a model's key comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelKey {
-    /// It takes none.
+    /// The provider is called without a key of ours.
     None,
     /// It was in the environment.
     Value(Secret),
@@ -102,13 +102,13 @@ pub enum Temperature {
 /// How much a model thinks before it speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
-    /// Not at all.
+    /// The model is told not to think, by effort `none` or by the provider's switch.
     Off,
-    /// A little.
+    /// The effort is `low`; where thoughts have a budget, the output limit grows by 1 024 tokens.
     Low,
-    /// Some.
+    /// The effort is `medium`; where thoughts have a budget, the limit grows by 8 000 tokens.
     Medium,
-    /// A lot.
+    /// The effort is `high`; where thoughts have a budget, the limit grows by 24 000 tokens.
     High,
     /// At most this many tokens; only where the provider counts so.
     Tokens(u32),

@@ -35,9 +35,9 @@ pub(crate) struct TokenCounter {
 /// How texts are cut into tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Encoding {
-    /// GPT-4 and GPT-3.5.
+    /// The table is `cl100k`, that of GPT-4 and GPT-3.5.
     Older,
-    /// Everything since.
+    /// The table is `o200k`, that of OpenAI's models since, and stands in for all others.
     Newer,
 }
 

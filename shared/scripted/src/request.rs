@@ -35,7 +35,7 @@ struct RequestInner {
 /// A message of the conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RecordedMessage {
-    /// Who said it.
+    /// The role says who spoke; a message of results only is from [`MessageRole::Tool`].
     pub role: MessageRole,
     /// Its text; several parts are joined with a line break.
     pub text: String,
@@ -53,7 +53,7 @@ pub enum MessageRole {
     /// The user, or the loop on their behalf.
     #[default]
     User,
-    /// The model.
+    /// The model said it, in an earlier reply.
     Assistant,
     /// Tools: the message holds results only.
     Tool,
@@ -64,7 +64,7 @@ pub enum MessageRole {
 pub struct RecordedCall {
     /// Pairs it with its result. Ollama has no ids: `#1`, `#2`, … in their order.
     pub id: String,
-    /// The tool's name.
+    /// The tool's name is as the model wrote it, whether or not it was offered.
     pub tool: String,
     /// Its arguments; a string where they are not JSON.
     pub arguments: Value,
@@ -73,18 +73,18 @@ pub struct RecordedCall {
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedResult {
-    /// The call's id.
+    /// The id is that of the call, counted for Ollama as [`RecordedCall::id`] is.
     pub id: String,
     /// The tool of the call with that id; empty if there is none.
     pub tool: String,
-    /// The result's text.
+    /// The result's text is uncut; several parts are joined with a line break.
     pub text: String,
 }
 
 /// A tool that the request offers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTool {
-    /// Its name.
+    /// The name is the one by which the model calls the tool.
     pub name: String,
     /// What the model is told about it.
     pub description: String,
@@ -172,7 +172,7 @@ impl RecordedRequest {
         model.unwrap_or_default()
     }
 
-    /// The instructions.
+    /// The instructions are all system texts joined; they are empty if there are none.
     #[must_use]
     pub fn system(&self) -> &str {
         &self.inner.parsed.system

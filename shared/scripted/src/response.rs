@@ -107,7 +107,7 @@ impl ScriptedResponse {
         self.call_text(tool, arguments.to_string())
     }
 
-    /// Calls several tools.
+    /// The tools are called in this order, and the request must offer each.
     #[must_use]
     pub fn calls<T: Into<String>>(self, calls: impl IntoIterator<Item = (T, Value)>) -> Self {
         calls.into_iter().fold(self, |response, (tool, arguments)| response.call(tool, arguments))
@@ -149,7 +149,7 @@ impl ScriptedResponse {
         self.edit_reply(|said| said.usage = Some(usage))
     }
 
-    /// Reports no tokens.
+    /// The reply reports no counts of tokens, not even zeros.
     #[must_use]
     pub fn no_usage(self) -> Self {
         self.edit_reply(|said| said.usage = None)
@@ -216,7 +216,7 @@ impl ScriptedResponse {
         self
     }
 
-    /// Adds a header.
+    /// The header is added to those there are, even to one of the same name.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));

@@ -95,7 +95,7 @@ impl ScriptedModel {
         })
     }
 
-    /// Where it listens.
+    /// The address is the listener's own; in tests it is a free port of 127.0.0.1.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::request::{RecordedMessage, RecordedRequest, RequestTool};
 use crate::response::{ProviderError, ResponseContent, ResponseEnding, ScriptedResponse};
 
-/// A provider's protocol.
+/// The protocol decides how a request is read and how its response is streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderProtocol {
     /// Chat completions: server-sent events, ended by `[DONE]`.

@@ -49,9 +49,9 @@ pub struct LedgerTool {
     pub interrupts: u32,
     /// Milliseconds it may take.
     pub timeout_ms: u64,
-    /// What it answers.
+    /// The answer is the same text for every call that is not interrupted.
     pub answer: String,
-    /// Where it writes.
+    /// The ledger gets a line for each call that takes effect, before the call is answered.
     pub ledger: Ledger,
     /// Where it may die.
     pub points: Points,

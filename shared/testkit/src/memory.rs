@@ -69,7 +69,7 @@ struct FaultState {
 pub struct Op {
     /// Its place in the log, from 0.
     pub nth: usize,
-    /// Which.
+    /// The kind tells which method of a port was called.
     pub kind: OpKind,
     /// The run it is about; `None` for those of sessions.
     pub run: Option<RunKey>,
@@ -93,81 +93,81 @@ impl fmt::Display for Op {
 /// The operations of a store, by the names of the ports' methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpKind {
-    /// `Journals::active`
+    /// `Journals::find_active_run` reads which run the session names as its active one.
     Active,
-    /// `CallHistory::add_call_samples`
+    /// `CallHistory::add_call_samples` adds samples of a tool and drops its oldest ones.
     AddCallSamples,
-    /// `Shares::add_share`
+    /// `Shares::add_share` adds a share, unless its session is gone or has too many.
     AddShare,
-    /// `Journals::append`
+    /// `Journals::append` writes a record, unless its number is taken.
     Append,
-    /// `Files::arrived`
+    /// `Files::find_arrived` reads which of the announced files are there as announced.
     Arrived,
-    /// `CallHistory::call_samples`
+    /// `CallHistory::call_samples` reads the samples that are kept of a tool.
     CallSamples,
-    /// `Budgets::change_day`
+    /// `Budgets::change_day` settles a hold and makes the next one, if the bound lets it.
     ChangeDay,
-    /// `Journals::create`
+    /// `Journals::create` writes a run and its first record, and makes it its session's active run.
     Create,
-    /// `Budgets::day`
+    /// `Budgets::read_day_total` reads the sums of a day, with what is held.
     Day,
-    /// `Mailbox::delete_mail`
+    /// `Mailbox::delete_mail` removes the messages of these ids.
     DeleteMail,
-    /// `Journals::end`
+    /// `Journals::append_end` writes the last record, ends the run and frees its session.
     End,
-    /// `Shares::end_share`
+    /// `Shares::end_share` removes a share, if it is one of this session.
     EndShare,
-    /// `Files::find_file`
+    /// `Files::find_file` reads what is known of the newest file of a name, without its bytes.
     FindFile,
-    /// `Catalog::find_session`
+    /// `Catalog::find_session` reads a session from its owner's list.
     FindSession,
-    /// `Shares::find_share`
+    /// `Shares::find_share` reads the share that a handle of a tenant names.
     FindShare,
-    /// `Catalog::forget_session`
+    /// `Catalog::delete_session` removes a session and all that is in it, unless it is busy.
     ForgetSession,
-    /// `Journals::give_up`
+    /// `Journals::abandon_run` fails a run without a record and frees its session.
     GiveUp,
-    /// `Files::list_files`
+    /// `Files::list_files` reads a session's files, the one written last at the end.
     ListFiles,
-    /// `Catalog::list_runs`
+    /// `Catalog::list_runs` reads a page of a user's runs, newest first.
     ListRuns,
-    /// `Catalog::list_sessions`
+    /// `Catalog::list_sessions` reads a page of a user's sessions, by their newest runs.
     ListSessions,
-    /// `Shares::list_shares`
+    /// `Shares::list_shares` reads the shares of a session in the order of their handles.
     ListShares,
-    /// `Catalog::list_turns`
+    /// `Catalog::list_turns` reads a page of a session's runs, the active one first.
     ListTurns,
-    /// `Mailbox::mail`
+    /// `Mailbox::list_mail` reads a run's messages and leaves them there.
     Mail,
-    /// `Journals::meta`
+    /// `Journals::find_meta` reads a run's status, lease and other metadata.
     Meta,
-    /// `Catalog::name_session`
+    /// `Catalog::rename_session` replaces the title of a session that is in its owner's list.
     NameSession,
-    /// `Journals::note_end_shown`
+    /// `Journals::mark_end_shown` notes that a client was sent the end of an ended run.
     NoteEndShown,
-    /// `Mailbox::put_mail`
+    /// `Mailbox::put_mail` writes a message over one of the same id.
     PutMail,
-    /// `Journals::read`
+    /// `Journals::read_from`, `read_page` and `read_newest` read records of a run.
     Read,
-    /// `Files::read_file`
+    /// `Files::read_file` reads the bytes of a file, also after another one took its name.
     ReadFile,
-    /// `LiveLog::read_live`
+    /// `LiveLog::read_live` reads the pieces that were written since a position.
     ReadLive,
-    /// `Leases::release_lease`
+    /// `Leases::release_lease` removes the caller's lease and sets the status of the run.
     ReleaseLease,
-    /// `Leases::renew_lease`
+    /// `Leases::renew_lease` moves the end of the caller's lease, even if it has expired.
     RenewLease,
-    /// `Journals::session`
+    /// `Journals::load_session` reads a session's active run, newest exchanges and files.
     Session,
-    /// `Journals::session_of`
+    /// `Journals::find_session_name` reads which session a user's label or request names.
     SessionOf,
-    /// `Leases::take_lease`
+    /// `Leases::take_lease` makes the caller the driver of a run that nobody else holds.
     TakeLease,
-    /// `LiveLog::watch`
+    /// `LiveLog::mark_watched` notes until when a run is watched, unless that is noted for longer.
     Watch,
-    /// `Files::write_file`
+    /// `Files::write_file` writes a file, which takes the place of one of its name.
     WriteFile,
-    /// `LiveLog::write_live`
+    /// `LiveLog::write_live` adds pieces of one moment, over those of the same writer and place.
     WriteLive,
 }
 

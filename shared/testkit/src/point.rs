@@ -16,7 +16,7 @@ tokio::task_local! {
 /// What becomes of a process at a point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// It goes on.
+    /// The process goes on as if there were no point.
     #[default]
     Passes,
     /// It dies: nothing of it goes on.
@@ -179,7 +179,7 @@ impl Points {
         self.lock_state().passed_points.clone()
     }
 
-    /// Their names.
+    /// The names come in the order in which the points were passed, repeats included.
     #[must_use]
     pub fn point_names(&self) -> Vec<String> {
         self.lock_state().passed_points.iter().map(|passed| passed.name.clone()).collect()

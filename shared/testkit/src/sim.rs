@@ -44,13 +44,13 @@ use crate::story::StoryModel;
 /// The world of a simulation.
 pub type SimWorld = World<MemoryStore, StoryModel, SimHost, SimHost, PausedClock>;
 
-/// What somebody answers.
+/// The function is asked again at each look for as long as a request stays open.
 pub type Person = fn(&HumanRequest) -> HumanResponse;
 
 /// How often an alarm fires, as on AWS.
 pub const ALARM_EVERY: Duration = Duration::from_secs(120);
 
-/// A simulation.
+/// A simulation runs invocations in memory and kills or freezes them where its points say.
 pub struct Sim {
     /// The world its runs are driven in.
     pub ports: SimWorld,
@@ -337,7 +337,7 @@ impl Sim {
         });
     }
 
-    /// Every alarm rings.
+    /// Every alarm, and every timer that is due, invokes its run at once and stays set.
     pub fn ring_alarms(&mut self) {
         let now_ms = self.ports.clock.now_ms();
         let mut set: Vec<RunKey> = self.host.lock_alarms().iter().cloned().collect();

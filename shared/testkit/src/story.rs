@@ -88,7 +88,7 @@ impl StoryLine {
     }
 }
 
-/// The model.
+/// The model says the line of each message and keeps every request, for all its clones.
 #[derive(Clone)]
 pub struct StoryModel {
     lines: Arc<BTreeMap<String, StoryLine>>,
@@ -133,7 +133,7 @@ impl StoryModel {
         self
     }
 
-    /// Costs so much.
+    /// The price holds for every role and for the fallback; without it the model states none.
     #[must_use]
     pub fn with_price(mut self, price: Price) -> Self {
         self.price = Some(price);

@@ -3,7 +3,7 @@
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-/// A compiled schema.
+/// The schema is compiled once; one that could not be compiled accepts all arguments.
 pub struct ArgumentSchema(Option<Validator>);
 
 impl ArgumentSchema {

@@ -22,7 +22,7 @@ pub type LambdaWorld = AwsWorld<SchedulerAlarms, LambdaInvoker>;
 /// A variable that is missing or cannot be used. Its text names it, never a secret's value.
 #[derive(Debug, thiserror::Error)]
 pub enum WiringError {
-    /// Where everything lies.
+    /// The variable says where AWS's services or their stand-ins are, as `djinn_aws` reads it.
     #[error(transparent)]
     Aws(#[from] djinn_aws::SettingsError),
     /// Which models there are.

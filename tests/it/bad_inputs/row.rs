@@ -207,7 +207,7 @@ impl Case {
     }
 }
 
-/// Every row.
+/// The cases of all groups, in the order of the table.
 pub(super) fn cases() -> Vec<Case> {
     let text = fs::read_to_string(root().join("tests/bad_inputs.toml")).unwrap();
     let file: File = toml::from_str(&text).unwrap();

@@ -11,7 +11,7 @@ use crate::links::code;
 /// Longest wait for the end of a connection.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// An answer.
+/// An HTTP response as it came, byte by byte.
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) text: String,

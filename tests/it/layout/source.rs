@@ -12,7 +12,7 @@ use syn::{Attribute, Expr, ImplItem, Item, ItemMod, Lit, Meta};
 /// The directories that hold crates.
 const CRATES: [&str; 5] = ["functions", "infra", "shared", "tests", "xtask"];
 
-/// One file, parsed.
+/// One Rust file: its text and its syntax tree.
 pub(super) struct Source {
     /// Its path from the workspace's root.
     pub(super) path: String,
@@ -35,7 +35,7 @@ impl Source {
     }
 }
 
-/// The workspace's root.
+/// The directory of the workspace, which all paths here begin at.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
@@ -57,7 +57,7 @@ pub(crate) fn files_below(directory: &str) -> Vec<String> {
     found
 }
 
-/// Every Rust file.
+/// Every Rust file of the workspace, tests included, by its path.
 pub(super) fn rust_files() -> Vec<String> {
     let files = CRATES.into_iter().flat_map(files_below);
     files.filter(|path| path.ends_with(".rs")).collect()

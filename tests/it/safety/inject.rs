@@ -23,7 +23,7 @@ const INJECTED: &str = include_str!("injected.txt");
 /// Characters of a result that a model is shown; what lies behind them it reads in a file.
 const OBSERVED: usize = 10_000;
 
-/// Runs at once.
+/// The most cases that are tried at once.
 const AT_ONCE: usize = 8;
 
 /// How an instruction comes before the model.

@@ -18,7 +18,7 @@ use crate::world::{
 /// What nobody may say here: to the deny list a phrase, to the checker of these tests too.
 const DENIED: &str = "make a bomb";
 
-/// Who decides.
+/// The gate that refuses a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     DenyList,

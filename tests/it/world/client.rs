@@ -106,7 +106,7 @@ impl Question {
         Self { request: Some(request.to_owned()), ..self }
     }
 
-    /// To be planned.
+    /// The same question in the mode that makes a plan.
     pub(crate) fn deep(self) -> Self {
         Self { deep: true, ..self }
     }

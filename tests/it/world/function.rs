@@ -26,7 +26,7 @@ use super::quick;
 /// Who asks in `infra/events`.
 const ANNA: &str = "arn:aws:sts::123456789012:assumed-role/Analyst/anna@example.com";
 
-/// The function.
+/// The executor function on stores in memory, with a Lambda that only writes down what is asked of it.
 pub(crate) struct Function {
     pub(crate) executor: Executor<World<AwsStore, StoryModel, Host, Host, SystemClock>>,
     pub(crate) host: Host,

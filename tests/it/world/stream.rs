@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Received;
 
-/// One frame.
+/// One frame of a stream: what an SSE client reads, or a comment that it skips.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
     Data(Received),

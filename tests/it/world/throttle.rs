@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Live,
     Mail,
     Record,
-    /// Leases, lists, files.
+    /// The items of leases, lists and files.
     Other,
 }
 

@@ -63,9 +63,9 @@ impl Plan {
 /// What was done to a run.
 #[derive(Debug, Default)]
 pub(super) struct Blows {
-    /// How often.
+    /// The number of blows that hit a process at work.
     pub(super) times: usize,
-    /// To how many processes.
+    /// The number of processes that they hit.
     pub(super) processes: usize,
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use super::ledger::Marks;
 use crate::client::Seen;
 
-/// Sums over runs.
+/// Sums over all runs of one test.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     runs: usize,
@@ -24,7 +24,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// One run's.
+    /// The tally of one run, before its blows are counted.
     pub(super) fn of(seen: &Seen, marks: &Marks, uncertain: usize) -> Self {
         let resumed = usize::from(seen.count("run.resumed") > 0);
         Self { runs: 1, resumed, repeated: marks.repeated(), uncertain, ..Self::default() }

@@ -34,7 +34,7 @@ struct Block {
 struct About {
     id: String,
     package: String,
-    /// `2025-01-18`.
+    /// The date of the advisory is a day in the form `2025-01-18`.
     date: String,
     /// Set if it is no vulnerability: `unmaintained`, `unsound` or `notice`.
     informational: Option<String>,

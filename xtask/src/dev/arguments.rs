@@ -10,15 +10,15 @@ use super::USAGE;
 /// What is to be done.
 #[derive(Debug, PartialEq)]
 pub(super) enum DevCommand {
-    /// Run the system.
+    /// The system runs on this port of 127.0.0.1, with the built UI of a directory if given.
     Serve { port: u16, ui: Option<PathBuf> },
     /// Run the functions under `cargo lambda watch`.
     Watch { port: u16 },
-    /// Ask one question.
+    /// The words after `ask` are one question to a system, with its options.
     Ask(AskOptions),
 }
 
-/// One question.
+/// A question comes with the options of `cargo dev ask`; those not given are `None` or empty.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct AskOptions {
     pub(super) question: String,

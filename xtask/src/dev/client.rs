@@ -76,13 +76,13 @@ impl ServerClient {
         Ok(answer.bytes().await?.to_vec())
     }
 
-    /// Reads JSON.
+    /// The path is below the server's URL; a refusal is an error with the server's own sentence.
     pub(super) async fn get_json(&self, path: &str) -> Result<Value> {
         let request = self.http.get(format!("{}{path}", self.url));
         Ok(check_response(request.send().await?).await?.json().await?)
     }
 
-    /// Posts JSON.
+    /// The body is sent as JSON to a path below the server's URL; the answer's JSON comes back.
     pub(super) async fn post_json(&self, path: &str, body: &Value) -> Result<Value> {
         let request = self.http.post(format!("{}{path}", self.url)).json(body);
         Ok(check_response(request.send().await?).await?.json().await?)

@@ -52,7 +52,7 @@ impl Screen {
         }
     }
 
-    /// Shows an event.
+    /// The event's name decides what is printed of its data.
     pub(super) fn show_event(&mut self, event: &StreamEvent) {
         let data = &event.data;
         match event.name.as_str() {

@@ -32,7 +32,7 @@ pub(crate) struct BuiltPrograms {
     programs: Vec<Program>,
 }
 
-/// One of them.
+/// A program is a test, a function or an example that cargo has built.
 struct Program {
     /// The directory of its package, in which its tests run.
     package: PathBuf,

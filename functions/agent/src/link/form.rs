@@ -21,7 +21,7 @@ const MAX_FORM: usize = 512 * 1024;
 pub(crate) struct AnswerForm {
     /// The button: `confirm`, `skip`, `stop`, `say`, `modify`.
     button: String,
-    /// What they wrote.
+    /// The words come from the form's field `words`; they are empty if it has none.
     pub(super) words: String,
     /// What is to be in the place of what is asked about: arguments as JSON, or a text.
     pub(super) replacement: Option<String>,

@@ -43,7 +43,7 @@ pub struct AnswerGrant {
     pub user: UserId,
     /// The run that asks.
     pub run: RunId,
-    /// What it asks.
+    /// The id names the one request of the run that the link answers.
     pub human_request: HumanRequestId,
     /// The digest of what it asks, 64 hexadecimal digits: an answer about anything else is stale.
     pub digest: String,

@@ -75,7 +75,7 @@ impl MemberNames {
     }
 }
 
-/// `POST /AutoAgent`.
+/// `POST /AutoAgent` answers with a stream of JoyAgent's raw events, or refuses in JSON.
 pub(crate) async fn auto_agent<P: Ports<Store = AwsStore>>(
     State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
@@ -88,7 +88,8 @@ pub(crate) async fn auto_agent<P: Ports<Store = AwsStore>>(
     )
 }
 
-/// `POST /web/api/v1/gpt/queryAgentStreamIncr`.
+/// `POST /web/api/v1/gpt/queryAgentStreamIncr` answers with a stream of the events that
+/// JoyAgent's UI reads; a refusal is such an event too.
 pub(crate) async fn query_agent<P: Ports<Store = AwsStore>>(
     State(agent): State<SharedAgent<P>>,
     request: Request<Body>,

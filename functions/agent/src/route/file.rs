@@ -37,7 +37,8 @@ use crate::{Agent, SharedAgent};
 const PAGE_SIZE: i64 = 10;
 const MAX_PAGE_SIZE: i64 = 1_000;
 
-/// `POST /v1/file_tool/get_file`.
+/// `POST /v1/file_tool/get_file` answers with the URLs, size and description of the file that
+/// `fileName` names, as JSON.
 pub(crate) async fn get_file<P: Ports<Store = AwsStore>>(
     State(agent): State<SharedAgent<P>>,
     request: Request<Body>,
@@ -52,7 +53,8 @@ pub(crate) async fn get_file<P: Ports<Store = AwsStore>>(
     response_or_error(&agent, answer.await)
 }
 
-/// `POST /v1/file_tool/get_file_list`.
+/// `POST /v1/file_tool/get_file_list` answers with one page of a session's files in `results`, and
+/// with the number of all of them in `totalSize`.
 pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
     State(agent): State<SharedAgent<P>>,
     request: Request<Body>,

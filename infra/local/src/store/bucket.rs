@@ -1,4 +1,4 @@
-//! The bucket.
+//! The bucket is served by s3s-fs, which keeps its objects as files below one directory.
 
 use std::path::Path;
 use std::time::Duration;

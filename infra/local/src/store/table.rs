@@ -1,4 +1,4 @@
-//! The table.
+//! The table is served by dynoxide, from memory or from the SQLite file `table.db`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

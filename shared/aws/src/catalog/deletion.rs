@@ -38,7 +38,7 @@ const AT_ONCE: usize = 16;
 /// What is forgotten of a session.
 struct SessionRemoval {
     session: SessionKey,
-    /// Its runs' turns.
+    /// The turns are the session's whole items, one for each of its ended runs.
     turns: Vec<Attributes>,
     /// When its newest run was asked, Unix milliseconds.
     newest_at_ms: i64,

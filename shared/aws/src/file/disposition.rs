@@ -1,4 +1,4 @@
-//! The `Content-Disposition` header.
+//! The `Content-Disposition` header tells a browser to show or save a file, and its name.
 
 use djinn_core::id::FileName;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// What a browser does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
-    /// Shows it.
+    /// The browser shows the file itself, if it can.
     Inline,
     /// Saves it under its name.
     Attachment,

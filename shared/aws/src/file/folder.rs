@@ -39,7 +39,7 @@ impl From<NameHash> for String {
 /// it: a label may be `..` besides, and too long for the names of the local store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// The tenant.
+    /// The tenant is the first part of every key in the folder, and is not hashed.
     pub tenant: TenantId,
     /// The hash of the session's owner.
     pub owner: NameHash,

@@ -20,7 +20,7 @@ pub(crate) struct ExchangeItem {
     pub(crate) status: Option<RunStatus>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) request: Option<RequestId>,
-    /// Who asked.
+    /// The user asked the run's question; `None` if the item does not name them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<UserId>,
     pub(crate) expires: i64,

@@ -62,7 +62,7 @@ pub(crate) mod tests {
     use crate::table::TableItem;
     use proptest::prelude::*;
 
-    /// Any file.
+    /// The strategy makes files of any size and time, with names that [`FileName`] accepts.
     pub(crate) fn any_file() -> impl Strategy<Value = FileItem> {
         ("[a-z界 ()#]{1,20}", ".{0,40}", any::<u64>(), any::<bool>(), any::<(i64, i64)>())
             .prop_filter("file name", |(name, ..)| FileName::new(name.as_str()).is_ok())

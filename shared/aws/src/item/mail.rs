@@ -13,7 +13,7 @@ use crate::table::{Attributes, ItemKey, MAIL, run_partition};
 const INLINE: u16 = 1;
 const SPILLED: u16 = 2;
 
-/// A message.
+/// The item holds one message to a run, or points to the object that does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MailItem {
     v: u16,

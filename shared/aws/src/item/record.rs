@@ -12,7 +12,7 @@ use crate::table::{Attributes, ItemKey, record_sort, run_partition};
 /// than the format can still tell whose it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RecordItem {
-    /// The record's format.
+    /// The format is the [`FORMAT`](djinn_core::journal::FORMAT) of the code that wrote the record.
     pub(crate) v: u16,
     pub(crate) n: u64,
     pub(crate) write: WriteId,

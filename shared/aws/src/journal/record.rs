@@ -30,7 +30,7 @@ struct BodyOut<'a> {
     entries: &'a [Entry],
 }
 
-/// See [`BodyOut`].
+/// The owned form of [`BodyOut`] is what a stored body is read into.
 #[derive(Deserialize)]
 struct BodyIn {
     inputs: Vec<Input>,

@@ -27,7 +27,7 @@ pub(crate) enum ReasoningBlock {
     Signed {
         /// Its length in the text.
         bytes: usize,
-        /// The signature.
+        /// The signature is the provider's own, and goes back unchanged.
         signature: String,
     },
     /// A signature that belongs to no text.

@@ -19,11 +19,11 @@ enum ThinkStage {
     /// Nothing but white space so far.
     #[default]
     Start,
-    /// Within the block.
+    /// The text is within the block and counts as reasoning.
     InThought,
     /// Behind the block, where white space still belongs to it.
     AfterThought,
-    /// The answer.
+    /// The answer has begun, and tags in it are plain text from now on.
     Answer,
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::draft::{DeltaSink, Draft, ReasoningBlock, to_json_text};
 
-/// Reads genai's events.
+/// The reader puts genai's events into a draft and has no state of its own.
 #[derive(Debug, Default)]
 pub(crate) struct GenaiEventReader;
 

@@ -28,7 +28,7 @@ pub(crate) enum ThinkingStyle {
     Effort,
     /// `thinking.type` in the body, `enabled` or `disabled`.
     Switch,
-    /// Both of them.
+    /// The body has the switch, and while thinking is on `reasoning_effort` too.
     SwitchAndEffort,
     /// By genai: an effort, or a budget of tokens.
     Budget,
@@ -42,7 +42,7 @@ const BEDROCK: &str = "bedrock";
 impl Provider {
     /// Every endpoint that speaks Chat Completions.
     pub const OPENAI: Self = Self(AdapterKind::OpenAI);
-    /// Anthropic's Messages API.
+    /// The provider is Anthropic, spoken to by its Messages API.
     pub const ANTHROPIC: Self = Self(AdapterKind::Anthropic);
     /// A local Ollama, by its own API.
     pub const OLLAMA: Self = Self(AdapterKind::Ollama);
@@ -53,7 +53,7 @@ impl Provider {
         Self::all().find(|provider| provider.as_str() == word)
     }
 
-    /// Every provider.
+    /// The providers are all that genai knows, in its order.
     pub fn all() -> impl Iterator<Item = Self> {
         AdapterKind::all().iter().copied().map(Self)
     }
@@ -64,7 +64,7 @@ impl Provider {
         if self.is_signed() { BEDROCK } else { self.0.as_lower_str() }
     }
 
-    /// OpenTelemetry's `gen_ai.provider.name`.
+    /// The name is OpenTelemetry's `gen_ai.provider.name`, or the settings' where it has none.
     pub(crate) fn telemetry_name(self) -> &'static str {
         match self.as_str() {
             "bedrock" | "bedrock_api" => "aws.bedrock",

@@ -33,10 +33,10 @@ struct Row {
     /// The data of server-sent events.
     #[serde(default)]
     frames: Vec<String>,
-    /// Lines.
+    /// The lines of a body, each sent with a line break behind it.
     #[serde(default)]
     lines: Vec<String>,
-    /// The bytes themselves.
+    /// The text of the whole body, sent as it is.
     #[serde(default)]
     raw: String,
     /// Whether the connection breaks behind them.

@@ -1,4 +1,4 @@
-//! Conversations as text.
+//! Conversations are written here as text, with a line for each text, call and result.
 
 use super::{MessageRole, RecordedMessage};
 

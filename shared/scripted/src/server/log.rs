@@ -1,4 +1,4 @@
-//! What was asked.
+//! The log keeps the newest requests, and why others were unexpected, within bounds.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Anthropic's Messages API is read here, and its named events are written.
 
 use serde_json::{Value, json};
 

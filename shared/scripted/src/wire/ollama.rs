@@ -1,4 +1,4 @@
-//! Ollama's own chat.
+//! Ollama's own chat API is read here, and its lines of JSON are written.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions.
+//! OpenAI's Chat Completions are read here, and their server-sent events are written.
 
 use serde_json::{Value, json};
 

@@ -25,7 +25,7 @@ pub(crate) struct Reply {
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) usage: Option<Usage>,
     pub(crate) stop: Option<StopReason>,
-    /// Text deltas.
+    /// The number of deltas that brought the text.
     pub(crate) deltas: usize,
 }
 

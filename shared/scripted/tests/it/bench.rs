@@ -1,4 +1,4 @@
-//! The benchmark model.
+//! The benchmark model: how many turns and bytes it gives a run.
 
 use djinn_scripted::{Bench, Script, ScriptedModel};
 use genai::adapter::AdapterKind;

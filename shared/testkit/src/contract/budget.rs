@@ -1,4 +1,4 @@
-//! Days of users.
+//! A store keeps the sums and the holds of each user's day as these checks demand.
 
 use djinn_core::id::{TenantId, UserId};
 use djinn_core::status::RunStatus;

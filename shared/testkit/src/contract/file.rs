@@ -1,4 +1,4 @@
-//! Product files.
+//! A store writes, finds and reads a session's product files as these checks demand.
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{TenantId, UserId};

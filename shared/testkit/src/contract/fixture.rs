@@ -88,7 +88,7 @@ impl RunFixture {
         Ok(self)
     }
 
-    /// Who asked.
+    /// The key names the user who asked, who need not be the owner of the session.
     pub(super) fn user_key(&self) -> UserKey {
         UserKey::of(&self.spec)
     }

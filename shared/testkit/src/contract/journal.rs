@@ -1,4 +1,4 @@
-//! Journals.
+//! A store creates, appends to, ends and reads the journals of runs as these checks demand.
 
 use djinn_core::id::TaskId;
 use djinn_core::journal::FORMAT;

@@ -1,4 +1,4 @@
-//! Leases.
+//! A store gives out and takes back the leases of runs as these checks demand.
 
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;

@@ -1,4 +1,4 @@
-//! Live logs.
+//! A store keeps what is shown of a run before it is recorded as these checks demand.
 
 use djinn_runtime::port::Store;
 use djinn_runtime::port::live::LiveFrom;

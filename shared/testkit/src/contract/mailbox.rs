@@ -1,4 +1,4 @@
-//! Mailboxes.
+//! A store keeps each run's messages until they are deleted, as these checks demand.
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, UserId};

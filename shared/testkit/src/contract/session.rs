@@ -1,4 +1,4 @@
-//! Sessions.
+//! A store gives a session one active run and a history, as these checks demand.
 
 use djinn_core::conversation::Exchange;
 use djinn_core::id::{SessionId, ShareHandle, TaskId};

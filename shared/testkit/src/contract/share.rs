@@ -1,4 +1,4 @@
-//! Shares of sessions.
+//! A store keeps and ends the shares of sessions as these checks demand.
 
 use djinn_core::id::{ShareHandle, UserId};
 use djinn_core::status::RunStatus;

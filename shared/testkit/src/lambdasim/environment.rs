@@ -26,9 +26,9 @@ const INIT_LIMIT: Duration = Duration::from_secs(10);
 /// An invocation that reached an environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Invocation {
-    /// The function.
+    /// The function's name, by which it was invoked, is also that of its deployment.
     pub function: String,
-    /// The environment's process.
+    /// The environment's process id is what a test kills, freezes or thaws it by.
     pub pid: u32,
     /// What the function was given; null if that is no JSON.
     pub payload: Value,
@@ -41,7 +41,7 @@ pub struct Invocation {
 /// What came of an invocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvocationOutcome {
-    /// The function responded.
+    /// The function responded and asked for its next event, without reporting an error.
     Responded,
     /// The function reported an error.
     Failed,

@@ -11,12 +11,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::environment::{InvocationWork, Process, ReplySender};
 use super::{LambdaRegion, lock};
 
-/// What is deployed.
+/// A deployed function is one program, with the limits under which Lambda would run it.
 #[derive(Debug, Clone)]
 pub struct Function {
     /// Its name, which is how it is invoked.
     pub name: String,
-    /// The built `bootstrap`.
+    /// The `bootstrap` is built already; every environment is a process of it.
     pub binary: PathBuf,
     /// Its environment variables; nothing else is inherited.
     pub variables: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! Days of users.
+//! The store in memory changes the sums and holds of a user's day in one step.
 
 use std::collections::BTreeMap;
 

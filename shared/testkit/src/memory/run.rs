@@ -26,9 +26,9 @@ use super::{State, check_item_size, from_json, to_json};
 #[derive(Default)]
 pub(super) struct StoredRun {
     meta: Option<StoredMeta>,
-    /// Records as JSON.
+    /// The records are JSON, by their numbers; the text of a lost one is empty.
     pub(super) records: BTreeMap<u64, String>,
-    /// Messages as JSON.
+    /// The messages are JSON, by the ids under which one replaces another.
     mail: BTreeMap<String, String>,
     live: BTreeMap<String, Vec<Live>>,
 }

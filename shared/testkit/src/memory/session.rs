@@ -30,7 +30,7 @@ pub(super) struct StoredSession {
     objects: BTreeMap<String, Vec<u8>>,
 }
 
-/// An ended run.
+/// A turn is what a session keeps of a run that has ended or was abandoned.
 pub(super) struct StoredTurn {
     pub(super) status: RunStatus,
     pub(super) request: RequestId,

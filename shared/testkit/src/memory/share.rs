@@ -1,4 +1,4 @@
-//! Shares of sessions.
+//! The store in memory keeps the shares of sessions by tenant and handle.
 
 use djinn_core::id::{ShareHandle, TenantId};
 use djinn_runtime::port::StoreError;

@@ -28,7 +28,7 @@ pub type FrameLog = Arc<Mutex<Vec<(i64, String)>>>;
 /// A protocol that clients speak.
 pub type ProjectionFactory = fn(&UserQuestion, RunId) -> Box<dyn Projection>;
 
-/// Our own protocol.
+/// The client speaks our own protocol, and its links begin with `http://sim`.
 #[must_use]
 pub fn native(question: &UserQuestion, _: RunId) -> Box<dyn Projection> {
     Box::new(NativeProjection::new(SessionLinks::new("http://sim", question.session.clone())))
@@ -42,7 +42,7 @@ pub fn joyagent_ui(question: &UserQuestion, run: RunId) -> Box<dyn Projection> {
     Box::new(JoyAgentUi::new(translator))
 }
 
-/// One request.
+/// A visit asks its question in a new invocation, also when the run exists already.
 pub(super) struct Visit {
     pub(super) question: UserQuestion,
     /// Up to where the client has the run from an earlier visit.

@@ -52,13 +52,13 @@ struct CrowdState {
 /// What somebody said, and what they were told.
 #[derive(Debug, Clone)]
 pub struct CrowdResponse {
-    /// What they answered.
+    /// The answer is to this request, or to the whole group that the id names.
     pub request: HumanRequestId,
-    /// Names the answer.
+    /// The id of the answer stays the same when the person sends it twice.
     pub id: String,
-    /// Who they are.
+    /// The person has a new user id for each answer.
     pub by: String,
-    /// What they said.
+    /// The answer is drawn by chance from those that fit the request.
     pub answer: HumanResponse,
     /// What came of it.
     pub outcome: Result<ResponseStatus, Failure>,

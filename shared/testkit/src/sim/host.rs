@@ -12,7 +12,7 @@ use crate::chaos::Chaos;
 use crate::memory::StoreFault;
 use crate::point::Points;
 
-/// Kicks and alarms.
+/// The host keeps alarms and timers for all its clones and sends kicks to the simulation.
 #[derive(Clone)]
 pub struct SimHost {
     pub(super) kicks: mpsc::UnboundedSender<(RunKey, u32)>,

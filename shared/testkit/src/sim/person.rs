@@ -18,7 +18,7 @@ impl Sim {
         }
     }
 
-    /// Somebody answers.
+    /// The user `u` gives this answer in a new process, and does not hear if it is refused.
     pub fn send_answer(&mut self, key: &RunKey, ask: &HumanRequest, said: HumanResponse) {
         let (process, ports, serving) = self.new_invocation(key.clone(), 0);
         let answered = ResponseRecord {

@@ -39,7 +39,8 @@ pub(crate) async fn preview_file<P: Ports<Store = AwsStore>>(
     open_file(&agent, &request.into_parts().0, &key, &name, Disposition::Inline).await
 }
 
-/// `GET /v1/file_tool/download/{key}/{name}`.
+/// `GET /v1/file_tool/download/{key}/{name}` answers 302 to the object, as an attachment; the key
+/// is a label or the token of a signed link.
 pub(crate) async fn download_file<P: Ports<Store = AwsStore>>(
     State(agent): State<SharedAgent<P>>,
     Path((key, name)): Path<(String, String)>,

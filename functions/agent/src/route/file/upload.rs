@@ -179,7 +179,7 @@ fn upload_location(links: &SessionLinks, file: &ProductFile) -> Map<String, Valu
 /// The parts of an upload form that are read.
 const FORM_PARTS: [&str; 3] = ["requestId", "description", "file"];
 
-/// What they hold.
+/// The form holds what its parts said: `label` is `requestId`, `content` the bytes of `file`.
 #[derive(Default)]
 struct UploadForm {
     label: String,
