@@ -19,10 +19,10 @@ use tokio::sync::watch;
 use crate::SharedAgent;
 use crate::identity::Caller;
 
-/// How long a place is kept of a process without a deadline that does not give it back.
+/// How long a permit is kept of a process without a deadline that does not give it back.
 const LONGEST_MS: i64 = 60 * 60 * 1_000;
 
-/// A user's place for one response. It is given back before the response ends, since a function may
+/// A user's permit for one response. It is given back before the response ends, since a function may
 /// be frozen as soon as it has; what is lost then is free again after the function's deadline, or when a
 /// new stream of the same run needs it.
 pub(crate) struct UserStream {
@@ -32,7 +32,7 @@ pub(crate) struct UserStream {
 }
 
 impl UserStream {
-    /// Takes a place among the caller's for a stream of this run, if their number has a bound.
+    /// Takes a permit among the caller's for a stream of this run, if their number has a bound.
     ///
     /// # Errors
     /// `too_many_user_streams`, or `store_unavailable`.
@@ -59,7 +59,7 @@ impl UserStream {
         Ok(Some(Self { permit: place, release: Some(give_back), ended: watch::Sender::new(()) }))
     }
 
-    /// Looks now and then whether this stream still has its place, as long as it lasts: if a newer one has
+    /// Looks now and then whether this stream still has its permit, as long as it lasts: if a newer one has
     /// it, its client is told how to go on.
     pub(crate) fn watch_permit<P: Ports<Store = AwsStore>>(
         &self,
@@ -85,7 +85,7 @@ impl UserStream {
         }));
     }
 
-    /// Gives the place back; done at once when it has been.
+    /// Gives the permit back; done at once when it has been.
     pub(crate) fn poll_release(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(give_back) = &mut self.release {
             ready!(give_back.as_mut().poll(cx));

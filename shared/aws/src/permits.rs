@@ -1,4 +1,4 @@
-//! Places of which there are so many: taken under a condition, and given back.
+//! Permits of which there are so many: taken under a condition, and given back.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_runtime::port::StoreError;
@@ -9,7 +9,7 @@ use crate::store::{AwsStore, ChangeResult};
 use crate::table::ItemKey;
 
 impl AwsStore {
-    /// Takes a place among those of an item, of which there are `most`, unless all are taken. Those that are
+    /// Takes a permit among those of an item, of which there are `most`, unless all are taken. Those that are
     /// over are free. One that is taken already is taken, so that this may be made again. The item expires
     /// then, Unix seconds, if nothing changes it.
     pub(crate) async fn acquire_permit(
@@ -44,7 +44,7 @@ impl AwsStore {
         Ok(matches!(self.update_item(take()).await?, ChangeResult::Done(_)))
     }
 
-    /// Gives places back; those that are free already are no error.
+    /// Gives permits back; those that are free already are no error.
     pub(crate) async fn release_permits(
         &self,
         item: &ItemKey,

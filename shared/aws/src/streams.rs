@@ -7,10 +7,10 @@ use djinn_runtime::port::catalog::UserKey;
 use crate::item::permits::{PermitsItem, permit_name, streams_key};
 use crate::store::AwsStore;
 
-/// Seconds that the places are kept after the last of them is over.
+/// Seconds that the permits are kept after the last of them is over.
 const RETENTION_S: i64 = 60 * 60;
 
-/// A place among a user's streams.
+/// A permit for one of a user's streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPermit {
     user: UserKey,
@@ -18,9 +18,9 @@ pub struct StreamPermit {
 }
 
 impl AwsStore {
-    /// Takes a place for one more stream of a user's, of whom there may be `most`, which shows this run.
-    /// `None` if all are taken, and none by a stream of the same run: the oldest of those loses its place to
-    /// the new one, whose client may be the same. A place is free again when it is given back, and at this
+    /// Takes a permit for one more stream of a user's, of whom there may be `most`, which shows this run.
+    /// `None` if all are taken, and none by a stream of the same run: the oldest of those loses its permit to
+    /// the new one, whose client may be the same. A permit is free again when it is given back, and at this
     /// moment at the latest, Unix milliseconds; `word` tells it from all others.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl AwsStore {
         Ok(taken.then(|| StreamPermit { user: user.clone(), name }))
     }
 
-    /// Whether a stream still has its place: a newer one of the same run may have taken it.
+    /// Whether a stream still has its permit: a newer one of the same run may have taken it.
     ///
     /// # Errors
     /// `Unavailable`, or `Unreadable`.
@@ -57,7 +57,7 @@ impl AwsStore {
         Ok(item.as_ref().map(PermitsItem::from_item).transpose()?.unwrap_or_default())
     }
 
-    /// Gives a place back; one that is free already is no error.
+    /// Gives a permit back; one that is free already is no error.
     ///
     /// # Errors
     /// `Unavailable`: it is free when its time is over.
@@ -66,7 +66,7 @@ impl AwsStore {
     }
 }
 
-/// Of the places where this run is shown, the one that is over first.
+/// Of the permits of streams that show this run, the one that is over first.
 fn oldest_permit(run: &RunId, taken: &PermitsItem) -> Option<String> {
     let shows_it = |place: &&String| place.split('.').nth(1) == Some(run.as_str());
     taken.permits.iter().find(shows_it).cloned()

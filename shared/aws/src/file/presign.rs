@@ -72,7 +72,7 @@ impl AwsStore {
     }
 
     /// A URL to upload a file of exactly this size to, once. The file is there, for
-    /// `list_files`, `find_file` and `session`, as soon as its bytes are; until then one of
+    /// `list_files`, `find_file` and `load_session`, as soon as its bytes are; until then one of
     /// its name stays what it is. `None` while [`MAX_ANNOUNCED`] others of the session are waited for.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! `USER#<user>` / `STREAMS` and `SESSION#<hash of owner>#<session>` / `UPLOADS`: places of which there are
+//! `USER#<user>` / `STREAMS` and `SESSION#<hash of owner>#<session>` / `UPLOADS`: permits of which there are
 //! so many, taken by the responses that are streamed to a user, where their number has a bound, and by
 //! the files of a session that were announced and have not been uploaded.
 
@@ -11,7 +11,7 @@ use djinn_runtime::port::journal::SessionKey;
 
 use crate::table::{Attributes, ItemKey, STREAMS, UPLOADS, session_partition, user_partition};
 
-/// Places that are taken, each named by when it is over at the latest (Unix seconds, 10 digits) and a word of
+/// Permits that are taken, each named by when it is over at the latest (Unix seconds, 10 digits) and a word of
 /// its own. Changed by updates; a set of strings, whose size is what the bound is about, and which is not
 /// there when it is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) fn uploads_key(session: &SessionKey) -> ItemKey {
     ItemKey::new(session_partition(session), UPLOADS)
 }
 
-/// A place that is over then, Unix seconds, at the latest; the word tells it from all others.
+/// The name of a permit that is over then, Unix seconds, at the latest; the word tells it from all others.
 pub(crate) fn permit_name(until_s: i64, word: &str) -> String {
     format!("{:010}.{word}", until_s.max(0))
 }
@@ -45,7 +45,7 @@ impl PermitsItem {
         }
     }
 
-    /// The places that were not given back in time, at this moment, Unix seconds: whoever had them is gone.
+    /// The permits that were not given back in time, at this moment, Unix seconds: whoever had them is gone.
     pub(crate) fn expired_permits(&self, now_s: i64) -> Vec<String> {
         let ends_s = |place: &str| place.split_once('.')?.0.parse::<i64>().ok();
         let is_over = |place: &&String| ends_s(place).is_none_or(|ends_s| ends_s <= now_s);

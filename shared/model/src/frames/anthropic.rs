@@ -19,7 +19,7 @@ pub(super) struct BlockReader {
 enum OpenBlock {
     /// The thoughts at this place in what must be sent back.
     Thinking(usize),
-    /// A call; `given` if its arguments came with its beginning.
+    /// A call; `has_input` if its arguments came with its beginning.
     ToolUse { has_input: bool },
 }
 

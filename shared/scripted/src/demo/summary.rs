@@ -20,7 +20,7 @@ const HEADINGS: [[&str; 4]; 2] = [
 const OTHERS: &[&str] =
     &["tool", "result", "call", "user", "question", "工具", "结果", "用户", "问题"];
 
-/// How the last step of a plan begins: see `step`.
+/// How the last step of a plan begins: see `demo/step.rs`.
 const COMPARISONS: [&str; 2] = ["Comparison: ", "比较: "];
 
 /// The answer, if the request is the closing call.
