@@ -165,20 +165,16 @@ impl BudgetAccount {
                     match self.hold_wait(ports, waited, used, held) {
                         Some(wait) => ports.clock().sleep(wait).await,
                         None => {
-                            return Err(ReserveError::BudgetExhausted(
-                                self.exhausted_failure(used),
-                            ));
+                            let failure = self.exhausted_failure(used);
+                            return Err(ReserveError::BudgetExhausted(failure));
                         }
                     }
                 }
                 DayChangeResult::Conflict(held) => {
                     surprises += 1;
                     let day = day.clone();
-                    before = held.map(|hold| Reservation {
-                        day,
-                        hold,
-                        cost: ReservationCost::OtherDriver,
-                    });
+                    let cost = ReservationCost::OtherDriver;
+                    before = held.map(|hold| Reservation { day, hold, cost });
                 }
             }
         }

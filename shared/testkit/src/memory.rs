@@ -3,6 +3,7 @@
 mod call_history;
 mod catalog;
 mod day;
+mod live;
 mod port;
 mod run;
 mod session;

@@ -381,8 +381,7 @@ impl Sim {
             tools,
             ..world
         };
-        let now_ms = ports.clock.now_ms();
-        let margin = ports.settings.hand_over_margin;
+        let (now_ms, margin) = (ports.clock.now_ms(), ports.settings.hand_over_margin);
         let deadline = self.invocation.map_or_else(Deadline::none, |lasts| {
             let lasts_ms = i64::try_from(lasts.as_millis()).unwrap_or(i64::MAX);
             Deadline::from_invocation(now_ms + lasts_ms, now_ms, margin)

@@ -1,7 +1,6 @@
 //! Runs: journals, leases, mail and previews.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 use djinn_core::id::WriteId;
 use djinn_core::input::{Input, RunSpec};
@@ -14,7 +13,6 @@ use djinn_runtime::port::journal::{
     AppendResult, CreateResult, Lease, NewRun, RunEnd, RunMeta, SessionKey,
 };
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal};
-use djinn_runtime::port::live::LiveFrom;
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::page::{Page, PageSize};
 use djinn_runtime::port::{RunKey, StoreError};
@@ -30,7 +28,7 @@ pub(super) struct StoredRun {
     pub(super) records: BTreeMap<u64, String>,
     /// The messages are JSON, by the ids under which one replaces another.
     mail: BTreeMap<String, String>,
-    live: BTreeMap<String, Vec<Live>>,
+    pub(super) live: BTreeMap<String, Vec<Live>>,
 }
 
 struct StoredMeta {
@@ -330,46 +328,6 @@ impl State {
         if let Some(run) = self.runs.get_mut(key) {
             run.mail.retain(|id, _| !ids.contains(id));
         }
-    }
-
-    pub(super) fn write_live(
-        &mut self,
-        key: &RunKey,
-        writer: &str,
-        at_ms: i64,
-        pieces: &[Live],
-    ) -> Result<(), StoreError> {
-        check_item_size(to_json(&pieces)?.len())?;
-        if let Some(first) = pieces.first() {
-            let place = match first {
-                Live::Preview(piece) => piece.offset,
-                Live::Entry(early) => early.index,
-            };
-            let position = format!("{:013}#{writer}#{place:010}", at_ms.max(0));
-            let live = &mut self.runs.entry(key.clone()).or_default().live;
-            live.insert(position, pieces.to_vec());
-        }
-        Ok(())
-    }
-
-    pub(super) fn read_live(&mut self, key: &RunKey, from: &LiveFrom) -> (Vec<Live>, LiveFrom) {
-        let first = match from {
-            LiveFrom::Moment(at_ms) => Bound::Included(format!("{at_ms:013}")),
-            LiveFrom::Position(position) => Bound::Excluded(position.clone()),
-        };
-        let after_it = (first, Bound::Unbounded);
-        let found = self.runs.get(key).into_iter().flat_map(|run| run.live.range(after_it.clone()));
-        let (mut pieces, mut position) = (Vec::new(), from.clone());
-        let seen = match &mut self.chance {
-            // It is read with eventual consistency.
-            Some(chance) => chance.usize(0..=found.clone().count()),
-            None => usize::MAX,
-        };
-        for (at, more) in found.take(seen) {
-            pieces.extend(more.iter().cloned());
-            position = LiveFrom::Position(at.clone());
-        }
-        (pieces, position)
     }
 
     pub(super) fn watch(&mut self, key: &RunKey, until_ms: i64) {
