@@ -206,7 +206,7 @@ pub struct ChildSpec {
     pub task: TaskId,
     /// The step as one line, `stage: details`.
     pub description: String,
-    /// What came of earlier rounds. Old records have it in `current_round`.
+    /// Reports of the tasks of earlier rounds, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_rounds: Vec<ChildReport>,
     /// What came of the steps of this round that it builds on, in the plan's order.

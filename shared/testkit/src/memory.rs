@@ -91,7 +91,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// The operations of a store, by the names of the ports' methods.
+/// The operations of a store, as the log of a sweep prints them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpKind {
     /// `Journals::find_active_run` reads which run the session names as its active one.
