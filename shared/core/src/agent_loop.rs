@@ -14,7 +14,7 @@ use repeats::{RepeatDetector, Repetition};
 
 use crate::conversation::{ConversationItem, Nudge, Turn};
 use crate::crash::{ActiveEffects, MAX_CRASHES};
-use crate::effect::{Effect, ModelCall, ToolChoice};
+use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
 use crate::human::HumanRequest;
 use crate::id::{CallId, MessageId};
@@ -74,18 +74,10 @@ impl AgentLoop {
     #[must_use]
     pub fn due(&self) -> Vec<Effect> {
         match &self.stage {
-            LoopStage::Thinking(attempts) => vec![Effect::CallModel(ModelCall {
-                message: MessageId::for_turn(self.turn),
-                role: self.role,
-                attempt: attempts.next_number(),
-                failures: attempts.failures,
-                crashes: attempts.crashes,
-                retries: attempts.retries(),
-                fallback: attempts.fallback().cloned(),
-                tool_choice: ToolChoice::Auto,
-                interrupts: 0,
-                waits: false,
-            })],
+            LoopStage::Thinking(attempts) => {
+                let message = MessageId::for_turn(self.turn);
+                vec![Effect::CallModel(attempts.to_call(message, self.role, ToolChoice::Auto))]
+            }
             LoopStage::Acting(turn) => turn.calls.iter().filter_map(OpenCall::due_effect).collect(),
         }
     }

@@ -93,7 +93,7 @@ fn line_of_input(input: &Input) -> Option<(&'static str, Value)> {
         | Input::Interrupted { .. }
         | Input::ChildRequested(_)
         | Input::Resumed { .. }
-        | Input::AttemptFailed { .. }
+        | Input::AttemptFailed(_)
         | Input::ModelReplied(_)
         | Input::ModelChanged(_)
         | Input::ModelFailed { .. }

@@ -10,7 +10,7 @@ use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::human::{Estimate, HumanRequest, ResponseRecord};
 use crate::id::{CallId, HumanRequestId, MessageId, RequestId, SessionId, TaskId, UserId};
-use crate::input::{FinishReason, ModelChanged};
+use crate::input::{FinishReason, ModelChanged, RunSpec};
 use crate::plan::{Plan, StepId, StepStatus};
 use crate::preview::MessageKey;
 use crate::settings::{Mode, OutputStyle};
@@ -270,6 +270,18 @@ impl Entry {
 }
 
 impl Event {
+    /// What viewers see of the start of a run.
+    #[must_use]
+    pub fn run_started(spec: &RunSpec) -> Self {
+        Self::RunStarted {
+            session: spec.session.clone(),
+            request: spec.request.clone(),
+            question: spec.question.clone(),
+            mode: spec.settings.mode,
+            output_style: spec.output_style,
+        }
+    }
+
     /// The event's name on the wire.
     #[must_use]
     pub fn name(&self) -> &'static str {

@@ -1,5 +1,6 @@
 //! What a run can be told. The journal is the list of these, in order.
 
+mod attempt_failed;
 mod human;
 mod model_changed;
 mod round_start;
@@ -16,6 +17,7 @@ use crate::human::{Interrupt, ResponseRecord};
 use crate::id::{CallId, FileName, HumanRequestId, MessageId, TaskId, UserId};
 use crate::status::RunStatus;
 use crate::tool::{OfferedTool, ToolArguments, ToolResult};
+pub use attempt_failed::AttemptFailed;
 pub use human::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 pub use model_changed::ModelChanged;
 pub use round_start::RoundStart;
@@ -45,25 +47,7 @@ pub enum Input {
     /// An attempt at a model call failed after it had sent text; or some failed without, and cost
     /// something, or whoever made them has no time for another.
     #[serde(rename = "model.attempt_failed")]
-    AttemptFailed {
-        /// The message it was writing.
-        message: MessageId,
-        /// Which attempt, from 1.
-        attempt: u32,
-        /// The failure of the last of these attempts.
-        failure: Failure,
-        /// What it cost, as far as that is known, with those before it that are no record's.
-        usage: Usage,
-        /// Whether its process stood still meanwhile: then the last uses up no retry.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        process_stalled: bool,
-        /// How many attempts of the model that makes the call failed since the last record of one.
-        #[serde(default = "one_attempt", skip_serializing_if = "is_one_attempt")]
-        failed_attempts: u32,
-        /// Whether none of them had sent text: there is nothing to take back.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        silent: bool,
-    },
+    AttemptFailed(Box<AttemptFailed>),
     /// A model replied to a call that was owed.
     #[serde(rename = "model.replied")]
     ModelReplied(Box<ModelReplied>),
@@ -161,13 +145,41 @@ pub enum Input {
 }
 
 impl Input {
+    /// The message of the model call that it tells something of, if it does.
+    #[must_use]
+    pub fn model_message(&self) -> Option<&MessageId> {
+        match self {
+            Self::AttemptFailed(failed) => Some(&failed.message),
+            Self::ModelReplied(replied) => Some(&replied.message),
+            Self::ModelChanged(changed) => Some(&changed.message),
+            Self::ModelFailed { message, .. }
+            | Self::Interrupted { target: InterruptTarget::Message(message), .. } => Some(message),
+            Self::Started(_)
+            | Self::Resumed { .. }
+            | Self::ToolStarted { .. }
+            | Self::ToolReturned { .. }
+            | Self::FileAdded { .. }
+            | Self::StopRequested { .. }
+            | Self::LimitReached { .. }
+            | Self::ChildEnded(_)
+            | Self::Interrupted { target: InterruptTarget::Call(_), .. }
+            | Self::HumanResponded(_)
+            | Self::HumanRequestExpired { .. }
+            | Self::UserMessageAdded(_)
+            | Self::PlanEdited(_)
+            | Self::ChildRequested(_)
+            | Self::PlanSaved { .. }
+            | Self::Delivered { .. } => None,
+        }
+    }
+
     /// The input's name, for logs and spans.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Started(_) => "started",
             Self::Resumed { .. } => "resumed",
-            Self::AttemptFailed { .. } => "model.attempt_failed",
+            Self::AttemptFailed(_) => "model.attempt_failed",
             Self::ModelReplied(_) => "model.replied",
             Self::ModelChanged(_) => "model.changed",
             Self::ModelFailed { .. } => "model.failed",
@@ -187,16 +199,6 @@ impl Input {
             Self::Delivered { .. } => "delivered",
         }
     }
-}
-
-/// In records of before there were counts.
-fn one_attempt() -> u32 {
-    1
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_one_attempt(times: &u32) -> bool {
-    *times == 1
 }
 
 /// What a task is to do.

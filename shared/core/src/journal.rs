@@ -192,7 +192,7 @@ fn input_order(input: &Input) -> u8 {
         Input::HumanRequestExpired { .. } => 4,
         Input::Started(_)
         | Input::Resumed { .. }
-        | Input::AttemptFailed { .. }
+        | Input::AttemptFailed(_)
         | Input::ModelReplied(_)
         | Input::ModelChanged(_)
         | Input::ModelFailed { .. }

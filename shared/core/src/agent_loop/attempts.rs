@@ -1,9 +1,10 @@
 //! How often an effect was tried, and by which model.
 
 use crate::crash::MAX_CRASHES;
-use crate::effect::Fallback;
+use crate::effect::{Fallback, ModelCall, ToolChoice};
 use crate::error_code::Failure;
-use crate::settings::ModelChoice;
+use crate::id::MessageId;
+use crate::settings::{ModelChoice, Role};
 
 /// How often an effect was tried before.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +46,27 @@ impl Attempts {
     #[must_use]
     pub fn model_choice(&self) -> ModelChoice {
         if self.fallback.is_some() { ModelChoice::Fallback } else { ModelChoice::Primary }
+    }
+
+    /// The call as it is owed after these attempts.
+    pub(crate) fn to_call(
+        &self,
+        message: MessageId,
+        role: Role,
+        tool_choice: ToolChoice,
+    ) -> ModelCall {
+        ModelCall {
+            message,
+            role,
+            attempt: self.next_number(),
+            failures: self.failures,
+            crashes: self.crashes,
+            retries: self.retries,
+            fallback: self.fallback.clone(),
+            tool_choice,
+            interrupts: 0,
+            waits: false,
+        }
     }
 
     /// Attempts failed, so many with the silent ones; `stood_still` is whether the last was no fault of the

@@ -5,7 +5,7 @@
 //! says, and what joined the conversation since. The call that sums up stands between two turns; a
 //! turn is owed only when that call is answered, well or badly.
 
-use super::{Phase, Run};
+use super::url_placeholders::UrlPlaceholders;
 use crate::agent_loop::Attempts;
 use crate::conversation::{
     CompactionRange, Conversation, ConversationItem, Exchange, Turn, count_turns,
@@ -14,9 +14,9 @@ use crate::crash::ActiveEffects;
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
 use crate::id::MessageId;
-use crate::input::{ChildSpec, FinishReason, ModelReplied, RunSpec, WindowUsage};
+use crate::input::{ChildSpec, FinishReason, Reply, RunSpec, WindowUsage};
 use crate::plan::Plan;
-use crate::settings::{ModelChoice, Role};
+use crate::settings::{ContextSettings, ModelChoice, Role};
 use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
 
 /// How often in a row it may fail before the run goes on without.
@@ -50,12 +50,13 @@ struct OpenCompaction {
 }
 
 impl Compaction {
-    pub(super) fn new(asked: &RunSpec) -> Self {
-        let before = asked.child.iter().flat_map(ChildSpec::reports);
-        let before: u64 = before.map(|report| estimate_tokens(report.text.len())).sum();
-        let own = asked.question.len() + asked.base_prompt.len();
-        let earlier = asked.earlier.as_ref().map_or(0, |earlier| earlier.text.len());
-        let tokens = asked.history_tokens + before + estimate_tokens(own + earlier);
+    /// The window at the start of a run, whose model sees this of its spec.
+    pub(super) fn of(spec: &RunSpec) -> Self {
+        let reports = spec.child.iter().flat_map(ChildSpec::reports);
+        let reports: u64 = reports.map(|report| estimate_tokens(report.text.len())).sum();
+        let own = spec.question.len() + spec.base_prompt.len();
+        let earlier = spec.earlier.as_ref().map_or(0, |earlier| earlier.text.len());
+        let tokens = spec.history_tokens + reports + estimate_tokens(own + earlier);
         Self {
             tokens,
             limit: None,
@@ -68,26 +69,25 @@ impl Compaction {
 
     /// The call, while it is owed.
     pub(super) fn due_call(&self) -> Option<Effect> {
-        self.open.as_ref().map(|open| {
-            Effect::CallModel(ModelCall {
-                message: open.message.clone(),
-                role: Role::Compactor,
-                attempt: open.attempts.next_number(),
-                failures: open.attempts.failures,
-                crashes: open.attempts.crashes,
-                retries: open.attempts.retries(),
-                fallback: open.attempts.fallback().cloned(),
-                tool_choice: ToolChoice::None,
-                interrupts: 0,
-                waits: false,
-            })
-        })
+        let open = self.open.as_ref()?;
+        let call = open.attempts.to_call(open.message.clone(), Role::Compactor, ToolChoice::None);
+        Some(Effect::CallModel(call))
     }
 
-    /// The attempts at the call while it is owed: some if it writes this message.
-    pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<Option<&mut Attempts>> {
-        let open = self.open.as_mut()?;
-        Some((open.message == *message).then_some(&mut open.attempts))
+    /// Whether older turns are being summed up.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// What is being summed up.
+    pub(super) fn range(&self) -> Option<CompactionRange> {
+        self.open.as_ref().map(|open| open.range)
+    }
+
+    /// The attempts at the call while it is owed, if it writes this message.
+    pub(super) fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
+        let open = self.open.as_mut().filter(|open| open.message == *message)?;
+        Some(&mut open.attempts)
     }
 
     /// The driver died. Whether that concerns the call.
@@ -132,85 +132,67 @@ impl Compaction {
         let added: u64 = items.iter().map(|item| tokens_of_item(item).min(most)).sum();
         self.tokens = self.tokens.saturating_add(added);
     }
-}
 
-impl Run {
-    /// What is being summed up.
-    #[must_use]
-    pub fn compaction_range(&self) -> Option<CompactionRange> {
-        self.compaction.open.as_ref().map(|open| open.range)
-    }
-
-    /// Owes the call that sums up, if the turn that comes next needs it.
-    pub(super) fn compact_if_due(&mut self) {
-        let due = match &self.phase {
-            Phase::Reacting(agent) => agent.due(),
-            Phase::PlanSolving(solving) => solving.due(),
-            Phase::Summarizing(_) | Phase::Ended(_) => Vec::new(),
-        };
-        let Some(Effect::CallModel(next)) = due.into_iter().next() else { return };
-        if self.compaction.compacted_before.as_ref() == Some(&next.message) {
-            return;
-        }
-        let settings = &self.spec.settings.context;
-        let Compaction { tokens, failures: failed, .. } = self.compaction;
-        let limit = self.compaction.effective_limit(settings.input_limits.get(&next.role).copied());
-        let Some(limit) = limit.filter(|_| failed < MAX_FAILURES) else { return };
-        if tokens.saturating_mul(100) <= limit.saturating_mul(settings.compact_at_percent.into()) {
-            return;
-        }
-        let conversation = &self.model_view().conversation;
-        let part = find_older_range(conversation, settings.keep_turns as usize, limit / 2);
-        let gain = tokens_of_range(conversation, part);
-        if gain > 0 && (gain >= limit / MIN_GAIN_DIVISOR || tokens > limit) {
-            let (message, attempts) = (next.message.to_compaction(), Attempts::default());
-            self.compaction.open = Some(OpenCompaction { message, attempts, range: part });
-            self.compaction.compacted_before = Some(next.message);
-        }
-    }
-
-    /// Takes the text that sums up, and looks whether there is anything left for the next turn.
-    pub(super) fn finish_compaction(
+    /// Owes the call that sums up, if the turn that `next` begins needs it.
+    pub(super) fn open_before(
         &mut self,
-        replied: &ModelReplied,
-        at_ms: i64,
-    ) -> Vec<(String, Event)> {
-        let mut events = self.apply_compaction(replied);
-        if let Some(failure) = self.budget_failure() {
-            events.extend(self.budget_exhausted(failure, at_ms));
+        next: &ModelCall,
+        conversation: &Conversation,
+        urls: &UrlPlaceholders,
+        settings: &ContextSettings,
+    ) {
+        if self.compacted_before.as_ref() == Some(&next.message) {
+            return;
         }
-        events
+        let limit = self.effective_limit(settings.input_limits.get(&next.role).copied());
+        let Some(limit) = limit.filter(|_| self.failures < MAX_FAILURES) else { return };
+        let percent = settings.compact_at_percent.into();
+        if self.tokens.saturating_mul(100) <= limit.saturating_mul(percent) {
+            return;
+        }
+        let conversation = urls.compress_conversation(conversation);
+        let range = find_older_range(&conversation, settings.keep_turns as usize, limit / 2);
+        let gain = tokens_of_range(&conversation, range);
+        if gain > 0 && (gain >= limit / MIN_GAIN_DIVISOR || self.tokens > limit) {
+            let (message, attempts) = (next.message.to_compaction(), Attempts::default());
+            self.open = Some(OpenCompaction { message, attempts, range });
+            self.compacted_before = Some(next.message.clone());
+        }
     }
 
-    fn apply_compaction(&mut self, replied: &ModelReplied) -> Vec<(String, Event)> {
-        let Some(OpenCompaction { range: part, message, .. }) = self.compaction.open.clone() else {
-            return Vec::new();
-        };
-        let reply = &replied.reply;
+    /// Takes the text that sums up, which stands for the oldest part of the conversation from here on.
+    /// What viewers see of it; nothing where the text is none.
+    pub(super) fn finish(
+        &mut self,
+        reply: &Reply,
+        conversation: &mut Conversation,
+        urls: &UrlPlaceholders,
+    ) -> Option<(String, Event)> {
+        let OpenCompaction { range, message, .. } = self.open.clone()?;
         if reply.text.trim().is_empty() || reply.finish == FinishReason::Filtered {
-            self.compaction.give_up();
-            return Vec::new();
+            self.give_up();
+            return None;
         }
-        let items = self.conversation.items.get(..part.items).unwrap_or_default();
+        let items = conversation.items.get(..range.items).unwrap_or_default();
         let turns = u32::try_from(count_turns(items)).unwrap_or(u32::MAX);
-        let exchanges = u32::try_from(part.exchanges).unwrap_or(u32::MAX);
-        let gain = tokens_of_range(&self.model_view().conversation, part);
-        self.conversation.compact_oldest(part, &reply.text);
-        let room = self.compaction.tokens.saturating_sub(gain);
-        let notes = estimate_tokens(self.urls.compress_text(&reply.text).len());
-        self.compaction.tokens = room.saturating_add(notes);
-        (self.compaction.failures, self.compaction.open) = (0, None);
-        let (id, usage) = (message.to_string(), reply.usage);
-        vec![(id, Event::ContextCompacted { message, exchanges, turns, usage })]
+        let exchanges = u32::try_from(range.exchanges).unwrap_or(u32::MAX);
+        let gain = tokens_of_range(&urls.compress_conversation(conversation), range);
+        conversation.compact_oldest(range, &reply.text);
+        let notes = estimate_tokens(urls.urls().compress_text(&reply.text).len());
+        self.tokens = self.tokens.saturating_sub(gain).saturating_add(notes);
+        (self.failures, self.open) = (0, None);
+        let usage = reply.usage;
+        let id = message.to_string();
+        Some((id, Event::ContextCompacted { message, exchanges, turns, usage }))
     }
 
-    /// Nothing came of summing up. Whether this message was to.
-    pub(super) fn fail_compaction(&mut self, message: &MessageId) -> bool {
-        let is_it = self.compaction.open.as_ref().is_some_and(|open| open.message == *message);
-        if is_it {
-            self.compaction.give_up();
+    /// The call that writes this message came to nothing. Whether it was to sum up.
+    pub(super) fn fail(&mut self, message: &MessageId) -> bool {
+        let is_own = self.attempts_at(message).is_some();
+        if is_own {
+            self.give_up();
         }
-        is_it
+        is_own
     }
 }
 

@@ -1,7 +1,6 @@
 //! The files that a run hands over with its answer.
 
-use super::Run;
-use crate::file::ProductFile;
+use crate::file::{FileList, ProductFile};
 use crate::id::FileName;
 
 /// What separates the summary's text from the names of the files it hands over.
@@ -19,6 +18,11 @@ const MAX_EXTRA_TEXT: usize = 24;
 pub struct Deliverables(Vec<FileName>);
 
 impl Deliverables {
+    /// The names of these files.
+    pub(super) fn of(files: &FileList) -> Self {
+        Self(files.all().iter().map(|file| file.name.clone()).collect())
+    }
+
     /// The text of a summary, and the list of files behind it. A mark that none follows is part of the
     /// text: `Nobu ($$$) is best`.
     #[must_use]
@@ -97,44 +101,41 @@ fn has_extension(name: &str) -> bool {
     })
 }
 
-impl Run {
-    /// The names of its files.
-    #[must_use]
-    pub fn deliverables(&self) -> Deliverables {
-        Deliverables(self.files.all().iter().map(|file| file.name.clone()).collect())
-    }
-
-    /// The files that a summary lists, in its order, as in `growth.md、growth.csv`. Without a match, every
-    /// file that a user would be offered, newest first.
-    pub(super) fn files_listed_in(&self, names: &str) -> Vec<ProductFile> {
-        let offered = self.produced_files.deliverable_files();
-        let mut files: Vec<ProductFile> = Vec::new();
-        for part in names.split(SEPARATORS).filter(|part| !part.trim().is_empty()) {
-            let exactly = offered.iter().find(|file| file.name.as_str() == strip_decoration(part));
-            let named = match exactly {
-                Some(_) => Vec::new(),
-                None => find_names(part, self.files.all().iter().map(|file| &file.name).collect()),
-            };
-            let named = offered.iter().filter(|file| named.contains(&&file.name));
-            for file in exactly.into_iter().chain(named) {
-                if !files.contains(file) {
-                    files.push(file.clone());
-                }
+/// The files among `offered` that a summary lists, in its order. Without a match, all of them. Names are
+/// looked for among those of all `known` files.
+pub(super) fn select_listed(
+    names: &str,
+    offered: Vec<ProductFile>,
+    known: &FileList,
+) -> Vec<ProductFile> {
+    let mut files: Vec<ProductFile> = Vec::new();
+    for part in names.split(SEPARATORS).filter(|part| !part.trim().is_empty()) {
+        let exactly = offered.iter().find(|file| file.name.as_str() == strip_decoration(part));
+        let named = match exactly {
+            Some(_) => Vec::new(),
+            None => find_names(part, known.all().iter().map(|file| &file.name).collect()),
+        };
+        let named = offered.iter().filter(|file| named.contains(&&file.name));
+        for file in exactly.into_iter().chain(named) {
+            if !files.contains(file) {
+                files.push(file.clone());
             }
         }
-        if files.is_empty() { offered } else { files }
     }
+    if files.is_empty() { offered } else { files }
+}
 
-    /// The files the run wrote that a text names, newest first. Without any, every file that a user would
-    /// be offered.
-    pub(super) fn files_named_in(&self, text: &str) -> Vec<ProductFile> {
-        let offered = self.produced_files.deliverable_files();
-        let known: Vec<&FileName> = self.files.all().iter().map(|file| &file.name).collect();
-        let named = find_names(text, known);
-        let files: Vec<ProductFile> =
-            offered.iter().filter(|file| named.contains(&&file.name)).cloned().collect();
-        if files.is_empty() { offered } else { files }
-    }
+/// The files among `offered` that a text names, in the order of `offered`. Without any, all of them.
+/// Names are looked for among those of all `known` files.
+pub(super) fn select_named(
+    text: &str,
+    offered: Vec<ProductFile>,
+    known: &FileList,
+) -> Vec<ProductFile> {
+    let named = find_names(text, known.all().iter().map(|file| &file.name).collect());
+    let files: Vec<ProductFile> =
+        offered.iter().filter(|file| named.contains(&&file.name)).cloned().collect();
+    if files.is_empty() { offered } else { files }
 }
 
 /// Which of these names a text holds. Where one is a part of another, as `a.md` of `data.md`, the longer

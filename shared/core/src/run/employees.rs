@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Run;
+use super::concern::{Concern, Taken};
 use crate::agent_loop::Attempts;
 use crate::crash::{ActiveEffects, MAX_CRASHES};
-use crate::effect::{Effect, ModelCall, ToolChoice};
+use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
 use crate::id::MessageId;
-use crate::input::{ModelReplied, RunSpec};
+use crate::input::{AttemptFailed, Input, ModelChanged, ModelReplied, RunSpec};
 use crate::settings::Role;
 
 /// The most bytes of a role's name: about 13 characters in Chinese, and 40 in English.
@@ -31,43 +31,62 @@ pub(super) struct Employees {
 
 impl Employees {
     /// Only a task has them, and only where its settings say so.
-    pub(super) fn new(asked: &RunSpec) -> Self {
-        let wanted = asked.child.is_some() && asked.settings.plan.employees;
-        Self { open: wanted.then(Attempts::default) }
+    pub(super) fn of(spec: &RunSpec) -> Self {
+        let has_employees = spec.child.is_some() && spec.settings.plan.employees;
+        Self { open: has_employees.then(Attempts::default) }
     }
 
-    pub(super) fn due_call(&self) -> Option<Effect> {
-        self.open.as_ref().map(|attempts| {
-            Effect::CallModel(ModelCall {
-                message: MessageId::employees(),
-                role: Role::Employees,
-                attempt: attempts.next_number(),
-                failures: attempts.failures,
-                crashes: attempts.crashes,
-                retries: attempts.retries(),
-                fallback: attempts.fallback().cloned(),
-                tool_choice: ToolChoice::None,
-                interrupts: 0,
-                waits: false,
-            })
+    fn on_attempt_failed(&mut self, failed: &AttemptFailed) -> Taken {
+        let open = self.open.as_mut().filter(|open| open.next_number() == failed.attempt);
+        let Some(attempts) = open else { return Taken::default() };
+        attempts.record_failures(failed.failed_attempts, failed.process_stalled);
+        Taken { usage: Some(failed.usage), ..Taken::silently_if(true) }
+    }
+
+    fn on_model_changed(&mut self, changed: &ModelChanged) -> Taken {
+        let attempts = self.open.as_mut();
+        let switched = attempts
+            .and_then(|attempts| attempts.switch_to_fallback(&changed.to, &changed.failure));
+        Taken::silently_if(switched.is_some())
+    }
+
+    fn on_model_replied(&mut self, replied: &ModelReplied) -> Taken {
+        if self.open.take().is_none() {
+            return Taken::default();
+        }
+        let (roles, usage) = (parse_roles(replied), replied.reply.usage);
+        let event = (!roles.is_empty())
+            .then(|| (replied.message.to_string(), Event::EmployeesNamed { roles, usage }));
+        Taken { is_awaited: true, usage: Some(usage), event }
+    }
+}
+
+impl Concern for Employees {
+    fn take_input(&mut self, input: &Input) -> Option<Taken> {
+        input.model_message().filter(|message| message.is_employees())?;
+        Some(if let Input::AttemptFailed(failed) = input {
+            self.on_attempt_failed(failed)
+        } else if let Input::ModelChanged(changed) = input {
+            self.on_model_changed(changed)
+        } else if let Input::ModelReplied(replied) = input {
+            self.on_model_replied(replied)
+        } else {
+            // It failed for good, or a person would have to see to it: the work can do without.
+            Taken::silently_if(self.open.take().is_some())
         })
     }
 
-    /// The attempts at the call, while it is owed.
-    pub(super) fn attempts(&mut self) -> Option<&mut Attempts> {
-        self.open.as_mut()
+    fn due(&self) -> Option<Effect> {
+        let attempts = self.open.as_ref()?;
+        Some(Effect::CallModel(attempts.to_call(
+            MessageId::employees(),
+            Role::Employees,
+            ToolChoice::None,
+        )))
     }
 
-    /// Attempts failed, so many, the last perhaps while its process stood still. Whether that was the one
-    /// that is owed.
-    pub(super) fn on_attempt_failed(&mut self, attempt: u32, failed: (u32, bool)) -> bool {
-        let open = self.attempts().filter(|open| open.next_number() == attempt);
-        open.map(|open| open.record_failures(failed.0, failed.1)).is_some()
-    }
-
-    /// The driver died. The call is given up where others would be done by themselves: nobody is to
-    /// wait for it.
-    pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) {
+    /// The call is given up where others would be done by themselves: nobody is to wait for it.
+    fn on_resumed(&mut self, ran: &ActiveEffects) {
         if ran.has_message(&MessageId::employees()) {
             self.open.take_if(|open| {
                 open.crashes += 1;
@@ -76,24 +95,8 @@ impl Employees {
         }
     }
 
-    /// Nobody waits for the call any more. Whether somebody did.
-    pub(super) fn close(&mut self) -> bool {
-        self.open.take().is_some()
-    }
-}
-
-impl Run {
-    /// Takes the reply that names the roles. `None` if it is not waited for.
-    pub(super) fn on_employees_named(
-        &mut self,
-        replied: &ModelReplied,
-    ) -> Option<Vec<(String, Event)>> {
-        self.employees.close().then_some(())?;
-        let usage = replied.reply.usage;
-        self.spending.add_model_call(&usage);
-        let roles = parse_roles(replied);
-        let named = (!roles.is_empty()).then_some(Event::EmployeesNamed { roles, usage });
-        Some(named.map(|named| (replied.message.to_string(), named)).into_iter().collect())
+    fn close(&mut self) {
+        self.open = None;
     }
 }
 

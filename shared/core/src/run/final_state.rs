@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::effect::Delivery;
-use crate::entry::Event;
 use crate::input::{ChildEnded, Input};
 use crate::status::RunStatus;
 
 /// The state of a run after its end: its deliveries are all that is left.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FinalState {
+pub(super) struct FinalState {
     pub(super) status: RunStatus,
     pub(super) undelivered: BTreeSet<Delivery>,
     /// What a task owes its run.
@@ -17,13 +16,24 @@ pub struct FinalState {
 }
 
 impl FinalState {
-    /// An ended run only hears of its deliveries, and of a new driver for them.
-    pub(super) fn apply_input(&mut self, input: &Input) -> Option<Vec<(String, Event)>> {
+    /// A run that has ended so, and owes a delivery. Of a task, what it owes its run is delivered.
+    pub(super) fn of(status: RunStatus, child_result: Option<ChildEnded>) -> Self {
+        let delivery = match child_result {
+            None => Delivery::AlarmRemoval,
+            Some(_) => Delivery::ChildResult,
+        };
+        let child_result = child_result.map(Box::new);
+        Self { status, undelivered: BTreeSet::from([delivery]), child_result }
+    }
+
+    /// Whether it waits for an input: an ended run only hears of its deliveries, and of a new driver for
+    /// them.
+    pub(super) fn take_input(&mut self, input: &Input) -> bool {
         match input {
-            Input::Delivered { delivery } => self.undelivered.remove(delivery).then(Vec::new),
-            Input::Resumed { .. } => (!self.undelivered.is_empty()).then(Vec::new),
+            Input::Delivered { delivery } => self.undelivered.remove(delivery),
+            Input::Resumed { .. } => !self.undelivered.is_empty(),
             Input::Started(_)
-            | Input::AttemptFailed { .. }
+            | Input::AttemptFailed(_)
             | Input::ModelReplied(_)
             | Input::ModelChanged(_)
             | Input::ModelFailed { .. }
@@ -39,7 +49,7 @@ impl FinalState {
             | Input::ChildRequested(_)
             | Input::UserMessageAdded(_)
             | Input::PlanEdited(_)
-            | Input::LimitReached { .. } => None,
+            | Input::LimitReached { .. } => false,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The plan as a file: written anew after every word of the planner that changed it.
 
+use super::concern::{Concern, Taken};
 use crate::effect::Effect;
+use crate::input::{Input, RunSpec};
 use crate::plan::Plan;
 
 /// The name of the file that holds a session's newest plan (JoyAgent's own).
@@ -17,6 +19,11 @@ pub(super) struct PlanFile {
 }
 
 impl PlanFile {
+    /// The file of a run that has no plan yet.
+    pub(super) fn of(_: &RunSpec) -> Self {
+        Self::default()
+    }
+
     /// Takes the plan after a word of the planner.
     pub(super) fn set_plan(&mut self, plan: &Plan) {
         if self.plan.as_ref() != Some(plan) {
@@ -26,23 +33,28 @@ impl PlanFile {
         }
     }
 
-    /// Takes the answer for a version. `None` if that is not owed, or no longer.
-    pub(super) fn mark_saved(&mut self, version: u32) -> Option<()> {
-        self.due_version.take_if(|owed| *owed == version)?;
-        self.due_version = Some(self.version).filter(|newest| *newest > version);
-        Some(())
-    }
-
+    /// The plan's version: how often it was made or changed.
     pub(super) fn version(&self) -> u32 {
         self.version
-    }
-
-    pub(super) fn due_save(&self) -> Option<Effect> {
-        self.due_version.map(|version| Effect::SavePlan { version })
     }
 
     /// What the file is to hold.
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
+    }
+}
+
+impl Concern for PlanFile {
+    fn take_input(&mut self, input: &Input) -> Option<Taken> {
+        let Input::PlanSaved { version } = input else { return None };
+        let is_due = self.due_version.take_if(|due| due == version).is_some();
+        if is_due {
+            self.due_version = Some(self.version).filter(|newest| newest > version);
+        }
+        Some(Taken::silently_if(is_due))
+    }
+
+    fn due(&self) -> Option<Effect> {
+        self.due_version.map(|version| Effect::SavePlan { version })
     }
 }

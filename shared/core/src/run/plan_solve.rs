@@ -2,6 +2,7 @@
 
 mod planning;
 mod review;
+mod shares;
 mod stage;
 mod turn;
 
@@ -9,10 +10,12 @@ use std::collections::BTreeMap;
 
 use planning::{is_plan_creation, run_plan_command};
 use review::{result_review, step_review};
+pub(super) use stage::PreviousAttempt;
 use stage::end_event;
-pub(super) use stage::{PreviousAttempt, Task, TaskStage};
+use stage::{Task, TaskStage};
 
 use super::child::truncate_text;
+use super::progress::{Next, Progress};
 use crate::agent_loop::{AgentLoop, TurnUpdate};
 use crate::budget::BudgetShare;
 use crate::conversation::{ConversationItem, Turn};
@@ -38,13 +41,13 @@ const MAX_PLAN_NUDGES: u32 = 2;
 
 /// The planner and the tasks at work.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlanSolve {
+pub(super) struct PlanSolve {
     planner: AgentLoop,
     /// The planner's turns; its tasks' are their own.
     planner_turns: u32,
-    pub(super) plan: Option<Plan>,
+    plan: Option<Plan>,
     /// Tasks whose steps have not ended, in the order they began: what is at work stays at work.
-    pub(super) tasks: Vec<Task>,
+    tasks: Vec<Task>,
     /// Attempts made at each step.
     attempts: BTreeMap<StepId, u32>,
     /// What came of this round's tasks.
@@ -80,17 +83,11 @@ pub(super) struct AbandonedWork {
     pub(super) running: Vec<TaskId>,
 }
 
-/// What follows from a move of the planner or a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    /// There is more to do.
-    Continue,
-    /// The planner's words are the answer: there is nothing to plan.
-    Answer,
-    /// The work is done: sum up.
-    Summarize,
-    /// The rounds are used up: sum up what there is.
-    RoundsExhausted,
+impl AbandonedWork {
+    /// Work that leaves nothing but these events.
+    pub(super) fn of_events(events: Vec<(String, Event)>) -> Self {
+        Self { events, items: Vec::new(), running: Vec::new() }
+    }
 }
 
 impl PlanSolve {
@@ -151,7 +148,7 @@ impl PlanSolve {
     }
 
     /// The tasks at work.
-    pub fn running_tasks(&self) -> impl Iterator<Item = &TaskId> {
+    pub(super) fn running_tasks(&self) -> impl Iterator<Item = &TaskId> {
         self.tasks.iter().filter(|task| task.share().is_some()).map(|task| &task.id)
     }
 
@@ -194,7 +191,7 @@ impl PlanSolve {
         &mut self,
         replied: &ModelReplied,
         settings: &RunSettings,
-    ) -> (TurnUpdate, Next) {
+    ) -> Progress {
         let max_steps = settings.plan.max_steps as usize;
         self.planner_turns += 1;
         let shown_first = settings.human.confirm_plan && self.plan.is_none();
@@ -245,7 +242,7 @@ impl PlanSolve {
         &mut self,
         ended: &ChildEnded,
         settings: &RunSettings,
-    ) -> Option<(TurnUpdate, Next)> {
+    ) -> Option<Progress> {
         let known = |task: &Task| task.id == ended.report.task && task.share().is_some();
         let place = self.tasks.iter().position(known)?;
         let mut task = self.tasks.remove(place);
@@ -267,16 +264,16 @@ impl PlanSolve {
             );
             observed.events.push(again.start_event());
             self.tasks.push(again);
-            return Some((observed, Next::Continue));
+            return Some(Progress::going_on(observed));
         }
         if ended.report.done && settings.human.confirm_results {
             observed.requests.extend(result_review(&task, ended));
             task.stage = TaskStage::InReview(Box::new(ended.clone()));
             self.tasks.insert(place, task);
-            return Some((observed, Next::Continue));
+            return Some(Progress::going_on(observed));
         }
-        let then = self.finish_step(StepResult::of(ended), settings, &mut observed);
-        Some((observed, then))
+        let next = self.finish_step(StepResult::of(ended), settings, &mut observed);
+        Some(Progress { next, ..Progress::going_on(observed) })
     }
 
     /// Nobody works on a step any more: what waits for it begins, or the round is over.
@@ -358,20 +355,25 @@ impl PlanSolve {
         }
     }
 
-    /// Takes a plan as a person changed it. While steps are at work, what is ready now begins.
+    /// Takes a plan as a person changed it, of which this entry tells. While steps are at work, what is
+    /// ready now begins.
     pub(super) fn replace_plan(
         &mut self,
         plan: Plan,
+        entry_id: String,
         settings: &RunSettings,
-    ) -> (Plan, TurnUpdate) {
+    ) -> Progress {
         self.plan = Some(plan.clone());
-        let mut observed = TurnUpdate::default();
+        let mut begun = TurnUpdate::default();
         if self.is_in_round() {
-            self.start_ready_steps(settings, &mut observed);
+            self.start_ready_steps(settings, &mut begun);
         }
-        (self.plan.clone().unwrap_or(plan), observed)
+        let plan = self.plan.clone().unwrap_or(plan);
+        begun.events.insert(0, (entry_id, Event::PlanChanged { plan }));
+        Progress::going_on(begun).with_new_plan()
     }
 
+    /// The plan as it stands, with what became of its steps.
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.as_ref()
     }

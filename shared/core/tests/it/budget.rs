@@ -7,7 +7,7 @@ use djinn_core::effect::{Delivery, Effect, Limit};
 use djinn_core::entry::{Event, RunResult};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{MessageId, TaskId};
-use djinn_core::input::{ChildEnded, ChildReport, Input, RunSpec};
+use djinn_core::input::{AttemptFailed, ChildEnded, ChildReport, Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 use djinn_core::settings::Mode;
@@ -270,20 +270,13 @@ fn a_failed_attempt_that_passes_the_budget_is_the_last() {
 
 /// Attempts that failed: how many, and whether silently.
 fn failed(message: &str, attempt: u32, usage: Usage, (times, silent): (u32, bool)) -> Input {
-    let Input::AttemptFailed { message, attempt, failure, process_stalled: stood_still, .. } =
-        story::broke_off(message, attempt)
-    else {
-        panic!("an attempt is an attempt")
-    };
-    Input::AttemptFailed {
-        message,
-        attempt,
-        failure,
+    let failed = story::attempt_failed(message, attempt);
+    Input::AttemptFailed(Box::new(AttemptFailed {
         usage,
-        process_stalled: stood_still,
         failed_attempts: times,
         silent,
-    }
+        ..failed
+    }))
 }
 
 #[test]

@@ -373,7 +373,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             .map(Effect::id)
             .collect(),
         Input::Started(_)
-        | Input::AttemptFailed { .. }
+        | Input::AttemptFailed(_)
         | Input::ModelChanged(_)
         | Input::ToolStarted { .. }
         | Input::FileAdded { .. } => BTreeSet::new(),

@@ -9,8 +9,8 @@ use djinn_core::id::{
     CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
 };
 use djinn_core::input::{
-    ChildEnded, ChildReport, ChildSpec, FinishReason, Input, ModelChanged, ModelReplied, Reply,
-    RequestedCall, RunSpec, WindowUsage,
+    AttemptFailed, ChildEnded, ChildReport, ChildSpec, FinishReason, Input, ModelChanged,
+    ModelReplied, Reply, RequestedCall, RunSpec, WindowUsage,
 };
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::PLANNING_TOOL;
@@ -248,7 +248,11 @@ pub(crate) fn started(call: &str) -> Input {
 }
 
 pub(crate) fn broke_off(message: &str, attempt: u32) -> Input {
-    Input::AttemptFailed {
+    Input::AttemptFailed(Box::new(attempt_failed(message, attempt)))
+}
+
+pub(crate) fn attempt_failed(message: &str, attempt: u32) -> AttemptFailed {
+    AttemptFailed {
         message: MessageId::new(message).unwrap(),
         attempt,
         failure: Failure::new(ErrorCode::ModelUnreachable, "connection reset"),
@@ -260,11 +264,13 @@ pub(crate) fn broke_off(message: &str, attempt: u32) -> Input {
 }
 
 pub(crate) fn failed_silently(message: &str, attempt: u32) -> Input {
-    let mut failed = broke_off(message, attempt);
-    if let Input::AttemptFailed { usage: cost, failed_attempts: times, silent, .. } = &mut failed {
-        (*cost, *times, *silent) = (usage(), 2, true);
-    }
-    failed
+    let failed = attempt_failed(message, attempt);
+    Input::AttemptFailed(Box::new(AttemptFailed {
+        usage: usage(),
+        failed_attempts: 2,
+        silent: true,
+        ..failed
+    }))
 }
 
 /// A driver died, and another took over.

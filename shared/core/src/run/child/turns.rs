@@ -15,7 +15,7 @@ const MAX_JOINED_TURNS: usize = 32 * 1024;
 pub(in crate::run) const MAX_ARGUMENT: usize = 500;
 
 /// The newest turns of a task that called tools, cut short, oldest first.
-pub(super) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
+pub(in crate::run) fn select_turns(conversation: &Conversation) -> Vec<Turn> {
     let turns = conversation.items.iter().rev().filter_map(|item| match item {
         ConversationItem::Turn(turn) if !turn.calls.is_empty() => Some(shorten_turn(turn)),
         ConversationItem::Turn(_)

@@ -1,53 +1,43 @@
 //! The pause that a run is in while it waits for people alone.
 
-use crate::effect::{Delivery, Effect};
-use crate::run::Run;
-use crate::status::RunStatus;
+/// Whether a run waits for people alone, since when, and how long it did before.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::run) struct Pause {
+    since_ms: Option<i64>,
+    ended_ms: i64,
+}
 
-impl Run {
-    /// Notes whether the run waits for people alone, since when and how long it did.
-    pub(in crate::run) fn update_pause(&mut self, at_ms: i64) {
-        let paused = self.is_awaiting_humans();
-        match (paused, self.human_requests.paused_since_ms) {
+impl Pause {
+    /// Whether all that is owed is a person's answer.
+    pub(in crate::run) fn is_paused(&self) -> bool {
+        self.since_ms.is_some()
+    }
+
+    /// Milliseconds that the pauses took which have ended.
+    pub(in crate::run) fn ended_ms(&self) -> i64 {
+        self.ended_ms
+    }
+
+    /// Milliseconds that all pauses took until `at_ms`.
+    pub(in crate::run) fn total_ms(&self, at_ms: i64) -> u64 {
+        let since_ms = self.since_ms.unwrap_or(at_ms);
+        let open_ms = at_ms.saturating_sub(since_ms).max(0);
+        u64::try_from(self.ended_ms.saturating_add(open_ms)).unwrap_or_default()
+    }
+
+    /// Notes whether the run waits for people alone. Whether a pause begins with that.
+    pub(super) fn update(&mut self, is_awaiting: bool, at_ms: i64) -> bool {
+        match (is_awaiting, self.since_ms) {
             (true, None) => {
-                self.human_requests.paused_since_ms = Some(at_ms);
-                if self.is_child() {
-                    self.human_requests.bump_version();
-                }
+                self.since_ms = Some(at_ms);
+                true
             }
             (false, Some(since_ms)) => {
-                self.human_requests.paused_since_ms = None;
-                self.human_requests.paused_ms += at_ms.saturating_sub(since_ms).max(0);
+                self.since_ms = None;
+                self.ended_ms += at_ms.saturating_sub(since_ms).max(0);
+                false
             }
-            (true, Some(_)) | (false, None) => {}
+            (true, Some(_)) | (false, None) => false,
         }
-    }
-
-    /// Milliseconds that it has waited for people alone until `at_ms`.
-    pub(in crate::run) fn paused_ms(&self, at_ms: i64) -> u64 {
-        let since_ms = self.human_requests.paused_since_ms.unwrap_or(at_ms);
-        let now = at_ms.saturating_sub(since_ms).max(0);
-        u64::try_from(self.human_requests.paused_ms.saturating_add(now)).unwrap_or_default()
-    }
-
-    /// What a run that has not ended has used up of its wall time until `at_ms`, in milliseconds: the time
-    /// in which it waited for people alone is left out.
-    #[must_use]
-    pub fn wall_ms(&self, at_ms: i64) -> u64 {
-        let took_ms = at_ms.saturating_sub(self.started_at_ms).max(0).unsigned_abs();
-        took_ms.saturating_sub(self.paused_ms(at_ms))
-    }
-
-    fn is_awaiting_humans(&self) -> bool {
-        if self.human_requests.pending.is_empty() || self.status() == RunStatus::Failed {
-            return false;
-        }
-        self.due().iter().all(|effect| match effect {
-            Effect::AwaitHuman(_) | Effect::Wait { .. } => true,
-            Effect::RunChild(dispatch) => dispatch.waits,
-            // A task tells its run that it waits: that is no work.
-            Effect::Deliver(delivery) => matches!(delivery, Delivery::ChildRequest(_)),
-            Effect::CallModel(_) | Effect::RunTool(_) | Effect::SavePlan { .. } => false,
-        })
     }
 }

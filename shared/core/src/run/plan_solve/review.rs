@@ -1,7 +1,7 @@
 //! Steps that a person lets begin, and what came of them, which a person looks at.
 
 use super::stage::{PreviousAttempt, Task, TaskStage};
-use super::{Next, PlanSolve, StepResult};
+use super::{Next, PlanSolve, Progress, StepResult};
 use crate::agent_loop::TurnUpdate;
 use crate::entry::Event;
 use crate::human::{Estimate, HumanRequest, HumanResponse, Reason, Subject, digest_call};
@@ -17,12 +17,13 @@ impl PlanSolve {
         ask: &HumanRequest,
         answer: &HumanResponse,
         settings: &RunSettings,
-    ) -> Option<(TurnUpdate, Next)> {
+    ) -> Option<Progress> {
         let place = self.tasks.iter().position(|task| is_waiting_for(task, ask))?;
         let mut task = self.tasks.remove(place);
         let stage = std::mem::replace(&mut task.stage, TaskStage::Queued);
         let mut observed = TurnUpdate::default();
-        let then = match (stage, answer) {
+        let mut is_reworded = false;
+        let next = match (stage, answer) {
             (TaskStage::InReview(ended), answer) => {
                 self.resolve_review(&task, *ended, (ask, answer), place, settings, &mut observed)
             }
@@ -35,6 +36,7 @@ impl PlanSolve {
                 if let Ok(details) = ask.subject.parse_text(arguments)
                     && let Some(plan) = &mut self.plan
                 {
+                    is_reworded = true;
                     plan.reword_step(task.step, &details);
                     task.description = details;
                     let event = Event::PlanChanged { plan: plan.clone() };
@@ -51,7 +53,8 @@ impl PlanSolve {
                 self.skip_step(&task, words.clone(), settings, &mut observed)
             }
         };
-        Some((observed, then))
+        let progress = Progress { next, ..Progress::going_on(observed) };
+        Some(if is_reworded { progress.with_new_plan() } else { progress })
     }
 
     /// A step is not carried out.

@@ -1,6 +1,6 @@
 //! What a turn of the planner's leads to.
 
-use super::{MAX_PLAN_NUDGES, Next, PlanSolve, run_plan_command};
+use super::{MAX_PLAN_NUDGES, Next, PlanSolve, Progress, run_plan_command};
 use crate::agent_loop::TurnUpdate;
 use crate::conversation::{ConversationItem, Nudge};
 use crate::entry::Event;
@@ -21,7 +21,7 @@ impl PlanSolve {
         ask: &HumanRequest,
         answered: &ResponseRecord,
         settings: &RunSettings,
-    ) -> Option<(TurnUpdate, Next)> {
+    ) -> Option<Progress> {
         let mut observed =
             self.planner.resolve_request(&ask.id, &answered.answer, &answered.comment)?;
         let mut plan = self.plan.clone();
@@ -35,7 +35,7 @@ impl PlanSolve {
             observed = self.planner.on_tool_returned(call, &outcome)?;
         }
         let name = format!("{call}.resolved");
-        Some(self.settle(observed, plan, finished, &name, settings))
+        Some(self.settle(observed, plan, finished, &name, settings).with_new_plan())
     }
 
     /// What follows from a turn of the planner's, complete or not: `name` names it in entries.
@@ -46,14 +46,14 @@ impl PlanSolve {
         finished: bool,
         name: &str,
         settings: &RunSettings,
-    ) -> (TurnUpdate, Next) {
+    ) -> Progress {
         let changed = plan != self.plan;
         self.plan = plan;
         self.has_rejected_plan |= observed.items.iter().any(is_rejected_plan);
         if observed.items.is_empty() {
-            return (observed, Next::Continue);
+            return Progress::going_on(observed);
         }
-        let then = match &self.plan {
+        let next = match &self.plan {
             // Without a command, the planner has no use for what is left of its plan.
             Some(_) if finished || observed.done => Next::Summarize,
             Some(_) => Next::Continue,
@@ -69,7 +69,7 @@ impl PlanSolve {
         };
         observed.done = false;
         let mut begun = TurnUpdate::default();
-        if then == Next::Continue {
+        if next == Next::Continue {
             self.start_ready_steps(settings, &mut begun);
         }
         let changed = changed || !begun.events.is_empty() || !begun.requests.is_empty();
@@ -79,7 +79,7 @@ impl PlanSolve {
         }
         observed.events.extend(begun.events);
         observed.requests.extend(begun.requests);
-        (observed, then)
+        Progress { next, ..Progress::going_on(observed) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use djinn_core::budget::Usage;
 use djinn_core::error_code::Failure;
-use djinn_core::input::Input;
+use djinn_core::input::{AttemptFailed, Input};
 
 use super::{FailedAttempt, ModelExecution};
 use crate::port::Ports;
@@ -35,7 +35,7 @@ impl<P: Ports> ModelExecution<P> {
     pub(super) fn postpone_after(&self, silent: SilentAttempts) -> Vec<Input> {
         let SilentAttempts { times, usage, last } = silent;
         let last = last.filter(|_| times > 0 || usage.is_billed());
-        let failed = last.map(|failure| Input::AttemptFailed {
+        let failed = last.map(|failure| AttemptFailed {
             message: self.call.message.clone(),
             attempt: self.call.attempt,
             failure,
@@ -44,7 +44,7 @@ impl<P: Ports> ModelExecution<P> {
             failed_attempts: times,
             silent: true,
         });
-        failed.into_iter().collect()
+        failed.map(Box::new).map(Input::AttemptFailed).into_iter().collect()
     }
 
     /// What ends the call, or this model's part in it, and what its attempts cost.
@@ -65,7 +65,7 @@ impl<P: Ports> ModelExecution<P> {
         stood_still: bool,
         silent: &SilentAttempts,
     ) -> Input {
-        Input::AttemptFailed {
+        Input::AttemptFailed(Box::new(AttemptFailed {
             message: self.call.message.clone(),
             attempt: self.call.attempt,
             failure,
@@ -73,6 +73,6 @@ impl<P: Ports> ModelExecution<P> {
             process_stalled: stood_still,
             failed_attempts: silent.times + 1,
             silent: false,
-        }
+        }))
     }
 }

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::Run;
 use super::child::MAX_ARGUMENT;
-use super::compaction::{Compaction, tokens_of_history};
+use super::compaction::tokens_of_history;
 use super::plan_solve::MAX_INDIRECT_REPORT;
 use crate::conversation::{
     CompactedContext, Conversation, ConversationItem, Exchange, MAX_COMPACTED, Turn,
@@ -18,90 +17,116 @@ use crate::plan::Plan;
 use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
 use crate::urls::{TextEnd, Urls};
 
-impl Run {
-    /// The long URLs that its model sees placeholders for, and that it means by them.
-    #[must_use]
-    pub fn urls(&self) -> &Urls {
+/// The long URLs of a run, for which its model sees placeholders.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct UrlPlaceholders {
+    urls: Urls,
+    is_enabled: bool,
+}
+
+impl UrlPlaceholders {
+    /// The URLs that a run starts with; none where its settings leave them as they are.
+    pub(super) fn of(spec: &RunSpec) -> Self {
+        let mut urls = Urls::default();
+        let is_enabled = spec.settings.compress_urls;
+        if is_enabled {
+            register_spec_urls(&mut urls, spec);
+        }
+        Self { urls, is_enabled }
+    }
+
+    /// The URLs that have placeholders.
+    pub(super) fn urls(&self) -> &Urls {
         &self.urls
     }
 
-    /// The run as its model sees it. What a model makes of it is expanded with [`Self::urls`].
-    #[must_use]
-    pub fn model_view(&self) -> Cow<'_, Self> {
-        if self.urls.is_empty() {
-            return Cow::Borrowed(self);
-        }
-        let mut seen = self.clone();
-        let urls = &self.urls;
-        replace_spec_urls(urls, &mut seen.spec);
-        replace_conversation_urls(urls, &mut seen.conversation);
-        seen.files = model_view_of_files(urls, self.files.all());
-        seen.produced_files = model_view_of_files(urls, self.produced_files.all());
-        Cow::Owned(seen)
-    }
-
-    pub(super) fn model_view_of_items<'a>(
-        &self,
-        items: &'a [ConversationItem],
-    ) -> Cow<'a, [ConversationItem]> {
-        if self.urls.is_empty() {
-            return Cow::Borrowed(items);
-        }
-        let mut items = items.to_vec();
-        items.iter_mut().for_each(|item| replace_item_urls(&self.urls, item));
-        Cow::Owned(items)
-    }
-
-    pub(super) fn register_initial_urls(&mut self) {
-        if self.spec.settings.compress_urls {
-            register_spec_urls(&mut self.urls, &self.spec);
-            self.compaction = Compaction::new(&self.model_view().spec);
-        }
+    /// Forgets all but the first `count`.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.urls.truncate(count);
     }
 
     /// Learns the URLs of whatever of an input the model will see.
-    pub(super) fn register_input_urls(&mut self, input: &Input) {
-        if !self.spec.settings.compress_urls {
-            return;
+    pub(super) fn register_input(&mut self, input: &Input) {
+        if self.is_enabled {
+            register_input_urls(&mut self.urls, input);
         }
-        let urls = &mut self.urls;
-        match input {
-            Input::ModelReplied(replied) => register_reply_urls(urls, &replied.reply),
-            Input::ToolReturned { result: outcome, .. } => {
-                register_result_urls(urls, outcome, usize::MAX);
-            }
-            Input::FileAdded { file, .. } => urls.register_urls(&file.description, TextEnd::Whole),
-            Input::ChildEnded(ended) => {
-                register_report_urls(urls, &ended.report);
-                ended.turns.iter().for_each(|turn| register_cut_turn_urls(urls, turn));
-                ended
-                    .files
-                    .iter()
-                    .for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
-            }
-            Input::UserMessageAdded(said) => urls.register_urls(&said.text, TextEnd::Whole),
-            Input::HumanResponded(answered) => match &answered.answer {
-                HumanResponse::Modify { arguments } => {
-                    register_member_urls(urls, arguments, usize::MAX);
-                }
-                HumanResponse::Say { text: words } => urls.register_urls(words, TextEnd::Whole),
-                HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => {}
-            },
-            Input::Started(_)
-            | Input::Interrupted { .. }
-            | Input::HumanRequestExpired { .. }
-            | Input::ChildRequested(_)
-            | Input::PlanEdited(_)
-            | Input::Resumed { .. }
-            | Input::AttemptFailed { .. }
-            | Input::ModelChanged(_)
-            | Input::ModelFailed { .. }
-            | Input::ToolStarted { .. }
-            | Input::StopRequested { .. }
-            | Input::LimitReached { .. }
-            | Input::PlanSaved { .. }
-            | Input::Delivered { .. } => {}
+    }
+
+    /// The spec as the model sees it.
+    pub(super) fn compress_spec<'a>(&self, spec: &'a RunSpec) -> Cow<'a, RunSpec> {
+        self.compress(spec, replace_spec_urls)
+    }
+
+    /// The conversation as the model sees it.
+    pub(super) fn compress_conversation<'a>(
+        &self,
+        conversation: &'a Conversation,
+    ) -> Cow<'a, Conversation> {
+        self.compress(conversation, replace_conversation_urls)
+    }
+
+    /// Items of the conversation as the model sees them.
+    pub(super) fn compress_items<'a>(
+        &self,
+        items: &'a [ConversationItem],
+    ) -> Cow<'a, [ConversationItem]> {
+        self.compress(items, |urls, items| {
+            items.iter_mut().for_each(|item| replace_item_urls(urls, item));
+        })
+    }
+
+    /// Files as the model sees them.
+    pub(super) fn compress_files(&self, files: &[ProductFile]) -> FileList {
+        list_with_placeholders(&self.urls, files)
+    }
+
+    fn compress<'a, T: ToOwned + ?Sized>(
+        &self,
+        whole: &'a T,
+        replace: impl FnOnce(&Urls, &mut T::Owned),
+    ) -> Cow<'a, T> {
+        if self.urls.is_empty() {
+            return Cow::Borrowed(whole);
         }
+        let mut view = whole.to_owned();
+        replace(&self.urls, &mut view);
+        Cow::Owned(view)
+    }
+}
+
+fn register_input_urls(urls: &mut Urls, input: &Input) {
+    match input {
+        Input::ModelReplied(replied) => register_reply_urls(urls, &replied.reply),
+        Input::ToolReturned { result, .. } => register_result_urls(urls, result, usize::MAX),
+        Input::FileAdded { file, .. } => urls.register_urls(&file.description, TextEnd::Whole),
+        Input::ChildEnded(ended) => {
+            register_report_urls(urls, &ended.report);
+            ended.turns.iter().for_each(|turn| register_cut_turn_urls(urls, turn));
+            let descriptions = ended.files.iter().map(|file| &file.description);
+            descriptions.for_each(|text| urls.register_urls(text, TextEnd::Whole));
+        }
+        Input::UserMessageAdded(message) => urls.register_urls(&message.text, TextEnd::Whole),
+        Input::HumanResponded(response) => match &response.answer {
+            HumanResponse::Modify { arguments } => {
+                register_member_urls(urls, arguments, usize::MAX);
+            }
+            HumanResponse::Say { text } => urls.register_urls(text, TextEnd::Whole),
+            HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => {}
+        },
+        Input::Started(_)
+        | Input::Interrupted { .. }
+        | Input::HumanRequestExpired { .. }
+        | Input::ChildRequested(_)
+        | Input::PlanEdited(_)
+        | Input::Resumed { .. }
+        | Input::AttemptFailed(_)
+        | Input::ModelChanged(_)
+        | Input::ModelFailed { .. }
+        | Input::ToolStarted { .. }
+        | Input::StopRequested { .. }
+        | Input::LimitReached { .. }
+        | Input::PlanSaved { .. }
+        | Input::Delivered { .. } => {}
     }
 }
 
@@ -206,7 +231,7 @@ fn replace_spec_urls(urls: &Urls, asked: &mut RunSpec) {
     replace_urls(urls, &mut asked.question);
     asked.earlier.iter_mut().for_each(|earlier| replace_compacted_urls(urls, earlier));
     asked.history.iter_mut().for_each(|exchange| replace_exchange_urls(urls, exchange));
-    asked.files = model_view_of_files(urls, &asked.files).all().to_vec();
+    asked.files = list_with_placeholders(urls, &asked.files).all().to_vec();
     if let Some(ChildSpec {
         description: words,
         earlier_rounds: rounds,
@@ -287,7 +312,7 @@ fn replace_plan_urls(urls: &Urls, plan: &mut Plan) {
     plan.texts_mut().for_each(|text| replace_urls(urls, text));
 }
 
-fn model_view_of_files(urls: &Urls, files: &[ProductFile]) -> FileList {
+fn list_with_placeholders(urls: &Urls, files: &[ProductFile]) -> FileList {
     FileList::of(files.iter().cloned().map(|mut file| {
         replace_urls(urls, &mut file.description);
         file

@@ -1,0 +1,331 @@
+//! What an input makes of a run: which part of it takes the input, and what viewers see of that.
+//!
+//! The parts know nothing of each other. Here is all that knows several, and nothing else does.
+
+mod follow_up;
+mod people;
+
+use super::phase::reset_event;
+use super::summary::SummaryReply;
+use super::{MAX_HOPS, Phase, Run, SummaryCall};
+use crate::agent_loop::Attempts;
+use crate::budget::Usage;
+use crate::crash::ActiveEffects;
+use crate::effect::{Delivery, Limit};
+use crate::entry::Event;
+use crate::error_code::{ErrorCode, Failure};
+use crate::file::ProductFile;
+use crate::id::{CallId, MessageId};
+use crate::input::{
+    AttemptFailed, ChildEnded, FinishReason, Input, ModelChanged, ModelReplied, PartialMessage,
+};
+use crate::status::RunStatus;
+use crate::tool::ToolResult;
+
+/// One input at work on a run.
+pub(super) struct Transition<'r> {
+    run: &'r mut Run,
+    at_ms: i64,
+    events: Vec<(String, Event)>,
+}
+
+/// `None` for an input that answers nothing that is owed, or was had already.
+type Handled = Option<()>;
+
+impl<'r> Transition<'r> {
+    /// A transition at a moment, Unix milliseconds.
+    pub(super) fn at(at_ms: i64, run: &'r mut Run) -> Self {
+        Self { run, at_ms, events: Vec::new() }
+    }
+
+    /// Applies an input: what viewers see of it, in order. `None` if it answers nothing that is owed:
+    /// then the run is unchanged but for URLs.
+    pub(super) fn apply(mut self, input: &Input) -> Option<Vec<(String, Event)>> {
+        self.take_input(input)?;
+        let is_awaiting = self.run.is_awaiting_humans();
+        self.run.human_requests.update_pause(is_awaiting, self.at_ms);
+        Some(self.events)
+    }
+
+    fn take_input(&mut self, input: &Input) -> Handled {
+        if let Some(taken) = self.run.concerns.take_input(input) {
+            taken.usage.iter().for_each(|usage| self.run.ledger.charge_call(usage));
+            self.events.extend(taken.event);
+            return taken.is_awaited.then_some(());
+        }
+        if let Input::Delivered { delivery } = input
+            && self.mark_delivered(delivery)
+        {
+            return Some(());
+        }
+        match &mut self.run.phase {
+            Phase::Ended(ended) => ended.take_input(input).then_some(()),
+            Phase::Reacting(_) | Phase::PlanSolving(_) | Phase::Summarizing(_) => {
+                self.take_input_at_work(input)
+            }
+        }
+    }
+
+    fn mark_delivered(&mut self, delivery: &Delivery) -> bool {
+        self.run.child_stops.mark_delivered(delivery)
+            || self.run.human_requests.mark_delivered(delivery)
+    }
+
+    fn take_input_at_work(&mut self, input: &Input) -> Handled {
+        match input {
+            // A run is asked once; nothing of an ended run is owed to one that is at work.
+            Input::Started(_) | Input::Delivered { .. } | Input::PlanSaved { .. } => None,
+            Input::Resumed { epoch, lost_usage, isolated } => {
+                self.on_resumed(*epoch, lost_usage.as_ref(), *isolated);
+                Some(())
+            }
+            Input::AttemptFailed(failed) => self.on_attempt_failed(failed),
+            Input::ModelReplied(replied) => self.on_model_replied(replied),
+            Input::ModelChanged(changed) => self.on_model_changed(changed),
+            Input::ModelFailed { message, failure } => self.on_model_failed(message, failure),
+            Input::ToolStarted { call } => self.run.phase.mark_started(call).then_some(()),
+            Input::ToolReturned { call, result, .. } => self.on_tool_returned(call, result),
+            Input::FileAdded { id, file } => self.on_file_added(id, file),
+            Input::StopRequested { partial, .. } => {
+                self.stop(partial.as_ref());
+                Some(())
+            }
+            Input::ChildEnded(ended) => self.on_child_ended(ended),
+            Input::LimitReached { limit } => self.on_limit_reached(*limit),
+            Input::Interrupted { target, interrupt } => self.on_interrupted(target, interrupt),
+            Input::HumanResponded(response) => self.on_human_responded(response),
+            Input::HumanRequestExpired { request } => self.on_request_expired(request),
+            Input::ChildRequested(told) => self.on_child_requested(told),
+            Input::UserMessageAdded(message) => self.on_user_message(message),
+            Input::PlanEdited(edit) => self.on_plan_edited(edit),
+        }
+    }
+
+    fn push(&mut self, id: String, event: Event) {
+        self.events.push((id, event));
+    }
+
+    /// The driver died: it counts against what it ran.
+    fn on_resumed(&mut self, epoch: u64, lost_usage: Option<&Usage>, is_isolated: bool) {
+        let due = self.run.due();
+        if let Some(estimate) = lost_usage {
+            self.run.ledger.charge_lost_calls(&due, estimate);
+        }
+        let ran = if is_isolated { ActiveEffects::of(&due) } else { ActiveEffects::All };
+        self.push(format!("resumed.{epoch}"), Event::RunResumed { epoch });
+        self.run.concerns.on_resumed(&ran);
+        // One that waits for a person took nobody down.
+        let holds_call =
+            self.run.human_requests.holds_model_call() || self.run.ledger.has_open_offer();
+        if holds_call || self.run.compaction.on_resumed(&ran) {
+            return;
+        }
+        match self.run.phase.on_resumed(&ran) {
+            Some(progress) => self.settle(progress),
+            None => self.fail(ErrorCode::Crashed.into()),
+        }
+    }
+
+    /// The attempts at the model call that is owed, if it writes this message.
+    fn attempts_at(&mut self, message: &MessageId) -> Option<&mut Attempts> {
+        if self.run.compaction.is_open() {
+            return self.run.compaction.attempts_at(message);
+        }
+        self.run.phase.attempts_at(message)
+    }
+
+    /// Attempts failed; what the last has written of its message is taken back, if it sent any.
+    fn on_attempt_failed(&mut self, failed: &AttemptFailed) -> Handled {
+        let AttemptFailed { message, attempt, failure, usage, silent, .. } = failed;
+        let attempts = self.attempts_at(message).filter(|open| open.next_number() == *attempt)?;
+        attempts.record_failures(failed.failed_attempts, failed.process_stalled);
+        let id = format!("{message}.reset{}", attempts.failures);
+        if !silent {
+            let (message, failure) = (message.clone(), failure.clone());
+            self.push(id, Event::MessageReset { message, attempt: *attempt, failure });
+        }
+        if !silent || usage.is_billed() {
+            self.run.ledger.charge_call(usage);
+        }
+        // Another attempt would be another call. The summary's are allowed whatever is left.
+        if self.run.phase.is_working() {
+            self.go_on(None);
+        }
+        Some(())
+    }
+
+    /// The fallback makes a call from here on. `None` if nobody waits for the call, or the fallback has
+    /// it already.
+    fn on_model_changed(&mut self, changed: &ModelChanged) -> Handled {
+        let ModelChanged { message, to, failure, .. } = changed;
+        if self.run.human_requests.holds_message(message) {
+            return None;
+        }
+        let changes = self.attempts_at(message)?.switch_to_fallback(to, failure)?;
+        self.push(format!("{message}.model{changes}"), Event::ModelChanged(changed.clone()));
+        Some(())
+    }
+
+    fn on_model_replied(&mut self, replied: &ModelReplied) -> Handled {
+        if self.run.human_requests.holds_message(&replied.message) {
+            return None;
+        }
+        let choice = self.attempts_at(&replied.message)?.model_choice();
+        let run = &mut *self.run;
+        run.ledger.charge_call(&replied.reply.usage);
+        if run.compaction.is_open() {
+            let finished = run.compaction.finish(&replied.reply, &mut run.conversation, &run.urls);
+            self.events.extend(finished);
+            self.go_on(None);
+            return Some(());
+        }
+        run.compaction.record_window(replied.window, choice);
+        if !replied.reply.text.trim().is_empty() {
+            run.last_finish = replied.reply.finish;
+        }
+        if let Phase::Summarizing(SummaryCall { failure, .. }) = &run.phase {
+            let failure = failure.clone();
+            self.on_summary_replied(replied, failure);
+            return Some(());
+        }
+        run.ledger.count_turn();
+        let most = run.ledger.max_calls_of_next_reply(&run.spec);
+        let progress = run.phase.on_model_replied(replied, &run.spec.settings, most)?;
+        self.settle(progress);
+        Some(())
+    }
+
+    /// The run has its answer, if the reply holds one.
+    fn on_summary_replied(&mut self, replied: &ModelReplied, failure: Option<Failure>) {
+        let reply = SummaryReply::read(replied, &self.run.files.deliverables());
+        let files = self.run.files.find_listed(reply.listed);
+        let marks_answers = self.run.spec.settings.summary_policy.is_some();
+        self.events.push(reply.event(replied, marks_answers));
+        match failure {
+            Some(failure) => {
+                let last_text = || self.run.conversation.last_text().to_owned();
+                let answer = if reply.text.is_empty() { last_text() } else { reply.text };
+                self.end(RunStatus::Failed, answer, files, Some(failure));
+            }
+            None if !reply.text.is_empty() => {
+                self.end(RunStatus::Finished, reply.text, files, None);
+            }
+            // What the agent said when it was done is the answer then, if it said anything.
+            None => match self.run.conversation.final_text() {
+                text if text.is_empty() => self.fail(ErrorCode::EmptyAnswer.into()),
+                text => self.end(RunStatus::Finished, text, files, None),
+            },
+        }
+    }
+
+    /// A model call failed for good.
+    fn on_model_failed(&mut self, message: &MessageId, failure: &Failure) -> Handled {
+        self.attempts_at(message)?;
+        if self.run.compaction.fail(message) {
+            return Some(());
+        }
+        // Nothing stands in for an answer that may not be given.
+        if failure.code.is_about_content() {
+            let files = self.run.files.list_offered();
+            self.end(RunStatus::Failed, String::new(), files, Some(failure.clone()));
+            return Some(());
+        }
+        let final_text = self.run.conversation.final_text();
+        match &self.run.phase {
+            // The work is done and the agent said what came of it: that is the answer then.
+            Phase::Summarizing(SummaryCall { failure: None, .. }) if !final_text.is_empty() => {
+                let files = self.run.files.list_offered();
+                self.end(RunStatus::Finished, final_text, files, None);
+            }
+            Phase::Summarizing(SummaryCall { failure: Some(reason), .. }) => {
+                let reason = reason.clone();
+                self.fail(reason);
+            }
+            Phase::Summarizing(_)
+            | Phase::Reacting(_)
+            | Phase::PlanSolving(_)
+            | Phase::Ended(_) => self.fail(failure.clone()),
+        }
+        Some(())
+    }
+
+    /// A call came to its end.
+    fn on_tool_returned(&mut self, call: &CallId, result: &ToolResult) -> Handled {
+        let progress = self.run.phase.on_tool_returned(call, result)?;
+        self.run.ledger.count_tool_call();
+        if let ToolResult::Done(output) = result {
+            self.run.files.add_produced(&output.files);
+        }
+        self.settle(progress);
+        Some(())
+    }
+
+    fn on_file_added(&mut self, id: &str, file: &ProductFile) -> Handled {
+        self.run.files.add_users_file(id, file).then_some(())?;
+        self.run.taint();
+        self.push(format!("file.{id}"), Event::FileAdded { file: file.clone() });
+        Some(())
+    }
+
+    /// A task came to its end. It is only stopped when its run is, which may not have heard of it yet.
+    fn on_child_ended(&mut self, ended: &ChildEnded) -> Handled {
+        let progress = self.run.phase.on_child_ended(ended, &self.run.spec.settings)?;
+        self.run.human_requests.forget_child(&ended.report.task);
+        self.run.files.add_produced(&ended.files);
+        self.run.ledger.add_child(&ended.spent);
+        self.settle(progress);
+        if ended.status == RunStatus::Stopped && !self.run.status().has_ended() {
+            self.stop(None);
+        }
+        Some(())
+    }
+
+    /// A limit was reached. `None` if the run is past it.
+    fn on_limit_reached(&mut self, limit: Limit) -> Handled {
+        let seconds = self.run.spec.settings.budget.wall_ms / 1000;
+        let time_used_up = Failure::new(ErrorCode::TimeUsedUp, seconds.to_string());
+        match (limit, &self.run.phase) {
+            (Limit::WorkTime, Phase::Summarizing(_)) => return None,
+            (Limit::WorkTime, _) => {
+                // Nobody is shown what sums up older turns, and the turn after it has not begun.
+                let is_compacting = self.run.compaction.is_open();
+                let open = self.run.phase.open_message().filter(|_| !is_compacting);
+                self.events.extend(open.map(|open| reset_event(open, &time_used_up)));
+                self.break_off(time_used_up);
+            }
+            // Why the summary is all there will be, if there is a reason.
+            (Limit::WallTime, Phase::Summarizing(SummaryCall { failure: Some(reason), .. })) => {
+                let reason = reason.clone();
+                self.fail(reason);
+            }
+            (Limit::WallTime, _) => self.fail(time_used_up),
+            (Limit::Hops, _) => self.fail(Failure::new(ErrorCode::HopLimit, MAX_HOPS.to_string())),
+        }
+        Some(())
+    }
+
+    /// Somebody stopped the run: what the message at work said until then is kept.
+    fn stop(&mut self, partial: Option<&PartialMessage>) {
+        let partial = partial.filter(|partial| self.attempts_at(&partial.message).is_some());
+        if let Some(PartialMessage { message, text }) = partial.cloned() {
+            self.push(message.to_string(), stopped_message(message, text));
+            self.run.last_finish = FinishReason::Done;
+        }
+        let answer = self.run.conversation.last_text().to_owned();
+        let files = self.run.files.list_offered();
+        self.end(RunStatus::Stopped, answer, files, Some(ErrorCode::Stopped.into()));
+    }
+}
+
+/// What a message says that was stopped before its model was done.
+fn stopped_message(message: MessageId, text: String) -> Event {
+    Event::MessageCompleted {
+        message,
+        text,
+        reasoning: None,
+        truncated: true,
+        finish: FinishReason::Done,
+        answer: false,
+        usage: Usage::default(),
+    }
+}

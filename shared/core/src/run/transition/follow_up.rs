@@ -1,0 +1,218 @@
+//! What follows a step of the work: the one place that says so.
+//!
+//! A step is followed by the next turn, by the summary, by an offer of more budget, or by the end.
+
+use super::Transition;
+use crate::agent_loop::TurnUpdate;
+use crate::conversation::ConversationItem;
+use crate::entry::Event;
+use crate::error_code::{ErrorCode, Failure};
+use crate::file::ProductFile;
+use crate::human::HumanRequest;
+use crate::run::child::truncate_text;
+use crate::run::ending::Ending;
+use crate::run::plan_solve::AbandonedWork;
+use crate::run::progress::{Next, Progress};
+use crate::run::{FinalState, Phase, SummaryCall};
+use crate::settings::SummaryPolicy;
+use crate::status::RunStatus;
+
+/// Bytes of the name of a tool as a model wrote it, in a sentence for users.
+const MAX_TOOL_NAME: usize = 128;
+
+impl Transition<'_> {
+    /// Takes over what an input did to the work, and decides what follows.
+    pub(super) fn settle(&mut self, progress: Progress) {
+        let Progress { update, next, has_replanned } = progress;
+        let TurnUpdate { events, items, requests, repeated_tool, .. } = update;
+        if let Some(plan) = self.run.phase.plan().filter(|_| has_replanned) {
+            self.run.concerns.plan_file.set_plan(plan);
+        }
+        self.events.extend(events);
+        let reasoning = self.run.phase.request_reasoning().to_owned();
+        self.ask(requests, &reasoning);
+        if self.append_items(items) {
+            self.run.phase.forget_hint();
+            return self.follow(next.after_user_message(), None);
+        }
+        self.follow(next, repeated_tool);
+    }
+
+    fn follow(&mut self, next: Next, repeated_tool: Option<String>) {
+        match next {
+            Next::Wait => {}
+            Next::Continue => self.go_on(repeated_tool),
+            Next::Answer => self.answer(),
+            Next::Summarize => self.summarize(None),
+            Next::RoundsExhausted => {
+                let rounds = self.run.spec.settings.plan.max_rounds.to_string();
+                self.break_off(Failure::new(ErrorCode::RoundsUsedUp, rounds));
+            }
+        }
+    }
+
+    /// Items join the conversation, and after a complete turn what people said meanwhile. Whether there
+    /// was something of that.
+    fn append_items(&mut self, items: Vec<ConversationItem>) -> bool {
+        if items.is_empty() {
+            return false;
+        }
+        self.extend_conversation(items);
+        let messages = self.run.messages.take_items();
+        let has_messages = !messages.is_empty();
+        self.extend_conversation(messages);
+        has_messages
+    }
+
+    fn extend_conversation(&mut self, items: Vec<ConversationItem>) {
+        let run = &mut *self.run;
+        run.compaction.add_items(&run.urls.compress_items(&items));
+        run.conversation.items.extend(items);
+    }
+
+    /// There is more to do: the next turn or task gets its share and room, unless the work only repeats
+    /// itself or something of the budget is used up.
+    pub(super) fn go_on(&mut self, repeated_tool: Option<String>) {
+        let run = &mut *self.run;
+        let repeats = |tool: String| {
+            Failure::new(ErrorCode::RepeatedCalls, truncate_text(&tool, MAX_TOOL_NAME))
+        };
+        let failure = repeated_tool
+            .map(repeats)
+            .or_else(|| run.ledger.failure(&run.spec))
+            .or_else(|| run.phase.turns_failure(&run.spec.settings));
+        if let Some(failure) = failure {
+            return self.exhaust_budget(failure);
+        }
+        run.phase.allocate_shares(run.ledger.remaining(&run.spec), &run.spec.settings.plan);
+        run.compact_if_due();
+    }
+
+    /// Something of the budget is used up: more is offered, or the work is broken off.
+    fn exhaust_budget(&mut self, failure: Failure) {
+        if self.run.ledger.has_open_offer() {
+            return;
+        }
+        match self.run.ledger.offer_top_up(&failure, &self.run.spec) {
+            Some(offer) => self.ask(vec![offer], ""),
+            None => self.break_off(failure),
+        }
+    }
+
+    /// Asks people, if there is anything to ask.
+    pub(super) fn ask(&mut self, requests: Vec<HumanRequest>, reasoning: &str) {
+        let settings = &self.run.spec.settings.human;
+        let event = self.run.human_requests.ask(requests, reasoning, settings, self.at_ms);
+        self.events.extend(event);
+    }
+
+    /// The agent has nothing left to do: its last reply is the answer, or a closing call writes it. A task
+    /// has no such call.
+    fn answer(&mut self) {
+        let is_child = self.run.is_child();
+        let is_answer = self.run.conversation.standalone_answer().is_some();
+        if is_child || (is_answer && !self.needs_summary()) {
+            self.finish_with_answer();
+        } else {
+            self.summarize(None);
+        }
+    }
+
+    /// Whether an answer of an agent's own is summed up: where the settings do not say otherwise, one that
+    /// more than one turn led to. A planner that plans nothing has answered.
+    fn needs_summary(&self) -> bool {
+        let is_first = self.run.conversation.items.len() == 1;
+        match (&self.run.phase, self.run.spec.settings.summary_policy) {
+            (Phase::PlanSolving(_), _) | (_, Some(SummaryPolicy::WhenNeeded)) => false,
+            (_, Some(SummaryPolicy::Always) | None) => !is_first,
+        }
+    }
+
+    /// The work is done, or broken off because of a failure: a closing call writes the answer.
+    fn summarize(&mut self, failure: Option<Failure>) {
+        self.run.freeze_taint();
+        self.run.phase = Phase::Summarizing(SummaryCall::with_failure(failure));
+    }
+
+    /// Ends with the agent's last words as the answer. Where it said nothing, there is none.
+    fn finish_with_answer(&mut self) {
+        let answer = self.run.conversation.final_text();
+        if answer.is_empty() {
+            return self.fail(ErrorCode::EmptyAnswer.into());
+        }
+        if self.run.spec.settings.summary_policy.is_some() {
+            self.events.iter_mut().for_each(|(_, event)| mark_answer(event));
+        }
+        let files = self.run.files.find_named(&answer);
+        self.end(RunStatus::Finished, answer, files, None);
+    }
+
+    /// The work is broken off: a run sums up what there is, a task leaves that to its run.
+    pub(super) fn break_off(&mut self, failure: Failure) {
+        if self.run.is_child() {
+            return self.fail(failure);
+        }
+        self.abandon_work();
+        self.summarize(Some(failure));
+    }
+
+    /// The work ends here: what of it is done is kept, and how the rest ends.
+    fn abandon_work(&mut self) {
+        let run = &mut *self.run;
+        run.freeze_taint();
+        run.compaction.close();
+        run.concerns.close();
+        run.human_requests.close();
+        run.ledger.close_offer();
+        let AbandonedWork { events, items, running } = run.phase.abandon();
+        run.conversation.items.extend(items);
+        run.child_stops.add(running);
+        self.events.extend(events);
+    }
+
+    /// The run fails with what its agent said last.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        let answer = self.run.conversation.last_text().to_owned();
+        let files = self.run.files.list_offered();
+        self.end(RunStatus::Failed, answer, files, Some(failure));
+    }
+
+    /// The end. Viewers see that of a task in its run.
+    pub(super) fn end(
+        &mut self,
+        status: RunStatus,
+        answer: String,
+        files: Vec<ProductFile>,
+        failure: Option<Failure>,
+    ) {
+        let paused_ms = self.run.human_requests.pause().total_ms(self.at_ms);
+        self.abandon_work();
+        let run = &mut *self.run;
+        let (last_finish, spent) = (run.last_finish, *run.ledger.spending());
+        let ending = Ending { status, answer, files, failure, last_finish, spent };
+        let child_result = match &run.spec.child {
+            None => {
+                let took_ms = self.at_ms.saturating_sub(run.started_at_ms);
+                let took_ms = u64::try_from(took_ms).unwrap_or_default();
+                let result = ending.into_run_result(took_ms, paused_ms);
+                self.events.push(("end".to_owned(), Event::RunEnded(result)));
+                None
+            }
+            Some(child) => Some(ending.into_child_result(
+                child,
+                &run.spec.settings,
+                &run.conversation,
+                run.files.produced(),
+                run.is_tainted(),
+            )),
+        };
+        self.run.phase = Phase::Ended(FinalState::of(status, child_result));
+    }
+}
+
+/// Says of a complete message that it is the answer, whose end repeats it.
+fn mark_answer(event: &mut Event) {
+    if let Event::MessageCompleted { answer, .. } = event {
+        *answer = true;
+    }
+}

@@ -1,0 +1,123 @@
+//! What people say, and what makes a run ask them.
+
+use super::{Handled, Transition};
+use crate::error_code::{ErrorCode, Failure};
+use crate::human::{
+    HumanRequest, HumanResponse, Interrupt, MAX_INTERRUPT_BYTES, ResponseRecord, Subject,
+};
+use crate::id::HumanRequestId;
+use crate::input::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
+
+impl Transition<'_> {
+    /// Something stopped that can go on once a person has seen to it.
+    pub(super) fn on_interrupted(
+        &mut self,
+        target: &InterruptTarget,
+        interrupt: &Interrupt,
+    ) -> Handled {
+        let end = interrupt.message.floor_char_boundary(MAX_INTERRUPT_BYTES);
+        let message = interrupt.message.get(..end).unwrap_or_default().to_owned();
+        let interrupt = Interrupt { code: interrupt.code.clone(), message };
+        let request = match target {
+            InterruptTarget::Call(call) => self.run.phase.interrupt_call(call, &interrupt)?,
+            InterruptTarget::Message(message) => {
+                self.attempts_at(message)?;
+                let held = self.run.human_requests.interrupt_model_call(message, interrupt)?;
+                self.attempts_at(message)?.start_over();
+                held
+            }
+        };
+        self.ask(vec![request], "");
+        Some(())
+    }
+
+    /// A person answered; one answer may be to several requests.
+    pub(super) fn on_human_responded(&mut self, response: &ResponseRecord) -> Handled {
+        for request in self.run.human_requests.match_response(response).ok()? {
+            let (id, digest) = (request.id.clone(), Some(request.digest.clone()));
+            let own = ResponseRecord { request: id, digest, ..response.clone() };
+            self.resolve_request(&request, &own);
+            if self.run.status().has_ended() {
+                break;
+            }
+        }
+        Some(())
+    }
+
+    /// Nobody answered in time.
+    pub(super) fn on_request_expired(&mut self, request: &HumanRequestId) -> Handled {
+        let on_timeout = self.run.spec.settings.human.on_timeout;
+        let (request, response) = self.run.human_requests.default_response(request, on_timeout)?;
+        self.resolve_request(&request, &response);
+        Some(())
+    }
+
+    fn resolve_request(&mut self, request: &HumanRequest, response: &ResponseRecord) {
+        self.events.extend(self.run.human_requests.resolve(request, response));
+        if response.answer == HumanResponse::Stop {
+            self.stop(None);
+        } else if request.task.is_none() {
+            self.apply_response(request, response);
+        }
+    }
+
+    fn apply_response(&mut self, request: &HumanRequest, response: &ResponseRecord) {
+        match (&request.subject, &response.answer) {
+            (Subject::BudgetExtension { used_up, offer }, answer) => {
+                match self.run.ledger.resolve_offer(&request.id, *offer, answer) {
+                    true if self.run.phase.is_working() => self.go_on(None),
+                    true => {}
+                    false => self.break_off(used_up.clone()),
+                }
+            }
+            (Subject::ModelInterrupt { interrupt, .. }, answer) => {
+                self.run.human_requests.release_model_call();
+                // Without the model there is nothing to go on with.
+                if matches!(answer, HumanResponse::Skip | HumanResponse::Stop) {
+                    let detail = interrupt.message.clone();
+                    self.fail(Failure::new(ErrorCode::Interrupted, detail));
+                }
+            }
+            (subject, answer) => {
+                if let (Subject::StepReview { .. }, HumanResponse::Modify { arguments }) =
+                    (subject, answer)
+                {
+                    let text = subject.parse_text(arguments).unwrap_or_default();
+                    self.run.messages.add_plan_text(&text);
+                }
+                let settings = &self.run.spec.settings;
+                if let Some(progress) = self.run.phase.resolve_request(request, response, settings)
+                {
+                    self.settle(progress);
+                }
+            }
+        }
+    }
+
+    /// A task asks, or waits for what it has asked. `None` if it is not at work, or that is no news.
+    pub(super) fn on_child_requested(&mut self, told: &ChildRequest) -> Handled {
+        self.run.running_tasks().contains(&told.task).then_some(())?;
+        let new = self.run.human_requests.take_child_request(told)?;
+        self.ask(new, &told.reasoning);
+        Some(())
+    }
+
+    /// A person says something. `None` if there is no further turn to read it.
+    pub(super) fn on_user_message(&mut self, message: &UserMessage) -> Handled {
+        self.run.accepts_messages().then_some(())?;
+        let event = self.run.messages.add_message(message)?;
+        self.events.push(event);
+        Some(())
+    }
+
+    /// A person changes the plan. `None` if it is another by now, or cannot be changed so.
+    pub(super) fn on_plan_edited(&mut self, edit: &PlanEdit) -> Handled {
+        let plan = self.run.edited_plan(edit)?.ok()?;
+        let is_newest = edit.version == self.run.plan_version();
+        (is_newest && self.run.messages.add_plan_edit(edit)).then_some(())?;
+        let id = format!("edit.{}", edit.id);
+        let progress = self.run.phase.replace_plan(plan, id, &self.run.spec.settings)?;
+        self.settle(progress);
+        Some(())
+    }
+}
