@@ -45,7 +45,7 @@ async fn records(world: &World, run: &str) -> BTreeMap<String, u64> {
     for record in ports.store.read_from(&key, 0).await.unwrap() {
         let of_tasks = read_child_entries(ports, &key, &record).await.unwrap();
         let ids = of_tasks.into_iter().chain(record.entries).map(|entry| entry.id);
-        places.extend(ids.map(|id| (id, record.number)));
+        places.extend(ids.map(|id| (id.to_string(), record.number)));
     }
     places
 }

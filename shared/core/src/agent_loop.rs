@@ -17,7 +17,7 @@ use crate::crash::{ActiveEffects, MAX_CRASHES};
 use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
 use crate::human::HumanRequest;
-use crate::id::{CallId, MessageId};
+use crate::id::{CallId, EntryId, EntryName, MessageId};
 use crate::input::{FinishReason, ModelReplied, RequestedCall};
 use crate::settings::{Role, RunSettings};
 use crate::tool::{ArgumentProblem, OfferedTool, ToolArguments, ToolCall, ToolFailure, ToolResult};
@@ -51,7 +51,7 @@ enum LoopStage {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnUpdate {
     /// What viewers see of it: entry ids and events.
-    pub events: Vec<(String, Event)>,
+    pub events: Vec<(EntryId, Event)>,
     /// What joins the conversation.
     pub items: Vec<ConversationItem>,
     /// Whether the model has nothing left to do.
@@ -117,7 +117,7 @@ impl AgentLoop {
         let message = replied.message.clone();
         let mut observed = TurnUpdate::default();
         observed.events.push((
-            message.to_string(),
+            EntryId::of_message(&message, EntryName::Message),
             Event::MessageCompleted {
                 message: message.clone(),
                 text: reply.text.clone(),
@@ -139,7 +139,7 @@ impl AgentLoop {
             let tool = replied.offered.iter().find(|tool| tool.name == asked.tool);
             let refused = refuse_call(index, asked, &replied.offered, most);
             let outcome = refused.or_else(|| answer(&call));
-            observed.events.push((call.id.to_string(), requested_event(&call, tool)));
+            observed.events.push(requested_event(&call, tool));
             if let Some(outcome) = &outcome {
                 observed.events.push(result_event(&call, outcome));
             }
@@ -208,7 +208,7 @@ impl AgentLoop {
 
     /// The run ends here: how each call that is still open ends with it.
     #[must_use]
-    pub fn abandon_open_calls(&self) -> Vec<(String, Event)> {
+    pub fn abandon_open_calls(&self) -> Vec<(EntryId, Event)> {
         let LoopStage::Acting(turn) = &self.stage else {
             return Vec::new();
         };

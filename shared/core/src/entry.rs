@@ -9,9 +9,11 @@ use crate::budget::{Spending, Usage};
 use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::human::{Estimate, HumanRequest, ResponseRecord};
-use crate::id::{CallId, HumanRequestId, MessageId, RequestId, SessionId, TaskId, UserId};
+use crate::id::{
+    CallId, EntryId, HumanRequestId, MessageId, RequestId, SessionId, StepId, TaskId, UserId,
+};
 use crate::input::{FinishReason, ModelChanged, RunSpec};
-use crate::plan::{Plan, StepId, StepStatus};
+use crate::plan::{Plan, StepStatus};
 use crate::preview::MessageKey;
 use crate::settings::{Mode, OutputStyle};
 use crate::status::RunStatus;
@@ -22,7 +24,7 @@ use crate::tool::{Risk, ToolResult};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a task.
-    pub id: String,
+    pub id: EntryId,
     /// The task it happened in; the ids in its event are that task's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<TaskId>,
@@ -265,7 +267,7 @@ impl Entry {
     /// An entry of a task's journal as it stands in the history of its run.
     #[must_use]
     pub fn into_parent_entry(self, task: &TaskId) -> Self {
-        Self { id: format!("{task}.{}", self.id), child: Some(task.clone()), ..self }
+        Self { id: self.id.in_task(task), child: Some(task.clone()), ..self }
     }
 }
 

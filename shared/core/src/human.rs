@@ -125,13 +125,8 @@ impl HumanRequest {
     /// Whether an answer of this name is about it: it has that id, or is of the message that has.
     #[must_use]
     pub fn is_addressed_by(&self, feedback: &HumanRequestId) -> bool {
-        self.id == *feedback || group_id(&self.id) == feedback.as_str()
+        self.id == *feedback || self.id.group() == *feedback
     }
-}
-
-/// What names all that is asked about the calls of one turn: the message, after its task.
-pub(crate) fn group_id(id: &HumanRequestId) -> &str {
-    id.as_str().rsplit_once('.').map_or(id.as_str(), |(group, _)| group)
 }
 
 impl HumanResponse {

@@ -3,12 +3,23 @@
 //! Ids that clients choose (`SessionId`, `RequestId`) are labels; ids that we make carry a prefix or
 //! count turns and calls of their own run, so that a record inserted between two others shifts none.
 
+mod entry;
+mod human_request;
+mod message;
+mod path;
+mod task;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::plan::StepId;
+pub use entry::{EntryId, EntryName};
+pub use human_request::{HumanRequestId, RequestName};
+pub use message::{CallId, CallName, MessageId, MessageName};
+pub use path::{LocalName, Path, PathSegment, Scoped};
+pub use task::{StepId, TaskId};
+
 use crate::session::SessionName;
 
 /// Why a text is not an id of the wanted kind.
@@ -93,31 +104,11 @@ text_id!(
     RunId, "run id", "run_ and 32 hexadecimal digits", is_run_id
 );
 text_id!(
-    /// One reply of the model: `t3` for the third turn, `t3.compact` for what sums up older turns
-    /// before it, `summary` for the closing one.
-    MessageId, "message id", "t and a number, with or without .compact, or summary", is_message_id
-);
-text_id!(
-    /// One tool call: `t3.c1` is the first call of the third turn. Also its idempotency key, within
-    /// the run.
-    CallId, "call id", "a message id, .c and a number", is_call_id
-);
-text_id!(
-    /// One attempt at a step of a plan: `s3.1` is the first at step 3. A new attempt is a new task,
-    /// with a journal of its own.
-    TaskId, "task id", "s and a number, a dot and a number", is_task_id
-);
-text_id!(
     /// The name of a product file within its session.
     FileName,
     "file name",
     "1-255 bytes without path separators or control characters, and not . or ..",
     is_file_name
-);
-text_id!(
-    /// Something that a person is asked: the call, message or step it is about, after the task it came
-    /// up in.
-    HumanRequestId, "feedback id", "1-128 of A-Z a-z 0-9 _ : . -", is_label
 );
 text_id!(
     /// Names one write, so that a writer whose reply was lost recognises its own record.
@@ -145,91 +136,6 @@ impl RunId {
         let mut text = encode_hex(&hash.finalize());
         text.truncate(32);
         Self(format!("run_{text}"))
-    }
-}
-
-impl MessageId {
-    /// The model's reply of turn `turn`, counted from 1.
-    #[must_use]
-    pub fn for_turn(turn: u32) -> Self {
-        Self(format!("t{turn}"))
-    }
-
-    /// The id of the closing summary, of which a run has one at most.
-    #[must_use]
-    pub fn summary() -> Self {
-        Self("summary".to_owned())
-    }
-
-    /// The naming of a task's digital employees.
-    #[must_use]
-    pub fn employees() -> Self {
-        Self("employees".to_owned())
-    }
-
-    /// The summing up of older turns before this message is asked for.
-    #[must_use]
-    pub fn to_compaction(&self) -> Self {
-        Self(format!("{}.compact", self.0))
-    }
-
-    /// A task's message as it stands in its run's conversation.
-    #[must_use]
-    pub(crate) fn in_task(&self, task: &TaskId) -> Self {
-        Self(format!("{task}.{self}"))
-    }
-
-    /// The turn whose reply it is, counted from 1; `None` for what is no turn.
-    #[must_use]
-    pub fn turn_number(&self) -> Option<u32> {
-        self.0.strip_prefix('t')?.parse().ok()
-    }
-
-    /// Whether this is the closing summary rather than a turn.
-    #[must_use]
-    pub fn is_summary(&self) -> bool {
-        self.0 == "summary"
-    }
-
-    /// Whether this sums up older turns.
-    #[must_use]
-    pub fn is_compaction(&self) -> bool {
-        self.0.ends_with(".compact")
-    }
-
-    /// Whether this names a task's digital employees.
-    #[must_use]
-    pub fn is_employees(&self) -> bool {
-        self.0 == "employees"
-    }
-}
-
-impl TaskId {
-    /// Attempt `attempt` (from 1) at step `step` (from 1).
-    #[must_use]
-    pub fn of(step: u32, attempt: u32) -> Self {
-        Self(format!("s{step}.{attempt}"))
-    }
-
-    /// The step it is an attempt at.
-    #[must_use]
-    pub fn step_id(&self) -> Option<StepId> {
-        let (step, _) = self.0.strip_prefix('s')?.split_once('.')?;
-        step.parse().ok().map(StepId)
-    }
-}
-
-impl CallId {
-    /// A task's call as it stands in its run's conversation.
-    #[must_use]
-    pub(crate) fn in_task(&self, task: &TaskId) -> Self {
-        Self(format!("{task}.{self}"))
-    }
-
-    /// Call number `index` (from 1) of a message.
-    #[must_use]
-    pub fn nth_of(message: &MessageId, index: usize) -> Self {
-        Self(format!("{message}.c{index}"))
     }
 }
 
@@ -289,23 +195,9 @@ fn is_32_hex_digits(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn is_message_id(text: &str) -> bool {
-    let turn = text.strip_suffix(".compact").unwrap_or(text);
-    matches!(text, "summary" | "employees") || turn.strip_prefix('t').is_some_and(is_count)
-}
-
-fn is_call_id(text: &str) -> bool {
-    text.rsplit_once(".c").is_some_and(|(message, n)| is_message_id(message) && is_count(n))
-}
-
-fn is_task_id(text: &str) -> bool {
-    text.strip_prefix('s')
-        .and_then(|rest| rest.split_once('.'))
-        .is_some_and(|(step, attempt)| is_count(step) && is_count(attempt))
-}
-
-fn is_count(text: &str) -> bool {
-    !text.starts_with('0') && text.parse::<u32>().is_ok_and(|n| n > 0)
+/// A number as ids hold it: from 1, without a zero before it.
+fn parse_count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|count: &u32| *count > 0 && !text.starts_with(['0', '+']))
 }
 
 fn is_file_name(text: &str) -> bool {
@@ -383,15 +275,17 @@ mod tests {
         assert!(MessageId::new("t12").is_ok() && MessageId::new("summary").is_ok());
         assert!(CallId::new("t12.c3").is_ok());
         assert_eq!(TaskId::new("s3.1"), Ok(TaskId::of(3, 1)));
-        let compaction = MessageId::for_turn(7).to_compaction();
+        let compaction = MessageId::for_turn(7).to_compaction().unwrap();
         assert_eq!(MessageId::new("t7.compact"), Ok(compaction));
         assert_eq!(MessageId::new("employees"), Ok(MessageId::employees()));
-        for bad in ["t0", "t", "t-1", "t01", "x1", "t1.c1", "summary.compact", "t1.compact.compact"]
-        {
+        for bad in ["", "t0", "t", "t-1", "t+1", "t01", "x1", "t1.c1", "summary.compact", "s1.t1"] {
             assert!(MessageId::new(bad).is_err(), "{bad}");
         }
-        for bad in ["t1", "t1.c0", "t1.c", "c1", "t1.c1.c1x"] {
+        for bad in ["t1", "t1.c0", "t1.c", "c1", "t1.c1.c1x", ".t1.c1", "t1..c1", "t1/c1"] {
             assert!(CallId::new(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "t1/c1", "budget.", "budget.0", "s1.1/result", "steps.1", "t1.again", "x"] {
+            assert!(HumanRequestId::new(bad).is_err(), "{bad}");
         }
         assert!(serde_json::from_str::<RunId>("\"run_zz\"").is_err());
     }

@@ -11,9 +11,10 @@ mod reference;
 mod step_list;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+use crate::id::StepId;
 
 pub use command::{PLANNING_TOOL, PlanCommand};
 pub use draft::{StepDraft, StepText, parse_drafts};
@@ -25,17 +26,6 @@ pub const MAX_TITLE: usize = 1024;
 
 /// Bytes of one step's words.
 pub const MAX_STEP: usize = 2 * 1024;
-
-/// Names a step within its run: `s3`. A plan that drops a step does not give its id to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StepId(pub u32);
-
-impl fmt::Display for StepId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s{}", self.0)
-    }
-}
 
 /// Where a step stands, in the words of the planning tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

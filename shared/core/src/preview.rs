@@ -42,7 +42,7 @@ pub struct Preview {
 #[serde(untagged)]
 pub enum Live {
     /// An entry of a task that is at work.
-    Entry(EarlyEntry),
+    Entry(Box<EarlyEntry>),
     /// A piece of an unfinished message.
     Preview(Preview),
 }

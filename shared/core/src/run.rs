@@ -49,6 +49,7 @@ use crate::conversation::Conversation;
 use crate::crash::isolate_suspect;
 use crate::effect::{Effect, Limit};
 use crate::entry::{Entry, Event};
+use crate::id::EntryId;
 use crate::input::{FinishReason, Input, RunSpec};
 
 /// How often a run may be handed over from one invocation to the next. Lambda itself stops a chain
@@ -110,7 +111,7 @@ impl Run {
         run.compact_if_due();
         // The start of a task is seen in the run that asked for it.
         let event = Event::run_started(&run.spec);
-        let start = Entry { id: "start".to_owned(), child: None, at_ms, event };
+        let start = Entry { id: EntryId::start(), child: None, at_ms, event };
         let entries = if run.is_child() { Vec::new() } else { vec![start] };
         (run, entries)
     }

@@ -1,24 +1,29 @@
 //! The ids of tool calls as providers see them. Ours are derived, so whatever id a provider sent
 //! is never needed again.
 
-use djinn_core::id::{CallId, sha256_hex};
+use djinn_core::id::{CallId, CallName, MessageName, Path, sha256_hex};
 
 /// Nine letters and digits, which every provider takes: Mistral wants exactly nine of them,
 /// Anthropic `^[a-zA-Z0-9_-]+$`. `t3.c1` becomes `c00003001` and `summary.c1` `s00000001`; a turn
 /// or call too high for that becomes a hash.
 pub(crate) fn wire_id(call: &CallId) -> String {
-    let text = call.as_str();
-    short_id(text).unwrap_or_else(|| sha256_hex(text.as_bytes()).chars().take(9).collect())
+    let text = call.to_string();
+    short_id(call).unwrap_or_else(|| sha256_hex(text.as_bytes()).chars().take(9).collect())
 }
 
-fn short_id(text: &str) -> Option<String> {
-    let (message, index) = text.rsplit_once(".c")?;
-    let index: u32 = index.parse().ok()?;
-    if message == "summary" {
-        return (index < 100_000_000).then(|| format!("s{index:08}"));
+/// The short form of a call of the run's own.
+fn short_id(call: &CallId) -> Option<String> {
+    if *call.path() != Path::default() {
+        return None;
     }
-    let turn: u32 = message.strip_prefix('t')?.parse().ok()?;
-    (turn < 100_000 && index < 1_000).then(|| format!("c{turn:05}{index:03}"))
+    let CallName { message, index } = *call.name();
+    match message {
+        MessageName::Summary => (index < 100_000_000).then(|| format!("s{index:08}")),
+        MessageName::Turn(turn) => {
+            (turn < 100_000 && index < 1_000).then(|| format!("c{turn:05}{index:03}"))
+        }
+        MessageName::Compaction(_) | MessageName::Employees => None,
+    }
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl LiveReader {
 /// Tells what was seen from what was not.
 fn live_id(live: &Live) -> String {
     match live {
-        Live::Entry(early) => early.entry.id.clone(),
+        Live::Entry(early) => early.entry.id.to_string(),
         Live::Preview(Preview { child: within, message, attempt, kind, offset, text, .. }) => {
             let within = within.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("{within}/{message}/{attempt}/{kind:?}/{offset}+{}", text.len())

@@ -128,8 +128,7 @@ fn is_form(media_type: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::id::CallId;
-    use djinn_core::plan::StepId;
+    use djinn_core::id::{CallId, StepId};
     use serde_json::json;
 
     fn filled(body: &str) -> Result<(HumanResponse, String), String> {

@@ -57,13 +57,11 @@ impl AgentLoop {
             if costs && !settings.is_auto_confirmed(&tool.name) {
                 why.push(Reason::Cost);
             }
-            let Some(id) =
-                HumanRequestId::new(open.call.id.as_str()).ok().filter(|_| !why.is_empty())
-            else {
+            if why.is_empty() {
                 continue;
-            };
+            }
             let ask = HumanRequest {
-                id,
+                id: HumanRequestId::of_call(&open.call.id),
                 task: None,
                 risk: call_risk(settings, tool, arguments),
                 reasons: why,
@@ -98,7 +96,7 @@ impl AgentLoop {
         open.interrupts += 1;
         (open.started, open.crashes) = (false, 0);
         let ask = HumanRequest {
-            id: HumanRequestId::new(format!("{call}.again{}", open.interrupts)).ok()?,
+            id: HumanRequestId::of_call_interrupt(call, open.interrupts),
             task: None,
             risk: Risk::Low,
             reasons: Vec::new(),

@@ -3,7 +3,7 @@
 use crate::conversation::Reasoning;
 use crate::effect::{Effect, ToolInvocation};
 use crate::entry::Event;
-use crate::id::{HumanRequestId, MessageId};
+use crate::id::{EntryId, EntryName, HumanRequestId, MessageId};
 use crate::tool::{EffectClass, OfferedTool, ToolArguments, ToolCall, ToolResult};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -73,20 +73,21 @@ impl OpenCall {
     }
 }
 
-pub(super) fn requested_event(call: &ToolCall, tool: Option<&OfferedTool>) -> Event {
+pub(super) fn requested_event(call: &ToolCall, tool: Option<&OfferedTool>) -> (EntryId, Event) {
     let arguments = match &call.arguments {
         ToolArguments::Parsed(arguments) => serde_json::Value::Object(arguments.clone()),
         ToolArguments::Malformed { raw, .. } => serde_json::Value::String(raw.clone()),
     };
-    Event::CallRequested {
+    let event = Event::CallRequested {
         call: call.id.clone(),
         tool: call.tool.clone(),
         arguments,
         visible: tool.is_some_and(|tool| tool.visible),
-    }
+    };
+    (EntryId::of_call(&call.id, EntryName::Call), event)
 }
 
-pub(super) fn result_event(call: &ToolCall, outcome: &ToolResult) -> (String, Event) {
+pub(super) fn result_event(call: &ToolCall, outcome: &ToolResult) -> (EntryId, Event) {
     let event = Event::CallCompleted { call: call.id.clone(), result: outcome.clone() };
-    (format!("{}.result", call.id), event)
+    (EntryId::of_call(&call.id, EntryName::CallResult), event)
 }

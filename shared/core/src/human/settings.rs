@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Estimate, HumanResponse};
-use crate::plan::{Step, StepId};
+use crate::id::StepId;
+use crate::plan::Step;
 use crate::tool::Risk;
 
 /// When people are asked. The names are those of the JoyAgent design's `human-feedback`.

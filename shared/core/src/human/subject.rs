@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use super::{ASK_USER, Interrupt, TopUp};
 use crate::error_code::Failure;
-use crate::id::{CallId, FileName, MessageId};
+use crate::id::{CallId, FileName, MessageId, StepId};
 use crate::input::MAX_REPORT;
-use crate::plan::{MAX_STEP, StepId};
+use crate::plan::MAX_STEP;
 
 /// What a person is asked about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

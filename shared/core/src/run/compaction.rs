@@ -13,7 +13,7 @@ use crate::conversation::{
 use crate::crash::ActiveEffects;
 use crate::effect::{Effect, ModelCall, ToolChoice};
 use crate::entry::Event;
-use crate::id::MessageId;
+use crate::id::{EntryId, EntryName, MessageId};
 use crate::input::{ChildSpec, FinishReason, Reply, RunSpec, WindowUsage};
 use crate::plan::Plan;
 use crate::settings::{ContextSettings, ModelChoice, Role};
@@ -154,8 +154,12 @@ impl Compaction {
         let range = find_older_range(&conversation, settings.keep_turns as usize, limit / 2);
         let gain = tokens_of_range(&conversation, range);
         if gain > 0 && (gain >= limit / MIN_GAIN_DIVISOR || self.tokens > limit) {
-            let (message, attempts) = (next.message.to_compaction(), Attempts::default());
-            self.open = Some(OpenCompaction { message, attempts, range });
+            let attempts = Attempts::default();
+            self.open = next.message.to_compaction().map(|message| OpenCompaction {
+                message,
+                attempts,
+                range,
+            });
             self.compacted_before = Some(next.message.clone());
         }
     }
@@ -167,7 +171,7 @@ impl Compaction {
         reply: &Reply,
         conversation: &mut Conversation,
         urls: &UrlPlaceholders,
-    ) -> Option<(String, Event)> {
+    ) -> Option<(EntryId, Event)> {
         let OpenCompaction { range, message, .. } = self.open.clone()?;
         if reply.text.trim().is_empty() || reply.finish == FinishReason::Filtered {
             self.give_up();
@@ -182,7 +186,7 @@ impl Compaction {
         self.tokens = self.tokens.saturating_sub(gain).saturating_add(notes);
         (self.failures, self.open) = (0, None);
         let usage = reply.usage;
-        let id = message.to_string();
+        let id = EntryId::of_message(&message, EntryName::Message);
         Some((id, Event::ContextCompacted { message, exchanges, turns, usage }))
     }
 

@@ -7,6 +7,7 @@ use crate::budget::Usage;
 use crate::crash::ActiveEffects;
 use crate::effect::Effect;
 use crate::entry::Event;
+use crate::id::EntryId;
 use crate::input::{Input, RunSpec};
 
 /// A part of a run beside its work.
@@ -32,7 +33,7 @@ pub(super) struct Taken {
     /// The usage of the model call that the input ends, if it ends one.
     pub(super) usage: Option<Usage>,
     /// What viewers see of it.
-    pub(super) event: Option<(String, Event)>,
+    pub(super) event: Option<(EntryId, Event)>,
 }
 
 impl Taken {

@@ -13,7 +13,7 @@ use crate::agent_loop::Attempts;
 use crate::crash::{ActiveEffects, MAX_CRASHES};
 use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
-use crate::id::MessageId;
+use crate::id::{EntryId, EntryName, MessageId};
 use crate::input::{AttemptFailed, Input, ModelChanged, ModelReplied, RunSpec};
 use crate::settings::Role;
 
@@ -55,8 +55,12 @@ impl Employees {
             return Taken::default();
         }
         let (roles, usage) = (parse_roles(replied), replied.reply.usage);
-        let event = (!roles.is_empty())
-            .then(|| (replied.message.to_string(), Event::EmployeesNamed { roles, usage }));
+        let event = (!roles.is_empty()).then(|| {
+            (
+                EntryId::of_message(&replied.message, EntryName::Message),
+                Event::EmployeesNamed { roles, usage },
+            )
+        });
         Taken { is_awaited: true, usage: Some(usage), event }
     }
 }

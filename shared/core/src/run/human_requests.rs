@@ -18,9 +18,9 @@ use crate::effect::{AwaitHuman, Delivery, Effect};
 use crate::entry::Event;
 use crate::human::{
     Estimate, HumanRequest, HumanResponse, HumanSettings, Interrupt, Reason, Resolution,
-    ResponseError, ResponseRecord, TimeoutAction, group_id,
+    ResponseError, ResponseRecord, TimeoutAction,
 };
-use crate::id::{HumanRequestId, MessageId, TaskId};
+use crate::id::{EntryId, EntryName, HumanRequestId, MessageId, TaskId};
 use crate::input::ChildRequest;
 
 /// What is asked, and what was.
@@ -137,7 +137,7 @@ impl HumanRequests {
         reasoning: &str,
         settings: &HumanSettings,
         at_ms: i64,
-    ) -> Option<(String, Event)> {
+    ) -> Option<(EntryId, Event)> {
         let first = requests.first()?.id.clone();
         self.has_ever_requested = true;
         let expires_at_ms = settings.expires_at_ms(at_ms);
@@ -153,13 +153,13 @@ impl HumanRequests {
         }
         let estimates = requests.iter().map(|request| request.estimate);
         let event = Event::HumanRequested {
-            group: HumanRequestId::new(group_id(&first)).unwrap_or_else(|_| first.clone()),
+            group: first.group(),
             reasoning: reasoning.to_owned(),
             risk: requests.iter().map(|request| request.risk).max().unwrap_or_default(),
             estimate: estimates.reduce(Estimate::combine_with).unwrap_or_default(),
             requests,
         };
-        Some((format!("{first}.requested"), event))
+        Some((EntryId::of_request(&first, EntryName::Requested), event))
     }
 
     /// Asks whether the model call that writes this message, which was interrupted, is to be made again.
@@ -183,7 +183,7 @@ impl HumanRequests {
         &mut self,
         request: &HumanRequest,
         response: &ResponseRecord,
-    ) -> Option<(String, Event)> {
+    ) -> Option<(EntryId, Event)> {
         let resolution = Resolution {
             by: response.by.clone(),
             response: response.answer.as_str().to_owned(),
@@ -197,7 +197,7 @@ impl HumanRequests {
             self.children.queue_response(task, request.id.clone(), response.clone());
         }
         let event = || Event::HumanResolved(Box::new(response.clone()));
-        (!self.is_child).then(|| (format!("{}.resolved", request.id), event()))
+        (!self.is_child).then(|| (EntryId::of_request(&request.id, EntryName::Resolved), event()))
     }
 
     /// What is taken for an answer when nobody has given one in time. `None` if somebody did, or has all
@@ -262,9 +262,9 @@ impl HumanRequests {
     pub(super) fn take_child_request(&mut self, told: &ChildRequest) -> Option<Vec<HumanRequest>> {
         self.children.update(told).then_some(())?;
         let task = &told.task;
-        let named = told.requests.iter().filter_map(|request| {
-            let id = HumanRequestId::new(format!("{task}.{}", request.id)).ok()?;
-            Some(HumanRequest { id, task: Some(task.clone()), ..request.clone() })
+        let named = told.requests.iter().map(|request| {
+            let id = request.id.clone().in_task(task);
+            HumanRequest { id, task: Some(task.clone()), ..request.clone() }
         });
         let is_new = |request: &HumanRequest| {
             !self.pending.contains_key(&request.id) && !self.resolved.contains_key(&request.id)
@@ -288,8 +288,8 @@ impl HumanRequests {
             return Err(ResponseError::AlreadyResolved(resolution.clone()));
         }
         // The arguments of one call are none of another's.
-        let group = response.request.as_str();
-        let requests = self.pending.values().filter(|request| group_id(&request.id) == group);
+        let group = &response.request;
+        let requests = self.pending.values().filter(|request| request.id.group() == *group);
         let requests: Vec<HumanRequest> = match response.answer {
             HumanResponse::Modify { .. } => Vec::new(),
             HumanResponse::Confirm
@@ -306,7 +306,7 @@ impl HumanRequests {
         if !requests.is_empty() {
             return Ok(requests);
         }
-        let resolution = self.resolved.iter().find(|(id, _)| group_id(id) == group);
+        let resolution = self.resolved.iter().find(|(id, _)| id.group() == *group);
         Err(resolution.map_or(ResponseError::UnknownRequest, |(_, resolution)| {
             ResponseError::AlreadyResolved(resolution.clone())
         }))

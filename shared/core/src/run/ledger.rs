@@ -132,13 +132,13 @@ impl Ledger {
             micro_usd: settings.budget.micro_usd.unwrap_or_default(),
         };
         self.offer_count += 1;
-        let id = HumanRequestId::new(format!("budget.{}", self.offer_count)).ok()?;
+        let id = HumanRequestId::of_budget(self.offer_count);
         self.open_offer = Some(id.clone());
         let subject = Subject::BudgetExtension { used_up: failure.clone(), offer };
         let money = (offer.micro_usd > 0).then_some(offer.micro_usd);
         let estimate = Estimate { tokens: offer.tokens, micro_usd: money, ..Estimate::default() };
         Some(HumanRequest {
-            digest: digest_call(id.as_str(), &subject.parameters()?),
+            digest: digest_call(&id.to_string(), &subject.parameters()?),
             id,
             task: None,
             subject,

@@ -8,7 +8,7 @@ use crate::effect::{Effect, ModelCall};
 use crate::entry::Event;
 use crate::error_code::{ErrorCode, Failure};
 use crate::human::{HumanRequest, Interrupt, ResponseRecord, Subject};
-use crate::id::{CallId, MessageId, TaskId};
+use crate::id::{CallId, EntryId, EntryName, MessageId, TaskId};
 use crate::input::{ChildEnded, ModelReplied, RunSpec};
 use crate::plan::Plan;
 use crate::run::plan_solve::AbandonedWork;
@@ -240,7 +240,7 @@ impl Phase {
     pub(super) fn replace_plan(
         &mut self,
         plan: Plan,
-        entry_id: String,
+        entry_id: EntryId,
         settings: &RunSettings,
     ) -> Option<Progress> {
         let Self::PlanSolving(solving) = self else { return None };
@@ -261,8 +261,9 @@ impl Phase {
 pub(super) fn reset_event(
     (message, attempts): (MessageId, Attempts),
     failure: &Failure,
-) -> (String, Event) {
-    let id = format!("{message}.reset{}", attempts.failures + 1);
+) -> (EntryId, Event) {
+    let count = attempts.failures + 1;
+    let id = EntryId::of_message(&message, |name| EntryName::Reset(name, count));
     let (attempt, failure) = (attempts.next_number(), failure.clone());
     (id, Event::MessageReset { message, attempt, failure })
 }

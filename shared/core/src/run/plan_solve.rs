@@ -22,9 +22,9 @@ use crate::conversation::{ConversationItem, Turn};
 use crate::crash::ActiveEffects;
 use crate::effect::{ChildDispatch, Effect};
 use crate::entry::Event;
-use crate::id::TaskId;
+use crate::id::{EntryId, EntryName, StepId, TaskId};
 use crate::input::{ChildEnded, ChildReport, ModelReplied};
-use crate::plan::{Plan, Step, StepId, StepStatus};
+use crate::plan::{Plan, Step, StepStatus};
 use crate::settings::{PlanSettings, Role, RunSettings};
 use crate::status::RunStatus;
 
@@ -76,7 +76,7 @@ impl StepResult {
 /// What an end of the work leaves.
 pub(super) struct AbandonedWork {
     /// How tasks end that have not.
-    pub(super) events: Vec<(String, Event)>,
+    pub(super) events: Vec<(EntryId, Event)>,
     /// What is known of this round.
     pub(super) items: Vec<ConversationItem>,
     /// The tasks that somebody may be working on.
@@ -85,7 +85,7 @@ pub(super) struct AbandonedWork {
 
 impl AbandonedWork {
     /// Work that leaves nothing but these events.
-    pub(super) fn of_events(events: Vec<(String, Event)>) -> Self {
+    pub(super) fn of_events(events: Vec<(EntryId, Event)>) -> Self {
         Self { events, items: Vec::new(), running: Vec::new() }
     }
 }
@@ -165,8 +165,8 @@ impl PlanSolve {
     /// the newest of those that these do the beginning. A long chain must not be stored with each of
     /// its steps.
     pub(super) fn reports_before(&self, task: &TaskId) -> Vec<ChildReport> {
-        let plan = self.plan.as_ref();
-        let Some((plan, step)) = plan.zip(task.step_id()) else { return Vec::new() };
+        let Some(plan) = &self.plan else { return Vec::new() };
+        let step = task.step_id();
         let behind = plan.transitive_dependencies(step);
         let depends_on = plan.step(step).map(|step| &step.depends_on);
         let mut room = MAX_INDIRECT_REPORTS;
@@ -206,7 +206,8 @@ impl PlanSolve {
                 run_plan_command(call, &mut plan, max_steps, &mut finished)
             }
         });
-        self.settle(observed, plan, finished, replied.message.as_str(), settings)
+        let plan_entry = EntryId::of_message(&replied.message, EntryName::MessagePlan);
+        self.settle(observed, plan, finished, plan_entry, settings)
     }
 
     /// The driver died. The planner's call is made again; a task has a journal of its own to be
@@ -251,7 +252,7 @@ impl PlanSolve {
         if ended.tainted {
             self.planner.taint();
         }
-        observed.events.push((format!("{}.end", task.id), end_event(ended)));
+        observed.events.push((EntryId::of_task(&task.id, EntryName::End), end_event(ended)));
         let attempts = self.attempts.get(&step).copied().unwrap_or(1);
         // A task is only stopped when its run is: that is no failure.
         let failed = !ended.report.done && ended.status != RunStatus::Stopped;
@@ -284,7 +285,7 @@ impl PlanSolve {
         observed: &mut TurnUpdate,
     ) -> Next {
         let StepResult { report, turns } = done;
-        let Some(step) = report.task.step_id() else { return Next::Continue };
+        let step = report.task.step_id();
         let (status, note) = match report.done {
             true => (StepStatus::Completed, ""),
             false => (StepStatus::Blocked, report.text.as_str()),
@@ -294,7 +295,7 @@ impl PlanSolve {
             let _ = plan.set_status(step, status, note);
         }
         let changed = Event::StepChanged { step, status, note: note.to_owned() };
-        observed.events.push((format!("{}.step", report.task), changed));
+        observed.events.push((EntryId::of_task(&report.task, EntryName::Step), changed));
         self.reports.insert(step, report);
         self.child_turns.insert(step, turns);
         self.start_ready_steps(settings, observed);
@@ -360,7 +361,7 @@ impl PlanSolve {
     pub(super) fn replace_plan(
         &mut self,
         plan: Plan,
-        entry_id: String,
+        entry_id: EntryId,
         settings: &RunSettings,
     ) -> Progress {
         self.plan = Some(plan.clone());

@@ -5,7 +5,7 @@ use crate::agent_loop::Attempts;
 use crate::effect::{Effect, ToolChoice};
 use crate::entry::Event;
 use crate::error_code::Failure;
-use crate::id::MessageId;
+use crate::id::{EntryId, EntryName, MessageId};
 use crate::input::{FinishReason, ModelReplied};
 use crate::settings::Role;
 
@@ -46,7 +46,7 @@ impl<'a> SummaryReply<'a> {
     }
 
     /// What viewers see of it. It is the answer where there is one and answers are marked.
-    pub(super) fn event(&self, replied: &ModelReplied, marks_answers: bool) -> (String, Event) {
+    pub(super) fn event(&self, replied: &ModelReplied, marks_answers: bool) -> (EntryId, Event) {
         let completed = Event::MessageCompleted {
             message: replied.message.clone(),
             text: self.text.clone(),
@@ -56,6 +56,6 @@ impl<'a> SummaryReply<'a> {
             answer: !self.text.is_empty() && marks_answers,
             usage: replied.reply.usage,
         };
-        (replied.message.to_string(), completed)
+        (EntryId::of_message(&replied.message, EntryName::Message), completed)
     }
 }

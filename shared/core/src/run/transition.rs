@@ -15,7 +15,7 @@ use crate::effect::{Delivery, Limit};
 use crate::entry::Event;
 use crate::error_code::{ErrorCode, Failure};
 use crate::file::ProductFile;
-use crate::id::{CallId, MessageId};
+use crate::id::{CallId, EntryId, EntryName, MessageId};
 use crate::input::{
     AttemptFailed, ChildEnded, FinishReason, Input, ModelChanged, ModelReplied, PartialMessage,
 };
@@ -26,7 +26,7 @@ use crate::tool::ToolResult;
 pub(super) struct Transition<'r> {
     run: &'r mut Run,
     at_ms: i64,
-    events: Vec<(String, Event)>,
+    events: Vec<(EntryId, Event)>,
 }
 
 /// `None` for an input that answers nothing that is owed, or was had already.
@@ -40,7 +40,7 @@ impl<'r> Transition<'r> {
 
     /// Applies an input: what viewers see of it, in order. `None` if it answers nothing that is owed:
     /// then the run is unchanged but for URLs.
-    pub(super) fn apply(mut self, input: &Input) -> Option<Vec<(String, Event)>> {
+    pub(super) fn apply(mut self, input: &Input) -> Option<Vec<(EntryId, Event)>> {
         self.take_input(input)?;
         let is_awaiting = self.run.is_awaiting_humans();
         self.run.human_requests.update_pause(is_awaiting, self.at_ms);
@@ -101,7 +101,7 @@ impl<'r> Transition<'r> {
         }
     }
 
-    fn push(&mut self, id: String, event: Event) {
+    fn push(&mut self, id: EntryId, event: Event) {
         self.events.push((id, event));
     }
 
@@ -112,7 +112,7 @@ impl<'r> Transition<'r> {
             self.run.ledger.charge_lost_calls(&due, estimate);
         }
         let ran = if is_isolated { ActiveEffects::of(&due) } else { ActiveEffects::All };
-        self.push(format!("resumed.{epoch}"), Event::RunResumed { epoch });
+        self.push(EntryId::local(EntryName::Resumed(epoch)), Event::RunResumed { epoch });
         self.run.concerns.on_resumed(&ran);
         // One that waits for a person took nobody down.
         let holds_call =
@@ -139,7 +139,8 @@ impl<'r> Transition<'r> {
         let AttemptFailed { message, attempt, failure, usage, silent, .. } = failed;
         let attempts = self.attempts_at(message).filter(|open| open.next_number() == *attempt)?;
         attempts.record_failures(failed.failed_attempts, failed.process_stalled);
-        let id = format!("{message}.reset{}", attempts.failures);
+        let count = attempts.failures;
+        let id = EntryId::of_message(message, |name| EntryName::Reset(name, count));
         if !silent {
             let (message, failure) = (message.clone(), failure.clone());
             self.push(id, Event::MessageReset { message, attempt: *attempt, failure });
@@ -162,7 +163,8 @@ impl<'r> Transition<'r> {
             return None;
         }
         let changes = self.attempts_at(message)?.switch_to_fallback(to, failure)?;
-        self.push(format!("{message}.model{changes}"), Event::ModelChanged(changed.clone()));
+        let id = EntryId::of_message(message, |name| EntryName::ModelChange(name, changes));
+        self.push(id, Event::ModelChanged(changed.clone()));
         Some(())
     }
 
@@ -263,7 +265,10 @@ impl<'r> Transition<'r> {
     fn on_file_added(&mut self, id: &str, file: &ProductFile) -> Handled {
         self.run.files.add_users_file(id, file).then_some(())?;
         self.run.taint();
-        self.push(format!("file.{id}"), Event::FileAdded { file: file.clone() });
+        self.push(
+            EntryId::local(EntryName::File(id.to_owned())),
+            Event::FileAdded { file: file.clone() },
+        );
         Some(())
     }
 
@@ -308,7 +313,8 @@ impl<'r> Transition<'r> {
     fn stop(&mut self, partial: Option<&PartialMessage>) {
         let partial = partial.filter(|partial| self.attempts_at(&partial.message).is_some());
         if let Some(PartialMessage { message, text }) = partial.cloned() {
-            self.push(message.to_string(), stopped_message(message, text));
+            let id = EntryId::of_message(&message, EntryName::Message);
+            self.push(id, stopped_message(message, text));
             self.run.last_finish = FinishReason::Done;
         }
         let answer = self.run.conversation.last_text().to_owned();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::conversation::ConversationItem;
 use crate::entry::Event;
+use crate::id::{EntryId, EntryName};
 use crate::input::{PlanEdit, UserMessage};
 
 /// Messages that wait to be read; more are not taken.
@@ -30,12 +31,13 @@ impl PendingMessages {
     }
 
     /// Takes a message; what viewers see of it. `None` if it was taken before, or there is no room.
-    pub(super) fn add_message(&mut self, message: &UserMessage) -> Option<(String, Event)> {
+    pub(super) fn add_message(&mut self, message: &UserMessage) -> Option<(EntryId, Event)> {
         let is_taken = self.has_room() && self.seen_ids.insert(message.id.clone());
         is_taken.then(|| {
             self.texts.push(message.text.clone());
             let (by, text) = (message.by.clone(), message.text.clone());
-            (format!("user_message.{}", message.id), Event::UserMessageAdded { by, text })
+            let id = EntryId::local(EntryName::UserMessage(message.id.clone()));
+            (id, Event::UserMessageAdded { by, text })
         })
     }
 

@@ -293,8 +293,8 @@ impl Run {
         request: &HumanRequestId,
     ) -> Option<(&TaskId, ResponseRecord)> {
         let (task, response) = self.human_requests.response_for_child(request)?;
-        let own = request.as_str().strip_prefix(&format!("{task}."))?;
-        Some((task, ResponseRecord { request: HumanRequestId::new(own).ok()?, ..response.clone() }))
+        let request = request.within_task(task)?;
+        Some((task, ResponseRecord { request, ..response.clone() }))
     }
 
     /// Whether all that is owed is a person's answer.

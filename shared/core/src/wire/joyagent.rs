@@ -170,7 +170,7 @@ impl Translator {
             }
             Event::PlanChanged { plan } => {
                 self.plan = Some(plan.clone());
-                vec![self.plan_event(&entry.id, plan, at_ms)]
+                vec![self.plan_event(&entry.id.to_string(), plan, at_ms)]
             }
             Event::StepChanged { step, status, note } => {
                 self.apply_step(entry, *step, *status, note).into_iter().collect()

@@ -44,7 +44,7 @@ impl Told {
         let decided = self.journal.decide_record(vec![input], 1, story::write(n), 1_000);
         let Some((journal, record)) = decided else { return Vec::new() };
         self.journal = journal;
-        let ids = record.entries.iter().map(|entry| entry.id.clone()).collect();
+        let ids = record.entries.iter().map(|entry| entry.id.to_string()).collect();
         self.records.push(record);
         ids
     }
@@ -359,7 +359,7 @@ proptest! {
             agents.extend(at_work.iter().map(ToString::to_string));
             match at_work.get(who % at_work.len().max(1)) {
                 Some(task) => {
-                    let (steps, share) = told.shares()[task.as_str()];
+                    let (steps, share) = told.shares()[&task.to_string()];
                     prop_assert!(steps > 0 && share > 0, "{task} began with nothing");
                     let steps = (steps * u32::from(used) / 100).max(1);
                     let spent = (share - 1) * u64::from(used) / 100 + call;
@@ -406,7 +406,7 @@ proptest! {
         for (who, used) in moves {
             let at_work = told.run().running_tasks();
             let Some(task) = at_work.get(who % at_work.len().max(1)) else { break };
-            let (steps, tokens) = told.shares()[task.as_str()];
+            let (steps, tokens) = told.shares()[&task.to_string()];
             let part = |whole: u64| whole * u64::from(used) / 100;
             let steps = u32::try_from(part(steps.into())).unwrap();
             told.ends(&task.clone(), steps, part(tokens), RunStatus::Finished);

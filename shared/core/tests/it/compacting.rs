@@ -200,8 +200,11 @@ fn the_budget_is_checked_after_compaction_which_ends_with_the_work() {
     asked.settings.budget.tokens = 440;
     let mut used_up = told(asked, &full);
     let entries = used_up.apply_input(&story::replied("t4.compact", "Notes.", &[]), 0).unwrap();
-    let shown: Vec<_> = entries.iter().map(|entry| entry.id.as_str()).collect();
-    assert_eq!((shown, owed(&used_up)), (vec!["t4.compact"], vec!["model:summary".to_owned()]));
+    let shown: Vec<_> = entries.iter().map(|entry| entry.id.to_string()).collect();
+    assert_eq!(
+        (shown, owed(&used_up)),
+        (vec!["t4.compact".to_owned()], vec!["model:summary".to_owned()])
+    );
 
     let mut late = run;
     let entries = late.apply_input(&Input::LimitReached { limit: Limit::WorkTime }, 0).unwrap();

@@ -2,9 +2,9 @@
 
 use djinn_core::conversation::ConversationItem;
 use djinn_core::human::{HumanResponse, HumanSettings, Reason, Subject};
-use djinn_core::id::TaskId;
+use djinn_core::id::{StepId, TaskId};
 use djinn_core::input::{Input, RunSpec};
-use djinn_core::plan::{StepEdit, StepId, StepStatus};
+use djinn_core::plan::{StepEdit, StepStatus};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use serde_json::{Map, Value, json};
@@ -123,7 +123,7 @@ fn a_plan_can_be_changed_while_a_step_waits_and_that_step_stays() {
     let mut run = told(&[input("plans t1 create publish a; b")]);
     let steps = vec![StepEdit { details: "publish c".to_owned(), ..StepEdit::default() }];
     let entries = run.apply_input(&edited("e1", run.plan_version(), steps), 0).unwrap();
-    let ids: Vec<_> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    let ids: Vec<_> = entries.iter().map(|entry| entry.id.to_string()).collect();
     assert_eq!(ids, ["edit.e1", "steps.s3.requested"]);
     let words: Vec<_> = run.current_plan().unwrap().steps().iter().map(|s| s.label()).collect();
     assert_eq!(words, ["publish a", "publish c"]);

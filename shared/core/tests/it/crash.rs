@@ -74,13 +74,15 @@ impl World {
             return true;
         }
         let answer = match self.running.remove(nth) {
-            Effect::RunTool(run) => story::returned(run.call.id.as_str(), "fine"),
+            Effect::RunTool(run) => story::returned(&run.call.id.to_string(), "fine"),
             Effect::CallModel(call) if call.message.is_employees() => {
                 story::names(r#"{"read": "Reader"}"#)
             }
-            Effect::CallModel(call) => {
-                story::replied(call.message.as_str(), &format!("{} is said.", call.message), &[])
-            }
+            Effect::CallModel(call) => story::replied(
+                &call.message.to_string(),
+                &format!("{} is said.", call.message),
+                &[],
+            ),
             other => panic!("{other:?} is not work"),
         };
         self.tell(&answer);

@@ -80,7 +80,7 @@ impl Told {
         let entry = entries.get(nth)?.clone();
         // Each record has a moment of its own.
         let ends_record = entries.get(nth + 1).is_none_or(|next| next.at_ms != entry.at_ms);
-        Some(Live::Entry(EarlyEntry { index: nth as u64, ends_record, entry }))
+        Some(Live::Entry(Box::new(EarlyEntry { index: nth as u64, ends_record, entry })))
     }
 }
 

@@ -8,10 +8,10 @@ use djinn_core::human::{
     ASK_USER, CallSample, Estimate, HumanResponse, HumanSettings, Interrupt, Reason,
     ResponseRecord, TimeoutAction, approval_reasons, call_risk, digest_call,
 };
-use djinn_core::id::{CallId, HumanRequestId, MessageId, UserId, sha256_hex};
+use djinn_core::id::{CallId, HumanRequestId, MessageId, StepId, UserId, sha256_hex};
 use djinn_core::input::{Input, InterruptTarget, PlanEdit, RunSpec, UserMessage};
 use djinn_core::journal::Record;
-use djinn_core::plan::{StepEdit, StepId};
+use djinn_core::plan::StepEdit;
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{
@@ -240,7 +240,7 @@ fn a_turn_that_may_cost_more_than_the_settings_allow_needs_approval() {
         _ => None,
     });
     let (feedback, estimate, asks) = asked.unwrap();
-    assert_eq!((feedback.as_str(), estimate.tokens, estimate.calls), ("t1", 12_000, 2));
+    assert_eq!((feedback.to_string().as_str(), estimate.tokens, estimate.calls), ("t1", 12_000, 2));
     assert_eq!(asks.len(), 2);
     assert!(
         asks.iter().all(|ask| ask.reasons == [Reason::Cost] && ask.expires_at_ms == Some(301_000))
@@ -339,7 +339,7 @@ fn steps_that_have_not_begun_are_changed_and_those_at_work_are_not() {
     assert_eq!((words, run.plan_version()), (vec!["a".into(), "c!".into(), "d".into()], 2));
     // What of it a person wrote, no error may quote.
     assert_eq!(run.user_plan_texts().collect::<Vec<_>>(), ["c!", "d", "other words"]);
-    let ids: Vec<_> = events.iter().map(|entry| entry.id.as_str()).collect();
+    let ids: Vec<_> = events.iter().map(|entry| entry.id.to_string()).collect();
     assert_eq!(ids, ["edit.e1", "s4.1.start"], "what is ready begins");
     assert_eq!(run.running_tasks().len(), 2);
 }
@@ -360,7 +360,7 @@ fn shown() -> Run {
 fn says(run: &mut Run, answer: HumanResponse) -> Vec<String> {
     let entries =
         run.apply_input(&Input::HumanResponded(Box::new(answered("t1.c1", answer))), 0).unwrap();
-    entries.into_iter().map(|entry| entry.id).collect()
+    entries.into_iter().map(|entry| entry.id.to_string()).collect()
 }
 
 #[test]

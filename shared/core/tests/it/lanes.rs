@@ -68,7 +68,7 @@ impl Told {
         let (entry, next) = (self.tasks[task][nth].clone(), self.tasks[task].get(nth + 1));
         // Each record has a moment of its own.
         let ends_record = next.is_none_or(|next| next.at_ms != entry.at_ms);
-        Live::Entry(EarlyEntry { index: nth as u64, ends_record, entry })
+        Live::Entry(Box::new(EarlyEntry { index: nth as u64, ends_record, entry }))
     }
 }
 
@@ -107,7 +107,8 @@ fn twelve_steps_at_once_are_told_each_in_its_lane_and_once() {
         frames.extend(told.show(&mut connection, &told.records[1]));
         for task in told.tasks.keys() {
             frames.extend(live(&mut connection, &told.early(task, 0)));
-            frames.extend(live(&mut connection, &said(task.as_str(), 3, 1, TextKind::Text, "s")));
+            frames
+                .extend(live(&mut connection, &said(&task.to_string(), 3, 1, TextKind::Text, "s")));
         }
         for record in &told.records[2..] {
             frames.extend(told.show(&mut connection, record));
@@ -330,7 +331,7 @@ proptest! {
                 _ => None,
             });
             let begins = word.unwrap_or_default().chars().take(4).collect::<String>();
-            frames.extend(live(&mut connection, &said(task.as_str(), turn, 1, TextKind::Text, &begins)));
+            frames.extend(live(&mut connection, &said(&task.to_string(), turn, 1, TextKind::Text, &begins)));
         }
         for record in &told.records[at..] {
             frames.extend(told.show(&mut connection, record));

@@ -42,7 +42,7 @@ pub(crate) fn check(
                 Some((next, record)) => {
                     journal = next;
                     let entries: Vec<_> =
-                        record.entries.iter().map(|entry| entry.id.clone()).collect();
+                        record.entries.iter().map(|entry| entry.id.to_string()).collect();
                     format!("{} | {}", or_dash(&entries), or_dash(&owed(journal.run())))
                 }
             };

@@ -22,6 +22,7 @@ mod early;
 mod employees;
 mod feedback;
 mod golden;
+mod ids;
 mod lanes;
 mod machine;
 mod masking;

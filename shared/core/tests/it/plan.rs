@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use djinn_core::id::StepId;
 use djinn_core::plan::{
-    MAX_STEP, MAX_TITLE, Plan, PlanCommand, PlanError, StepDraft, StepEdit, StepId, StepStatus,
-    StepText, parse_drafts,
+    MAX_STEP, MAX_TITLE, Plan, PlanCommand, PlanError, StepDraft, StepEdit, StepStatus, StepText,
+    parse_drafts,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use djinn_core::effect::{Delivery, Effect, EffectId};
 use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::id::{CallId, TaskId};
+use djinn_core::id::{CallId, EntryId, TaskId};
 use djinn_core::input::{Input, MAX_REPORT};
 use djinn_core::journal::Journal;
 use djinn_core::plan::PLANNING_TOOL;
@@ -160,7 +160,7 @@ fn a_task_works_like_a_run_and_owes_its_outcome_instead_of_an_end() {
     ] {
         let n = task.next_number();
         let (next, record) = task.decide_record(vec![input], 1, story::write(n), 0).unwrap();
-        assert!(record.entries.iter().all(|entry| entry.id != "end"));
+        assert!(record.entries.iter().all(|entry| entry.id != EntryId::end()));
         task = next;
     }
 

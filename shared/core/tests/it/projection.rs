@@ -110,7 +110,7 @@ fn only_our_own_protocol_tells_that_older_turns_were_summed_up() {
         asked,
         vec![story::broke_off("t1.compact", 1), story::replied("t1.compact", "Notes.", &[])],
     );
-    assert_eq!(records[2].entries[0].id, "t1.compact");
+    assert_eq!(records[2].entries[0].id.to_string(), "t1.compact");
     for protocol in PROTOCOLS {
         let mut connection = connection(protocol, true);
         let frames: Vec<String> =

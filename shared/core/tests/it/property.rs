@@ -6,10 +6,10 @@ use djinn_core::conversation::{CompactionRange, Conversation, count_turns};
 use djinn_core::effect::{Delivery, Effect, EffectId, Limit};
 use djinn_core::entry::Event;
 use djinn_core::human::HumanResponse;
-use djinn_core::id::{CallId, HumanRequestId, MessageId, TaskId};
+use djinn_core::id::{CallId, HumanRequestId, MessageId, StepId, TaskId};
 use djinn_core::input::{ChildRequest, Input, InterruptTarget, RunSpec};
 use djinn_core::journal::{Journal, Record};
-use djinn_core::plan::{StepEdit, StepId};
+use djinn_core::plan::StepEdit;
 use djinn_core::run::Run;
 use djinn_core::settings::{Role, SummaryPolicy};
 use djinn_core::status::RunStatus;
@@ -193,7 +193,7 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
     match beside.or(due.first()) {
         Some(_) if how == 0 => story::died(tokens + 2),
         Some(Effect::CallModel(call)) => {
-            let message = call.message.as_str();
+            let message = &call.message.to_string();
             let reply = match (call.role, how % 16) {
                 (_, 0) => return story::model_failed(message),
                 (_, 1) => return story::broke_off(message, call.attempt),
@@ -202,7 +202,7 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
                 (Role::Compactor | Role::Summary, _) => story::replied(message, "notes", &[]),
                 (Role::Employees, _) => story::names(r#"{"read": "Reader"}"#),
                 (Role::Planner, 2..9) => {
-                    let steps: Vec<_> = (0..=call.message.as_str().len() + usize::from(how % 3))
+                    let steps: Vec<_> = (0..=call.message.to_string().len() + usize::from(how % 3))
                         .map(|nth| format!("step {nth}{message}"))
                         .collect();
                     story::planned(message, &json!({"command": "update", "steps": steps}))
@@ -212,14 +212,14 @@ fn answer(due: &[Effect], how: u8, tokens: u64) -> Input {
             };
             story::filling(reply, tokens, WINDOW)
         }
-        Some(Effect::RunTool(run)) => story::wrote(run.call.id.as_str(), &format!("{how}.md")),
+        Some(Effect::RunTool(run)) => story::wrote(&run.call.id.to_string(), &format!("{how}.md")),
         Some(Effect::RunChild(dispatch)) => {
-            story::task_ended(dispatch.task.as_str(), RunStatus::Finished, &words)
+            story::task_ended(&dispatch.task.to_string(), RunStatus::Finished, &words)
         }
         Some(Effect::AwaitHuman(ask)) => match how % 8 {
             1 => Input::HumanRequestExpired { request: ask.request.clone() },
             _ => Input::HumanResponded(Box::new(feedback::answered(
-                ask.request.as_str(),
+                &ask.request.to_string(),
                 match how % 8 {
                     2 => HumanResponse::Skip,
                     3 => HumanResponse::Say { text: words },
@@ -313,7 +313,7 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
             _ => None,
         });
         let group = format!("{named}.");
-        let ids = ids.filter(|id| id.as_str() == named || id.as_str().starts_with(&group));
+        let ids = ids.filter(|id| id.to_string() == named || id.to_string().starts_with(&group));
         ids.map(EffectId::Human).collect::<BTreeSet<_>>()
     };
     match input {
@@ -325,9 +325,9 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
         }
         Input::HumanResponded(answered) => match answered.answer {
             HumanResponse::Stop => all(),
-            _ => asks(answered.request.as_str()),
+            _ => asks(&answered.request.to_string()),
         },
-        Input::HumanRequestExpired { request: feedback } => asks(feedback.as_str()),
+        Input::HumanRequestExpired { request: feedback } => asks(&feedback.to_string()),
         Input::ChildRequested(_) | Input::UserMessageAdded(_) | Input::PlanEdited(_) => {
             BTreeSet::new()
         }
@@ -340,11 +340,11 @@ fn answered(input: &Input, due: &[Effect]) -> BTreeSet<EffectId> {
         Input::ToolReturned { call, .. } => first(EffectId::Tool(call.clone())),
         Input::StopRequested { .. } | Input::LimitReached { .. } => all(),
         Input::ChildEnded(ended) => {
-            let mut answered = asks(ended.report.task.as_str());
+            let mut answered = asks(&ended.report.task.to_string());
             answered.insert(EffectId::Child(ended.report.task.clone()));
             answered.extend(due.iter().map(Effect::id).filter(|id| match id {
                 EffectId::Deliver(Delivery::HumanResponse(feedback)) => {
-                    feedback.as_str().starts_with(&format!("{}.", ended.report.task))
+                    feedback.to_string().starts_with(&format!("{}.", ended.report.task))
                 }
                 _ => false,
             }));
@@ -448,7 +448,7 @@ proptest! {
         let (journal, records) = story::journal_of(asked, inputs);
         let entries: Vec<_> = records.iter().flat_map(|record| &record.entries).collect();
         // A repeated epoch is a driver's mistake, not the machine's.
-        let named: Vec<_> = entries.iter().filter(|e| !e.id.starts_with("resumed.")).collect();
+        let named: Vec<_> = entries.iter().filter(|e| !e.id.to_string().starts_with("resumed.")).collect();
         let ids: BTreeSet<_> = named.iter().map(|entry| &entry.id).collect();
         prop_assert_eq!(ids.len(), named.len());
         let ends = |event: &Event| matches!(event, Event::RunEnded(_));

@@ -6,7 +6,8 @@ use djinn_core::entry::{Entry, Event};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::{
-    CallId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId, WriteId,
+    CallId, EntryId, FileName, MessageId, RequestId, RunId, SessionId, TaskId, TenantId, UserId,
+    WriteId,
 };
 use djinn_core::input::{
     AttemptFailed, ChildEnded, ChildReport, ChildSpec, FinishReason, Input, ModelChanged,
@@ -401,7 +402,8 @@ pub(crate) fn entries_of_tasks(record: &Record) -> Vec<Entry> {
             answer: false,
             usage: usage(),
         };
-        let entry = Entry { id: "t1".to_owned(), child: None, at_ms: 1_500, event: said };
+        let entry =
+            Entry { id: EntryId::new("t1").unwrap(), child: None, at_ms: 1_500, event: said };
         entries.push(entry.into_parent_entry(&ended.report.task));
     }
     entries

@@ -95,7 +95,7 @@ impl LiveWriter {
         let early: Vec<EarlyEntry> = early.collect();
         let room = MAX_WAITING_ENTRIES.saturating_sub(self.entries.len());
         self.entries.extend(early.iter().take(room).cloned());
-        early.into_iter().map(Live::Entry).collect()
+        early.into_iter().map(Box::new).map(Live::Entry).collect()
     }
 
     /// Somebody watches the run until then.
@@ -154,7 +154,7 @@ impl LiveWriter {
             let early = self.entries.pop_front();
             if bytes <= *room {
                 *room -= bytes;
-                taken.extend(early.map(Live::Entry));
+                taken.extend(early.map(Box::new).map(Live::Entry));
             }
         }
         taken

@@ -121,7 +121,7 @@ impl MissingEntries {
             for entry in &record.entries {
                 let (ends_record, entry) =
                     (nth + 1 == ends_at, entry.clone().into_parent_entry(task));
-                found.push(Live::Entry(EarlyEntry { index: nth, ends_record, entry }));
+                found.push(Live::Entry(Box::new(EarlyEntry { index: nth, ends_record, entry })));
                 nth += 1;
             }
             // Of records at one place the last is the one with the next entry.

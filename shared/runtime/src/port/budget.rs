@@ -72,7 +72,7 @@ impl Payer {
     /// The calls of a run or a task, or those beside them.
     #[must_use]
     pub fn of(key: &RunKey, beside: bool) -> Self {
-        let task = key.task.as_ref().map_or("", |task| task.as_str());
+        let task = key.task.as_ref().map(ToString::to_string).unwrap_or_default();
         let hash = sha256_hex(format!("{} {task} {beside}", key.run).as_bytes());
         Self(hash.chars().take(16).collect())
     }

@@ -253,7 +253,7 @@ fn turn_group(prompts: &Prompts, language: Language, turn: &Turn) -> MessageGrou
     let wholes = turn.calls.iter().filter_map(whole).collect();
     MessageGroup {
         full_outputs: wholes,
-        ..MessageGroup::new(GroupKind::Turn, turn.message.as_str(), messages)
+        ..MessageGroup::new(GroupKind::Turn, turn.message.to_string(), messages)
     }
 }
 

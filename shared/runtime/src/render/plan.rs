@@ -89,7 +89,7 @@ pub(super) fn round_text(
     plan: &Plan,
 ) -> String {
     // Why a step is blocked was said just before.
-    let told = |step: &Step| reports.iter().any(|report| report.task.step_id() == Some(step.id));
+    let told = |step: &Step| reports.iter().any(|report| report.task.step_id() == step.id);
     let reports: Vec<Value> = reports.iter().map(report_values).collect();
     let values = json!({"reports": reports, "plan": format_plan(plan, |step| !told(step))});
     prompts.render(language, prompt::PLAN_ROUND, values)

@@ -116,7 +116,7 @@ fn parse_responses(
     }
     let changes = answers.iter().any(|answer| matches!(answer, HumanResponse::Modify { .. }));
     if changes && asks.len() > 1 {
-        let asked: Vec<&str> = asks.iter().map(|ask| ask.id.as_str()).collect();
+        let asked: Vec<String> = asks.iter().map(|ask| ask.id.to_string()).collect();
         let problem = format!("change one at a time, by its id: {}", asked.join(", "));
         return Err(Failure::new(ErrorCode::InvalidField, problem));
     }

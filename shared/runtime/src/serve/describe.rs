@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use djinn_core::budget::{Budget, Spending};
 use djinn_core::entry::{Event, RunResult};
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::TaskId;
+use djinn_core::id::{StepId, TaskId};
 use djinn_core::journal::{Journal, Record};
-use djinn_core::plan::{Plan, StepId, StepStatus};
+use djinn_core::plan::{Plan, StepStatus};
 
 use super::{load_meta, store_failure};
 use crate::pages::fold_journal_with;
@@ -181,9 +181,7 @@ impl EntryFold {
             Event::PlanChanged { plan } => self.plan = Some(plan.clone()),
             Event::StepChanged { step, status, note } => self.mark_step(*step, *status, note),
             Event::ChildStarted { task, description: words } => {
-                if let Some(step) = task.step_id() {
-                    self.mark_step(step, StepStatus::InProgress, "");
-                }
+                self.mark_step(task.step_id(), StepStatus::InProgress, "");
                 self.tasks.insert(task.clone(), words.clone());
             }
             Event::ChildEnded { task, .. } => {

@@ -127,7 +127,7 @@ fn find_requests(run: &Run, answered: &ResponseRecord) -> Result<Vec<HumanReques
 fn response_failure(run: &Run, refusal: ResponseError) -> Failure {
     match refusal {
         ResponseError::UnknownRequest => {
-            let asked: Vec<&str> = run.pending_requests().map(|ask| ask.id.as_str()).collect();
+            let asked: Vec<String> = run.pending_requests().map(|ask| ask.id.to_string()).collect();
             let asked = if asked.is_empty() { "nothing".to_owned() } else { asked.join(", ") };
             Failure::new(ErrorCode::FeedbackNotFound, asked)
         }

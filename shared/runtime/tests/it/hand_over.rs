@@ -33,7 +33,7 @@ async fn a_run_that_is_handed_over_after_each_step_looks_the_same() {
     let mut sim = short_lived(&ledger);
     let entries = told(&mut sim).await;
     // Nobody died, so nothing was resumed either.
-    assert!(entries.iter().all(|entry| !entry.id.starts_with("resumed")));
+    assert!(entries.iter().all(|entry| !entry.id.to_string().starts_with("resumed")));
     assert_eq!(sorted(&visible(&entries)), sorted(&TOLD));
     let kicks = sim.points.point_names().iter().filter(|name| *name == "after kick").count();
     assert!(kicks >= 3, "only {kicks} hand-overs");

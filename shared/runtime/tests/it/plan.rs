@@ -27,7 +27,7 @@ async fn steps_run_side_by_side_and_the_planner_sees_what_came_of_them() {
     let figures = "end finished: Gold is the dearer one. (11 steps, 12 model calls, 5 tool calls)";
     assert_eq!(end, figures);
     // The three ran at the same time.
-    let at = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
+    let at = |id: &str| entries.iter().find(|entry| entry.id.to_string() == id).unwrap().at_ms;
     for task in ["s1.1", "s2.1", "s3.1"] {
         assert!(at(&format!("{task}.t1")) < at("s1.1.t1.c1.result"), "{task} waited");
     }

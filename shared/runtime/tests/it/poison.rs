@@ -27,7 +27,7 @@ fn deadly(name: &str) -> Points {
 fn failed(entries: &[Entry]) -> Vec<(String, ToolFailure)> {
     let failed = entries.iter().filter_map(|entry| match &entry.event {
         Event::CallCompleted { result: ToolResult::Failed { reason, .. }, .. } => {
-            Some((entry.id.clone(), *reason))
+            Some((entry.id.to_string(), *reason))
         }
         _ => None,
     });

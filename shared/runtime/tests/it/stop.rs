@@ -152,7 +152,7 @@ async fn a_stop_reaches_every_task_in_the_middle_of_a_reply_and_of_a_tool() {
         sim.stop_at = Some((stop_at_ms, 1));
         let question = sim.make_question(planned(50));
         let entries = sim.run_to_end(&question).await.unwrap();
-        let ended = entries.iter().filter(|entry| entry.id.ends_with(".end")).count();
+        let ended = entries.iter().filter(|entry| entry.id.to_string().ends_with(".end")).count();
         assert_eq!(ended, 50);
         assert!(entries.last().unwrap().at_ms - stop_at_ms <= 2_000);
         let key = question.run_key();
@@ -163,7 +163,8 @@ async fn a_stop_reaches_every_task_in_the_middle_of_a_reply_and_of_a_tool() {
             assert!(records.last().unwrap().at_ms - stop_at_ms <= 2_000, "{task} went on");
         }
         // What each had said is kept, and those that had called a tool show it.
-        let called = entries.iter().filter(|entry| entry.id.ends_with(".t1.c1")).count();
+        let called =
+            entries.iter().filter(|entry| entry.id.to_string().ends_with(".t1.c1")).count();
         assert_eq!(called, tools);
         let points = sim.points.point_names();
         let finished = points.iter().filter(|name| name.starts_with("after tool")).count();

@@ -89,7 +89,7 @@ fn line(event: &Event) -> String {
         }
         Event::UserMessageAdded { text, .. } => format!("is told: {text}"),
         Event::HumanRequested { group: feedback, requests: asks, .. } => {
-            let asked = asks.iter().map(|ask| ask.id.as_str());
+            let asked = asks.iter().map(|ask| ask.id.to_string());
             format!("asks {feedback}: {}", asked.collect::<Vec<_>>().join(", "))
         }
         Event::HumanResolved(answered) => format!("hears {}", answered.answer.as_str()),

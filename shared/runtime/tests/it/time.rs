@@ -36,7 +36,7 @@ fn calling(calls: u32, takes: Duration, timeout_ms: u64) -> Sim {
 async fn tools_take_ms(sim: &mut Sim, max_parallel_tool_calls: u32) -> i64 {
     let settings = RunSettings { max_parallel_tool_calls, ..RunSettings::default() };
     let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
-    let at_ms = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
+    let at_ms = |id: &str| entries.iter().find(|entry| entry.id.to_string() == id).unwrap().at_ms;
     at_ms("t2") - at_ms("t1")
 }
 
@@ -59,7 +59,8 @@ async fn three_calls_of_a_tool_that_takes_one_at_a_time_take_one_after_the_other
         let max_parallel_per_tool = BTreeMap::from([(tool.to_owned(), bound)]);
         let settings = RunSettings { max_parallel_per_tool, ..RunSettings::default() };
         let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
-        let at_ms = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap().at_ms;
+        let at_ms =
+            |id: &str| entries.iter().find(|entry| entry.id.to_string() == id).unwrap().at_ms;
         assert_eq!(at_ms("t2") - at_ms("t1"), takes_ms, "{bound} of {tool}");
     }
 }
@@ -181,7 +182,10 @@ async fn a_client_hears_something_while_the_store_takes_its_time_and_nothing_aft
     sim.delay_alarm_removal(Duration::from_secs(60));
     let entries = told(&mut sim).await;
     // It was renewed meanwhile, so that nobody took the run over.
-    assert!(entries.iter().all(|entry| !entry.id.starts_with("resumed")), "{entries:?}");
+    assert!(
+        entries.iter().all(|entry| !entry.id.to_string().starts_with("resumed")),
+        "{entries:?}"
+    );
     let frames = sim.clients[0].lock().unwrap().clone();
     let moments: Vec<i64> = frames.iter().map(|(at_ms, _)| *at_ms).collect();
     let longest = moments.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();

@@ -130,7 +130,7 @@ async fn the_entries_of_a_task_are_shown_while_it_is_at_work_and_once() {
     let mut sim = planned();
     let settings = RunSettings { mode: Mode::PlanSolve, ..RunSettings::default() };
     let entries = sim.run_to_end(&sim.make_question(settings)).await.unwrap();
-    let ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
     // The driver's own client from the beginning, another one from 20 s on.
     for (client, joined_ms) in [(0, 0), (1, 20_000)] {
         let frames = sent(&sim.clients[client]);
@@ -213,7 +213,7 @@ async fn a_viewer_takes_over_when_the_driver_dies_and_the_old_driver_stops_when_
         }
     });
     let entries = told(&mut sim).await;
-    assert!(entries.iter().any(|entry| entry.id == "resumed.2"), "{entries:?}");
+    assert!(entries.iter().any(|entry| entry.id.to_string() == "resumed.2"), "{entries:?}");
     let seen = visible(&entries);
     assert_eq!(crate::crash::sorted(&seen), crate::crash::sorted(&crate::story::TOLD));
     assert_eq!(ledger.count("send t2.c1"), 1);
@@ -253,7 +253,7 @@ async fn a_viewer_that_takes_over_is_shown_what_the_last_driver_wrote_before_it_
     };
     let driver = ids(&sent(&sim.clients[0]));
     assert_eq!(driver.last().map(String::as_str), Some("t1.c2"), "it left after one step");
-    let expected: Vec<_> = entries.iter().map(|entry| entry.id.clone()).collect();
+    let expected: Vec<_> = entries.iter().map(|entry| entry.id.to_string()).collect();
     assert_eq!(ids(&sent(&sim.clients[1])), expected);
 }
 

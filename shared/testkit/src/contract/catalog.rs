@@ -1,7 +1,7 @@
 //! Lists of a user's own.
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::{ShareHandle, TaskId};
+use djinn_core::id::{EntryId, ShareHandle, TaskId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
 use djinn_runtime::port::catalog::{RunSummary, SessionDeletion, SessionTurn, UserKey};
@@ -246,7 +246,7 @@ pub async fn a_forgotten_session_leaves_nothing(store: &impl Store) -> Checked {
     let task = TaskId::new("s1.1")?;
     let mut begins = record_of(1, "w1", &text_of(150_000))?;
     let event = Event::ChildStarted { task: task.clone(), description: "gold".to_owned() };
-    begins.entries.push(Entry { id: "s1.1.start".to_owned(), child: None, at_ms: 1, event });
+    begins.entries.push(Entry { id: EntryId::new("s1.1.start")?, child: None, at_ms: 1, event });
     store.append(&run.key, &begins, EXPIRY).await?;
     let task = run.key.with_task(task);
     store.create(&task, &run.created_by("w2", None)?).await?;

@@ -6,8 +6,8 @@ use djinn_core::budget::Usage;
 use djinn_core::conversation::Exchange;
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{
-    CallId, FileName, MessageId, RequestId, RunId, SessionId, ShareHandle, TaskId, TenantId,
-    UserId, WriteId,
+    CallId, EntryId, FileName, MessageId, RequestId, RunId, SessionId, ShareHandle, TaskId,
+    TenantId, UserId, WriteId,
 };
 use djinn_core::input::{ChildReport, ChildSpec, Input, ModelReplied, Reply, RunSpec};
 use djinn_core::journal::{FORMAT, Journal, Record};
@@ -203,7 +203,7 @@ pub(super) fn record_of(n: u64, write: &str, text: &str) -> FixtureResult<Record
         epoch: 1,
         at_ms,
         inputs: vec![Input::ModelReplied(Box::new(replied))],
-        entries: vec![Entry { id: "t1".to_owned(), child: None, at_ms, event }],
+        entries: vec![Entry { id: EntryId::new("t1")?, child: None, at_ms, event }],
     })
 }
 
@@ -238,12 +238,9 @@ pub(super) fn early_entry(nth: u64, at_ms: i64) -> FixtureResult<Live> {
         call: CallId::new("t1.c1")?,
         result: ToolResult::Done(ToolOutput::from_text("三 files")),
     };
-    let entry = Entry { id: "t1.c1.result".to_owned(), child: None, at_ms, event };
-    Ok(Live::Entry(EarlyEntry {
-        index: nth,
-        ends_record: true,
-        entry: entry.into_parent_entry(&TaskId::of(1, 1)),
-    }))
+    let entry = Entry { id: EntryId::new("t1.c1.result")?, child: None, at_ms, event };
+    let entry = entry.into_parent_entry(&TaskId::of(1, 1));
+    Ok(Live::Entry(Box::new(EarlyEntry { index: nth, ends_record: true, entry })))
 }
 
 pub(super) fn new_file(name: &str) -> FixtureResult<NewFile> {

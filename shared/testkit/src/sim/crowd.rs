@@ -167,10 +167,8 @@ impl Crowd {
         let in_time = state.is_good();
         let rng = &mut state.rng;
         let answer = choose_answer(rng, ask, &id);
-        let group = ask.id.as_str().rsplit_once('.').map(|(group, _)| group);
         let is_one = matches!(answer, HumanResponse::Modify { .. }) || rng.u32(0..5) > 0;
-        let group = group.filter(|_| !is_one).and_then(|group| HumanRequestId::new(group).ok());
-        let feedback = group.unwrap_or_else(|| ask.id.clone());
+        let feedback = if is_one { ask.id.clone() } else { ask.id.group() };
         let digest = match rng.u32(0..8) {
             0 => None,
             1 if !in_time => Some("0".repeat(64)),

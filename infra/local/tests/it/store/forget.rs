@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use djinn_aws::{Aws, AwsStore};
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::TaskId;
+use djinn_core::id::{EntryId, TaskId};
 use djinn_core::input::UserMessage;
 use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
@@ -30,7 +30,12 @@ async fn fill(store: &AwsStore, label: &str) {
         let task = TaskId::of(1, 1);
         let mut begins = record(1, &"long ".repeat(60_000));
         let event = Event::ChildStarted { task: task.clone(), description: String::new() };
-        begins.entries.push(Entry { id: "s1.1.start".into(), child: None, at_ms, event });
+        begins.entries.push(Entry {
+            id: EntryId::new("s1.1.start").unwrap(),
+            child: None,
+            at_ms,
+            event,
+        });
         store.append(&run, &begins, EXPIRY).await.unwrap();
         let task = run.with_task(task);
         store.create(&task, &new_run(label, request, at_ms)).await.unwrap();

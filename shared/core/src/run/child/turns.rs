@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::conversation::{Conversation, ConversationItem, Turn};
 use crate::error_code::ErrorCode;
-use crate::id::{CallId, MessageId, TaskId};
+use crate::id::TaskId;
 use crate::input::{ChildEnded, MAX_REPORT};
 use crate::tool::{ToolArguments, ToolCall, ToolOutput, ToolResult};
 
@@ -60,10 +60,10 @@ impl ChildEnded {
 
 fn scope_turn(turn: Turn, task: &TaskId) -> Turn {
     let calls = turn.calls.into_iter().map(|(call, outcome)| {
-        let id = CallId::in_task(&call.id, task);
+        let id = call.id.clone().in_task(task);
         (ToolCall { id, ..call }, outcome)
     });
-    Turn { message: MessageId::in_task(&turn.message, task), calls: calls.collect(), ..turn }
+    Turn { message: turn.message.clone().in_task(task), calls: calls.collect(), ..turn }
 }
 
 fn shorten_turn(turn: &Turn) -> Turn {

@@ -42,10 +42,10 @@ impl Interrupts {
         }
         let count = self.counts.entry(message.clone()).or_default();
         *count += 1;
-        let id = HumanRequestId::new(format!("{message}.again{count}")).ok()?;
+        let id = HumanRequestId::of_model_interrupt(message, *count);
         self.held = Some(message.clone());
         Some(HumanRequest {
-            digest: sha256_hex(id.as_str().as_bytes()),
+            digest: sha256_hex(id.to_string().as_bytes()),
             id,
             task: None,
             subject: Subject::ModelInterrupt { message: message.clone(), interrupt },

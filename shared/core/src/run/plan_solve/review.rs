@@ -5,7 +5,7 @@ use super::{Next, PlanSolve, Progress, StepResult};
 use crate::agent_loop::TurnUpdate;
 use crate::entry::Event;
 use crate::human::{Estimate, HumanRequest, HumanResponse, Reason, Subject, digest_call};
-use crate::id::HumanRequestId;
+use crate::id::{EntryId, EntryName, HumanRequestId};
 use crate::input::{ChildEnded, ChildReport, Revision};
 use crate::settings::RunSettings;
 use crate::tool::Risk;
@@ -40,7 +40,7 @@ impl PlanSolve {
                     plan.reword_step(task.step, &details);
                     task.description = details;
                     let event = Event::PlanChanged { plan: plan.clone() };
-                    observed.events.push((format!("{}.plan", ask.id), event));
+                    observed.events.push((EntryId::local(EntryName::StepPlan(task.step)), event));
                 }
                 observed.events.push(task.start_event());
                 self.tasks.insert(place, task);
@@ -121,7 +121,7 @@ fn is_waiting_for(task: &Task, ask: &HumanRequest) -> bool {
 /// Whether a step may begin.
 pub(super) fn step_review(task: &Task) -> Option<HumanRequest> {
     let about = Subject::StepReview { step: task.step, details: task.description.clone() };
-    new_request(HumanRequestId::new(format!("steps.{}", task.step)).ok()?, Reason::Step, about)
+    new_request(HumanRequestId::of_step(task.step), Reason::Step, about)
 }
 
 /// Whether what came of a step is what was wanted.
@@ -132,12 +132,12 @@ pub(super) fn result_review(task: &Task, ended: &ChildEnded) -> Option<HumanRequ
         text: ended.report.text.clone(),
         files: ended.report.files.clone(),
     };
-    new_request(HumanRequestId::new(format!("{}.result", task.id)).ok()?, Reason::Result, about)
+    new_request(HumanRequestId::of_result(&task.id), Reason::Result, about)
 }
 
 fn new_request(id: HumanRequestId, why: Reason, about: Subject) -> Option<HumanRequest> {
     Some(HumanRequest {
-        digest: digest_call(id.as_str(), &about.parameters()?),
+        digest: digest_call(&id.to_string(), &about.parameters()?),
         id,
         task: None,
         subject: about,

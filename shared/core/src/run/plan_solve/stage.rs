@@ -4,9 +4,9 @@ use crate::budget::{BudgetShare, Spending};
 use crate::entry::Event;
 use crate::error_code::ErrorCode;
 use crate::human::HumanSettings;
-use crate::id::TaskId;
+use crate::id::{EntryId, EntryName, StepId, TaskId};
 use crate::input::{ChildEnded, Revision};
-use crate::plan::{Step, StepId};
+use crate::plan::Step;
 use crate::status::RunStatus;
 
 /// A step that is being worked on, or is about to be.
@@ -60,14 +60,14 @@ impl Task {
         }
     }
 
-    pub(super) fn start_event(&self) -> (String, Event) {
+    pub(super) fn start_event(&self) -> (EntryId, Event) {
         let event =
             Event::ChildStarted { task: self.id.clone(), description: self.description.clone() };
-        (format!("{}.start", self.id), event)
+        (EntryId::of_task(&self.id, EntryName::Start), event)
     }
 
     /// How it ends when the work does. `None` if viewers have not seen it begin, or have seen its end.
-    pub(super) fn stop_event(&self) -> Option<(String, Event)> {
+    pub(super) fn stop_event(&self) -> Option<(EntryId, Event)> {
         let event = Event::ChildEnded {
             task: self.id.clone(),
             status: RunStatus::Stopped,
@@ -76,7 +76,7 @@ impl Task {
             failure: Some(ErrorCode::Stopped.into()),
             spent: Spending::default(),
         };
-        self.needs_slot().then(|| (format!("{}.end", self.id), event))
+        self.needs_slot().then(|| (EntryId::of_task(&self.id, EntryName::End), event))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::agent_loop::TurnUpdate;
 use crate::conversation::{ConversationItem, Nudge};
 use crate::entry::Event;
 use crate::human::{HumanRequest, ResponseRecord};
+use crate::id::{EntryId, EntryName};
 use crate::plan::{PLANNING_TOOL, Plan};
 use crate::settings::RunSettings;
 use crate::tool::{ToolFailure, ToolResult};
@@ -34,17 +35,17 @@ impl PlanSolve {
             let outcome = run_plan_command(&open, &mut plan, max_steps, &mut finished)?;
             observed = self.planner.on_tool_returned(call, &outcome)?;
         }
-        let name = format!("{call}.resolved");
-        Some(self.settle(observed, plan, finished, &name, settings).with_new_plan())
+        let plan_entry = EntryId::of_call(call, EntryName::CallPlan);
+        Some(self.settle(observed, plan, finished, plan_entry, settings).with_new_plan())
     }
 
-    /// What follows from a turn of the planner's, complete or not: `name` names it in entries.
+    /// What follows from a turn of the planner's, complete or not: `plan_entry` tells of what it makes of the plan.
     pub(super) fn settle(
         &mut self,
         mut observed: TurnUpdate,
         plan: Option<Plan>,
         finished: bool,
-        name: &str,
+        plan_entry: EntryId,
         settings: &RunSettings,
     ) -> Progress {
         let changed = plan != self.plan;
@@ -75,7 +76,7 @@ impl PlanSolve {
         let changed = changed || !begun.events.is_empty() || !begun.requests.is_empty();
         if let Some(plan) = self.plan.as_ref().filter(|_| changed) {
             let event = Event::PlanChanged { plan: plan.clone() };
-            observed.events.push((format!("{name}.plan"), event));
+            observed.events.push((plan_entry, event));
         }
         observed.events.extend(begun.events);
         observed.requests.extend(begun.requests);

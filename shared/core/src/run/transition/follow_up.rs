@@ -9,6 +9,7 @@ use crate::entry::Event;
 use crate::error_code::{ErrorCode, Failure};
 use crate::file::ProductFile;
 use crate::human::HumanRequest;
+use crate::id::EntryId;
 use crate::run::child::truncate_text;
 use crate::run::ending::Ending;
 use crate::run::plan_solve::AbandonedWork;
@@ -195,7 +196,7 @@ impl Transition<'_> {
                 let took_ms = self.at_ms.saturating_sub(run.started_at_ms);
                 let took_ms = u64::try_from(took_ms).unwrap_or_default();
                 let result = ending.into_run_result(took_ms, paused_ms);
-                self.events.push(("end".to_owned(), Event::RunEnded(result)));
+                self.events.push((EntryId::end(), Event::RunEnded(result)));
                 None
             }
             Some(child) => Some(ending.into_child_result(

@@ -5,7 +5,7 @@ use crate::error_code::{ErrorCode, Failure};
 use crate::human::{
     HumanRequest, HumanResponse, Interrupt, MAX_INTERRUPT_BYTES, ResponseRecord, Subject,
 };
-use crate::id::HumanRequestId;
+use crate::id::{EntryId, EntryName, HumanRequestId};
 use crate::input::{ChildRequest, InterruptTarget, PlanEdit, UserMessage};
 
 impl Transition<'_> {
@@ -115,7 +115,7 @@ impl Transition<'_> {
         let plan = self.run.edited_plan(edit)?.ok()?;
         let is_newest = edit.version == self.run.plan_version();
         (is_newest && self.run.messages.add_plan_edit(edit)).then_some(())?;
-        let id = format!("edit.{}", edit.id);
+        let id = EntryId::local(EntryName::PlanEdit(edit.id.clone()));
         let progress = self.run.phase.replace_plan(plan, id, &self.run.spec.settings)?;
         self.settle(progress);
         Some(())

@@ -36,7 +36,7 @@ impl Translator {
         call: &CallId,
         outcome: &ToolResult,
     ) -> Option<AgentResponse> {
-        let (id, at_ms) = (entry.id.as_str(), entry.at_ms);
+        let (id, at_ms) = (&entry.id.to_string(), entry.at_ms);
         let requested = self.calls.remove(&(entry.child.clone(), call.clone()))?;
         let roles = self.employees.get(&entry.child);
         let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();

@@ -25,6 +25,6 @@ impl Translator {
             Language::Zh => format!("改由模型 {to} 代替 {from} 回答。{why}"),
         };
         // Its id names its task, where there is one.
-        vec![self.lane_thought(entry.child.as_ref(), &entry.id, &text, entry.at_ms)]
+        vec![self.lane_thought(entry.child.as_ref(), &entry.id.to_string(), &text, entry.at_ms)]
     }
 }

@@ -104,7 +104,7 @@ impl Translator {
         if let (Some(members), Some((name, value))) = (answer.as_object_mut(), more) {
             members.insert(name.to_owned(), value);
         }
-        let event = self.new_event(&entry.id, "human_feedback_answered", entry.at_ms);
+        let event = self.new_event(&entry.id.to_string(), "human_feedback_answered", entry.at_ms);
         AgentResponse { result_map: answer, ..event }
     }
 
@@ -238,9 +238,8 @@ fn agent_name(ask: &HumanRequest) -> &'static str {
 
 /// The turn that it came up in.
 fn current_step(ask: &HumanRequest) -> u32 {
-    let call = ask.subject.call().map(|(call, ..)| call.as_str());
-    let turn = call.and_then(|call| call.split('.').next()?.strip_prefix('t'));
-    turn.and_then(|turn| turn.parse().ok()).unwrap_or_default()
+    let call = ask.subject.call().map(|(call, ..)| call);
+    call.and_then(|call| call.message().turn_number()).unwrap_or_default()
 }
 
 fn request_type(about: &Subject) -> &'static str {

@@ -7,8 +7,8 @@ use super::{AgentResponse, MAX_SHOWN_STEPS, ResultText, Translator};
 use crate::entry::Entry;
 use crate::error_code::Failure;
 use crate::file::ProductFile;
-use crate::id::TaskId;
-use crate::plan::{Plan, Step, StepId, StepStatus};
+use crate::id::{StepId, TaskId};
+use crate::plan::{Plan, Step, StepStatus};
 
 impl Translator {
     pub(super) fn plan_event(&self, id: &str, plan: &Plan, at_ms: i64) -> AgentResponse {
@@ -49,9 +49,9 @@ impl Translator {
         words: &str,
     ) -> Vec<AgentResponse> {
         let step = task.step_id();
-        let plan = step.and_then(|step| self.apply_step(entry, step, StepStatus::InProgress, ""));
+        let plan = self.apply_step(entry, step, StepStatus::InProgress, "");
         self.tasks.push((task.clone(), words.to_owned()));
-        let started = self.task_event(&entry.id, task, words, entry.at_ms);
+        let started = self.task_event(&entry.id.to_string(), task, words, entry.at_ms);
         plan.into_iter().chain([started]).collect()
     }
 
@@ -82,7 +82,7 @@ impl Translator {
             (true, None) => no_result_notice(self.language).to_owned(),
             (false, _) => mark_cut(&text, finish, self.language),
         };
-        let mut event = self.new_event(&entry.id, "task_summary", entry.at_ms);
+        let mut event = self.new_event(&entry.id.to_string(), "task_summary", entry.at_ms);
         event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});
         event.task_summary = Some(text);
         event.lane = Some(task.clone());

@@ -120,7 +120,9 @@ impl Asking {
         let decided: BTreeMap<&HumanRequestId, &HumanResponse> =
             answers(history).map(|answered| (&answered.request, &answered.answer)).collect();
         let was_asked = |message: &&str| {
-            history.iter().any(|entry| entry.id == format!("{message}.again1.requested"))
+            history
+                .iter()
+                .any(|entry| entry.id.to_string() == format!("{message}.again1.requested"))
         };
         let mut same = Self { unpaid: self.unpaid.filter(was_asked), ..self.clone() };
         same.settings.human.timeout_s = 0;
@@ -189,9 +191,10 @@ impl Watched {
         let again = (1..=context.interrupts).map(|round| format!("{call}.again{round}"));
         let mut expected = None;
         for needed in first.into_iter().chain(again) {
-            let asked = asks(&history).find(|ask| ask.id.as_str() == needed);
+            let asked = asks(&history).find(|ask| ask.id.to_string() == needed);
             let shown = asked.and_then(|ask| ask.subject.call()).map(|(_, _, shown)| shown.clone());
-            let answered = answers(&history).find(|answered| answered.request.as_str() == needed);
+            let answered =
+                answers(&history).find(|answered| answered.request.to_string() == needed);
             expected = match answered.map(|answered| &answered.answer) {
                 Some(HumanResponse::Confirm) => shown,
                 Some(HumanResponse::Modify { arguments }) => Some(arguments.clone()),

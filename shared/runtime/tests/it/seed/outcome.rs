@@ -130,8 +130,7 @@ impl Outcome {
     /// What somebody is told of an answer is what the history says became of it.
     fn one_answer_wins(&self, told: &CrowdResponse) {
         let is_about = |answered: &&ResponseRecord| {
-            let group = answered.request.as_str().rsplit_once('.').map(|(group, _)| group);
-            answered.request == told.request || group == Some(told.request.as_str())
+            answered.request == told.request || answered.request.group() == told.request
         };
         let won: Vec<&ResponseRecord> = answers(&self.entries).filter(is_about).collect();
         let is_its = |answered: &&&ResponseRecord| answered.id == told.id;
@@ -303,7 +302,9 @@ impl Outcome {
     /// What came of a call that must not be repeated, if anything was said of it.
     fn outcome_of(&self, call: &str) -> Option<&CallOutcome> {
         let id = format!("{call}.result");
-        self.entries.iter().find(|entry| entry.id == id).and_then(|entry| match &entry.event {
+        self.entries.iter().find(|entry| entry.id.to_string() == id).and_then(|entry| match &entry
+            .event
+        {
             Event::CallCompleted { result: outcome, .. } => Some(outcome),
             _ => None,
         })
@@ -378,15 +379,17 @@ impl Outcome {
                 let id =
                     frame.split_once("data:{\"id\":\"").or(frame.split_once("data: {\"id\":\""));
                 if let (true, Some((_, id))) = (is_entry, id) {
-                    had.insert(id.split('"').next().unwrap());
+                    had.insert(id.split('"').next().unwrap().to_owned());
                 }
             }
         }
-        let mut history: BTreeSet<_> = self.entries.iter().map(|entry| entry.id.as_str()).collect();
+        let mut history: BTreeSet<_> =
+            self.entries.iter().map(|entry| entry.id.to_string()).collect();
         // What a task did until its run gave it up is told by its records' times, so that one written
         // at that moment may come too late for a viewer.
         for task in self.given_up() {
-            let of_task = |id: &&str| id.starts_with(&format!("{task}.")) && !id.ends_with(".end");
+            let of_task =
+                |id: &String| id.starts_with(&format!("{task}.")) && !id.ends_with(".end");
             had.retain(|id| !of_task(id));
             history.retain(|id| !of_task(id));
         }

@@ -1,0 +1,179 @@
+//! Entries of the public history.
+
+use std::fmt;
+
+use super::human_request::RequestName;
+use super::message::{CallName, MessageName};
+use super::path::{LocalName, Path, Scoped};
+use super::{CallId, HumanRequestId, MessageId, StepId, TaskId, parse_count};
+
+/// An entry of a run's history, unique within it: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a
+/// task.
+pub type EntryId = Scoped<EntryName>;
+
+/// An entry within its run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EntryName {
+    /// A run or a task begins.
+    Start,
+    /// A run or a task has ended.
+    End,
+    /// The step of a task came to its end.
+    Step,
+    /// Another driver took over, with a lease of this epoch.
+    Resumed(u64),
+    /// A user added a file, by the message of this id.
+    File(String),
+    /// A user said something, by the message of this id.
+    UserMessage(String),
+    /// A user changed the plan, by the change of this id.
+    PlanEdit(String),
+    /// A message is complete.
+    Message(MessageName),
+    /// So many attempts at a message have failed.
+    Reset(MessageName, u32),
+    /// Another model writes a message, for so many times.
+    ModelChange(MessageName, u32),
+    /// The reply of a turn changed the plan.
+    MessagePlan(MessageName),
+    /// A call is asked for.
+    Call(CallName),
+    /// A call was answered.
+    CallResult(CallName),
+    /// A person's answer about a call changed the plan.
+    CallPlan(CallName),
+    /// People are asked.
+    Requested(RequestName),
+    /// What they were asked is answered.
+    Resolved(RequestName),
+    /// A person's answer about this step changed the plan.
+    StepPlan(StepId),
+}
+
+impl fmt::Display for EntryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("start"),
+            Self::End => f.write_str("end"),
+            Self::Step => f.write_str("step"),
+            Self::Resumed(epoch) => write!(f, "resumed.{epoch}"),
+            Self::File(id) => write!(f, "file.{id}"),
+            Self::UserMessage(id) => write!(f, "user_message.{id}"),
+            Self::PlanEdit(id) => write!(f, "edit.{id}"),
+            Self::Message(message) => write!(f, "{message}"),
+            Self::Reset(message, count) => write!(f, "{message}.reset{count}"),
+            Self::ModelChange(message, count) => write!(f, "{message}.model{count}"),
+            Self::MessagePlan(message) => write!(f, "{message}.plan"),
+            Self::Call(call) => write!(f, "{call}"),
+            Self::CallResult(call) => write!(f, "{call}.result"),
+            Self::CallPlan(call) => write!(f, "{call}.resolved.plan"),
+            Self::Requested(request) => write!(f, "{request}.requested"),
+            Self::Resolved(request) => write!(f, "{request}.resolved"),
+            Self::StepPlan(step) => write!(f, "steps.{step}.plan"),
+        }
+    }
+}
+
+impl LocalName for EntryName {
+    const WHAT: &'static str = "entry id";
+    const RULE: &'static str = "the id of an entry, as t3.c1.result or s2.1.end";
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::parse_fixed(text)
+            .or_else(|| Self::parse_prefixed(text))
+            .or_else(|| Self::parse_suffixed(text))
+            .or_else(|| MessageName::parse(text).map(Self::Message))
+            .or_else(|| CallName::parse(text).map(Self::Call))
+    }
+}
+
+impl EntryName {
+    fn parse_fixed(text: &str) -> Option<Self> {
+        match text {
+            "start" => Some(Self::Start),
+            "end" => Some(Self::End),
+            "step" => Some(Self::Step),
+            _ => None,
+        }
+    }
+
+    fn parse_prefixed(text: &str) -> Option<Self> {
+        let (prefix, id) = text.split_once('.')?;
+        match prefix {
+            "resumed" => {
+                id.parse().ok().filter(|epoch: &u64| epoch.to_string() == id).map(Self::Resumed)
+            }
+            "file" => Some(Self::File(id.to_owned())),
+            "user_message" => Some(Self::UserMessage(id.to_owned())),
+            "edit" => Some(Self::PlanEdit(id.to_owned())),
+            _ => None,
+        }
+    }
+
+    fn parse_suffixed(text: &str) -> Option<Self> {
+        let (subject, suffix) = text.rsplit_once('.')?;
+        let counted = |word: &str| suffix.strip_prefix(word).and_then(parse_count);
+        match suffix {
+            "result" => CallName::parse(subject).map(Self::CallResult),
+            "requested" => RequestName::parse(subject).map(Self::Requested),
+            "resolved" => RequestName::parse(subject).map(Self::Resolved),
+            "plan" => Self::parse_plan(subject),
+            _ => {
+                let message = MessageName::parse(subject)?;
+                let reset = counted("reset").map(|count| Self::Reset(message, count));
+                reset.or_else(|| counted("model").map(|count| Self::ModelChange(message, count)))
+            }
+        }
+    }
+
+    /// Reads what changed the plan.
+    fn parse_plan(subject: &str) -> Option<Self> {
+        if let Some(call) = subject.strip_suffix(".resolved") {
+            return CallName::parse(call).map(Self::CallPlan);
+        }
+        let message = MessageName::parse(subject).map(Self::MessagePlan);
+        let step = || parse_count(subject.strip_prefix("steps.s")?).map(StepId);
+        message.or_else(|| step().map(Self::StepPlan))
+    }
+}
+
+impl EntryId {
+    /// The run begins.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::local(EntryName::Start)
+    }
+
+    /// The run has ended.
+    #[must_use]
+    pub fn end() -> Self {
+        Self::local(EntryName::End)
+    }
+
+    /// Something of a task's, as its run tells of it.
+    #[must_use]
+    pub fn of_task(task: &TaskId, name: EntryName) -> Self {
+        Self::at(Path::default().in_task(task), name)
+    }
+
+    /// Something of a message's.
+    #[must_use]
+    pub fn of_message(message: &MessageId, name: impl FnOnce(MessageName) -> EntryName) -> Self {
+        Self::at(message.path().clone(), name(*message.name()))
+    }
+
+    /// Something of a call's.
+    #[must_use]
+    pub fn of_call(call: &CallId, name: impl FnOnce(CallName) -> EntryName) -> Self {
+        Self::at(call.path().clone(), name(*call.name()))
+    }
+
+    /// Something of what people are asked.
+    #[must_use]
+    pub fn of_request(
+        request: &HumanRequestId,
+        name: impl FnOnce(RequestName) -> EntryName,
+    ) -> Self {
+        Self::at(request.path().clone(), name(request.name().clone()))
+    }
+}

@@ -1,0 +1,85 @@
+//! Steps of a plan, and tasks: attempts at them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BadId, parse_count};
+
+/// Names a step within its run: `s3`. A plan that drops a step does not give its id to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StepId(pub u32);
+
+/// One attempt at a step of a plan: `s3.1` is the first at step 3. A new attempt is a new task,
+/// with a journal of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TaskId {
+    step: StepId,
+    attempt: u32,
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}", self.0)
+    }
+}
+
+impl TaskId {
+    /// Attempt `attempt` (from 1) at step `step` (from 1).
+    #[must_use]
+    pub fn of(step: u32, attempt: u32) -> Self {
+        Self { step: StepId(step), attempt }
+    }
+
+    /// Reads an id.
+    ///
+    /// # Errors
+    /// [`BadId`] with the rule that the text breaks.
+    pub fn new(text: impl AsRef<str>) -> Result<Self, BadId> {
+        text.as_ref().parse()
+    }
+
+    /// Reads an id; `None` if the text is none.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (step, attempt) = text.strip_prefix('s')?.split_once('.')?;
+        Some(Self::of(parse_count(step)?, parse_count(attempt)?))
+    }
+
+    /// The step it is an attempt at.
+    #[must_use]
+    pub fn step_id(&self) -> StepId {
+        self.step
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.step, self.attempt)
+    }
+}
+
+impl FromStr for TaskId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        Self::parse(text)
+            .ok_or(BadId { what: "task id", rule: "s and a number, a dot and a number" })
+    }
+}
+
+impl TryFrom<String> for TaskId {
+    type Error = BadId;
+
+    fn try_from(text: String) -> Result<Self, BadId> {
+        text.parse()
+    }
+}
+
+impl From<TaskId> for String {
+    fn from(task: TaskId) -> Self {
+        task.to_string()
+    }
+}
