@@ -89,9 +89,8 @@ impl ApiError {
     fn with_headers(&self, mut response: Response) -> Response {
         let code = self.failure.code;
         // A busy session's run is the one to follow or to stop; the refused question has none.
-        if code == ErrorCode::SessionBusy {
-            let active = RunId::new(self.failure.detail.as_str()).ok();
-            add_id_headers(response.headers_mut(), active.as_ref(), None);
+        if let Some(active) = &self.failure.run {
+            add_id_headers(response.headers_mut(), Some(active), None);
         }
         let challenge = match (code == ErrorCode::CredentialsRefused, self.status()) {
             (true, _) => Some("Bearer realm=\"djinn\", error=\"invalid_token\""),

@@ -6,6 +6,8 @@ mod model_changed;
 mod round_start;
 mod run_spec;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Spending, Usage};
@@ -15,6 +17,7 @@ use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::human::{Interrupt, ResponseRecord};
 use crate::id::{CallId, FileName, HumanRequestId, MessageId, TaskId, UserId};
+use crate::settings::Language;
 use crate::status::RunStatus;
 use crate::tool::{OfferedTool, ToolArguments, ToolResult};
 pub use attempt_failed::AttemptFailed;
@@ -219,9 +222,9 @@ pub struct ChildSpec {
     /// When its run needs its outcome at the latest, Unix milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<i64>,
-    /// Why the attempt before this one failed.
+    /// The report of the attempt before this one, if that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previous_failure: Option<String>,
+    pub previous_failure: Option<Box<ChildReport>>,
     /// What the user wants otherwise than the attempt before had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Revision>,
@@ -244,9 +247,6 @@ pub struct ChildEnded {
     pub report: ChildReport,
     /// Its status; `finished` or not.
     pub status: RunStatus,
-    /// Why it did not finish.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
     /// The files it wrote, oldest first.
     pub files: Vec<ProductFile>,
     /// What it used up.
@@ -266,8 +266,12 @@ pub struct ChildReport {
     pub task: TaskId,
     /// The step as one line, `stage: details`.
     pub description: String,
-    /// What came of it, at most [`MAX_REPORT`] bytes; for a failed task, why.
+    /// What came of it in its agent's words, at most [`MAX_REPORT`] bytes; of a failed task, what there
+    /// was.
     pub text: String,
+    /// Why it did not finish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// The names of its files.
     pub files: Vec<FileName>,
     /// Whether it did what it was to do.
@@ -278,6 +282,21 @@ pub struct ChildReport {
     /// Whether its agent was cut off before it had said all of the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+}
+
+impl ChildReport {
+    /// What came of it, for a model or a person: of a failed task the sentence of its failure, and then
+    /// what there was.
+    #[must_use]
+    pub fn full_text(&self, language: Language) -> Cow<'_, str> {
+        let Some(failure) = &self.failure else { return Cow::Borrowed(&self.text) };
+        let sentence = failure.sentence(language);
+        Cow::Owned(if self.text.is_empty() {
+            sentence
+        } else {
+            format!("{sentence}\n\n{}", self.text)
+        })
+    }
 }
 
 /// A result that the user wants otherwise.

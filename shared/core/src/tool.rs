@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::file::ProductFile;
 use crate::human::Estimate;
 use crate::id::{CallId, FileName, sha256_hex};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanError};
 
 /// What happens in the world when a call is made twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,6 +175,11 @@ pub enum ToolResult {
         /// What the tool or the check says about it; may be empty.
         detail: String,
     },
+    /// The plan cannot be made or changed so.
+    PlanRefused {
+        /// What is wrong with it, for the planner.
+        error: PlanError,
+    },
 }
 
 impl ToolResult {
@@ -187,7 +192,7 @@ impl ToolResult {
                 tool_is || matches!(observation.view, ResultView::FileRead { .. })
             }
             Self::Failed { reason: ToolFailure::Error, detail } => tool_is && !detail.is_empty(),
-            Self::Failed { .. } => false,
+            Self::Failed { .. } | Self::PlanRefused { .. } => false,
         }
     }
 
@@ -195,7 +200,7 @@ impl ToolResult {
     pub fn file_names(&self) -> impl Iterator<Item = &FileName> {
         let done = match self {
             Self::Done(observation) => Some(observation),
-            Self::Failed { .. } => None,
+            Self::Failed { .. } | Self::PlanRefused { .. } => None,
         };
         done.into_iter().flat_map(|observation| {
             let read = match &observation.view {
@@ -276,8 +281,6 @@ pub enum ToolFailure {
     BadArguments,
     /// The tool ran and reported an error.
     Error,
-    /// The plan cannot be made or changed so; the detail is a `PlanError` as JSON.
-    BadPlan,
     /// It ran longer than it may.
     TimedOut,
     /// It took its invocation down three times.
@@ -302,7 +305,6 @@ impl ToolFailure {
             Self::UnknownTool => "unknown_tool",
             Self::BadArguments => "bad_arguments",
             Self::Error => "error",
-            Self::BadPlan => "bad_plan",
             Self::TimedOut => "timed_out",
             Self::Crashed => "crashed",
             Self::Uncertain => "uncertain",

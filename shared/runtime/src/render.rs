@@ -155,9 +155,10 @@ impl LoopPrompts {
             |fragment, values: serde_json::Value| prompts.render(language, fragment, values);
         let question = match &asked.child {
             None => render(prompt::QUESTION, query.clone()),
-            Some(task) => {
-                render(prompt::TASK_QUESTION, plan::task_values(&asked.question, task, limit))
-            }
+            Some(task) => render(
+                prompt::TASK_QUESTION,
+                plan::task_values(&asked.question, task, limit, language),
+            ),
         };
         let (system, next_step) = match (role, &asked.child) {
             (Role::Planner, _) => (prompt::PLAN_SYSTEM, render(prompt::PLAN_NEXT_STEP, query)),

@@ -115,9 +115,7 @@ pub(crate) async fn forget_session<P: Ports>(
         match delete_session(&agent.ports, &session.owner_key(), &session.session).await? {
             SessionDeletion::Done => Ok(StatusCode::NO_CONTENT.into_response()),
             SessionDeletion::Unknown => Err(ErrorCode::SessionNotFound.into()),
-            SessionDeletion::Busy(run) => {
-                Err(Failure::new(ErrorCode::SessionBusy, run.to_string()).into())
-            }
+            SessionDeletion::Busy(run) => Err(Failure::session_busy(&run).into()),
         }
     };
     response_or_error(&agent, answer.await)

@@ -81,6 +81,7 @@ fn call_signature(call: &ToolCall, outcome: &ToolResult) -> String {
             format!("{:?} {text}", whole.as_ref().map(|whole| whole.characters))
         }
         ToolResult::Failed { reason, detail } => format!("{} {detail}", reason.as_str()),
+        ToolResult::PlanRefused { error } => format!("plan_refused {error}"),
     };
     sha256_hex(format!("{}\n{arguments}\n{result}", call.tool).as_bytes())
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ErrorCode;
+use crate::id::RunId;
 use crate::settings::Language;
 
 /// An error as a client gets it: a code and what it is about.
@@ -18,13 +19,32 @@ pub struct Failure {
     /// The member of a request that it is about: for who sent that, and kept nowhere.
     #[serde(skip)]
     pub field: Option<&'static str>,
+    /// The run that stands in the way of a request: for who sent that, and kept nowhere.
+    #[serde(skip)]
+    pub run: Option<RunId>,
+    /// Seconds after which a request that comes too early may be sent again.
+    #[serde(skip)]
+    again_in_s: Option<u32>,
 }
 
 impl Failure {
     /// A failure with the fact that completes its sentence.
     #[must_use]
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), field: None }
+        Self { code, detail: detail.into(), field: None, run: None, again_in_s: None }
+    }
+
+    /// The session is still answering, in this run.
+    #[must_use]
+    pub fn session_busy(run: &RunId) -> Self {
+        Self { run: Some(run.clone()), ..Self::new(ErrorCode::SessionBusy, run.to_string()) }
+    }
+
+    /// A question comes too early; in so many seconds it does not.
+    #[must_use]
+    pub fn rate_limited(again_in_s: u32) -> Self {
+        let failure = Self::new(ErrorCode::RateLimited, again_in_s.to_string());
+        Self { again_in_s: Some(again_in_s), ..failure }
     }
 
     /// The same about this member of a request.
@@ -39,8 +59,8 @@ impl Failure {
         const RUN_MAY_END_S: u32 = 10;
         const STREAM_MAY_END_S: u32 = 5;
         const UPLOAD_MAY_ARRIVE_S: u32 = 30;
-        if self.code == ErrorCode::RateLimited {
-            self.detail.parse().ok()
+        if self.again_in_s.is_some() {
+            self.again_in_s
         } else if self.code == ErrorCode::TooManyRuns {
             Some(RUN_MAY_END_S)
         } else if self.code == ErrorCode::TooManyUploads {

@@ -62,7 +62,7 @@ impl PlanCommand {
                 note: text("step_notes"),
             }),
             "finish" => Ok(Self::Finish),
-            _ => Err(PlanError::BadCommand { argument: "command" }),
+            _ => Err(PlanError::bad_command("command")),
         }
     }
 
@@ -106,7 +106,7 @@ impl PlanCommand {
 fn parse_step_index(arguments: &Map<String, Value>) -> Result<StepId, PlanError> {
     let number = arguments.get("step_index").and_then(read_step_number);
     let id = number.and_then(|number| u32::try_from(number).ok());
-    id.map(StepId).ok_or(PlanError::BadCommand { argument: "step_index" })
+    id.map(StepId).ok_or(PlanError::bad_command("step_index"))
 }
 
 /// A step that the planner calls in progress is one to be worked on: tasks say what is.
@@ -116,7 +116,7 @@ fn parse_step_status(word: &str) -> Result<StepStatus, PlanError> {
         "completed" | "complete" | "done" | "finished" => Ok(StepStatus::Completed),
         "blocked" | "failed" => Ok(StepStatus::Blocked),
         "skipped" | "skip" | "cancelled" | "canceled" => Ok(StepStatus::Skipped),
-        _ => Err(PlanError::BadCommand { argument: "step_status" }),
+        _ => Err(PlanError::bad_command("step_status")),
     }
 }
 

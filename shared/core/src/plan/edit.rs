@@ -38,7 +38,7 @@ impl Plan {
         let begun = |step: &&Step| step.status != StepStatus::NotStarted;
         let listed: BTreeSet<StepId> = edits.iter().filter_map(|edit| edit.id).collect();
         if listed.len() < edits.iter().filter(|edit| edit.id.is_some()).count() {
-            return Err(PlanError::BadCommand { argument: "steps" });
+            return Err(PlanError::bad_command("steps"));
         }
         let missing = self.steps.iter().filter(begun).filter(|step| !listed.contains(&step.id));
         let mut steps: Vec<Step> = missing.cloned().collect();
@@ -51,7 +51,7 @@ impl Plan {
                 Some(id) => Some(self.require_step(id)?),
             };
             if edit.details.trim().is_empty() {
-                return Err(PlanError::BadCommand { argument: "details" });
+                return Err(PlanError::bad_command("details"));
             }
             let unknown = |on: &&usize| !(1..=edits.len()).contains(*on);
             if let Some(on) = edit.depends_on.iter().find(unknown) {

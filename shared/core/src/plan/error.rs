@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{MAX_STEP, StepId};
 
 /// Why a plan cannot be made or changed so. The planner reads it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "problem", rename_all = "snake_case")]
 pub enum PlanError {
     /// A plan without any steps.
@@ -67,11 +67,18 @@ pub enum PlanError {
     #[error("`{argument}` is missing or cannot be read")]
     BadCommand {
         /// The name of the argument as the tool's schema has it.
-        argument: &'static str,
+        argument: String,
     },
     /// There is no plan yet.
     #[error("there is no plan yet: create one")]
     NoPlan,
+}
+
+impl PlanError {
+    /// An argument of this name is missing or cannot be read.
+    pub(super) fn bad_command(argument: &str) -> Self {
+        Self::BadCommand { argument: argument.to_owned() }
+    }
 }
 
 fn join_items(items: &[impl fmt::Display]) -> String {

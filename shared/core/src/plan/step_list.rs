@@ -39,7 +39,8 @@ const DEPENDENCIES: [&str; 5] =
 /// # Errors
 /// What cannot be read, for the planner.
 pub(super) fn read_steps(arguments: &Map<String, Value>) -> Result<Vec<StepDraft>, PlanError> {
-    let list = arguments.get("steps").and_then(parse_step_list).ok_or(bad_argument("steps"))?;
+    let list =
+        arguments.get("steps").and_then(parse_step_list).ok_or(PlanError::bad_command("steps"))?;
     if list.len() > MAX_LISTED_STEPS {
         return Err(PlanError::TooMany { cap: MAX_LISTED_STEPS });
     }
@@ -59,10 +60,6 @@ pub(super) fn read_step_number(value: &Value) -> Option<usize> {
         Value::String(word) => parse_step_number(word),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
-}
-
-fn bad_argument(argument: &'static str) -> PlanError {
-    PlanError::BadCommand { argument }
 }
 
 /// A list, also one that was written as a text: in JSON, or line by line with numbers or bullets.
@@ -156,7 +153,7 @@ fn parse_dependencies(
     let given = given.unwrap_or_default();
     let said = given.iter().chain(steps.iter().filter_map(|step| step.depends_on.as_ref()));
     if said.map(count_references).sum::<usize>() > MAX_REFERENCES {
-        return Err(bad_argument("depends_on"));
+        return Err(PlanError::bad_command("depends_on"));
     }
     let all = (1..).zip(steps).map(|(number, step)| {
         let said = given.get(number - 1).into_iter().chain(&step.depends_on);
@@ -184,22 +181,22 @@ fn order_by_step(
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(list)) => Ok(Some(list.clone())),
         Some(Value::Object(members)) if members.len() > MAX_LISTED_STEPS => {
-            Err(bad_argument("depends_on"))
+            Err(PlanError::bad_command("depends_on"))
         }
         Some(Value::Object(members)) => {
             let mut list = vec![Value::Null; names.step_count()];
             for (word, value) in members {
                 let number = names.resolve_word(None, word);
                 let place = number.and_then(|number| list.get_mut(number.checked_sub(1)?));
-                *place.ok_or(bad_argument("depends_on"))? = value.clone();
+                *place.ok_or(PlanError::bad_command("depends_on"))? = value.clone();
             }
             Ok(Some(list))
         }
         Some(Value::String(text)) if is_none_word(text) => Ok(None),
         Some(Value::String(text)) => match serde_json::from_str(text) {
             Ok(list @ (Value::Array(_) | Value::Object(_))) => order_by_step(Some(&list), names),
-            _ => Err(bad_argument("depends_on")),
+            _ => Err(PlanError::bad_command("depends_on")),
         },
-        Some(Value::Bool(_) | Value::Number(_)) => Err(bad_argument("depends_on")),
+        Some(Value::Bool(_) | Value::Number(_)) => Err(PlanError::bad_command("depends_on")),
     }
 }

@@ -283,6 +283,7 @@ fn bytes_of_turn(turn: &Turn) -> usize {
             }
             ToolResult::Done(observation) => observation.text.len(),
             ToolResult::Failed { detail, .. } => detail.len(),
+            ToolResult::PlanRefused { error } => error.to_string().len(),
         };
         call.tool.len() + arguments + text
     });

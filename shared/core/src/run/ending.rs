@@ -49,18 +49,14 @@ impl Ending {
         tainted: bool,
     ) -> ChildEnded {
         let Self { status, answer, failure, last_finish, spent, .. } = self;
-        let text = match &failure {
-            None => answer,
-            Some(failure) if answer.is_empty() => failure.sentence(settings.language),
-            Some(failure) => format!("{}\n\n{answer}", failure.sentence(settings.language)),
-        };
         let files = produced.all().to_vec();
         let newest = files.len().saturating_sub(MAX_REPORT_FILES);
         let is_finished = status == RunStatus::Finished;
         let report = ChildReport {
             task: child.task.clone(),
             description: child.description.clone(),
-            text: truncate_text(&text, MAX_REPORT),
+            text: truncate_text(&answer, MAX_REPORT),
+            failure,
             files: files.iter().skip(newest).map(|file| file.name.clone()).collect(),
             done: is_finished,
             skipped: false,
@@ -68,6 +64,6 @@ impl Ending {
         };
         let keeps_turns = !settings.plan.clear_tool_context;
         let turns = if keeps_turns { select_turns(conversation) } else { Vec::new() };
-        ChildEnded { report, status, failure, files, spent, turns, tainted }
+        ChildEnded { report, status, files, spent, turns, tainted }
     }
 }

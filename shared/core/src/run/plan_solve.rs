@@ -257,7 +257,7 @@ impl PlanSolve {
         // A task is only stopped when its run is: that is no failure.
         let failed = !ended.report.done && ended.status != RunStatus::Stopped;
         if failed && attempts < MAX_TASK_ATTEMPTS && !ended.is_out_of_budget() {
-            let failed = Some(ended.report.text.clone());
+            let failed = Some(Box::new(ended.report.clone()));
             let again = self.next_attempt(
                 step,
                 &task.description,
@@ -287,14 +287,14 @@ impl PlanSolve {
         let StepResult { report, turns } = done;
         let step = report.task.step_id();
         let (status, note) = match report.done {
-            true => (StepStatus::Completed, ""),
-            false => (StepStatus::Blocked, report.text.as_str()),
+            true => (StepStatus::Completed, String::new()),
+            false => (StepStatus::Blocked, report.full_text(settings.language).into_owned()),
         };
         if let Some(plan) = &mut self.plan {
             // The step is there: an update keeps what is being worked on.
-            let _ = plan.set_status(step, status, note);
+            let _ = plan.set_status(step, status, &note);
         }
-        let changed = Event::StepChanged { step, status, note: note.to_owned() };
+        let changed = Event::StepChanged { step, status, note };
         observed.events.push((EntryId::of_task(&report.task, EntryName::Step), changed));
         self.reports.insert(step, report);
         self.child_turns.insert(step, turns);

@@ -148,8 +148,7 @@ fn register_spec_urls(urls: &mut Urls, asked: &RunSpec) {
     if let Some(task) = &asked.child {
         urls.register_urls(&task.description, TextEnd::Whole);
         task.reports().for_each(|report| register_report_urls(urls, report));
-        let failed_before = task.previous_failure.as_deref().unwrap_or_default();
-        urls.register_urls(failed_before, detect_cut(failed_before, MAX_REPORT));
+        task.previous_failure.iter().for_each(|report| register_report_urls(urls, report));
     }
     asked.files.iter().for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
 }
@@ -193,6 +192,8 @@ fn register_result_urls(urls: &mut Urls, outcome: &ToolResult, bytes: usize) {
                 .for_each(|file| urls.register_urls(&file.description, TextEnd::Whole));
         }
         ToolResult::Failed { detail, .. } => urls.register_urls(detail, detect_cut(detail, bytes)),
+        // Its texts are those of the call, which are cut.
+        ToolResult::PlanRefused { .. } => {}
     }
 }
 
@@ -242,7 +243,7 @@ fn replace_spec_urls(urls: &Urls, asked: &mut RunSpec) {
     {
         replace_urls(urls, words);
         rounds.iter_mut().chain(before).for_each(|report| replace_report_urls(urls, report));
-        failed_before.iter_mut().for_each(|text| replace_urls(urls, text));
+        failed_before.iter_mut().for_each(|report| replace_report_urls(urls, report));
     }
     let saved = before.saturating_sub(tokens_of_history(&asked.history));
     asked.history_tokens = asked.history_tokens.saturating_sub(saved);
@@ -299,6 +300,7 @@ fn replace_turn_urls(urls: &Urls, turn: &mut Turn) {
                 }
             }
             ToolResult::Failed { detail, .. } => replace_urls(urls, detail),
+            ToolResult::PlanRefused { .. } => {}
         }
     }
 }

@@ -153,7 +153,7 @@ fn a_task_that_says_nothing_fails_and_is_tried_once_more() {
     let (task, _) = story::journal_of(asked, inputs);
     let outcome = task.run().child_result().unwrap().clone();
     assert_eq!(outcome.status, RunStatus::Failed);
-    assert_eq!(outcome.failure, Some(ErrorCode::EmptyAnswer.into()));
+    assert_eq!(outcome.report.failure, Some(ErrorCode::EmptyAnswer.into()));
     assert_eq!(outcome.files[0].name.as_str(), "growth.md");
 
     let create = json!({"command": "create", "title": "t", "steps": ["a"], "depends_on": [[]]});
@@ -195,7 +195,7 @@ fn a_task_hands_back_all_of_an_answer_that_was_cut() {
     }
     let blank = vec![story::cut_off("t1", " "), end("")];
     let (journal, _) = story::journal_of(story::asked_as_a_task("why?"), blank);
-    let failure = journal.run().child_result().unwrap().failure.clone();
+    let failure = journal.run().child_result().unwrap().report.failure.clone();
     assert_eq!(failure.unwrap().code, ErrorCode::EmptyAnswer);
 }
 

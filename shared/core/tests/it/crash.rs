@@ -136,6 +136,7 @@ proptest! {
             let reason = match outcome {
                 ToolResult::Done(_) => None,
                 ToolResult::Failed { reason, .. } => Some(*reason),
+                ToolResult::PlanRefused { error } => panic!("{error}"),
             };
             match (poison, *tool) {
                 // It is not begun again, whoever killed its driver.

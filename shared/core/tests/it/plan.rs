@@ -237,7 +237,7 @@ fn a_step_is_marked_in_the_words_of_models() {
         let wanted = PlanCommand::Mark { step: StepId(3), status, note };
         assert_eq!(marked(step, word), Ok(wanted));
     }
-    let bad = |argument| Err(PlanError::BadCommand { argument });
+    let bad = |argument: &str| Err(PlanError::BadCommand { argument: argument.to_owned() });
     assert_eq!(marked(json!("the third"), "done"), bad("step_index"));
     assert_eq!(marked(json!(3), "perhaps"), bad("step_status"));
 }

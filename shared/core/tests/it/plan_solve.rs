@@ -8,7 +8,7 @@ use djinn_core::input::{Input, MAX_REPORT};
 use djinn_core::journal::Journal;
 use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::run::Run;
-use djinn_core::settings::{Mode, Role};
+use djinn_core::settings::{Language, Mode, Role};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolFailure;
 use serde_json::{Value, json};
@@ -138,7 +138,9 @@ fn a_task_knows_its_step_what_came_before_and_why_it_is_tried_again() {
     assert!(third.files.iter().any(|file| file.name.as_str() == "s1.1.md"));
     let again = run.child_spec(&TaskId::of(2, 2)).unwrap().child.unwrap();
     assert_eq!(again.current_round, [], "it does not wait for step 1");
-    assert_eq!(again.previous_failure.as_deref(), Some("It cannot be done."));
+    let failed = again.previous_failure.unwrap();
+    assert_eq!(failed.text, "It cannot be done.");
+    assert_eq!(failed.failure.unwrap().code, ErrorCode::ModelUnreachable);
     assert_eq!(run.child_spec(&TaskId::of(2, 1)), None);
     assert_eq!(run.spending().model_calls, 1 + 2 + 2);
 }
@@ -185,8 +187,11 @@ fn a_task_that_uses_up_its_turns_says_so_and_what_it_found() {
     run.apply_input(&story::failed("t1.c1", ToolFailure::Error), 0).unwrap();
     let outcome = run.child_result().unwrap();
     assert!(!outcome.report.done);
-    assert!(outcome.report.text.ends_with("\n\nSo far: 3."), "{}", outcome.report.text);
-    assert_eq!(outcome.failure.as_ref().unwrap().code, ErrorCode::StepsUsedUp);
+    assert_eq!(outcome.report.text, "So far: 3.");
+    assert_eq!(outcome.report.failure.as_ref().unwrap().code, ErrorCode::StepsUsedUp);
+    let told = outcome.report.full_text(Language::En);
+    assert!(told.starts_with("The step budget of 1 is used up."), "{told}");
+    assert!(told.ends_with("\n\nSo far: 3."), "{told}");
 }
 
 #[test]

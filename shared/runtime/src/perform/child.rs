@@ -135,11 +135,11 @@ impl<P: Ports> ChildExecution<P> {
     /// The end of a task that the store does not take, or whose next record it did not.
     fn too_large_result(&self) -> Option<Box<ChildEnded>> {
         let ChildSpec { task, description: words, .. } = self.spec.child.as_ref()?;
-        let failure = too_large_failure();
         let report = ChildReport {
             task: task.clone(),
             description: words.clone(),
-            text: failure.sentence(self.spec.settings.language),
+            text: String::new(),
+            failure: Some(too_large_failure()),
             files: Vec::new(),
             done: false,
             skipped: false,
@@ -148,7 +148,6 @@ impl<P: Ports> ChildExecution<P> {
         Some(Box::new(ChildEnded {
             report,
             status: RunStatus::Failed,
-            failure: Some(failure),
             files: Vec::new(),
             spent: Spending::default(),
             turns: Vec::new(),

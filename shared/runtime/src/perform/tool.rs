@@ -110,6 +110,7 @@ impl<P: Ports> ToolExecution<P> {
                 ToolResult::Failed { reason, .. } => {
                     tracing::warn!(took_ms, reason = reason.as_str(), "tool failed");
                 }
+                ToolResult::PlanRefused { .. } => {}
             }
             vec![Input::ToolReturned { call, result: outcome, took_ms }]
         }

@@ -40,7 +40,8 @@ pub(super) fn external_texts(run: &Run) -> Vec<String> {
 
 fn result_text(outcome: &ToolResult) -> Option<String> {
     match outcome {
-        ToolResult::Done(ToolOutput { view: ResultView::Plan { .. }, .. }) => None,
+        ToolResult::Done(ToolOutput { view: ResultView::Plan { .. }, .. })
+        | ToolResult::PlanRefused { .. } => None,
         ToolResult::Done(observation) => Some(observation.text.clone()),
         ToolResult::Failed { reason, detail } => match reason {
             ToolFailure::Error | ToolFailure::Skipped | ToolFailure::Answered => {
@@ -48,7 +49,6 @@ fn result_text(outcome: &ToolResult) -> Option<String> {
             }
             ToolFailure::UnknownTool
             | ToolFailure::BadArguments
-            | ToolFailure::BadPlan
             | ToolFailure::TimedOut
             | ToolFailure::Crashed
             | ToolFailure::Uncertain

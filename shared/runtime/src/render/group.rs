@@ -248,7 +248,7 @@ fn turn_group(prompts: &Prompts, language: Language, turn: &Turn) -> MessageGrou
         ToolResult::Done(observation) => {
             Some((call.id.clone(), observation.full_output.clone()?.file))
         }
-        ToolResult::Failed { .. } => None,
+        ToolResult::Failed { .. } | ToolResult::PlanRefused { .. } => None,
     };
     let wholes = turn.calls.iter().filter_map(whole).collect();
     MessageGroup {

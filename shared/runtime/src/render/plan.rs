@@ -90,7 +90,8 @@ pub(super) fn round_text(
 ) -> String {
     // Why a step is blocked was said just before.
     let told = |step: &Step| reports.iter().any(|report| report.task.step_id() == step.id);
-    let reports: Vec<Value> = reports.iter().map(report_values).collect();
+    let reports: Vec<Value> =
+        reports.iter().map(|report| report_values(report, language)).collect();
     let values = json!({"reports": reports, "plan": format_plan(plan, |step| !told(step))});
     prompts.render(language, prompt::PLAN_ROUND, values)
 }
@@ -131,31 +132,30 @@ fn report_overhead(report: &ChildReport) -> u64 {
 }
 
 /// What fills a task's question.
-pub(super) fn task_values(question: &str, task: &ChildSpec, limit: u64) -> Value {
-    let before: Vec<Value> = cap_reports(task.reports(), limit).iter().map(report_values).collect();
+pub(super) fn task_values(
+    question: &str,
+    task: &ChildSpec,
+    limit: u64,
+    language: Language,
+) -> Value {
+    let before = cap_reports(task.reports(), limit);
+    let before: Vec<Value> = before.iter().map(|report| report_values(report, language)).collect();
+    let failed_before = task.previous_failure.as_ref().map(|report| report.full_text(language));
     json!({
         "query": question,
         "words": task.description,
         "before": before,
-        "failed_before": task.previous_failure.as_deref().unwrap_or_default(),
+        "failed_before": failed_before.unwrap_or_default(),
         "result": task.revision.as_ref().map(|redo| redo.previous_result.as_str()).unwrap_or_default(),
         "wanted": task.revision.as_ref().map(|redo| redo.instructions.as_str()).unwrap_or_default(),
     })
 }
 
-fn report_values(report: &ChildReport) -> Value {
-    let ChildReport {
-        task,
-        description: words,
-        text,
-        files,
-        done,
-        skipped: left_out,
-        truncated: cut,
-    } = report;
+fn report_values(report: &ChildReport, language: Language) -> Value {
     json!({
-        "task": task, "words": words, "text": text, "files": files, "done": done,
-        "left_out": left_out, "cut": cut,
+        "task": report.task, "words": report.description, "text": report.full_text(language),
+        "files": report.files, "done": report.done, "left_out": report.skipped,
+        "cut": report.truncated,
     })
 }
 

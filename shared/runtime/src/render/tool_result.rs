@@ -69,9 +69,8 @@ fn unchanged_result_text(
                 prompts.render(language, prompt::OUTCOME_CUT, values)
             }
         },
-        ToolResult::Failed { reason: ToolFailure::BadPlan, detail } => {
-            let problem: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
-            prompts.render(language, prompt::OUTCOME_BAD_PLAN, problem)
+        ToolResult::PlanRefused { error } => {
+            prompts.render(language, prompt::OUTCOME_BAD_PLAN, error)
         }
         ToolResult::Failed { reason, detail } => {
             let problem = match &call.arguments {
@@ -102,7 +101,6 @@ fn failure_fragment(reason: ToolFailure) -> Fragment {
     match reason {
         ToolFailure::UnknownTool => prompt::OUTCOME_UNKNOWN_TOOL,
         ToolFailure::BadArguments => prompt::OUTCOME_BAD_ARGUMENTS,
-        ToolFailure::BadPlan => prompt::OUTCOME_BAD_PLAN,
         ToolFailure::Error => prompt::OUTCOME_ERROR,
         ToolFailure::TimedOut => prompt::OUTCOME_TIMED_OUT,
         ToolFailure::Crashed => prompt::OUTCOME_CRASHED,

@@ -59,7 +59,7 @@ pub(super) fn item_entries(
             ConversationItem::Turn(turn) => turn,
             ConversationItem::Round { reports, .. } => {
                 let entry = |report: &ChildReport| {
-                    TranscriptEntry::new(report.description.as_str(), &report.text)
+                    TranscriptEntry::new(report.description.as_str(), &report.full_text(language))
                 };
                 entries.extend(reports.iter().map(entry));
                 continue;

@@ -194,11 +194,9 @@ async fn create_run<P: Ports>(
             Ok(RunCreation::Existing)
         }
         CreateResult::Exists(_) => Err(ErrorCode::RequestIdReused.into()),
-        CreateResult::SessionBusy(active) => {
-            Err(Failure::new(ErrorCode::SessionBusy, active.to_string()))
-        }
+        CreateResult::SessionBusy(active) => Err(Failure::session_busy(&active)),
         CreateResult::NotAdmitted(AdmissionError::RateLimited { retry_in_s: again_in_s }) => {
-            Err(Failure::new(ErrorCode::RateLimited, again_in_s.to_string()))
+            Err(Failure::rate_limited(again_in_s))
         }
         CreateResult::NotAdmitted(AdmissionError::TooManyRuns(most)) => {
             Err(Failure::new(ErrorCode::TooManyRuns, most.to_string()))

@@ -79,6 +79,9 @@ fn line(event: &Event) -> String {
         Event::CallCompleted { result: ToolResult::Failed { reason, detail }, .. } => {
             format!("fails: {} {detail}", reason.as_str()).trim_end().to_owned()
         }
+        Event::CallCompleted { result: ToolResult::PlanRefused { error }, .. } => {
+            format!("makes no plan: {error}")
+        }
         Event::FileAdded { file } => format!("is given {}", file.name),
         Event::ContextCompacted { exchanges, turns, .. } => {
             format!("sums up {exchanges} exchanges and {turns} turns")

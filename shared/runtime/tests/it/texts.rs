@@ -287,7 +287,9 @@ fn looked_at(event: Event) -> Vec<(&'static str, String)> {
                 };
                 files(written).chain(plan).collect()
             }
-            ToolResult::Failed { reason: _, detail: _ } => Vec::new(),
+            ToolResult::Failed { reason: _, detail: _ } | ToolResult::PlanRefused { error: _ } => {
+                Vec::new()
+            }
         },
         Event::FileAdded { file } => files(vec![file]).collect(),
         Event::ContextCompacted { message: _, exchanges: _, turns: _, usage: _ } => Vec::new(),

@@ -99,6 +99,7 @@ impl RunFixture {
             task,
             description: "Look".to_owned(),
             text: text.to_owned(),
+            failure: None,
             files: Vec::new(),
             done: true,
             skipped: false,

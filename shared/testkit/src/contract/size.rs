@@ -51,6 +51,7 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
         task: TaskId::of(1, 1),
         description: "Look".to_owned(),
         text: String::new(),
+        failure: None,
         files: files.iter().map(|file| file.name.clone()).collect(),
         done: true,
         skipped: false,
@@ -58,7 +59,7 @@ fn child_ended(text: &str) -> FixtureResult<ChildEnded> {
     };
     let (spent, turns) = (Spending::default(), Vec::new());
     let status = RunStatus::Finished;
-    Ok(ChildEnded { report, status, failure: None, files, spent, turns, tainted: false })
+    Ok(ChildEnded { report, status, files, spent, turns, tainted: false })
 }
 
 fn task_asks(text: &str) -> FixtureResult<ChildRequest> {

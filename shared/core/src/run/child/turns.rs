@@ -44,7 +44,7 @@ impl ChildEnded {
 
     /// Whether it had used up what it may: another attempt would only use up more.
     pub(in crate::run) fn is_out_of_budget(&self) -> bool {
-        self.failure.as_ref().is_some_and(|failure| {
+        self.report.failure.as_ref().is_some_and(|failure| {
             matches!(
                 failure.code,
                 ErrorCode::StepsUsedUp
@@ -111,6 +111,7 @@ fn shorten_result(outcome: &ToolResult) -> ToolResult {
         ToolResult::Failed { reason, detail } => {
             ToolResult::Failed { reason: *reason, detail: truncate_text(detail, MAX_REPORT) }
         }
+        ToolResult::PlanRefused { .. } => outcome.clone(),
     }
 }
 

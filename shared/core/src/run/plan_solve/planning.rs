@@ -1,7 +1,7 @@
 //! The planning tool's calls: they touch nothing but the run's own plan and are carried out at once.
 
 use crate::plan::{PLANNING_TOOL, Plan, PlanCommand};
-use crate::tool::{ResultView, ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult};
+use crate::tool::{ResultView, ToolArguments, ToolCall, ToolOutput, ToolResult};
 
 /// Whether a call makes a run's first plan.
 pub(super) fn is_plan_creation(call: &ToolCall, max_steps: usize) -> bool {
@@ -30,9 +30,6 @@ pub(super) fn run_plan_command(
             let shown = ResultView::Plan { plan: changed };
             ToolResult::Done(ToolOutput { view: shown, ..ToolOutput::from_text("") })
         }
-        Err(error) => ToolResult::Failed {
-            reason: ToolFailure::BadPlan,
-            detail: serde_json::to_string(&error).unwrap_or_default(),
-        },
+        Err(error) => ToolResult::PlanRefused { error },
     })
 }

@@ -69,6 +69,7 @@ impl PlanSolve {
             task: task.id.clone(),
             description: task.description.clone(),
             text,
+            failure: None,
             files: Vec::new(),
             done: false,
             skipped: true,

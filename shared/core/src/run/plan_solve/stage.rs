@@ -5,7 +5,7 @@ use crate::entry::Event;
 use crate::error_code::ErrorCode;
 use crate::human::HumanSettings;
 use crate::id::{EntryId, EntryName, StepId, TaskId};
-use crate::input::{ChildEnded, Revision};
+use crate::input::{ChildEnded, ChildReport, Revision};
 use crate::plan::Step;
 use crate::status::RunStatus;
 
@@ -24,8 +24,8 @@ pub(in crate::run) struct Task {
 /// What became of the attempt before.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::run) struct PreviousAttempt {
-    /// The failure of the attempt, as the next one is told of it.
-    pub(in crate::run) failure: Option<String>,
+    /// The report of the attempt, if it failed.
+    pub(in crate::run) failure: Option<Box<ChildReport>>,
     /// What the user wants otherwise.
     pub(in crate::run) revision: Option<Revision>,
 }
@@ -93,7 +93,7 @@ pub(super) fn end_event(ended: &ChildEnded) -> Event {
         status: ended.status,
         text: ended.report.text.clone(),
         files: ended.files.iter().rev().filter(|file| !file.internal).cloned().collect(),
-        failure: ended.failure.clone(),
+        failure: ended.report.failure.clone(),
         spent: ended.spent,
     }
 }

@@ -90,6 +90,7 @@ fn is_rejected_plan(item: &ConversationItem) -> bool {
     let ConversationItem::Turn(turn) = item else { return false };
     turn.calls.iter().any(|(call, outcome)| match outcome {
         ToolResult::Done(_) => false,
+        ToolResult::PlanRefused { .. } => true,
         ToolResult::Failed { reason, .. } => {
             call.tool == PLANNING_TOOL
                 && !matches!(reason, ToolFailure::Skipped | ToolFailure::Answered)

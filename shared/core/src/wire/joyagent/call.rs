@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::notices::{failed_call_notice, no_rows_notice};
+use super::notices::{failed_call_notice, no_rows_notice, refused_plan_notice};
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
 use crate::file::ProductFile;
@@ -62,6 +62,10 @@ impl Translator {
                 if requested.visible && is_tool_failure(*reason) =>
             {
                 format!("{}: {detail}", reason.as_str())
+            }
+            ToolResult::PlanRefused { .. } => {
+                let text = refused_plan_notice(&requested.tool, self.language);
+                return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
             }
             ToolResult::Failed { reason, detail } => {
                 let detail: String = detail.chars().take(MAX_DETAIL).collect();
@@ -154,7 +158,6 @@ fn is_tool_failure(reason: ToolFailure) -> bool {
         | ToolFailure::Uncertain => true,
         ToolFailure::UnknownTool
         | ToolFailure::BadArguments
-        | ToolFailure::BadPlan
         | ToolFailure::TooMany
         | ToolFailure::Stopped
         | ToolFailure::Skipped

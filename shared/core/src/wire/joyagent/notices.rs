@@ -61,8 +61,6 @@ pub(super) fn failed_call_notice(
         (ToolFailure::BadArguments, Language::Zh) => "参数无法使用",
         (ToolFailure::Error, Language::En) => "it reported an error",
         (ToolFailure::Error, Language::Zh) => "工具报错",
-        (ToolFailure::BadPlan, Language::En) => "it makes no plan",
-        (ToolFailure::BadPlan, Language::Zh) => "计划无效",
         (ToolFailure::TimedOut, Language::En) => "it took too long",
         (ToolFailure::TimedOut, Language::Zh) => "执行超时",
         (ToolFailure::Crashed, Language::En) => "it crashed",
@@ -90,6 +88,14 @@ pub(super) fn failed_call_notice(
         (true, Language::Zh) => format!("`{tool}`：{why}。"),
         (false, Language::En) => format!("`{tool}`: {why}: {detail}"),
         (false, Language::Zh) => format!("`{tool}`：{why}：{detail}"),
+    }
+}
+
+/// Why a call makes no plan, or does not change it.
+pub(super) fn refused_plan_notice(tool: &str, language: Language) -> String {
+    match language {
+        Language::En => format!("`{tool}`: it makes no plan."),
+        Language::Zh => format!("`{tool}`：计划无效。"),
     }
 }
 

@@ -75,12 +75,18 @@ impl Translator {
         (text, files): (&str, &[ProductFile]),
         failure: Option<&Failure>,
     ) -> Vec<AgentResponse> {
-        let (mut events, ResultText { text, finish }) = self.end_lane(entry, Some(task), text);
+        let text = match failure {
+            Some(failure) if !text.is_empty() => {
+                format!("{}\n\n{text}", failure.sentence(self.language))
+            }
+            Some(failure) => failure.sentence(self.language),
+            None => text.to_owned(),
+        };
+        let (mut events, ResultText { text, finish }) = self.end_lane(entry, Some(task), &text);
         self.tasks.retain(|(known, _)| known != task);
-        let text = match (text.trim().is_empty(), failure) {
-            (true, Some(failure)) => failure.sentence(self.language),
-            (true, None) => no_result_notice(self.language).to_owned(),
-            (false, _) => mark_cut(&text, finish, self.language),
+        let text = match text.trim() {
+            "" => no_result_notice(self.language).to_owned(),
+            _ => mark_cut(&text, finish, self.language),
         };
         let mut event = self.new_event(&entry.id.to_string(), "task_summary", entry.at_ms);
         event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});

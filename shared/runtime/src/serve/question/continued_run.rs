@@ -40,7 +40,7 @@ pub(super) async fn find_continued_run<P: Ports>(
     }
     match question.is_continue() {
         true if status.has_ended() => find_unseen(ports, question, view).await,
-        true => Err(Failure::new(ErrorCode::SessionBusy, active.run.to_string())),
+        true => Err(Failure::session_busy(&active.run)),
         false => Ok(None),
     }
 }

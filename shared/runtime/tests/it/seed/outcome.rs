@@ -332,7 +332,7 @@ impl Outcome {
                     reason: ToolFailure::Skipped | ToolFailure::Answered,
                     ..
                 }) => assert_eq!(times, 0, "{call} is said to be left"),
-                Some(CallOutcome::Failed { .. }) | None => {}
+                Some(CallOutcome::Failed { .. } | CallOutcome::PlanRefused { .. }) | None => {}
             }
         }
     }
