@@ -145,4 +145,14 @@ pub(crate) async fn run_slow_backend() -> Result<()> {
 }
 
 /// The chunk of an answer that [`run_gated_backend`] holds back.
-pub(crate) const HELD_AT: usize = 17;
+const HELD_AT: usize = 17;
+
+/// The previews that a run shows before its answer is held.
+pub(crate) fn previews_before_gate() -> usize {
+    let bench = standard_bench();
+    let before = bench.model_calls - 1;
+    bench.deltas / bench.model_calls * before
+        + (bench.deltas % bench.model_calls).min(before)
+        + HELD_AT
+        - 1
+}

@@ -1,7 +1,7 @@
 //! Measures how fast and how small the product is: what `cargo bench-run` starts.
 //!
 //! `djinn-bench --agent PATH [--json]` prints every figure beside what it has to reach; PATH is the
-//! agent function as it ships. With `--speed`, `--cpu`, `--memory`, `--join`, `--turns`, `--plans`, `--people` or `--streams` it is for a profiler.
+//! agent function as it ships. With `--speed`, `--cpu`, `--memory`, `--viewers`, `--join`, `--turns`, `--plans`, `--people` or `--streams` it is for a profiler.
 //! `djinn-bench stores` and `djinn-bench agent URL URL URL` are the
 //! processes that [`memory`] measures apart.
 
@@ -27,6 +27,7 @@ mod speed;
 mod start;
 mod streams;
 mod terminal;
+mod viewers;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use figure::{Figure, Report};
 
-const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --join | --turns | --plans | --people | --streams";
+const USAGE: &str = "djinn-bench --agent PATH [--json], or djinn-bench --speed | --cpu | --memory | --viewers | --join | --turns | --plans | --people | --streams";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -84,6 +85,9 @@ async fn run_command(words: &[&str]) -> Result<()> {
         ["--memory"] => {
             print_figures(vec![memory::measure_memory().await?]);
         }
+        ["--viewers"] => {
+            print_figures(vec![viewers::measure_viewers().await?]);
+        }
         ["--turns"] => {
             print_figures(journal::measure_journal().await?.0);
         }
@@ -118,8 +122,9 @@ async fn measure_all(agent: &Path) -> Result<Report> {
     let parts = parts::describe_parts().await.context("parts")?;
     terminal::print_note("2/11 processor time of runs");
     figures.extend(cpu::measure_cpu().await.context("processor time")?);
-    terminal::print_note("3/11 500 open streams");
+    terminal::print_note("3/11 500 open streams, then 200 viewers that do not read");
     figures.push(memory::measure_memory().await.context("memory")?);
+    figures.push(viewers::measure_viewers().await.context("viewers")?);
     terminal::print_note("4/11 starts of the agent function");
     figures.push(start::measure_starts(agent).context("start")?);
     terminal::print_note("5/11 the agent function's archive");

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use futures::future::try_join_all;
 
 use crate::agent_server;
-use crate::backend::{self, HELD_AT, standard_bench};
+use crate::backend;
 use crate::child_process::ChildProcess;
 use crate::client::BenchClient;
 use crate::figure::{Figure, FigureLimit};
@@ -27,7 +27,8 @@ pub(crate) async fn measure_memory() -> Result<Figure> {
     let client = BenchClient::new(agent.first_line().to_owned())?;
     let opening = (0..STREAMS).map(|_| client.open_stream());
     let mut streams = try_join_all(opening).await.context("a stream did not open")?;
-    let held = streams.iter_mut().map(|stream| stream.read_previews(previews_before_gate()));
+    let held =
+        streams.iter_mut().map(|stream| stream.read_previews(backend::previews_before_gate()));
     try_join_all(held).await.context("a run did not come to its answer")?;
     tokio::time::sleep(OPEN).await;
     let (open, most) = agent.memory_mb()?;
@@ -46,14 +47,4 @@ pub(crate) async fn measure_memory() -> Result<Figure> {
              their answers after 5 tool calls; the agent in a process of its own"
         ),
     })
-}
-
-/// The previews that a run shows before its answer is held.
-fn previews_before_gate() -> usize {
-    let bench = standard_bench();
-    let before = bench.model_calls - 1;
-    bench.deltas / bench.model_calls * before
-        + (bench.deltas % bench.model_calls).min(before)
-        + HELD_AT
-        - 1
 }
