@@ -47,7 +47,7 @@ impl FrameReader {
         let frame = frame.trim();
         if frame == "[DONE]" {
             draft.ended = true;
-        } else if frame.starts_with(['{', '[']) {
+        } else if frame.starts_with(['{', '[']) && !self.read_quickly(frame, draft, out) {
             match serde_json::from_str(frame) {
                 Ok(value) => self.read_value(&value, draft, out),
                 Err(error) if error.is_eof() => frame.clone_into(&mut self.pending),
@@ -57,6 +57,11 @@ impl FrameReader {
                 },
             }
         }
+    }
+
+    /// Reads a frame of the kind that comes for every word. False if it is of another kind.
+    fn read_quickly(&self, frame: &str, draft: &mut Draft, out: DeltaSink<'_>) -> bool {
+        self.format == StreamFormat::OpenAi && openai::read_plain_delta(frame, draft, out)
     }
 
     /// Notes that no frame follows.

@@ -1,10 +1,13 @@
 //! Chat Completions chunks, as OpenAI and everybody who claims to be compatible writes them.
 
+mod plain_delta;
+
 use serde_json::Value;
 
 use super::{member_at, set_finish, text_at, value_at};
 use crate::draft::{CallPiece, DeltaSink, Draft, to_json_text};
 use crate::fault::ModelFault;
+pub(super) use plain_delta::read_plain_delta;
 
 /// What a choice holds: pieces to be added, or everything so far.
 #[derive(Clone, Copy, PartialEq)]
