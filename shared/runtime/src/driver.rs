@@ -41,10 +41,8 @@ use crate::port::{Ports, RunKey};
 use crate::settings::to_millis;
 use background::{BackgroundWork, DriverEvent};
 use live_writer::LiveWriter;
-pub(crate) use mail::read_mailbox;
 use poll_schedule::PollSchedule;
 use writer::JournalWriter;
-pub(crate) use writer::run_end;
 
 /// Pieces and entries that are shown together, if so many have come.
 const MAX_LIVE_BATCH: usize = 256;

@@ -3,19 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::id::WriteId;
 use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::client::ClientStream;
-use crate::driver::run_end;
-use crate::pages::{JournalPages, read_journal};
+use crate::ending::close_child;
+use crate::pages::JournalPages;
 use crate::port::clock::Clock;
-use crate::port::journal::{AppendResult, Journals};
 use crate::port::page::PageSize;
 use crate::port::{Ports, RunKey, StoreError};
-use crate::settings::journal_expiry_s;
 
 /// Shows a record to a client, the entries of the tasks that ended with it first.
 ///
@@ -141,37 +138,4 @@ pub(crate) fn child_histories(key: &RunKey, record: &Record) -> VecDeque<ChildHi
         ChildHistory::new(key.with_task(task.clone()), is_given_up)
     });
     ending.collect()
-}
-
-/// Ends a task that nobody waits for: whoever works on it finds that out at its next append. Nobody adds
-/// an entry to its journal after that.
-///
-/// # Errors
-/// [`StoreError`] when it cannot be read or written.
-pub(crate) async fn close_child<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
-    loop {
-        let journal = match read_journal(ports, key).await {
-            Ok(journal) => journal,
-            // A journal that never began, or has expired, has no more to tell.
-            Err(StoreError::Unreadable(_)) => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        if journal.run().status().has_ended() {
-            return Ok(());
-        }
-        let stop = Input::StopRequested { by: journal.run().spec().user.clone(), partial: None };
-        let clock = ports.clock();
-        let write = format!("close.{:x}.{:x}", clock.now_ms(), clock.jitter().to_bits());
-        let write =
-            WriteId::new(write).map_err(|error| StoreError::Unreadable(error.to_string()))?;
-        let decided = journal.decide_record(vec![stop], journal.epoch(), write, clock.now_ms());
-        let Some((after, record)) = decided else { return Ok(()) };
-        let expires_at_s = journal_expiry_s(ports.settings(), after.run());
-        let end = run_end(after.run(), &record);
-        match ports.store().append_end(key, &record, &end, expires_at_s).await? {
-            AppendResult::Appended => return Ok(()),
-            // Whoever works on it was faster; the next record may be its last.
-            AppendResult::Conflict => {}
-        }
-    }
 }

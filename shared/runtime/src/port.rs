@@ -24,6 +24,7 @@ pub mod tool;
 use std::fmt;
 use std::sync::Arc;
 
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RunId, TaskId, TenantId};
 
 use crate::content::ContentPolicy;
@@ -111,6 +112,14 @@ impl StoreError {
             Self::TooLarge(_) | Self::Unreadable(_) | Self::NewerFormat(_) => false,
         }
     }
+}
+
+/// What a store takes in one piece of what is not long by nature: what is long lies beside it.
+const MAX_ITEM_SIZE: &str = "400 KB";
+
+/// The failure of what a store never takes.
+pub(crate) fn too_large_failure() -> Failure {
+    Failure::new(ErrorCode::TooLarge, MAX_ITEM_SIZE)
 }
 
 /// Everything that is kept between invocations.

@@ -23,17 +23,17 @@ use tokio::sync::mpsc;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
 use crate::driver::{DriveEnd, DriveParams};
+use crate::ending::{abandon_run, retire};
 use crate::pages::{fold_journal_with, read_journal, read_journal_with};
 use crate::perform::deliver::{ignore_too_large, make_delivery, put_child_result};
 use crate::perform::plan::PlanWrite;
-use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
 use crate::port::journal::{AppendResult, Journals, Lease, RunMeta};
 use crate::port::lease::{LeaseAcquisition, Leases};
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{Ports, RunKey, StoreError, too_large_failure};
 use crate::settings::{expiry_s, journal_expiry_s, to_millis};
-use crate::sleep::{retire, wake_run, wake_runs};
+use crate::sleep::{wake_run, wake_runs};
 pub use access::{
     AccessLevel, Permission, RunAccess, SessionAccess, authorize_run, authorize_session, end_share,
 };
@@ -234,15 +234,6 @@ pub async fn request_stop<P: Ports>(
     stopped.await.map_err(|error| store_failure(&error))
 }
 
-/// Ends a run or task from outside its journal. The alarm, which only runs have, goes first: what has ended
-/// is not stopped again.
-pub(crate) async fn abandon_run<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
-    if key.task.is_none() {
-        ports.alarms().remove_alarm(key).await?;
-    }
-    ports.store().abandon_run(key, ports.clock().now_ms()).await
-}
-
 /// What is known of a run.
 ///
 /// # Errors
@@ -330,14 +321,6 @@ async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreErro
             AppendResult::Conflict => return Ok(()),
         }
     }
-}
-
-/// What a store takes in one piece of what is not long by nature: what is long lies beside it.
-const MAX_ITEM_SIZE: &str = "400 KB";
-
-/// The failure of what a store never takes.
-pub(crate) fn too_large_failure() -> Failure {
-    Failure::new(ErrorCode::TooLarge, MAX_ITEM_SIZE)
 }
 
 /// The failure of a request that the store did not serve.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use djinn_core::status::RunStatus;
 use tokio::task::JoinSet;
 
-use crate::driver::read_mailbox;
+use crate::mailbox::read_mailbox;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, Lease, SessionKey};
@@ -116,28 +116,4 @@ pub async fn wake_run<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<
         tracing::warn!(%error, run_id = %key.run, "run not kicked");
     }
     Ok(())
-}
-
-/// Takes away what brings a run back that has ended: its alarm, its timer if it may have one (it asked
-/// people), and the mail that nobody reads any more. Whoever puts a message after this takes it back
-/// by itself, see [`wake_run`].
-///
-/// # Errors
-/// [`StoreError`] when the alarm may be left. Mail that is left says nothing and expires.
-pub async fn retire<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    may_have_timer: bool,
-) -> Result<(), StoreError> {
-    let mail = async {
-        let mail: Vec<String> = ports.store().list_mail(key).await?.iter().map(Mail::id).collect();
-        if mail.is_empty() { Ok(()) } else { ports.store().delete_mail(key, &mail).await }
-    };
-    if let Err(error) = mail.await {
-        tracing::info!(%error, run_id = %key.run, "mail of an ended run not deleted");
-    }
-    if may_have_timer {
-        ports.alarms().remove_timer(key).await?;
-    }
-    ports.alarms().remove_alarm(key).await
 }

@@ -1,36 +1,14 @@
 //! Mail: what others tell the run.
 
-use djinn_core::file::ProductFile;
 use djinn_core::input::{Input, PartialMessage};
 
 use super::Driver;
 use super::background::DriverEvent;
+use crate::mailbox::read_mailbox;
 use crate::port::checker::ContentOwner;
-use crate::port::file::Files;
 use crate::port::journal::SessionKey;
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{Ports, RunKey, StoreError};
-
-/// Every message that the run can be told now. A file that is announced and has not arrived is left
-/// in the mailbox.
-pub(crate) async fn read_mailbox<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    session: &SessionKey,
-) -> Result<Vec<Mail>, StoreError> {
-    let mut told = ports.store().list_mail(key).await?;
-    let announced: Vec<ProductFile> = told.iter().filter_map(announced_file).cloned().collect();
-    if !announced.is_empty() {
-        let arrived = ports.store().find_arrived(session, &announced).await?;
-        told.retain(|mail| announced_file(mail).is_none_or(|file| arrived.contains(file)));
-    }
-    Ok(told)
-}
-
-fn announced_file(mail: &Mail) -> Option<&ProductFile> {
-    let Mail::FileAnnounced { file } = mail else { return None };
-    Some(file)
-}
+use crate::port::{Ports, StoreError};
 
 impl<P: Ports> Driver<P> {
     /// The mailbox, read beside the loop or while it waits.

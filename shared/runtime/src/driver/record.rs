@@ -6,9 +6,9 @@ use super::timers::renew_lease;
 use super::writer::{WriteError, WriteReport};
 use super::{DriveEnd, DriveResult, Driver};
 use crate::client::ClientStream;
+use crate::ending::abandon_run;
 use crate::port::Ports;
 use crate::port::clock::Clock;
-use crate::serve::abandon_run;
 use crate::settings::to_millis;
 
 impl<P: Ports> Driver<P> {

@@ -5,7 +5,8 @@ use djinn_core::input::Input;
 use djinn_core::run::MAX_HOPS;
 use djinn_core::status::RunStatus;
 
-use super::{DriveEnd, DriveResult, Driver, read_mailbox};
+use super::{DriveEnd, DriveResult, Driver};
+use crate::mailbox::read_mailbox;
 use crate::port::Ports;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::journal::Journals;

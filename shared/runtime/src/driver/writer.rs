@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use djinn_core::conversation::Exchange;
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 
 use crate::account::BudgetAccount;
+use crate::ending::run_end;
 use crate::port::clock::Clock;
-use crate::port::journal::{
-    AppendResult, Journals, Lease, MAX_OUTLINE_QUESTION, RunEnd, RunOutline, SessionKey,
-};
+use crate::port::journal::{AppendResult, Journals, Lease, RunEnd};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::journal_expiry_s;
 
@@ -188,44 +186,4 @@ impl<P: Ports> JournalWriter<P> {
         self.writes += 1;
         WriteId::new(format!("{}.{}.{}", self.lease.holder, self.lease.epoch, self.writes)).ok()
     }
-}
-
-/// What a run's last record changes beside its journal.
-pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {
-    let asked = run.spec();
-    let language = asked.settings.language;
-    let ending = record.entries.iter().find_map(|entry| entry.event.run_result());
-    let answer = ending.map(|ending| ending.answer.clone());
-    let failure = ending.and_then(|ending| ending.failure.as_ref());
-    let sentence = failure.map(|failure| failure.sentence(language));
-    let answer: Vec<String> =
-        [answer, sentence].into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    RunEnd {
-        status: run.status(),
-        session: SessionKey::of(asked),
-        user: asked.user.clone(),
-        request: asked.request.clone(),
-        started_at_ms: run.started_at_ms(),
-        is_counted: false,
-        day_changes: Vec::new(),
-        end_shown: false,
-        outline: run_outline(run, record),
-        exchange: Exchange {
-            question: asked.question.clone(),
-            answer: answer.join("\n\n"),
-            tainted: run.is_tainted(),
-            asker: Some(asked.user.clone()),
-        },
-    }
-}
-
-/// What is noted of a run when it ends, if that is short.
-fn run_outline(run: &Run, record: &Record) -> Option<RunOutline> {
-    let asked = run.spec();
-    let is_short = asked.child.is_none() && asked.question.len() <= MAX_OUTLINE_QUESTION;
-    (is_short && run.current_plan().is_none() && run.plan_version() == 0).then(|| RunOutline {
-        record: record.number,
-        question: asked.question.clone(),
-        budget: run.budget(),
-    })
 }

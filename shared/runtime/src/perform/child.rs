@@ -16,8 +16,8 @@ use crate::port::admission::Admission;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{CreateResult, Journals, NewRun, RunMeta};
-use crate::port::{Ports, RunKey, StoreError};
-use crate::serve::{ServeContext, continue_task, too_large_failure};
+use crate::port::{Ports, RunKey, StoreError, too_large_failure};
+use crate::serve::{ServeContext, continue_task};
 use crate::settings::{journal_expiry_s, to_millis};
 
 /// A task to be worked on.

@@ -3,12 +3,12 @@
 use djinn_core::effect::Delivery;
 use djinn_core::run::Run;
 
-use crate::history::close_child;
+use crate::ending::{close_child, retire};
 use crate::port::clock::Clock;
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::expiry_s;
-use crate::sleep::{retire, wake_run};
+use crate::sleep::wake_run;
 
 /// Makes a delivery of a run or task.
 ///

@@ -8,9 +8,9 @@ use djinn_core::status::RunStatus;
 
 use super::{LeasedRun, ServeContext, take_over};
 use crate::client::ClientStream;
-use crate::driver::read_mailbox;
 use crate::history::{ChildHistory, child_histories, show_record};
 use crate::live_reader::LiveReader;
+use crate::mailbox::read_mailbox;
 use crate::pages::{JournalPages, read_journal};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
