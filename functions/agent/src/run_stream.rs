@@ -26,10 +26,10 @@ use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::{Ports, RunKey};
+use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
-    AccessLevel, LeasedRun, ReplayFrom, ServeContext, StartResult, UserQuestion,
-    invalid_cursor_failure, load_meta, replay_run, serve_client, start_streaming, store_failure,
-    tool_schema,
+    AccessLevel, LeasedRun, ReplayFrom, ServeContext, StartResult, invalid_cursor_failure,
+    load_meta, replay_run, serve_client, start_streaming, store_failure, tool_schema,
 };
 
 use crate::api_error::{ApiError, add_id_headers};

@@ -17,6 +17,7 @@ mod pages;
 pub mod perform;
 pub mod port;
 pub mod prompt;
+pub mod question;
 pub mod render;
 pub mod serve;
 pub mod settings;

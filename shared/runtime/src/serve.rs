@@ -41,7 +41,7 @@ pub use delete_session::delete_session;
 pub use describe::{RunDescription, RunSnapshot, SnapshotState, describe_run};
 use follow::{FollowEnd, follow_run};
 pub use human_request::{ResponseStatus, list_requests, load_audit, submit_response, tool_schema};
-pub use question::{StartResult, UserQuestion, start_background, start_streaming};
+pub use question::{StartResult, start_background, start_streaming};
 pub use replay::{ReplayFrom, invalid_cursor_failure, replay_run};
 pub use request_view::{HumanRequestState, HumanRequestView, describe_request};
 pub use user_input::{MessageStatus, PlanEditStatus, send_message, send_plan_edit};

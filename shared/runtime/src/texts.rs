@@ -22,7 +22,7 @@ use crate::port::file::NewFile;
 use crate::port::model::ModelError;
 use crate::port::tool::ToolError;
 use crate::prompt::truncate_text;
-use crate::serve::UserQuestion;
+use crate::question::UserQuestion;
 
 /// Bytes of a question.
 pub const MAX_QUESTION: usize = 64 * 1024;

@@ -27,9 +27,8 @@ use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::port::{RunKey, World};
 use djinn_runtime::prompt::Prompts;
-use djinn_runtime::serve::{
-    ServeContext, UserQuestion, continue_run, request_stop, start_background,
-};
+use djinn_runtime::question::UserQuestion;
+use djinn_runtime::serve::{ServeContext, continue_run, request_stop, start_background};
 use djinn_runtime::settings::Settings;
 pub use host::SimHost;
 use tokio::sync::{mpsc, oneshot};

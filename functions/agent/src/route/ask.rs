@@ -16,7 +16,8 @@ use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
 use djinn_runtime::port::Ports;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{Permission, UserQuestion, start_background};
+use djinn_runtime::question::UserQuestion;
+use djinn_runtime::serve::{Permission, start_background};
 use djinn_runtime::texts::{QUESTION, check_bounds};
 use serde_json::{Value, json};
 

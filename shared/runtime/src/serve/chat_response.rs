@@ -9,11 +9,11 @@ use djinn_core::id::{HumanRequestId, UserId};
 use djinn_core::journal::Record;
 
 use super::human_request::submit_response;
-use super::question::is_continue;
 use super::{load_meta, store_failure};
 use crate::pages::read_journal_with;
 use crate::port::journal::RunMeta;
 use crate::port::{Ports, RunKey};
+use crate::question::is_continue;
 
 /// A message of a chat.
 pub(super) struct ChatMessage<'a> {

@@ -7,13 +7,10 @@ use std::collections::BTreeMap;
 use continued_run::find_continued_run;
 use djinn_core::conversation::Exchange;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::human::{HumanResponse, trim_end_marks};
-use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, WriteId, sha256_hex};
+use djinn_core::id::WriteId;
 use djinn_core::input::RunSpec;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::session::{SessionName, SharedSession};
-use djinn_core::settings::{Mode, ModelChoice, OutputStyle, Role, RunSettings};
-use serde_json::json;
+use djinn_core::settings::{Mode, ModelChoice, Role, RunSettings};
 
 use super::access::has_share_ended;
 use super::{LeasedRun, request_stop, store_failure};
@@ -21,40 +18,12 @@ use crate::port::admission::{Admission, AdmissionError};
 use crate::port::catalog::UserKey;
 use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
-use crate::port::journal::{CreateResult, Journals, Lease, NewRun, SessionKey, SessionView};
+use crate::port::journal::{CreateResult, Journals, Lease, NewRun, SessionView};
 use crate::port::model::Model;
 use crate::port::{Ports, RunKey};
+use crate::question::UserQuestion;
 use crate::settings::{UserLimits, journal_expiry_s, to_millis};
 use crate::texts::check_bounds;
-
-/// A question, as a verified caller asked it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UserQuestion {
-    /// Whose run it is.
-    pub tenant: TenantId,
-    /// The user who asks, as the front door verified.
-    pub user: UserId,
-    /// The conversation it belongs to, by its owner's label.
-    pub session: SessionId,
-    /// How that is shared with who asks, if it is somebody else's; the caller has checked that who asks
-    /// may.
-    pub shared: Option<SharedSession>,
-    /// The client's label for it.
-    pub request: RequestId,
-    /// What is asked; not empty.
-    pub text: String,
-    /// What the text says as an answer to what a run asks, in the words of whoever reads it for us.
-    /// `None`: in those of [`HumanResponse::parse`].
-    pub parsed_response: Option<Result<HumanResponse, Failure>>,
-    /// The form the answer should take.
-    pub output_style: Option<OutputStyle>,
-    /// The deployment's instructions, put into its run's system prompt.
-    pub deployment_prompt: String,
-    /// The client's own instructions, put behind those.
-    pub base_prompt: String,
-    /// What holds until the run ends.
-    pub settings: RunSettings,
-}
 
 /// What a question opened.
 pub enum StartResult {
@@ -79,9 +48,6 @@ pub enum StartResult {
         request_record: Option<u64>,
     },
 }
-
-/// The words that go on with a run instead of asking something. They never begin one.
-const CONTINUE_WORDS: [&str; 2] = ["continue", "继续"];
 
 /// Opens a question: creates its run, or finds the run it belongs to.
 ///
@@ -176,7 +142,7 @@ async fn create_run<P: Ports>(
 ) -> Result<RunCreation, Failure> {
     let now_ms = ports.clock().now_ms();
     let user = question.user.clone();
-    let asked = question.into_spec(ports, view, body_hash.clone());
+    let asked = to_spec(ports, question, view, body_hash.clone());
     let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
     let lease = holder.map(|holder| Lease { holder: holder.to_owned(), until_ms, epoch: 1 });
     let (journal, first) =
@@ -233,78 +199,33 @@ fn first_write_id<P: Ports>(holder: Option<&str>, ports: &P) -> Result<WriteId, 
     })
 }
 
-/// Whether these words follow what is at work.
-pub(super) fn is_continue(words: &str) -> bool {
-    CONTINUE_WORDS.iter().any(|word| trim_end_marks(words).eq_ignore_ascii_case(word))
-}
-
-impl UserQuestion {
-    /// The run that answers it.
-    #[must_use]
-    pub fn run_key(&self) -> RunKey {
-        let Self { tenant, user, request, .. } = self;
-        let run = RunId::of(tenant, user, &self.session_name(), request);
-        RunKey::new(self.tenant.clone(), run)
-    }
-
-    /// The session as who asks names it.
-    #[must_use]
-    pub fn session_name(&self) -> SessionName {
-        SharedSession::name_of(self.shared.as_ref(), &self.session)
-    }
-
-    /// The session it is asked in.
-    #[must_use]
-    pub fn session_key(&self) -> SessionKey {
-        let owner = SharedSession::owner_of(self.shared.as_ref(), &self.user);
-        let (tenant, session) = (self.tenant.clone(), self.session.clone());
-        SessionKey { tenant, owner: owner.clone(), session }
-    }
-
-    /// Whether it goes on with a run of the session instead of asking something.
-    #[must_use]
-    pub fn is_continue(&self) -> bool {
-        is_continue(&self.text)
-    }
-
-    /// What a repeat of the request must agree in.
-    fn body_hash(&self) -> String {
-        let style = self.output_style.map(OutputStyle::as_str);
-        sha256_hex(
-            json!([self.text, style, self.instructions(), self.settings.mode])
-                .to_string()
-                .as_bytes(),
-        )
-    }
-
-    /// All instructions of the run.
-    fn instructions(&self) -> String {
-        let both = [&self.deployment_prompt, &self.base_prompt].into_iter();
-        both.filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
-    }
-
-    fn into_spec<P: Ports>(self, ports: &P, view: SessionView, body_hash: String) -> RunSpec {
-        let base_prompt = self.instructions();
-        let mut settings = self.settings;
-        settings.prompt_version = ports.prompts().version().to_owned();
-        settings.context.input_limits = context_windows(ports);
-        RunSpec {
-            tenant: self.tenant,
-            user: self.user,
-            session: self.session,
-            shared: self.shared,
-            request: self.request,
-            body_hash,
-            question: self.text,
-            output_style: self.output_style,
-            base_prompt,
-            history_tokens: count_history_tokens(ports, &settings, &view.history),
-            earlier: None,
-            history: view.history,
-            files: view.files,
-            settings,
-            child: None,
-        }
+/// The run that answers a question, with what holds until it ends.
+fn to_spec<P: Ports>(
+    ports: &P,
+    question: UserQuestion,
+    view: SessionView,
+    body_hash: String,
+) -> RunSpec {
+    let base_prompt = question.instructions();
+    let mut settings = question.settings;
+    settings.prompt_version = ports.prompts().version().to_owned();
+    settings.context.input_limits = context_windows(ports);
+    RunSpec {
+        tenant: question.tenant,
+        user: question.user,
+        session: question.session,
+        shared: question.shared,
+        request: question.request,
+        body_hash,
+        question: question.text,
+        output_style: question.output_style,
+        base_prompt,
+        history_tokens: count_history_tokens(ports, &settings, &view.history),
+        earlier: None,
+        history: view.history,
+        files: view.files,
+        settings,
+        child: None,
     }
 }
 

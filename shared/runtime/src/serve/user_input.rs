@@ -9,13 +9,13 @@ use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 
 use super::chat_response::{ChatMessage, submit_chat_response};
-use super::question::is_continue;
 use super::{load_meta, store_failure};
 use crate::pages::read_journal;
 use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
 use crate::port::{Ports, RunKey};
+use crate::question::is_continue;
 use crate::settings::to_millis;
 use crate::sleep::wake_run;
 use crate::texts::check_bounds;

@@ -7,7 +7,8 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mailbox;
-use djinn_runtime::serve::{UserQuestion, request_stop, start_background, start_streaming};
+use djinn_runtime::question::UserQuestion;
+use djinn_runtime::serve::{request_stop, start_background, start_streaming};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 

@@ -16,8 +16,9 @@ use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::tool::Toolbox;
+use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
-    ServeContext, StartResult, UserQuestion, serve_client, start_background, start_streaming,
+    ServeContext, StartResult, serve_client, start_background, start_streaming,
 };
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};

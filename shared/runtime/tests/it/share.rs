@@ -4,7 +4,8 @@ use djinn_core::id::{ShareHandle, UserId};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::RunSettings;
 use djinn_runtime::port::mailbox::{Mail, Mailbox as _};
-use djinn_runtime::serve::{StartResult, UserQuestion, start_streaming};
+use djinn_runtime::question::UserQuestion;
+use djinn_runtime::serve::{StartResult, start_streaming};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 

@@ -21,7 +21,7 @@ use djinn_runtime::port::checker::{CheckError, Checker, ContentCheck, ContentOwn
 use djinn_runtime::port::file::NewFile;
 use djinn_runtime::port::model::{ModelError, ModelErrorKind};
 use djinn_runtime::port::tool::BoxFuture;
-use djinn_runtime::serve::UserQuestion;
+use djinn_runtime::question::UserQuestion;
 use djinn_runtime::texts::{HasTexts, SessionTitle, check_bounds};
 use serde_json::json;
 

@@ -15,8 +15,9 @@ use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
-    ReplayFrom, ServeContext, StartResult, UserQuestion, replay_run, serve_client, start_streaming,
+    ReplayFrom, ServeContext, StartResult, replay_run, serve_client, start_streaming,
 };
 use tokio::sync::oneshot;
 

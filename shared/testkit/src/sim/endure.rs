@@ -4,7 +4,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use djinn_core::wire::cursor::Cursor;
-use djinn_runtime::serve::{UserQuestion, request_stop};
+use djinn_runtime::question::UserQuestion;
+use djinn_runtime::serve::request_stop;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

@@ -2,10 +2,10 @@
 
 use djinn_core::error_code::{ErrorCode, Failure};
 
-use super::UserQuestion;
 use crate::port::clock::Clock;
 use crate::port::journal::{EndedRun, Journals, RunMeta, SessionView};
 use crate::port::{Ports, RunKey};
+use crate::question::UserQuestion;
 use crate::serve::chat_response::{ChatMessage, ChatResult, submit_chat_response};
 use crate::serve::{load_meta, store_failure};
 use crate::settings::to_millis;
