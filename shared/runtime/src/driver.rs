@@ -6,6 +6,8 @@
 
 mod background;
 mod begin;
+mod child;
+mod continuation;
 mod idle;
 mod live_writer;
 mod mail;
@@ -40,6 +42,7 @@ use crate::port::lease::LeaseRenewal;
 use crate::port::{Ports, RunKey};
 use crate::settings::to_millis;
 use background::{BackgroundWork, DriverEvent};
+pub use continuation::continue_run;
 use live_writer::LiveWriter;
 use poll_schedule::PollSchedule;
 use writer::JournalWriter;

@@ -8,6 +8,7 @@ use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
 
 use super::background::DriverEvent;
+use super::child::ChildExecution;
 use super::{AlarmState, DriveResult, Driver};
 use crate::perform;
 use crate::perform::deliver::{ignore_too_large, make_delivery};
@@ -180,7 +181,7 @@ impl<P: Ports> Driver<P> {
         self.settle_in_background();
         let may_exist = !self.dispatched_children.insert(dispatch.task.clone());
         let id = EffectId::Child(dispatch.task.clone());
-        let task = perform::child::ChildExecution {
+        let task = ChildExecution {
             ports: self.ports.clone(),
             key: self.key.with_task(dispatch.task),
             spec,

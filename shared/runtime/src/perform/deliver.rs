@@ -1,13 +1,18 @@
 //! What is owed to others when a run or its work ends: made again and again until it is recorded.
 
-use djinn_core::effect::Delivery;
+use djinn_core::effect::{Delivery, Effect};
+use djinn_core::id::WriteId;
+use djinn_core::input::Input;
 use djinn_core::run::Run;
 
+use super::plan::PlanWrite;
 use crate::ending::{close_child, retire};
+use crate::pages::fold_journal_with;
 use crate::port::clock::Clock;
+use crate::port::journal::{AppendResult, Journals};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, RunKey, StoreError};
-use crate::settings::expiry_s;
+use crate::settings::{expiry_s, journal_expiry_s};
 use crate::sleep::wake_run;
 
 /// Makes a delivery of a run or task.
@@ -72,4 +77,52 @@ pub async fn put_child_result<P: Ports>(
     let Some(outcome) = run.child_result() else { return Ok(()) };
     let mail = Mail::ChildEnded { ended: Box::new(outcome.clone()) };
     wake_run(ports, &key.without_task(), &mail).await
+}
+
+/// Makes the deliveries that an ended run still owes. Needs no lease: each is idempotent, and so is
+/// its record.
+///
+/// # Errors
+/// [`StoreError`] when one may not have been made.
+pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
+    let (journal, extent) = fold_journal_with(ports, key, |_| {}).await?;
+    let Some(mut journal) = journal.filter(|_| !extent.has_gap) else {
+        tracing::info!(run_id = %key.run, "the journal has expired");
+        return Ok(());
+    };
+    // Whoever asks for an ended task has not heard of its end.
+    ignore_too_large(put_child_result(ports, key, journal.run()).await)?;
+    loop {
+        let mut inputs = Vec::new();
+        for effect in journal.run().due() {
+            match effect {
+                Effect::Deliver(delivery) => {
+                    let made = make_delivery(ports, key, journal.run(), &delivery).await;
+                    ignore_too_large(made)?;
+                    inputs.push(Input::Delivered { delivery });
+                }
+                Effect::SavePlan { version } => {
+                    let keeping = PlanWrite::of(ports.clone(), journal.run(), version);
+                    inputs.extend(keeping.perform().await);
+                }
+                Effect::CallModel(_)
+                | Effect::RunTool(_)
+                | Effect::Wait { .. }
+                | Effect::AwaitHuman(_)
+                | Effect::RunChild(_) => {}
+            }
+        }
+        let now_ms = ports.clock().now_ms();
+        let write = WriteId::new(format!("delivered.{}", journal.next_number()));
+        let write = write.map_err(|error| StoreError::Unreadable(error.to_string()))?;
+        let decided = journal.decide_record(inputs, journal.epoch(), write, now_ms);
+        let Some((after, record)) = decided else { return Ok(()) };
+        let expires_at_s = journal_expiry_s(ports.settings(), after.run());
+        match ports.store().append(key, &record, expires_at_s).await? {
+            // What was owed last may be owed only now.
+            AppendResult::Appended => journal = after,
+            // Somebody else delivered at the same time.
+            AppendResult::Conflict => return Ok(()),
+        }
+    }
 }

@@ -3,7 +3,8 @@
 use djinn_core::error_code::Failure;
 use djinn_core::id::SessionId;
 
-use super::{deliver_owed, store_failure};
+use super::store_failure;
+use crate::perform::deliver::deliver_owed;
 use crate::port::catalog::{Catalog, SessionDeletion, UserKey};
 use crate::port::{Ports, RunKey};
 

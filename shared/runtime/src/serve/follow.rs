@@ -6,9 +6,9 @@ use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
 
-use super::{LeasedRun, ServeContext, take_over};
 use crate::client::ClientStream;
 use crate::history::{ChildHistory, child_histories, show_record};
+use crate::leased_run::{LeasedRun, ServeContext, take_over};
 use crate::live_reader::LiveReader;
 use crate::mailbox::read_mailbox;
 use crate::pages::{JournalPages, read_journal};

@@ -13,7 +13,8 @@ use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{Mode, ModelChoice, Role, RunSettings};
 
 use super::access::has_share_ended;
-use super::{LeasedRun, request_stop, store_failure};
+use super::{request_stop, store_failure};
+use crate::leased_run::LeasedRun;
 use crate::port::admission::{Admission, AdmissionError};
 use crate::port::catalog::UserKey;
 use crate::port::checker::ContentOwner;

@@ -10,41 +10,42 @@ use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
 use tokio::sync::mpsc;
 
+use super::continuation::continue_task;
 use crate::deadline::Deadline;
+use crate::leased_run::ServeContext;
 use crate::pages::read_journal;
 use crate::port::admission::Admission;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{CreateResult, Journals, NewRun, RunMeta};
 use crate::port::{Ports, RunKey, StoreError, too_large_failure};
-use crate::serve::{ServeContext, continue_task};
 use crate::settings::{journal_expiry_s, to_millis};
 
 /// A task to be worked on.
-pub struct ChildExecution<P: Ports> {
+pub(super) struct ChildExecution<P: Ports> {
     /// The store and the services that it works with.
-    pub ports: P,
+    pub(super) ports: P,
     /// The key of the task, under which its journal is stored.
-    pub key: RunKey,
+    pub(super) key: RunKey,
     /// What it starts with.
-    pub spec: RunSpec,
+    pub(super) spec: RunSpec,
     /// Whether it is the run's only one: then it is driven here.
-    pub is_only_child: bool,
+    pub(super) is_only_child: bool,
     /// Whether somebody may have created it before.
-    pub may_exist: bool,
+    pub(super) may_exist: bool,
     /// Whether an invocation that was asked for only just now may be left to come. The driver that
     /// asked for it lived on to see that done.
-    pub trusts_recent_kick: bool,
+    pub(super) trusts_recent_kick: bool,
     /// The end of the invocation, before which the driver hands over.
-    pub deadline: Deadline,
+    pub(super) deadline: Deadline,
     /// Where its entries and pieces of its text go while it is driven here.
-    pub live_sender: mpsc::UnboundedSender<Live>,
+    pub(super) live_sender: mpsc::UnboundedSender<Live>,
 }
 
 impl<P: Ports> ChildExecution<P> {
     /// Makes sure that somebody works on the task, and says how it ended, if it has. Without inputs
     /// it is at work elsewhere: its outcome comes by mail, and it is looked after again later.
-    pub async fn perform(self) -> Vec<Input> {
+    pub(super) async fn perform(self) -> Vec<Input> {
         match self.ensure_driven().await {
             Ok(ended) => ended.map(Input::ChildEnded).into_iter().collect(),
             // It cannot be begun, whoever tries.

@@ -1,0 +1,89 @@
+//! Continuing a run or task that nobody drives.
+
+use djinn_core::preview::Live;
+use tokio::sync::mpsc;
+
+use super::{DriveParams, drive_run};
+use crate::ending::retire;
+use crate::leased_run::{LeasedRun, ServeContext, take_over};
+use crate::perform::deliver::deliver_owed;
+use crate::port::clock::Clock;
+use crate::port::journal::Journals;
+use crate::port::mailbox::{Mail, Mailbox};
+use crate::port::{Ports, RunKey, StoreError};
+use crate::settings::expiry_s;
+
+/// Continues a run that nobody drives: what the executor does when it is invoked. Harmless whenever
+/// it comes: for a run that is driven, has ended or does not exist, it does nothing, except that an
+/// ended run's deliveries are made.
+///
+/// # Errors
+/// [`StoreError`] when the store cannot be reached; the run's alarm tries again.
+pub async fn continue_run<P: Ports>(ports: &P, serving: ServeContext) -> Result<(), StoreError> {
+    continue_with_parent(ports, serving, None).await
+}
+
+/// Continues a task in the invocation that drives its run, which is shown what it does at once.
+///
+/// # Errors
+/// [`StoreError`] when the store cannot be reached; the task is dispatched again.
+pub(super) async fn continue_task<P: Ports>(
+    ports: &P,
+    serving: ServeContext,
+    parent: mpsc::UnboundedSender<Live>,
+) -> Result<(), StoreError> {
+    continue_with_parent(ports, serving, Some(parent)).await
+}
+
+async fn continue_with_parent<P: Ports>(
+    ports: &P,
+    serving: ServeContext,
+    parent: Option<mpsc::UnboundedSender<Live>>,
+) -> Result<(), StoreError> {
+    let ServeContext { key, deadline, hops, .. } = &serving;
+    let meta = ports.store().find_meta(key).await?;
+    let status = meta.as_ref().map(|meta| meta.status);
+    let Some(meta) = meta.filter(|meta| !meta.status.has_ended()) else {
+        let task_id = key.task.as_ref().map(tracing::field::display);
+        tracing::info!(run_id = %key.run, task_id, ?status, "there is nothing to drive");
+        let delivered = deliver_owed(ports, key).await;
+        // An alarm that was made late would ring for ever, whatever the journal says; but it is what
+        // brings the run back while something is owed.
+        if key.task.is_none() && !delivered.as_ref().is_err_and(StoreError::is_retryable) {
+            retire(ports, key, true).await?;
+        }
+        return delivered;
+    };
+    if key.task.is_some() && parent.is_none() && has_run_ended(ports, &key.without_task()).await? {
+        // Nobody waits for it: it finds this before it does anything.
+        let stop = Mail::Stop { by: meta.user };
+        let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
+        ports.store().put_mail(key, &stop, expires_at_s).await?;
+    }
+    // Of a task all is shown once more; of a run whoever watches has read it.
+    let from = if key.task.is_some() { 0 } else { u64::MAX };
+    if let Some((driving, before)) = take_over(ports, &serving, from).await? {
+        let LeasedRun { lease, lapsed, is_new, journal } = *driving;
+        let (key, deadline, hops) = (key.clone(), *deadline, *hops);
+        let client = None;
+        let drive = DriveParams {
+            key,
+            journal,
+            lease,
+            lapsed,
+            is_new,
+            earlier_records: before,
+            client,
+            parent,
+            deadline,
+            hops,
+        };
+        drive_run(ports, drive).await;
+    }
+    Ok(())
+}
+
+async fn has_run_ended<P: Ports>(ports: &P, key: &RunKey) -> Result<bool, StoreError> {
+    let meta = ports.store().find_meta(key).await?;
+    Ok(meta.is_none_or(|meta| meta.status.has_ended()))
+}
