@@ -4,23 +4,27 @@
 //! it. Everything slow runs beside the loop, in tasks that die with it; only journal appends are
 //! waited for, because nothing may be shown or done before they are in.
 
+mod alarm;
 mod background;
 mod begin;
 mod child;
 mod continuation;
+mod costs;
+mod driven_run;
 mod idle;
+mod lease;
 mod live_writer;
 mod mail;
 mod poll_schedule;
 mod record;
 mod show;
 mod start;
+mod store_retry;
 mod timers;
 mod wind_down;
 mod writer;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use djinn_core::effect::{Delivery, EffectId};
 use djinn_core::id::TaskId;
@@ -30,22 +34,21 @@ use djinn_core::preview::Live;
 use tokio::sync::mpsc;
 use tracing::Instrument as _;
 
-use crate::account::BudgetAccount;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
-use crate::estimates::Samples;
 use crate::live_reader::LiveReader;
-use crate::port::catalog::UserKey;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
-use crate::port::lease::LeaseRenewal;
 use crate::port::{Ports, RunKey};
 use crate::settings::to_millis;
+use alarm::RunAlarm;
 use background::{BackgroundWork, DriverEvent};
 pub use continuation::continue_run;
+use costs::RunCosts;
+use driven_run::DrivenRun;
+use lease::{HeldLease, RenewalResult};
 use live_writer::LiveWriter;
 use poll_schedule::PollSchedule;
-use writer::JournalWriter;
 
 /// Pieces and entries that are shown together, if so many have come.
 const MAX_LIVE_BATCH: usize = 256;
@@ -125,13 +128,10 @@ pub async fn drive_run<P: Ports>(ports: &P, drive: DriveParams) -> DriveEnd {
 type DriveResult<T = ()> = Result<T, DriveEnd>;
 
 struct Driver<P: Ports> {
-    ports: P,
-    key: RunKey,
-    writer: JournalWriter<P>,
-    account: Arc<BudgetAccount>,
-    samples: Samples,
-    lease: Lease,
-    lapsed: bool,
+    run: DrivenRun<P>,
+    lease: HeldLease,
+    costs: RunCosts,
+    alarm: RunAlarm,
     is_new: bool,
     earlier_records: Vec<Record>,
     client: Option<ClientStream>,
@@ -146,7 +146,6 @@ struct Driver<P: Ports> {
     idle_since_ms: Option<i64>,
     /// It has appended a record, and that is all it may.
     must_hand_over: bool,
-    alarm: AlarmState,
     /// What is written here, by this driver's model calls and by a task that is driven here.
     live_receiver: mpsc::UnboundedReceiver<Live>,
     live_sender: mpsc::UnboundedSender<Live>,
@@ -166,15 +165,6 @@ struct Driver<P: Ports> {
     recorded_mail: BTreeSet<String>,
     /// What is being deleted of it.
     mail_being_deleted: BTreeSet<String>,
-    renew_at_ms: i64,
-}
-
-/// The run's recurring alarm, as far as this driver knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AlarmState {
-    Unset,
-    Pending,
-    Set,
 }
 
 impl<P: Ports> Driver<P> {
@@ -191,34 +181,25 @@ impl<P: Ports> Driver<P> {
             deadline,
             hops,
         } = drive;
-        let settings = ports.settings();
-        let now_ms = ports.clock().now_ms();
-        let (live_sender, written) = mpsc::unbounded_channel();
-        let asked = journal.run().spec();
-        let account = BudgetAccount::new(settings.user, key.clone(), asked, lease.epoch);
-        let account = Arc::new(account);
-        let paying = Arc::clone(&account);
+        let run = DrivenRun::new(ports, key, journal);
+        let settings = run.settings();
+        let now_ms = run.now_ms();
+        let (live_sender, live_receiver) = mpsc::unbounded_channel();
         Self {
             mail_poll: PollSchedule::for_mail(settings.mailbox_every, now_ms),
             mail_read_at_ms: i64::MIN,
-            renew_at_ms: now_ms.saturating_add(to_millis(settings.renew_every)),
-            live_writer: LiveWriter::new(to_millis(settings.live_every), journal.run().spec()),
-            dispatched_children: journal.run().running_tasks().into_iter().collect(),
+            live_writer: LiveWriter::new(to_millis(settings.live_every), run.state().spec()),
+            dispatched_children: run.state().running_tasks().into_iter().collect(),
             live_poll: PollSchedule::for_live_log(settings.follow_every, now_ms),
             live_reader: LiveReader::default(),
-            redispatch_at_ms: now_ms.saturating_add(to_millis(settings.dispatch_every)),
-            // Its run's alarm brings a task back.
-            alarm: if key.task.is_some() { AlarmState::Set } else { AlarmState::Unset },
-            writer: JournalWriter::new(ports.clone(), key.clone(), journal, lease.clone(), paying),
-            account,
-            samples: Samples::default(),
+            redispatch_at_ms: run.after_ms(settings.dispatch_every),
+            alarm: RunAlarm::new(&run),
+            costs: RunCosts::new(&run, lease.epoch),
+            lease: HeldLease::new(lease, lapsed, &run),
+            run,
             mail_to_delete: Vec::new(),
             recorded_mail: BTreeSet::new(),
             mail_being_deleted: BTreeSet::new(),
-            ports: ports.clone(),
-            key,
-            lease,
-            lapsed,
             is_new,
             earlier_records,
             client,
@@ -230,7 +211,7 @@ impl<P: Ports> Driver<P> {
             has_performed_effect: false,
             idle_since_ms: None,
             must_hand_over: false,
-            live_receiver: written,
+            live_receiver,
             live_sender,
         }
     }
@@ -244,9 +225,7 @@ impl<P: Ports> Driver<P> {
                 }
             },
         };
-        self.account.settle_all(&self.ports).await;
-        let user = UserKey::of(self.writer.run().spec());
-        Box::pin(self.samples.store_samples(&self.ports, &user)).await;
+        self.costs.close(&self.run).await;
         end
     }
 
@@ -264,8 +243,8 @@ impl<P: Ports> Driver<P> {
     /// shown changes nothing of what is due.
     async fn wait_for_inputs(&mut self) -> DriveResult<Vec<Input>> {
         loop {
-            let clock = self.ports.clock();
             let wake_at_ms = self.next_wake_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
+            let clock = self.run.ports().clock();
             let room = self.wait_for_preview_room();
             let mut news = Vec::new();
             // In a fixed order, so that a test can repeat what happened. Moments last: under load there
@@ -309,7 +288,7 @@ impl<P: Ports> Driver<P> {
                     // A task that was answered is to be worked on at once.
                     self.postponed.retain(|id| !matches!(id, EffectId::Child(_)));
                 }
-                self.samples.add_samples(self.writer.run(), &inputs);
+                self.costs.add_samples(&self.run, &inputs);
                 match inputs.is_empty() {
                     true => self.postpone_effect(id),
                     false => self.idle_since_ms = None,
@@ -317,35 +296,23 @@ impl<P: Ports> Driver<P> {
                 return Ok(inputs);
             }
             DriverEvent::MailRead(read_at_ms, mail) => {
-                self.mail_poll.finish_poll(self.now_ms());
+                self.mail_poll.finish_poll(self.run.now_ms());
                 let mut inputs = self.mail_to_inputs(read_at_ms, mail).await;
-                inputs.extend(self.expiry_input(self.now_ms()));
+                inputs.extend(self.expiry_input(self.run.now_ms()));
                 return Ok(inputs);
             }
-            // One that was under way when this driver nearly fell asleep.
-            DriverEvent::LeaseRenewed { epoch, .. } if epoch != self.lease.epoch => {}
-            DriverEvent::LeaseRenewed { renewed, .. } => {
-                self.renew_at_ms = self.after_ms(self.ports.settings().renew_every);
-                match renewed {
-                    Ok(LeaseRenewal::Renewed { watched_until_ms }) => {
-                        self.live_writer.set_watched_until(watched_until_ms);
-                    }
-                    // Its end took the lease off the run; what it still owes needs none.
-                    Ok(LeaseRenewal::Lost) if self.has_ended() => {}
-                    Ok(LeaseRenewal::Lost) => {
-                        return Err(DriveEnd::Superseded(self.client.take()));
-                    }
-                    // The journal decides, not the lease: drive on, and try again soon.
-                    Err(error) => tracing::warn!(%error, "lease not renewed"),
+            DriverEvent::LeaseRenewed { epoch, renewed } => {
+                match self.lease.on_renewed(&self.run, epoch, renewed) {
+                    RenewalResult::WatchedUntil(at_ms) => self.live_writer.set_watched_until(at_ms),
+                    RenewalResult::Lost => return Err(DriveEnd::Superseded(self.client.take())),
+                    RenewalResult::Ignored => {}
                 }
             }
-            DriverEvent::AlarmSet(set) => {
-                self.alarm = if set { AlarmState::Set } else { AlarmState::Unset };
-            }
+            DriverEvent::AlarmSet(is_set) => self.alarm.on_set(is_set),
             DriverEvent::MailDeleted(ids) => ids.iter().for_each(|id| {
                 self.mail_being_deleted.remove(id);
             }),
-            DriverEvent::LiveWritten => self.live_writer.on_batch_written(self.now_ms()),
+            DriverEvent::LiveWritten => self.live_writer.on_batch_written(self.run.now_ms()),
             DriverEvent::LiveRead(reader, read) => {
                 self.live_reader = *reader;
                 self.show_remote_live(&read);
@@ -353,17 +320,5 @@ impl<P: Ports> Driver<P> {
             DriverEvent::BackgroundDone => {}
         }
         Ok(Vec::new())
-    }
-
-    fn has_ended(&self) -> bool {
-        self.writer.run().status().has_ended()
-    }
-
-    fn now_ms(&self) -> i64 {
-        self.ports.clock().now_ms()
-    }
-
-    fn after_ms(&self, after: std::time::Duration) -> i64 {
-        self.now_ms().saturating_add(to_millis(after))
     }
 }

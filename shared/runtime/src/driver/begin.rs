@@ -17,7 +17,7 @@ impl<P: Ports> Driver<P> {
             nth += record.entries.len() as u64;
         }
         self.record_resumption().await?;
-        if !self.is_new && !self.has_ended() {
+        if !self.is_new && !self.run.has_ended() {
             self.record_mail().await?;
         }
         Ok(())
@@ -25,7 +25,7 @@ impl<P: Ports> Driver<P> {
 
     /// Reads the mailbox before anything else is done.
     pub(super) async fn record_mail(&mut self) -> DriveResult {
-        let read_at_ms = self.now_ms();
+        let read_at_ms = self.run.now_ms();
         let mail = self.load_mail().await;
         let inputs = self.mail_to_inputs(read_at_ms, mail).await;
         self.record_inputs(inputs).await
@@ -33,8 +33,8 @@ impl<P: Ports> Driver<P> {
 
     /// Reports a driver that died, if the last one did.
     pub(super) async fn record_resumption(&mut self) -> DriveResult {
-        if self.lapsed || self.has_orphaned_once_calls() {
-            let (epoch, lost) = (self.lease.epoch, self.estimate_lost_usage());
+        if self.lease.has_lapsed() || self.has_orphaned_once_calls() {
+            let (epoch, lost) = (self.lease.lease().epoch, self.estimate_lost_usage());
             self.record_inputs(vec![Input::Resumed { epoch, lost_usage: lost, isolated: true }])
                 .await?;
         }
@@ -44,14 +44,14 @@ impl<P: Ports> Driver<P> {
     /// Whether a call that must not be repeated was started by a driver that is gone. A hand-over
     /// waits for such calls, so this one was none.
     fn has_orphaned_once_calls(&self) -> bool {
-        self.writer.run().due().iter().any(|effect| {
+        self.run.state().due().iter().any(|effect| {
             matches!(effect, Effect::RunTool(run) if run.class == EffectClass::Once && run.started)
         })
     }
 
     /// What the model calls that are owed are taken to have cost a driver that died over them.
     fn estimate_lost_usage(&self) -> Option<Usage> {
-        let lost = self.writer.run().due().into_iter().filter_map(|effect| match effect {
+        let lost = self.run.state().due().into_iter().filter_map(|effect| match effect {
             Effect::CallModel(call) if !call.waits => self.model_execution(call).estimate_usage(),
             Effect::CallModel(_)
             | Effect::RunTool(_)

@@ -15,11 +15,11 @@ impl<P: Ports> Driver<P> {
     pub(super) fn can_idle(&mut self) -> bool {
         let attached = self.client.as_ref().is_some_and(ClientStream::is_open);
         // People take their time: nobody waits for them with a function.
-        let paused = self.writer.run().status() == RunStatus::Paused;
+        let paused = self.run.state().status() == RunStatus::Paused;
         if !attached || paused || self.is_handing_over() || !self.is_only_waiting() {
             return false;
         }
-        let now_ms = self.now_ms();
+        let now_ms = self.run.now_ms();
         self.idle_since_ms.get_or_insert(now_ms);
         self.idle_until_ms().is_some()
     }
@@ -31,13 +31,13 @@ impl<P: Ports> Driver<P> {
             // A laptop is not paid for by the second.
             return Some(i64::MAX);
         }
-        let settings = self.ports.settings();
+        let settings = self.run.settings();
         let longest = match client.connection().can_resume() {
             true => settings.idle_stream,
             false => settings.idle_stream_unresumable,
         };
         let since_ms = idle_since_ms.max(client.last_shown_ms());
         let until_ms = since_ms.saturating_add(to_millis(longest));
-        (until_ms > self.now_ms()).then_some(until_ms)
+        (until_ms > self.run.now_ms()).then_some(until_ms)
     }
 }

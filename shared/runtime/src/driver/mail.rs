@@ -6,20 +6,15 @@ use super::Driver;
 use super::background::DriverEvent;
 use crate::mailbox::read_mailbox;
 use crate::port::checker::ContentOwner;
-use crate::port::journal::SessionKey;
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, StoreError};
 
 impl<P: Ports> Driver<P> {
     /// The mailbox, read beside the loop or while it waits.
     pub(super) fn load_mail(&self) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + use<P> {
-        let (ports, key, session) = (self.ports.clone(), self.key.clone(), self.session_key());
+        let (ports, key, session) =
+            (self.run.ports().clone(), self.run.key().clone(), self.run.session_key());
         async move { read_mailbox(&ports, &key, &session).await }
-    }
-
-    /// The session that the run belongs to.
-    pub(super) fn session_key(&self) -> SessionKey {
-        SessionKey::of(self.writer.run().spec())
     }
 
     /// What the run is to be told of its mail. The mail is deleted after the next record: then it
@@ -44,7 +39,7 @@ impl<P: Ports> Driver<P> {
         self.delete_mail(heard.iter().map(Mail::id).collect());
         if !mail.is_empty() && self.waits_for_children() {
             // Tasks that began together end together, more or less.
-            self.mail_poll.expect_news(self.now_ms());
+            self.mail_poll.expect_news(self.run.now_ms());
         }
         self.mail_to_delete.extend(mail.iter().map(Mail::id));
         let stops = mail.iter().any(|mail| matches!(mail, Mail::Stop { .. }));
@@ -54,10 +49,10 @@ impl<P: Ports> Driver<P> {
 
     /// What the message being written says so far, if it is let out.
     async fn screen_partial(&mut self) -> Option<PartialMessage> {
-        let (partial, asked) = (self.live_writer.latest_partial()?, self.writer.run().spec());
+        let (partial, asked) = (self.live_writer.latest_partial()?, self.run.state().spec());
         let (user, session) = (asked.user.clone(), asked.session_name());
-        let whose = ContentOwner::of(&self.key, &user, &session);
-        self.ports.content().screen_partial(partial, whose).await
+        let whose = ContentOwner::of(self.run.key(), &user, &session);
+        self.run.ports().content().screen_partial(partial, whose).await
     }
 
     /// Deletes what was read: it is recorded now.
@@ -74,7 +69,7 @@ impl<P: Ports> Driver<P> {
         if ids.is_empty() {
             return;
         }
-        let (ports, key) = (self.ports.clone(), self.key.clone());
+        let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
         self.background.spawn_background(async move {
             if let Err(error) = ports.store().delete_mail(&key, &ids).await {
                 tracing::warn!(%error, "mail not deleted");

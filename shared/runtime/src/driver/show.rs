@@ -15,13 +15,13 @@ impl<P: Ports> Driver<P> {
             self.send_to_parent(live);
         }
         if let Some(client) = &mut self.client {
-            show_record(&self.ports, &self.key, client, record).await;
+            show_record(self.run.ports(), self.run.key(), client, record).await;
         }
     }
 
     /// Shows what tasks in other invocations are writing.
     pub(super) fn show_remote_live(&mut self, read: &Result<Vec<Live>, StoreError>) {
-        let now_ms = self.now_ms();
+        let now_ms = self.run.now_ms();
         self.live_poll.finish_poll(now_ms);
         if let Some(client) = &mut self.client {
             let tasks = read.iter().flatten().filter(|live| live.child().is_some());
@@ -37,7 +37,7 @@ impl<P: Ports> Driver<P> {
                 && preview.child.is_none()
             {
                 self.live_writer.add_preview(preview);
-                if let Some(task) = &self.key.task {
+                if let Some(task) = &self.run.key().task {
                     let within = Some(task.clone());
                     self.send_to_parent(Live::Preview(Preview {
                         child: within,
@@ -46,7 +46,7 @@ impl<P: Ports> Driver<P> {
                 }
             }
         }
-        let now_ms = self.now_ms();
+        let now_ms = self.run.now_ms();
         if let Some(client) = &mut self.client {
             client.send_live(news, now_ms);
         }
@@ -65,7 +65,7 @@ impl<P: Ports> Driver<P> {
 
     /// Shows the client what it had no room for before.
     pub(super) fn send_waiting_previews(&mut self) {
-        let now_ms = self.now_ms();
+        let now_ms = self.run.now_ms();
         if let Some(client) = &mut self.client {
             client.send_previews(now_ms);
         }

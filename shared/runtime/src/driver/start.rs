@@ -7,22 +7,16 @@ use djinn_core::effect::{ChildDispatch, Delivery, Effect, EffectId, ModelCall, T
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
 
-use super::background::DriverEvent;
 use super::child::ChildExecution;
-use super::{AlarmState, DriveResult, Driver};
+use super::store_retry::retry_store_call;
+use super::{DriveResult, Driver};
 use crate::perform;
 use crate::perform::deliver::{ignore_too_large, make_delivery};
-use crate::port::alarm::Alarms;
-use crate::port::clock::Clock;
+use crate::port::Ports;
 use crate::port::model::Model;
-use crate::port::{Ports, StoreError};
-use crate::settings::RetryPolicy;
 
 /// How many tasks are being dispatched at once: each holds the conversation that it starts from.
 const DISPATCHES_AT_ONCE: usize = 32;
-
-/// How often making or removing an alarm is tried in a row: for about half a minute.
-const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MODEL };
 
 impl<P: Ports> Driver<P> {
     /// Starts every effect that is due, is not in flight and may start now.
@@ -37,7 +31,7 @@ impl<P: Ports> Driver<P> {
         if self.is_handing_over() {
             return Ok(());
         }
-        for effect in self.writer.run().due() {
+        for effect in self.run.state().due() {
             let id = effect.id();
             if self.background.contains_effect(&id)
                 || self.postponed.contains(&id)
@@ -60,7 +54,7 @@ impl<P: Ports> Driver<P> {
 
     /// Whether something is in flight that the loop has to wait for.
     pub(super) fn has_pending_work(&mut self) -> bool {
-        let alarm = self.alarm == AlarmState::Pending && !self.is_handing_over();
+        let alarm = self.alarm.is_pending() && !self.is_handing_over();
         self.background.has_effects() || alarm || self.can_idle()
     }
 
@@ -75,23 +69,24 @@ impl<P: Ports> Driver<P> {
             | Effect::SavePlan { .. }
             | Effect::Deliver(_) => false,
         };
-        !self.has_ended() && self.writer.run().due().iter().all(waits)
+        !self.run.has_ended() && self.run.state().due().iter().all(waits)
     }
 
     /// Whether nothing may start here any more. One that leaves after a record has the time to wait
     /// for what it has started.
     pub(super) fn is_handing_over(&self) -> bool {
-        self.is_out_of_time() || (self.must_hand_over && !self.has_ended())
+        self.is_out_of_time() || (self.must_hand_over && !self.run.has_ended())
     }
 
     /// Whether its invocation is nearly over.
     pub(super) fn is_out_of_time(&self) -> bool {
-        !self.has_ended() && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.now_ms())
+        !self.run.has_ended()
+            && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.run.now_ms())
     }
 
     fn start_model_call(&mut self, call: ModelCall) {
-        self.ensure_alarm();
-        let limits = self.ports.model().limits(call.role, call.model_choice());
+        self.alarm.ensure_set(&self.run, &mut self.background);
+        let limits = self.run.ports().model().limits(call.role, call.model_choice());
         let timeout = limits.map_or(Duration::ZERO, |limits| limits.call_timeout);
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         if self.effect_timeout(timeout_ms, EffectClass::Read).is_none() {
@@ -104,20 +99,20 @@ impl<P: Ports> Driver<P> {
 
     pub(super) fn model_execution(&self, call: ModelCall) -> perform::model::ModelExecution<P> {
         perform::model::ModelExecution {
-            ports: self.ports.clone(),
-            key: self.key.clone(),
-            run: self.writer.journal().shared_run(),
+            ports: self.run.ports().clone(),
+            key: self.run.key().clone(),
+            run: self.run.journal().shared_run(),
             call,
             deadline: self.deadline,
             is_first: !self.has_performed_effect,
-            account: Arc::clone(&self.account),
+            account: Arc::clone(self.costs.account()),
             live_sender: self.live_sender.clone(),
         }
     }
 
     async fn start_tool_call(&mut self, run: ToolInvocation) -> DriveResult {
-        let limit = self.writer.run().spec().settings.max_parallel_tool_calls.max(1);
-        let longest = self.ports.settings().tool_timeout.as_millis();
+        let limit = self.run.state().spec().settings.max_parallel_tool_calls.max(1);
+        let longest = self.run.settings().tool_timeout.as_millis();
         let timeout_ms = run.timeout_ms.min(u64::try_from(longest).unwrap_or(u64::MAX));
         let Some(timeout) = self.effect_timeout(timeout_ms, run.class) else {
             return Ok(());
@@ -128,7 +123,7 @@ impl<P: Ports> Driver<P> {
             return Ok(());
         }
         // One that was approved may be the first thing that this driver does.
-        self.ensure_alarm();
+        self.alarm.ensure_set(&self.run, &mut self.background);
         let (id, class) =
             (EffectId::Tool(run.call.id.clone()).after_interrupts(run.interrupts), run.class);
         if class == EffectClass::Once {
@@ -137,15 +132,16 @@ impl<P: Ports> Driver<P> {
                 return Ok(());
             }
             // From here on the run must be found again, whatever happens to this process.
-            if self.alarm != AlarmState::Set {
+            if !self.alarm.is_set() {
                 return Ok(());
             }
             self.record_inputs(vec![Input::ToolStarted { call: run.call.id.clone() }]).await?;
-            if !self.writer.run().due().iter().any(|effect| effect.id() == id) {
+            if !self.run.state().due().iter().any(|effect| effect.id() == id) {
                 return Ok(());
             }
         }
-        let (ports, key, state) = (self.ports.clone(), self.key.clone(), self.writer.run());
+        let (ports, key, state) =
+            (self.run.ports().clone(), self.run.key().clone(), self.run.state());
         let call = perform::tool::ToolExecution::of(ports, key, state, run, timeout, self.deadline);
         self.spawn_effect(id, class, call.perform());
         Ok(())
@@ -153,7 +149,7 @@ impl<P: Ports> Driver<P> {
 
     /// Whether as many calls of a tool are running as may.
     fn is_at_parallel_limit(&self, tool: &str) -> bool {
-        let bounds = &self.writer.run().spec().settings.max_parallel_per_tool;
+        let bounds = &self.run.state().spec().settings.max_parallel_per_tool;
         let Some(bound) = bounds.get(tool) else { return false };
         let is_running = |effect: &Effect| match effect {
             Effect::RunTool(run) => {
@@ -166,47 +162,36 @@ impl<P: Ports> Driver<P> {
             | Effect::SavePlan { .. }
             | Effect::Deliver(_) => false,
         };
-        let running = self.writer.run().due().iter().filter(|effect| is_running(effect)).count();
+        let running = self.run.state().due().iter().filter(|effect| is_running(effect)).count();
         running >= *bound as usize
     }
 
     /// Has a task worked on: the only one here, several by invocations of their own.
     fn start_child(&mut self, dispatch: ChildDispatch) {
         // From here on the run must be found again, whatever happens to this process.
-        self.ensure_alarm();
-        if self.alarm != AlarmState::Set || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
+        self.alarm.ensure_set(&self.run, &mut self.background);
+        if !self.alarm.is_set() || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
             return;
         }
-        let Some(spec) = self.writer.run().child_spec(&dispatch.task) else { return };
-        self.settle_in_background();
+        let Some(spec) = self.run.state().child_spec(&dispatch.task) else { return };
+        self.costs.settle_in_background(&self.run, &mut self.background);
         let may_exist = !self.dispatched_children.insert(dispatch.task.clone());
         let id = EffectId::Child(dispatch.task.clone());
         let task = ChildExecution {
-            ports: self.ports.clone(),
-            key: self.key.with_task(dispatch.task),
+            ports: self.run.ports().clone(),
+            key: self.run.key().with_task(dispatch.task),
             spec,
             is_only_child: dispatch.alone,
             may_exist,
-            trusts_recent_kick: !self.lapsed,
+            trusts_recent_kick: !self.lease.has_lapsed(),
             deadline: self.deadline,
             live_sender: self.live_sender.clone(),
         };
         self.spawn_effect(id, EffectClass::Idempotent, task.perform());
     }
 
-    /// The planner's next call may be far away, and its tasks may need what its last one did not.
-    fn settle_in_background(&mut self) {
-        if self.account.claim_settlement() {
-            let (ports, account) = (self.ports.clone(), Arc::clone(&self.account));
-            self.background.spawn_background(async move {
-                account.settle_all(&ports).await;
-                DriverEvent::BackgroundDone
-            });
-        }
-    }
-
     fn start_plan_write(&mut self, version: u32) {
-        let (ports, run) = (self.ports.clone(), self.writer.run());
+        let (ports, run) = (self.run.ports().clone(), self.run.state());
         let keeping = perform::plan::PlanWrite::of(ports, run, version);
         self.spawn_effect(EffectId::Plan(version), EffectClass::Idempotent, keeping.perform());
     }
@@ -214,7 +199,7 @@ impl<P: Ports> Driver<P> {
     /// How long an effect may take if it starts now: its own time-out, or what is left of a fresh
     /// invocation, so that no time-out is too long to ever start. `None`: not in this one.
     fn effect_timeout(&self, timeout_ms: u64, class: EffectClass) -> Option<Duration> {
-        let now_ms = self.now_ms();
+        let now_ms = self.run.now_ms();
         if self.deadline.has_time_for(timeout_ms, now_ms) {
             return Some(Duration::from_millis(timeout_ms));
         }
@@ -240,11 +225,11 @@ impl<P: Ports> Driver<P> {
 
     fn start_delivery(&mut self, delivery: Delivery) {
         // An alarm that is still being made could come after its removal.
-        if self.alarm == AlarmState::Pending {
+        if self.alarm.is_pending() {
             return;
         }
-        let (ports, key) = (self.ports.clone(), self.key.clone());
-        let run = self.writer.journal().shared_run();
+        let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
+        let run = self.run.journal().shared_run();
         let id = EffectId::Deliver(delivery.clone());
         self.spawn_effect(id, EffectClass::Idempotent, async move {
             let made =
@@ -253,36 +238,4 @@ impl<P: Ports> Driver<P> {
             delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
     }
-
-    /// Has the run's alarm made, once in this invocation; again if that failed.
-    fn ensure_alarm(&mut self) {
-        if self.alarm == AlarmState::Unset {
-            self.alarm = AlarmState::Pending;
-            let (ports, key) = (self.ports.clone(), self.key.clone());
-            self.background.spawn_background(async move {
-                let set = retry_store_call(&ports, || ports.alarms().set_alarm(&key)).await;
-                DriverEvent::AlarmSet(set.is_ok())
-            });
-        }
-    }
-}
-
-async fn retry_store_call<P, F, T>(ports: &P, attempt: F) -> Result<(), StoreError>
-where
-    P: Ports,
-    F: Fn() -> T,
-    T: Future<Output = Result<(), StoreError>>,
-{
-    let mut failed = 0;
-    while let Err(error) = attempt().await {
-        failed += 1;
-        tracing::warn!(%error, failed, "alarm or mailbox not reached");
-        let clock = ports.clock();
-        let delay = ALARM_RETRIES.delay_after(failed, None, clock.jitter());
-        let Some(delay) = delay.filter(|_| error.is_retryable()) else {
-            return Err(error);
-        };
-        clock.sleep(delay).await;
-    }
-    Ok(())
 }

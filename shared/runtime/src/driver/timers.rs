@@ -6,42 +6,48 @@ use djinn_core::input::Input;
 use super::Driver;
 use super::background::DriverEvent;
 use crate::client::ClientStream;
-use crate::port::clock::Clock;
-use crate::port::journal::Lease;
-use crate::port::lease::Leases;
+use crate::port::Ports;
 use crate::port::live::LiveLog;
-use crate::port::{Ports, RunKey};
 use crate::settings::to_millis;
 
 impl<P: Ports> Driver<P> {
     /// When the loop has to look around even if nothing happens.
     pub(super) fn next_wake_ms(&self) -> i64 {
-        let now_ms = self.now_ms();
-        let heartbeat_every_ms = to_millis(self.ports.settings().heartbeat_every);
+        let now_ms = self.run.now_ms();
+        let heartbeat_every_ms = to_millis(self.run.settings().heartbeat_every);
         let heartbeat =
             self.client.as_ref().map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
         let previews = self.client.as_ref().and_then(ClientStream::next_preview_at_ms);
         let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > now_ms);
-        let tended = (!self.has_ended()).then(|| {
-            let run = self.writer.run();
+        let tended = (!self.run.has_ended()).then(|| {
+            let run = self.run.state();
             let limit = run.next_limit().map_or(i64::MAX, |(_, at_ms)| at_ms);
             let expiry = run.next_expiry().map(|(_, at_ms)| at_ms);
             // One that has come is told when the mail was read.
             let expiry = expiry.filter(|at_ms| *at_ms > now_ms || *at_ms <= self.mail_read_at_ms);
             let limit = limit.min(expiry.unwrap_or(i64::MAX));
-            self.mail_poll.at_ms().min(self.renew_at_ms).min(limit)
+            self.mail_poll.at_ms().min(limit)
         });
+        let lease = self.lease.next_wake_ms(&self.run);
         let tasks = self.waits_for_children().then_some(self.redispatch_at_ms);
         let live = self.watches_children().then(|| self.live_poll.at_ms());
-        let moments =
-            [heartbeat, previews, hand_over, tended, tasks, live, self.live_writer.flush_at_ms()];
+        let moments = [
+            heartbeat,
+            previews,
+            hand_over,
+            tended,
+            lease,
+            tasks,
+            live,
+            self.live_writer.flush_at_ms(),
+        ];
         moments.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
 
     /// Does what is to be done at this moment, beside the loop.
     pub(super) fn on_timer(&mut self) -> Vec<Input> {
-        let now_ms = self.now_ms();
-        let heartbeat_every_ms = to_millis(self.ports.settings().heartbeat_every);
+        let now_ms = self.run.now_ms();
+        let heartbeat_every_ms = to_millis(self.run.settings().heartbeat_every);
         if let Some(client) = &mut self.client {
             client.send_previews(now_ms);
             if client.heartbeat_at_ms(heartbeat_every_ms) <= now_ms {
@@ -49,8 +55,8 @@ impl<P: Ports> Driver<P> {
             }
         }
         if let Some(pieces) = self.live_writer.take_batch(now_ms) {
-            let (ports, writer) = (self.ports.clone(), self.lease.holder.clone());
-            let key = self.key.without_task();
+            let (ports, writer) = (self.run.ports().clone(), self.lease.lease().holder.clone());
+            let key = self.run.key().without_task();
             self.background.spawn_background(async move {
                 // The live log may lose pieces; the whole text follows in the journal.
                 if let Err(error) = ports.store().write_live(&key, &writer, now_ms, &pieces).await {
@@ -59,7 +65,7 @@ impl<P: Ports> Driver<P> {
                 DriverEvent::LiveWritten
             });
         }
-        if self.has_ended() {
+        if self.run.has_ended() {
             return Vec::new();
         }
         if self.needs_mail_before_expiry(now_ms) {
@@ -70,12 +76,9 @@ impl<P: Ports> Driver<P> {
             self.background
                 .spawn_background(async move { DriverEvent::MailRead(now_ms, mailbox.await) });
         }
-        if self.renew_at_ms <= now_ms {
-            self.renew_at_ms = i64::MAX;
-            self.background.spawn_background(renew_lease(&self.ports, &self.key, &self.lease));
-        }
+        self.lease.on_timer(now_ms, &self.run, &mut self.background);
         if self.waits_for_children() && self.redispatch_at_ms <= now_ms {
-            self.redispatch_at_ms = self.after_ms(self.ports.settings().dispatch_every);
+            self.redispatch_at_ms = self.run.after_ms(self.run.settings().dispatch_every);
             self.postponed.retain(|id| !matches!(id, EffectId::Child(_)));
         }
         if self.watches_children() && self.live_poll.begin_if_due(now_ms) {
@@ -86,7 +89,7 @@ impl<P: Ports> Driver<P> {
 
     /// What the run is to be told because of the time.
     pub(super) fn timeout_inputs(&self, now_ms: i64) -> Vec<Input> {
-        let limit = self.writer.run().next_limit().filter(|(_, at_ms)| *at_ms <= now_ms);
+        let limit = self.run.state().next_limit().filter(|(_, at_ms)| *at_ms <= now_ms);
         let limit = limit.map(|(limit, _)| Input::LimitReached { limit });
         limit.into_iter().chain(self.expiry_input(now_ms)).collect()
     }
@@ -94,28 +97,28 @@ impl<P: Ports> Driver<P> {
     /// What nobody has answered in time. Whoever did, while this process stood still or between two
     /// looks, is heard first: time has run out when the mailbox was read after that.
     pub(super) fn expiry_input(&self, now_ms: i64) -> Option<Input> {
-        let expired = self.writer.run().next_expiry();
+        let expired = self.run.state().next_expiry();
         let (id, _) = expired.filter(|(_, at_ms)| *at_ms <= now_ms.min(self.mail_read_at_ms))?;
         Some(Input::HumanRequestExpired { request: id.clone() })
     }
 
     /// Whether time has run out for somebody who may have answered.
     pub(super) fn needs_mail_before_expiry(&self, now_ms: i64) -> bool {
-        let expiry = self.writer.run().next_expiry();
+        let expiry = self.run.state().next_expiry();
         expiry.is_some_and(|(_, at_ms)| at_ms <= now_ms && self.mail_read_at_ms < at_ms)
     }
 
     /// Whether tasks are at work in other invocations.
     pub(super) fn waits_for_children(&self) -> bool {
-        !self.has_ended() && self.postponed.iter().any(|id| matches!(id, EffectId::Child(_)))
+        !self.run.has_ended() && self.postponed.iter().any(|id| matches!(id, EffectId::Child(_)))
     }
 
     /// Leaves an effect alone that was given up, or that somebody else works on.
     pub(super) fn postpone_effect(&mut self, id: EffectId) {
         if matches!(id, EffectId::Child(_)) && !self.waits_for_children() {
             // Those that begin together have time to begin before they are looked after.
-            self.redispatch_at_ms = self.after_ms(self.ports.settings().dispatch_every);
-            let now_ms = self.now_ms();
+            self.redispatch_at_ms = self.run.after_ms(self.run.settings().dispatch_every);
+            let now_ms = self.run.now_ms();
             self.mail_poll.expect_news(now_ms);
             self.live_poll.expect_news(now_ms);
         }
@@ -127,31 +130,16 @@ impl<P: Ports> Driver<P> {
         let client = self.client.as_ref().filter(|client| client.is_open());
         let watches =
             |client: &ClientStream| self.waits_for_children() || client.has_missing_entries();
-        !self.has_ended() && client.is_some_and(watches)
+        !self.run.has_ended() && client.is_some_and(watches)
     }
 
     fn poll_live_log(&mut self) {
-        let (ports, key) = (self.ports.clone(), self.key.clone());
+        let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
         let misses = self.client.as_ref().map(ClientStream::missing_entries).unwrap_or_default();
         let mut reader = std::mem::take(&mut self.live_reader);
         self.background.spawn_background(async move {
             let read = reader.read_new(&ports, &key, &misses).await;
             DriverEvent::LiveRead(Box::new(reader), read)
         });
-    }
-}
-
-/// Renews a lease, beside the loop.
-pub(super) fn renew_lease<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    lease: &Lease,
-) -> impl Future<Output = DriverEvent> + use<P> {
-    let (ports, key, lease) = (ports.clone(), key.clone(), lease.clone());
-    async move {
-        let now_ms = ports.clock().now_ms();
-        let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
-        let renewed = ports.store().renew_lease(&key, &lease, until_ms).await;
-        DriverEvent::LeaseRenewed { epoch: lease.epoch, renewed }
     }
 }

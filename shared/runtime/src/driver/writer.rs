@@ -1,11 +1,8 @@
 //! Appending to the journal: decide, write, and when the race was lost, reload and decide again.
 
-use std::sync::Arc;
-
 use djinn_core::id::WriteId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
-use djinn_core::run::Run;
 
 use crate::account::BudgetAccount;
 use crate::ending::run_end;
@@ -15,13 +12,19 @@ use crate::port::{Ports, RunKey, StoreError};
 use crate::settings::journal_expiry_s;
 
 /// The journal of a run that is being driven.
-pub(super) struct JournalWriter<P: Ports> {
-    ports: P,
-    key: RunKey,
+pub(super) struct JournalWriter {
     journal: Journal,
-    lease: Lease,
     writes: u64,
-    account: Arc<BudgetAccount>,
+}
+
+/// What a record is written with.
+pub(super) struct WriteContext<'a, P: Ports> {
+    pub(super) ports: &'a P,
+    pub(super) key: &'a RunKey,
+    pub(super) lease: &'a Lease,
+    pub(super) account: &'a BudgetAccount,
+    /// Whether a client can be sent what comes of it.
+    pub(super) attached: bool,
 }
 
 /// What came of recording inputs.
@@ -44,20 +47,9 @@ pub(super) enum WriteError {
     TooLarge,
 }
 
-impl<P: Ports> JournalWriter<P> {
-    pub(super) fn new(
-        ports: P,
-        key: RunKey,
-        journal: Journal,
-        lease: Lease,
-        account: Arc<BudgetAccount>,
-    ) -> Self {
-        Self { ports, key, journal, lease, writes: 0, account }
-    }
-
-    /// The run as its journal has it.
-    pub(super) fn run(&self) -> &Run {
-        self.journal.run()
+impl JournalWriter {
+    pub(super) fn new(journal: Journal) -> Self {
+        Self { journal, writes: 0 }
     }
 
     /// The journal as it was last written.
@@ -65,95 +57,93 @@ impl<P: Ports> JournalWriter<P> {
         &self.journal
     }
 
-    /// Goes on under another lease.
-    pub(super) fn set_lease(&mut self, lease: Lease) {
-        self.lease = lease;
-    }
-
-    /// Tells the run these inputs. Inputs that it does not wait for leave no record. `attached` is whether
-    /// a client can be sent what comes of them.
-    pub(super) async fn record_inputs(
+    /// Tells the run these inputs. Inputs that it does not wait for leave no record.
+    pub(super) async fn record_inputs<P: Ports>(
         &mut self,
+        context: &WriteContext<'_, P>,
         inputs: Vec<Input>,
-        attached: bool,
     ) -> WriteReport {
         let mut records = Vec::new();
-        let outcome = self.decide_and_append(inputs, attached, &mut records).await;
+        let outcome = self.decide_and_append(context, inputs, &mut records).await;
         WriteReport { records, outcome }
     }
 
     /// Takes over what others wrote.
-    pub(super) async fn catch_up(&mut self) -> WriteReport {
+    pub(super) async fn catch_up<P: Ports>(
+        &mut self,
+        context: &WriteContext<'_, P>,
+    ) -> WriteReport {
         let mut records = Vec::new();
-        let outcome = self.reload_journal(&mut records).await;
+        let outcome = self.reload_journal(context, &mut records).await;
         WriteReport { records, outcome }
     }
 
-    async fn decide_and_append(
+    async fn decide_and_append<P: Ports>(
         &mut self,
+        context: &WriteContext<'_, P>,
         inputs: Vec<Input>,
-        attached: bool,
         records: &mut Vec<Record>,
     ) -> Result<(), WriteError> {
+        let WriteContext { ports, lease, .. } = context;
         loop {
-            let now_ms = self.ports.clock().now_ms();
-            let write = self.next_write_id().ok_or(WriteError::StoreUnavailable)?;
-            let decided =
-                self.journal.decide_record(inputs.clone(), self.lease.epoch, write, now_ms);
+            let now_ms = ports.clock().now_ms();
+            let write = self.next_write_id(lease).ok_or(WriteError::StoreUnavailable)?;
+            let decided = self.journal.decide_record(inputs.clone(), lease.epoch, write, now_ms);
             let Some((journal, record)) = decided else {
                 return Ok(());
             };
-            match self.append_record(&journal, &record, attached).await? {
+            match self.append_record(context, &journal, &record).await? {
                 AppendResult::Appended => {
                     self.journal = journal;
                     records.push(record);
                     return Ok(());
                 }
-                AppendResult::Conflict => self.reload_journal(records).await?,
+                AppendResult::Conflict => self.reload_journal(context, records).await?,
             }
         }
     }
 
     /// Appends a record, after which the journal is `after`; the one that ends the run frees its
     /// session with it.
-    async fn append_record(
+    async fn append_record<P: Ports>(
         &self,
+        context: &WriteContext<'_, P>,
         after: &Journal,
         record: &Record,
-        attached: bool,
     ) -> Result<AppendResult, WriteError> {
+        let WriteContext { ports, key, account, .. } = context;
         let run = after.run();
-        let expires_at_s = journal_expiry_s(self.ports.settings(), run);
+        let expires_at_s = journal_expiry_s(ports.settings(), run);
         let ends = run.status().has_ended() && !self.journal.run().status().has_ended();
         // A task's are many, and end together: what each held is settled when its driver leaves.
-        let settles = self.key.task.is_none();
-        let settled = || if settles { self.account.final_settlement() } else { Vec::new() };
-        let counted = self.ports.settings().user.runs_at_once.is_some();
+        let settles = key.task.is_none();
+        let settled = || if settles { account.final_settlement() } else { Vec::new() };
+        let counted = ports.settings().user.runs_at_once.is_some();
         let end = ends.then(|| RunEnd {
             day_changes: settled(),
             is_counted: counted,
-            end_shown: attached,
+            end_shown: context.attached,
             ..run_end(run, record)
         });
-        let store = self.ports.store();
-        let retries = self.ports.settings().store_retries;
+        let store = ports.store();
+        let retries = ports.settings().store_retries;
         let mut failed = 0;
         loop {
             let appended = match &end {
-                None => store.append(&self.key, record, expires_at_s).await,
-                Some(end) => store.append_end(&self.key, record, end, expires_at_s).await,
+                None => store.append(key, record, expires_at_s).await,
+                Some(end) => store.append_end(key, record, end, expires_at_s).await,
             };
             let error = match appended {
                 Ok(appended) => {
                     if settles && end.is_some() && appended == AppendResult::Appended {
-                        self.account.clear_reservations();
+                        account.clear_reservations();
                     }
                     return Ok(appended);
                 }
                 Err(error) => error,
             };
             failed += 1;
-            let clock = self.ports.clock();
+            let clock = ports.clock();
             let delay = retries.delay_after(failed, None, clock.jitter());
             tracing::warn!(%error, failed, n = record.number, "record not appended");
             match (error, delay) {
@@ -166,24 +156,29 @@ impl<P: Ports> JournalWriter<P> {
     }
 
     /// Reads what others wrote and takes it over.
-    async fn reload_journal(&mut self, records: &mut Vec<Record>) -> Result<(), WriteError> {
+    async fn reload_journal<P: Ports>(
+        &mut self,
+        context: &WriteContext<'_, P>,
+        records: &mut Vec<Record>,
+    ) -> Result<(), WriteError> {
+        let WriteContext { ports, key, lease, .. } = context;
         let interrupted = |error: &dyn std::fmt::Display| {
             tracing::warn!(%error, "journal not reloaded");
             WriteError::StoreUnavailable
         };
-        let read = self.ports.store().read_from(&self.key, self.journal.next_number()).await;
+        let read = ports.store().read_from(key, self.journal.next_number()).await;
         for record in read.map_err(|error| interrupted(&error))? {
             self.journal.apply_record(&record).map_err(|error| interrupted(&error))?;
             records.push(record);
         }
-        if self.journal.epoch() > self.lease.epoch {
+        if self.journal.epoch() > lease.epoch {
             return Err(WriteError::Superseded);
         }
         Ok(())
     }
 
-    fn next_write_id(&mut self) -> Option<WriteId> {
+    fn next_write_id(&mut self, lease: &Lease) -> Option<WriteId> {
         self.writes += 1;
-        WriteId::new(format!("{}.{}.{}", self.lease.holder, self.lease.epoch, self.writes)).ok()
+        WriteId::new(format!("{}.{}.{}", lease.holder, lease.epoch, self.writes)).ok()
     }
 }

@@ -1,0 +1,64 @@
+//! What a driver's calls cost, and what they came to.
+
+use std::sync::Arc;
+
+use djinn_core::input::Input;
+
+use super::background::{BackgroundWork, DriverEvent};
+use super::driven_run::DrivenRun;
+use crate::account::BudgetAccount;
+use crate::estimates::Samples;
+use crate::port::Ports;
+use crate::port::catalog::UserKey;
+
+/// The account that calls are paid from, and samples for later estimates.
+pub(super) struct RunCosts {
+    account: Arc<BudgetAccount>,
+    samples: Samples,
+}
+
+impl RunCosts {
+    /// The costs of a driver, whose lease has this epoch.
+    pub(super) fn new<P: Ports>(run: &DrivenRun<P>, epoch: u64) -> Self {
+        let (limits, key, spec) = (run.settings().user, run.key().clone(), run.state().spec());
+        let account = Arc::new(BudgetAccount::new(limits, key, spec, epoch));
+        Self { account, samples: Samples::default() }
+    }
+
+    pub(super) fn account(&self) -> &Arc<BudgetAccount> {
+        &self.account
+    }
+
+    /// Takes what performed calls came to.
+    pub(super) fn add_samples<P: Ports>(&mut self, run: &DrivenRun<P>, inputs: &[Input]) {
+        self.samples.add_samples(run.state(), inputs);
+    }
+
+    /// Settles beside the loop: the planner's next call may be far away, and its tasks may need what
+    /// its last one did not.
+    pub(super) fn settle_in_background<P: Ports>(
+        &self,
+        run: &DrivenRun<P>,
+        background: &mut BackgroundWork,
+    ) {
+        if self.account.claim_settlement() {
+            let (ports, account) = (run.ports().clone(), Arc::clone(&self.account));
+            background.spawn_background(async move {
+                account.settle_all(&ports).await;
+                DriverEvent::BackgroundDone
+            });
+        }
+    }
+
+    /// Settles what is open.
+    pub(super) async fn settle_all<P: Ports>(&self, run: &DrivenRun<P>) {
+        self.account.settle_all(run.ports()).await;
+    }
+
+    /// Settles what is open and stores the samples: the driver stops.
+    pub(super) async fn close<P: Ports>(self, run: &DrivenRun<P>) {
+        self.settle_all(run).await;
+        let user = UserKey::of(run.state().spec());
+        Box::pin(self.samples.store_samples(run.ports(), &user)).await;
+    }
+}

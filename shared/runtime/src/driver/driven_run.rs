@@ -1,0 +1,166 @@
+//! The run that is driven: what each unit of its driver is given to work with.
+
+use djinn_core::input::Input;
+use djinn_core::journal::{Journal, Record};
+use djinn_core::run::Run;
+
+use super::DriveEnd;
+use super::background::BackgroundWork;
+use super::costs::RunCosts;
+use super::lease::HeldLease;
+use super::writer::{JournalWriter, WriteContext, WriteError, WriteReport};
+use crate::client::ClientStream;
+use crate::ending::abandon_run;
+use crate::port::alarm::Invoker;
+use crate::port::clock::Clock;
+use crate::port::journal::SessionKey;
+use crate::port::{Ports, RunKey};
+use crate::settings::{Settings, to_millis};
+
+/// A run, its journal, and the world it is driven in.
+pub(super) struct DrivenRun<P: Ports> {
+    ports: P,
+    key: RunKey,
+    writer: JournalWriter,
+}
+
+impl<P: Ports> DrivenRun<P> {
+    pub(super) fn new(ports: &P, key: RunKey, journal: Journal) -> Self {
+        Self { ports: ports.clone(), key, writer: JournalWriter::new(journal) }
+    }
+
+    pub(super) fn ports(&self) -> &P {
+        &self.ports
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        self.ports.settings()
+    }
+
+    pub(super) fn key(&self) -> &RunKey {
+        &self.key
+    }
+
+    /// Whether it is a task of another run.
+    pub(super) fn is_task(&self) -> bool {
+        self.key.task.is_some()
+    }
+
+    /// The run as its journal has it.
+    pub(super) fn state(&self) -> &Run {
+        self.writer.journal().run()
+    }
+
+    /// The journal as it was last written.
+    pub(super) fn journal(&self) -> &Journal {
+        self.writer.journal()
+    }
+
+    /// The session that the run belongs to.
+    pub(super) fn session_key(&self) -> SessionKey {
+        SessionKey::of(self.state().spec())
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.state().status().has_ended()
+    }
+
+    pub(super) fn now_ms(&self) -> i64 {
+        self.ports.clock().now_ms()
+    }
+
+    /// The moment that is so long from now, Unix milliseconds.
+    pub(super) fn after_ms(&self, after: std::time::Duration) -> i64 {
+        self.now_ms().saturating_add(to_millis(after))
+    }
+
+    /// The place of the first entry of the records that joined the journal last.
+    pub(super) fn first_entry_of(&self, records: &[Record]) -> u64 {
+        let joined: u64 = records.iter().map(|record| record.entries.len() as u64).sum();
+        self.journal().entry_count().saturating_sub(joined)
+    }
+
+    /// Appends, and keeps the client and the lease alive while the store takes its time.
+    pub(super) async fn append_inputs(
+        &mut self,
+        inputs: Vec<Input>,
+        lease: &HeldLease,
+        costs: &RunCosts,
+        client: &mut Option<ClientStream>,
+        background: &mut BackgroundWork,
+    ) -> WriteReport {
+        let Self { ports, key, writer } = self;
+        let (ports, key) = (&*ports, &*key);
+        let heartbeat_every = to_millis(ports.settings().heartbeat_every);
+        let renew_every = to_millis(ports.settings().renew_every);
+        let clock = ports.clock();
+        let mut renew_at_ms = clock.now_ms().saturating_add(renew_every);
+        let context = WriteContext {
+            ports,
+            key,
+            lease: lease.lease(),
+            account: costs.account(),
+            attached: client.as_ref().is_some_and(ClientStream::reaches_asker),
+        };
+        let mut writing = std::pin::pin!(writer.record_inputs(&context, inputs));
+        loop {
+            let client = client.as_mut();
+            let beat_at_ms =
+                client.as_ref().map_or(i64::MAX, |client| client.heartbeat_at_ms(heartbeat_every));
+            tokio::select! {
+                biased;
+                written = &mut writing => return written,
+                () = clock.sleep_until(beat_at_ms.min(renew_at_ms)) => {
+                    let now_ms = clock.now_ms();
+                    if let Some(client) = client.filter(|_| beat_at_ms <= now_ms) {
+                        client.send_heartbeat(now_ms);
+                    }
+                    if renew_at_ms <= now_ms {
+                        renew_at_ms = now_ms.saturating_add(renew_every);
+                        background.spawn_background(lease.renew(ports, key));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes over what others wrote.
+    pub(super) async fn catch_up(&mut self, lease: &HeldLease, costs: &RunCosts) -> WriteReport {
+        let Self { ports, key, writer } = self;
+        let (lease, account) = (lease.lease(), costs.account());
+        let context = WriteContext { ports, key, lease, account, attached: false };
+        writer.catch_up(&context).await
+    }
+
+    /// How a driver ends that can record no more.
+    pub(super) async fn end_after(
+        &self,
+        error: WriteError,
+        client: Option<ClientStream>,
+    ) -> DriveEnd {
+        match error {
+            WriteError::Superseded => DriveEnd::Superseded(client),
+            WriteError::StoreUnavailable => DriveEnd::StoreUnavailable(client),
+            WriteError::TooLarge => {
+                self.give_up().await;
+                DriveEnd::StoreUnavailable(client)
+            }
+        }
+    }
+
+    /// The run has failed: what it has to be told next cannot be kept, whoever drives it.
+    async fn give_up(&self) {
+        tracing::error!(run_id = %self.key.run, "given up: its next record is too large");
+        if let Err(error) = abandon_run(&self.ports, &self.key).await {
+            tracing::warn!(%error, "the run is given up by its next driver");
+        }
+    }
+
+    /// Has a fresh invocation go on with the run.
+    pub(super) async fn kick_successor(&self, hops: u32) {
+        if let Err(error) = self.ports.invoker().kick_run(&self.key, hops).await {
+            // The alarm brings the run back, only later.
+            tracing::warn!(%error, "no successor invoked");
+        }
+    }
+}

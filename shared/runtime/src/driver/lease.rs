@@ -1,0 +1,149 @@
+//! The lease that a run is driven under: when it is renewed, and what comes of that.
+
+use std::collections::BTreeSet;
+
+use djinn_core::status::RunStatus;
+
+use super::alarm::{park_run, set_expiry_timer};
+use super::background::{BackgroundWork, DriverEvent};
+use super::driven_run::DrivenRun;
+use crate::port::clock::Clock;
+use crate::port::journal::Lease;
+use crate::port::lease::{LeaseRenewal, Leases};
+use crate::port::{Ports, RunKey, StoreError};
+use crate::settings::to_millis;
+use crate::sleep::{SleepResult, fall_asleep};
+
+/// The lease of the run that is driven.
+pub(super) struct HeldLease {
+    lease: Lease,
+    has_lapsed: bool,
+    renew_at_ms: i64,
+}
+
+/// What the renewal of a lease says to its driver.
+pub(super) enum RenewalResult {
+    /// It is held, and somebody watches the run until then, Unix milliseconds.
+    WatchedUntil(i64),
+    /// The run is somebody else's.
+    Lost,
+    /// There is nothing to be done about it.
+    Ignored,
+}
+
+impl HeldLease {
+    /// A lease that was just taken. `has_lapsed` is whether whoever held it before died.
+    pub(super) fn new<P: Ports>(lease: Lease, has_lapsed: bool, run: &DrivenRun<P>) -> Self {
+        Self { lease, has_lapsed, renew_at_ms: run.after_ms(run.settings().renew_every) }
+    }
+
+    pub(super) fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// Whether whoever held it before died.
+    pub(super) fn has_lapsed(&self) -> bool {
+        self.has_lapsed
+    }
+
+    /// When it is to be renewed, Unix milliseconds; that of an ended run is not.
+    pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
+        (!run.has_ended()).then_some(self.renew_at_ms)
+    }
+
+    pub(super) fn on_timer<P: Ports>(
+        &mut self,
+        now_ms: i64,
+        run: &DrivenRun<P>,
+        background: &mut BackgroundWork,
+    ) {
+        if !run.has_ended() && self.renew_at_ms <= now_ms {
+            self.renew_at_ms = i64::MAX;
+            background.spawn_background(self.renew(run.ports(), run.key()));
+        }
+    }
+
+    /// Renews it, beside the loop.
+    pub(super) fn renew<P: Ports>(
+        &self,
+        ports: &P,
+        key: &RunKey,
+    ) -> impl Future<Output = DriverEvent> + use<P> {
+        let (ports, key, lease) = (ports.clone(), key.clone(), self.lease.clone());
+        async move {
+            let now_ms = ports.clock().now_ms();
+            let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
+            let renewed = ports.store().renew_lease(&key, &lease, until_ms).await;
+            DriverEvent::LeaseRenewed { epoch: lease.epoch, renewed }
+        }
+    }
+
+    /// Takes what came of renewing the lease of an epoch.
+    pub(super) fn on_renewed<P: Ports>(
+        &mut self,
+        run: &DrivenRun<P>,
+        epoch: u64,
+        renewed: Result<LeaseRenewal, StoreError>,
+    ) -> RenewalResult {
+        if epoch != self.lease.epoch {
+            // One that was under way when this driver nearly fell asleep.
+            return RenewalResult::Ignored;
+        }
+        self.renew_at_ms = run.after_ms(run.settings().renew_every);
+        match renewed {
+            Ok(LeaseRenewal::Renewed { watched_until_ms }) => {
+                RenewalResult::WatchedUntil(watched_until_ms)
+            }
+            // Its end took the lease off the run; what it still owes needs none.
+            Ok(LeaseRenewal::Lost) if run.has_ended() => RenewalResult::Ignored,
+            Ok(LeaseRenewal::Lost) => RenewalResult::Lost,
+            Err(error) => {
+                // The journal decides, not the lease: drive on, and try again soon.
+                tracing::warn!(%error, "lease not renewed");
+                RenewalResult::Ignored
+            }
+        }
+    }
+
+    /// Releases it, unless there is mail that nobody has recorded; a run that waits for people is left
+    /// to its timer. Returns, too, up to which moment the mailbox was read, Unix milliseconds.
+    pub(super) async fn fall_asleep<P: Ports>(
+        &self,
+        run: &DrivenRun<P>,
+        recorded_mail: &BTreeSet<String>,
+    ) -> Result<(i64, SleepResult), StoreError> {
+        let (session, status) = (run.session_key(), run.state().status());
+        let parks = status == RunStatus::Paused && !run.is_task();
+        let has_timer = parks && set_expiry_timer(run).await;
+        let (ports, key, read_at_ms) = (run.ports(), run.key(), run.now_ms());
+        let slept = fall_asleep(ports, key, &session, &self.lease, status, recorded_mail).await;
+        let slept =
+            slept.inspect_err(|error| tracing::warn!(%error, "fell asleep without looking"))?;
+        if has_timer && slept == SleepResult::Asleep {
+            park_run(run, recorded_mail).await;
+        }
+        Ok((read_at_ms, slept))
+    }
+
+    /// Goes on under another lease. Returns whether others drove meanwhile.
+    pub(super) fn retake<P: Ports>(
+        &mut self,
+        run: &DrivenRun<P>,
+        lease: Lease,
+        has_lapsed: bool,
+    ) -> bool {
+        let others_drove = lease.epoch > self.lease.epoch + 1;
+        // A renewal that was under way was of the lease before.
+        *self = Self::new(lease, has_lapsed, run);
+        others_drove
+    }
+
+    /// Releases it for whoever drives the run next.
+    pub(super) async fn release<P: Ports>(&self, run: &DrivenRun<P>) {
+        let store = run.ports().store();
+        if let Err(error) = store.release_lease(run.key(), &self.lease, RunStatus::Running).await {
+            let lapses_in_ms = to_millis(run.settings().lease);
+            tracing::warn!(%error, lapses_in_ms, "lease not released");
+        }
+    }
+}

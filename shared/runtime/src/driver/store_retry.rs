@@ -1,0 +1,29 @@
+//! Trying a call of the store or of the alarms again that failed.
+
+use crate::port::clock::Clock;
+use crate::port::{Ports, StoreError};
+use crate::settings::RetryPolicy;
+
+/// How often making or removing an alarm is tried in a row: for about half a minute.
+const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MODEL };
+
+/// Calls until that succeeds, cannot, or was tried often enough.
+pub(super) async fn retry_store_call<P, F, T>(ports: &P, attempt: F) -> Result<(), StoreError>
+where
+    P: Ports,
+    F: Fn() -> T,
+    T: Future<Output = Result<(), StoreError>>,
+{
+    let mut failed = 0;
+    while let Err(error) = attempt().await {
+        failed += 1;
+        tracing::warn!(%error, failed, "alarm or mailbox not reached");
+        let clock = ports.clock();
+        let delay = ALARM_RETRIES.delay_after(failed, None, clock.jitter());
+        let Some(delay) = delay.filter(|_| error.is_retryable()) else {
+            return Err(error);
+        };
+        clock.sleep(delay).await;
+    }
+    Ok(())
+}
