@@ -11,6 +11,7 @@ mod child;
 mod continuation;
 mod costs;
 mod driven_run;
+mod hand_over;
 mod idle;
 mod lease;
 mod live_writer;
@@ -21,6 +22,7 @@ mod show;
 mod start;
 mod store_retry;
 mod timers;
+mod viewers;
 mod wind_down;
 mod writer;
 
@@ -46,9 +48,12 @@ use background::{BackgroundWork, DriverEvent};
 pub use continuation::continue_run;
 use costs::RunCosts;
 use driven_run::DrivenRun;
+use hand_over::HandOver;
+use idle::IdleTime;
 use lease::{HeldLease, RenewalResult};
 use live_writer::LiveWriter;
 use poll_schedule::PollSchedule;
+use viewers::Viewers;
 
 /// Pieces and entries that are shown together, if so many have come.
 const MAX_LIVE_BATCH: usize = 256;
@@ -134,18 +139,13 @@ struct Driver<P: Ports> {
     alarm: RunAlarm,
     is_new: bool,
     earlier_records: Vec<Record>,
-    client: Option<ClientStream>,
-    parent: Option<mpsc::UnboundedSender<Live>>,
-    deadline: Deadline,
-    hops: u32,
+    viewers: Viewers,
+    hand_over: HandOver,
+    idle: IdleTime,
     background: BackgroundWork,
     /// Effects whose performance gave up in this invocation.
     postponed: BTreeSet<EffectId>,
     has_performed_effect: bool,
-    /// Since when it only waits for others, Unix milliseconds.
-    idle_since_ms: Option<i64>,
-    /// It has appended a record, and that is all it may.
-    must_hand_over: bool,
     /// What is written here, by this driver's model calls and by a task that is driven here.
     live_receiver: mpsc::UnboundedReceiver<Live>,
     live_sender: mpsc::UnboundedSender<Live>,
@@ -202,15 +202,12 @@ impl<P: Ports> Driver<P> {
             mail_being_deleted: BTreeSet::new(),
             is_new,
             earlier_records,
-            client,
-            parent,
-            deadline,
-            hops,
+            viewers: Viewers::new(client, parent),
+            hand_over: HandOver::new(deadline, hops),
+            idle: IdleTime::default(),
             background: BackgroundWork::default(),
             postponed: BTreeSet::new(),
             has_performed_effect: false,
-            idle_since_ms: None,
-            must_hand_over: false,
             live_receiver,
             live_sender,
         }
@@ -243,9 +240,9 @@ impl<P: Ports> Driver<P> {
     /// shown changes nothing of what is due.
     async fn wait_for_inputs(&mut self) -> DriveResult<Vec<Input>> {
         loop {
-            let wake_at_ms = self.next_wake_ms().min(self.idle_until_ms().unwrap_or(i64::MAX));
+            let wake_at_ms = self.next_wake_ms();
             let clock = self.run.ports().clock();
-            let room = self.wait_for_preview_room();
+            let room = self.viewers.wait_for_preview_room();
             let mut news = Vec::new();
             // In a fixed order, so that a test can repeat what happened. Moments last: under load there
             // always is one.
@@ -253,10 +250,10 @@ impl<P: Ports> Driver<P> {
                 biased;
                 Some(happening) = self.background.next_event() => return self.on_ready_events(happening).await,
                 1.. = self.live_receiver.recv_many(&mut news, MAX_LIVE_BATCH) => self.show_local_live(&news),
-                () = room => self.send_waiting_previews(),
+                () = room => self.viewers.send_waiting_previews(self.run.now_ms()),
                 () = clock.sleep_until(wake_at_ms) => return Ok(self.on_timer()),
             }
-            if self.is_out_of_time() {
+            if self.hand_over.is_out_of_time(&self.run) {
                 return Ok(Vec::new());
             }
         }
@@ -291,7 +288,7 @@ impl<P: Ports> Driver<P> {
                 self.costs.add_samples(&self.run, &inputs);
                 match inputs.is_empty() {
                     true => self.postpone_effect(id),
-                    false => self.idle_since_ms = None,
+                    false => self.idle.reset(),
                 }
                 return Ok(inputs);
             }
@@ -304,7 +301,9 @@ impl<P: Ports> Driver<P> {
             DriverEvent::LeaseRenewed { epoch, renewed } => {
                 match self.lease.on_renewed(&self.run, epoch, renewed) {
                     RenewalResult::WatchedUntil(at_ms) => self.live_writer.set_watched_until(at_ms),
-                    RenewalResult::Lost => return Err(DriveEnd::Superseded(self.client.take())),
+                    RenewalResult::Lost => {
+                        return Err(DriveEnd::Superseded(self.viewers.take_client()));
+                    }
                     RenewalResult::Ignored => {}
                 }
             }
@@ -315,7 +314,9 @@ impl<P: Ports> Driver<P> {
             DriverEvent::LiveWritten => self.live_writer.on_batch_written(self.run.now_ms()),
             DriverEvent::LiveRead(reader, read) => {
                 self.live_reader = *reader;
-                self.show_remote_live(&read);
+                let now_ms = self.run.now_ms();
+                self.live_poll.finish_poll(now_ms);
+                self.viewers.show_remote_live(&read, now_ms);
             }
             DriverEvent::BackgroundDone => {}
         }

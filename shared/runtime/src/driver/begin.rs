@@ -11,11 +11,8 @@ use crate::port::Ports;
 impl<P: Ports> Driver<P> {
     /// A run that was not created here may have mail, and a dead driver to be reported.
     pub(super) async fn start_driving(&mut self) -> DriveResult {
-        let mut nth = 0;
-        for record in std::mem::take(&mut self.earlier_records) {
-            self.show_record(&record, nth).await;
-            nth += record.entries.len() as u64;
-        }
+        let earlier = std::mem::take(&mut self.earlier_records);
+        self.viewers.show_records(&self.run, &mut self.live_writer, &earlier, 0).await;
         self.record_resumption().await?;
         if !self.is_new && !self.run.has_ended() {
             self.record_mail().await?;

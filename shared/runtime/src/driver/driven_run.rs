@@ -8,6 +8,7 @@ use super::DriveEnd;
 use super::background::BackgroundWork;
 use super::costs::RunCosts;
 use super::lease::HeldLease;
+use super::viewers::Viewers;
 use super::writer::{JournalWriter, WriteContext, WriteError, WriteReport};
 use crate::client::ClientStream;
 use crate::ending::abandon_run;
@@ -86,7 +87,7 @@ impl<P: Ports> DrivenRun<P> {
         inputs: Vec<Input>,
         lease: &HeldLease,
         costs: &RunCosts,
-        client: &mut Option<ClientStream>,
+        viewers: &mut Viewers,
         background: &mut BackgroundWork,
     ) -> WriteReport {
         let Self { ports, key, writer } = self;
@@ -100,20 +101,18 @@ impl<P: Ports> DrivenRun<P> {
             key,
             lease: lease.lease(),
             account: costs.account(),
-            attached: client.as_ref().is_some_and(ClientStream::reaches_asker),
+            attached: viewers.reaches_asker(),
         };
         let mut writing = std::pin::pin!(writer.record_inputs(&context, inputs));
         loop {
-            let client = client.as_mut();
-            let beat_at_ms =
-                client.as_ref().map_or(i64::MAX, |client| client.heartbeat_at_ms(heartbeat_every));
+            let beat_at_ms = viewers.heartbeat_at_ms(heartbeat_every);
             tokio::select! {
                 biased;
                 written = &mut writing => return written,
                 () = clock.sleep_until(beat_at_ms.min(renew_at_ms)) => {
                     let now_ms = clock.now_ms();
-                    if let Some(client) = client.filter(|_| beat_at_ms <= now_ms) {
-                        client.send_heartbeat(now_ms);
+                    if beat_at_ms <= now_ms {
+                        viewers.send_heartbeat(now_ms);
                     }
                     if renew_at_ms <= now_ms {
                         renew_at_ms = now_ms.saturating_add(renew_every);

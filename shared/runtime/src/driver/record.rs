@@ -12,8 +12,8 @@ impl<P: Ports> Driver<P> {
         if inputs.is_empty() {
             return Ok(());
         }
-        let Self { run, lease, costs, client, background, .. } = self;
-        let written = run.append_inputs(inputs, lease, costs, client, background).await;
+        let Self { run, lease, costs, viewers, background, .. } = self;
+        let written = run.append_inputs(inputs, lease, costs, viewers, background).await;
         self.finish_write(written).await?;
         self.delete_recorded_mail();
         Ok(())
@@ -22,16 +22,13 @@ impl<P: Ports> Driver<P> {
     /// Shows what joined the journal, and drops what is owed no longer.
     pub(super) async fn finish_write(&mut self, written: WriteReport) -> DriveResult {
         let WriteReport { records, outcome } = written;
-        let mut nth = self.run.first_entry_of(&records);
-        for record in &records {
-            self.show_record(record, nth).await;
-            nth += record.entries.len() as u64;
-        }
+        let Self { run, viewers, live_writer, .. } = self;
+        viewers.show_records(run, live_writer, &records, run.first_entry_of(&records)).await;
         if let Err(error) = outcome {
-            let client = self.client.take();
+            let client = self.viewers.take_client();
             return Err(self.run.end_after(error, client).await);
         }
-        self.must_hand_over |= self.run.settings().hand_over_after_record && !records.is_empty();
+        self.hand_over.on_records(&self.run, &records);
         let due = self.run.state().due();
         self.background.cancel_except(|id, _| due.iter().any(|effect| effect.id() == *id));
         Ok(())

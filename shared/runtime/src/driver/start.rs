@@ -21,14 +21,14 @@ const DISPATCHES_AT_ONCE: usize = 32;
 impl<P: Ports> Driver<P> {
     /// Starts every effect that is due, is not in flight and may start now.
     pub(super) async fn start_due_effects(&mut self) -> DriveResult {
-        if self.is_out_of_time() {
+        if self.hand_over.is_out_of_time(&self.run) {
             // A task that is driven here hands over by itself, at the same moment.
             let stays = |id: &EffectId, class| {
                 class == EffectClass::Once || matches!(id, EffectId::Child(_))
             };
             self.background.cancel_except(stays);
         }
-        if self.is_handing_over() {
+        if self.hand_over.has_begun(&self.run) {
             return Ok(());
         }
         for effect in self.run.state().due() {
@@ -54,8 +54,12 @@ impl<P: Ports> Driver<P> {
 
     /// Whether something is in flight that the loop has to wait for.
     pub(super) fn has_pending_work(&mut self) -> bool {
-        let alarm = self.alarm.is_pending() && !self.is_handing_over();
-        self.background.has_effects() || alarm || self.can_idle()
+        let may_start = !self.hand_over.has_begun(&self.run);
+        self.background.has_effects()
+            || (self.alarm.is_pending() && may_start)
+            || (may_start
+                && self.is_only_waiting()
+                && self.idle.can_wait(&self.run, &self.viewers, &self.hand_over))
     }
 
     /// Whether all that the run owes is to hear of moments and of tasks that others work on: it
@@ -70,18 +74,6 @@ impl<P: Ports> Driver<P> {
             | Effect::Deliver(_) => false,
         };
         !self.run.has_ended() && self.run.state().due().iter().all(waits)
-    }
-
-    /// Whether nothing may start here any more. One that leaves after a record has the time to wait
-    /// for what it has started.
-    pub(super) fn is_handing_over(&self) -> bool {
-        self.is_out_of_time() || (self.must_hand_over && !self.run.has_ended())
-    }
-
-    /// Whether its invocation is nearly over.
-    pub(super) fn is_out_of_time(&self) -> bool {
-        !self.run.has_ended()
-            && self.deadline.hand_over_at_ms().is_some_and(|at| at <= self.run.now_ms())
     }
 
     fn start_model_call(&mut self, call: ModelCall) {
@@ -103,7 +95,7 @@ impl<P: Ports> Driver<P> {
             key: self.run.key().clone(),
             run: self.run.journal().shared_run(),
             call,
-            deadline: self.deadline,
+            deadline: self.hand_over.deadline(),
             is_first: !self.has_performed_effect,
             account: Arc::clone(self.costs.account()),
             live_sender: self.live_sender.clone(),
@@ -142,7 +134,14 @@ impl<P: Ports> Driver<P> {
         }
         let (ports, key, state) =
             (self.run.ports().clone(), self.run.key().clone(), self.run.state());
-        let call = perform::tool::ToolExecution::of(ports, key, state, run, timeout, self.deadline);
+        let call = perform::tool::ToolExecution::of(
+            ports,
+            key,
+            state,
+            run,
+            timeout,
+            self.hand_over.deadline(),
+        );
         self.spawn_effect(id, class, call.perform());
         Ok(())
     }
@@ -184,7 +183,7 @@ impl<P: Ports> Driver<P> {
             is_only_child: dispatch.alone,
             may_exist,
             trusts_recent_kick: !self.lease.has_lapsed(),
-            deadline: self.deadline,
+            deadline: self.hand_over.deadline(),
             live_sender: self.live_sender.clone(),
         };
         self.spawn_effect(id, EffectClass::Idempotent, task.perform());
@@ -196,20 +195,9 @@ impl<P: Ports> Driver<P> {
         self.spawn_effect(EffectId::Plan(version), EffectClass::Idempotent, keeping.perform());
     }
 
-    /// How long an effect may take if it starts now: its own time-out, or what is left of a fresh
-    /// invocation, so that no time-out is too long to ever start. `None`: not in this one.
     fn effect_timeout(&self, timeout_ms: u64, class: EffectClass) -> Option<Duration> {
-        let now_ms = self.run.now_ms();
-        if self.deadline.has_time_for(timeout_ms, now_ms) {
-            return Some(Duration::from_millis(timeout_ms));
-        }
-        let left_ms = self.deadline.left_ms(now_ms).filter(|left_ms| *left_ms > 0)?;
-        // A hand-over waits for what must not be repeated, so that may use up half of its margin.
-        let margin_ms = match class {
-            EffectClass::Once => self.deadline.margin_ms() / 2,
-            EffectClass::Read | EffectClass::Idempotent => 0,
-        };
-        (!self.has_performed_effect).then(|| Duration::from_millis(left_ms + margin_ms))
+        let is_first = !self.has_performed_effect;
+        self.hand_over.effect_timeout(&self.run, timeout_ms, class, is_first)
     }
 
     fn spawn_effect(

@@ -8,17 +8,14 @@ use super::background::DriverEvent;
 use crate::client::ClientStream;
 use crate::port::Ports;
 use crate::port::live::LiveLog;
-use crate::settings::to_millis;
 
 impl<P: Ports> Driver<P> {
     /// When the loop has to look around even if nothing happens.
     pub(super) fn next_wake_ms(&self) -> i64 {
         let now_ms = self.run.now_ms();
-        let heartbeat_every_ms = to_millis(self.run.settings().heartbeat_every);
-        let heartbeat =
-            self.client.as_ref().map(|client| client.heartbeat_at_ms(heartbeat_every_ms));
-        let previews = self.client.as_ref().and_then(ClientStream::next_preview_at_ms);
-        let hand_over = self.deadline.hand_over_at_ms().filter(|at| *at > now_ms);
+        let viewers = self.viewers.next_wake_ms(&self.run);
+        let hand_over = self.hand_over.next_wake_ms(now_ms);
+        let idle = self.idle.next_wake_ms(&self.run, &self.viewers, &self.hand_over);
         let tended = (!self.run.has_ended()).then(|| {
             let run = self.run.state();
             let limit = run.next_limit().map_or(i64::MAX, |(_, at_ms)| at_ms);
@@ -31,29 +28,15 @@ impl<P: Ports> Driver<P> {
         let lease = self.lease.next_wake_ms(&self.run);
         let tasks = self.waits_for_children().then_some(self.redispatch_at_ms);
         let live = self.watches_children().then(|| self.live_poll.at_ms());
-        let moments = [
-            heartbeat,
-            previews,
-            hand_over,
-            tended,
-            lease,
-            tasks,
-            live,
-            self.live_writer.flush_at_ms(),
-        ];
+        let flush = self.live_writer.flush_at_ms();
+        let moments = [viewers, hand_over, idle, tended, lease, tasks, live, flush];
         moments.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
 
     /// Does what is to be done at this moment, beside the loop.
     pub(super) fn on_timer(&mut self) -> Vec<Input> {
         let now_ms = self.run.now_ms();
-        let heartbeat_every_ms = to_millis(self.run.settings().heartbeat_every);
-        if let Some(client) = &mut self.client {
-            client.send_previews(now_ms);
-            if client.heartbeat_at_ms(heartbeat_every_ms) <= now_ms {
-                client.send_heartbeat(now_ms);
-            }
-        }
+        self.viewers.on_timer(now_ms, &self.run);
         if let Some(pieces) = self.live_writer.take_batch(now_ms) {
             let (ports, writer) = (self.run.ports().clone(), self.lease.lease().holder.clone());
             let key = self.run.key().without_task();
@@ -127,7 +110,7 @@ impl<P: Ports> Driver<P> {
 
     /// Whether the client is to see what tasks do in other invocations, or has missed what one does here.
     fn watches_children(&self) -> bool {
-        let client = self.client.as_ref().filter(|client| client.is_open());
+        let client = self.viewers.open_client();
         let watches =
             |client: &ClientStream| self.waits_for_children() || client.has_missing_entries();
         !self.run.has_ended() && client.is_some_and(watches)
@@ -135,7 +118,7 @@ impl<P: Ports> Driver<P> {
 
     fn poll_live_log(&mut self) {
         let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
-        let misses = self.client.as_ref().map(ClientStream::missing_entries).unwrap_or_default();
+        let misses = self.viewers.missing_entries();
         let mut reader = std::mem::take(&mut self.live_reader);
         self.background.spawn_background(async move {
             let read = reader.read_new(&ports, &key, &misses).await;

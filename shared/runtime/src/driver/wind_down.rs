@@ -2,7 +2,6 @@
 
 use djinn_core::effect::Limit;
 use djinn_core::input::Input;
-use djinn_core::run::MAX_HOPS;
 
 use super::{DriveEnd, DriveResult, Driver};
 use crate::port::Ports;
@@ -17,14 +16,15 @@ impl<P: Ports> Driver<P> {
             return Err(DriveEnd::Ended);
         }
         // One that was brought back because time ran out is told so before it sleeps again.
-        if self.needs_mail_before_expiry(self.run.now_ms()) && !self.is_handing_over() {
+        if self.needs_mail_before_expiry(self.run.now_ms()) && !self.hand_over.has_begun(&self.run)
+        {
             self.record_mail().await?;
             if !self.needs_mail_before_expiry(self.run.now_ms()) {
                 return Ok(());
             }
         }
         let reached = self.timeout_inputs(self.run.now_ms());
-        if !reached.is_empty() && !self.is_handing_over() {
+        if !reached.is_empty() && !self.hand_over.has_begun(&self.run) {
             return self.record_inputs(reached).await;
         }
         if self.is_only_waiting() { self.go_to_sleep().await } else { self.hand_over().await }
@@ -33,7 +33,7 @@ impl<P: Ports> Driver<P> {
     async fn go_to_sleep(&mut self) -> DriveResult {
         match self.lease.fall_asleep(&self.run, &self.recorded_mail).await {
             Ok((_, SleepResult::Asleep)) => {
-                self.hand_over_client();
+                self.viewers.hand_over_client(self.run.now_ms());
                 Err(DriveEnd::Asleep)
             }
             Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mail })) => {
@@ -45,26 +45,21 @@ impl<P: Ports> Driver<P> {
                 let inputs = self.mail_to_inputs(read_at_ms, Ok(mail)).await;
                 self.record_inputs(inputs).await
             }
-            Ok((_, SleepResult::Superseded)) => Err(DriveEnd::Superseded(self.client.take())),
-            Err(_) => Err(DriveEnd::StoreUnavailable(self.client.take())),
+            Ok((_, SleepResult::Superseded)) => {
+                Err(DriveEnd::Superseded(self.viewers.take_client()))
+            }
+            Err(_) => Err(DriveEnd::StoreUnavailable(self.viewers.take_client())),
         }
     }
 
     /// Gives the run to a fresh invocation, at a record boundary.
     async fn hand_over(&mut self) -> DriveResult {
-        if self.hops >= MAX_HOPS {
+        let Some(hops) = self.hand_over.next_hops() else {
             return self.record_inputs(vec![Input::LimitReached { limit: Limit::Hops }]).await;
-        }
+        };
         self.lease.release(&self.run).await;
-        self.run.kick_successor(self.hops + 1).await;
-        self.hand_over_client();
+        self.run.kick_successor(hops).await;
+        self.viewers.hand_over_client(self.run.now_ms());
         Err(DriveEnd::HandedOver)
-    }
-
-    fn hand_over_client(&mut self) {
-        let now_ms = self.run.now_ms();
-        if let Some(client) = &mut self.client {
-            client.hand_over(now_ms);
-        }
     }
 }

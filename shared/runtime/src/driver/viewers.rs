@@ -1,0 +1,148 @@
+//! Whom a driver shows what happens: its client, and the driver of the run that this is a task of.
+
+use djinn_core::id::TaskId;
+use djinn_core::journal::Record;
+use djinn_core::preview::Live;
+use tokio::sync::mpsc;
+
+use super::driven_run::DrivenRun;
+use super::live_writer::LiveWriter;
+use crate::client::ClientStream;
+use crate::history::show_record;
+use crate::port::{Ports, StoreError};
+use crate::settings::to_millis;
+
+/// The client of a driver, and the driver of its run, where it has them.
+pub(super) struct Viewers {
+    client: Option<ClientStream>,
+    parent: Option<mpsc::UnboundedSender<Live>>,
+}
+
+impl Viewers {
+    pub(super) fn new(
+        client: Option<ClientStream>,
+        parent: Option<mpsc::UnboundedSender<Live>>,
+    ) -> Self {
+        Self { client, parent }
+    }
+
+    /// When the client is to be sent a heartbeat or previews, Unix milliseconds.
+    pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
+        let client = self.client.as_ref()?;
+        let heartbeat_at_ms = client.heartbeat_at_ms(to_millis(run.settings().heartbeat_every));
+        let previews_at_ms = client.next_preview_at_ms();
+        Some(heartbeat_at_ms.min(previews_at_ms.unwrap_or(i64::MAX)))
+    }
+
+    pub(super) fn on_timer<P: Ports>(&mut self, now_ms: i64, run: &DrivenRun<P>) {
+        self.send_waiting_previews(now_ms);
+        if self.heartbeat_at_ms(to_millis(run.settings().heartbeat_every)) <= now_ms {
+            self.send_heartbeat(now_ms);
+        }
+    }
+
+    /// The client, which may have gone.
+    pub(super) fn client(&self) -> Option<&ClientStream> {
+        self.client.as_ref()
+    }
+
+    /// The client for whoever goes on with it.
+    pub(super) fn take_client(&mut self) -> Option<ClientStream> {
+        self.client.take()
+    }
+
+    /// The client as long as it can be sent anything.
+    pub(super) fn open_client(&self) -> Option<&ClientStream> {
+        self.client.as_ref().filter(|client| client.is_open())
+    }
+
+    /// Whether who asked would be sent an entry if it came now.
+    pub(super) fn reaches_asker(&self) -> bool {
+        self.client.as_ref().is_some_and(ClientStream::reaches_asker)
+    }
+
+    /// What the client has missed of tasks; see [`ClientStream::missing_entries`].
+    pub(super) fn missing_entries(&self) -> Vec<(TaskId, u64)> {
+        self.client.as_ref().map(ClientStream::missing_entries).unwrap_or_default()
+    }
+
+    /// When the client is to be sent a heartbeat, Unix milliseconds; never if there is none.
+    pub(super) fn heartbeat_at_ms(&self, every_ms: i64) -> i64 {
+        self.client.as_ref().map_or(i64::MAX, |client| client.heartbeat_at_ms(every_ms))
+    }
+
+    pub(super) fn send_heartbeat(&mut self, now_ms: i64) {
+        if let Some(client) = &mut self.client {
+            client.send_heartbeat(now_ms);
+        }
+    }
+
+    /// Shows records. `first` is the place of their first entry among those of the journal.
+    pub(super) async fn show_records<P: Ports>(
+        &mut self,
+        run: &DrivenRun<P>,
+        live_writer: &mut LiveWriter,
+        records: &[Record],
+        first: u64,
+    ) {
+        let mut nth = first;
+        for record in records {
+            self.send_to_parent(live_writer.add_record(record, nth));
+            if let Some(client) = &mut self.client {
+                show_record(run.ports(), run.key(), client, record).await;
+            }
+            nth += record.entries.len() as u64;
+        }
+    }
+
+    /// Shows what is written here: pieces that came together, together. `early` is what the driver of
+    /// our run is shown of it.
+    pub(super) fn show_local_live(&mut self, news: &[Live], early: Vec<Live>, now_ms: i64) {
+        self.send_to_parent(early);
+        if let Some(client) = &mut self.client {
+            client.send_live(news, now_ms);
+        }
+    }
+
+    /// Shows what tasks in other invocations are writing.
+    pub(super) fn show_remote_live(&mut self, read: &Result<Vec<Live>, StoreError>, now_ms: i64) {
+        if let Some(client) = &mut self.client {
+            let tasks = read.iter().flatten().filter(|live| live.child().is_some());
+            client.send_live(tasks, now_ms);
+        }
+    }
+
+    /// Returns when the client has room for what waits for some.
+    pub(super) fn wait_for_preview_room(&self) -> impl Future<Output = ()> + use<> {
+        let room = self.client.as_ref().map(ClientStream::wait_for_preview_room);
+        async move {
+            match room {
+                Some(room) => room.await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Shows the client what it had no room for before.
+    pub(super) fn send_waiting_previews(&mut self, now_ms: i64) {
+        if let Some(client) = &mut self.client {
+            client.send_previews(now_ms);
+        }
+    }
+
+    /// Tells the client how to go on, and ends its response.
+    pub(super) fn hand_over_client(&mut self, now_ms: i64) {
+        if let Some(client) = &mut self.client {
+            client.hand_over(now_ms);
+        }
+    }
+
+    /// Shows the driver of our run, if it is in this invocation, what this task does.
+    fn send_to_parent(&self, early: Vec<Live>) {
+        let Some(parent) = &self.parent else { return };
+        for live in early {
+            // The run's driver may be gone; the task goes on.
+            let _ = parent.send(live);
+        }
+    }
+}
