@@ -8,28 +8,26 @@ mod alarm;
 mod background;
 mod begin;
 mod child;
+mod children;
 mod continuation;
 mod costs;
 mod driven_run;
 mod hand_over;
 mod idle;
 mod lease;
+mod live_poll;
 mod live_writer;
 mod mail;
 mod poll_schedule;
 mod record;
-mod show;
 mod start;
 mod store_retry;
-mod timers;
+mod timeouts;
 mod viewers;
 mod wind_down;
 mod writer;
 
-use std::collections::BTreeSet;
-
 use djinn_core::effect::{Delivery, EffectId};
-use djinn_core::id::TaskId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::preview::Live;
@@ -38,25 +36,23 @@ use tracing::Instrument as _;
 
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
-use crate::live_reader::LiveReader;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::{Ports, RunKey};
-use crate::settings::to_millis;
 use alarm::RunAlarm;
 use background::{BackgroundWork, DriverEvent};
+use children::Children;
 pub use continuation::continue_run;
 use costs::RunCosts;
 use driven_run::DrivenRun;
 use hand_over::HandOver;
 use idle::IdleTime;
 use lease::{HeldLease, RenewalResult};
+use live_poll::LivePoll;
 use live_writer::LiveWriter;
-use poll_schedule::PollSchedule;
+use mail::{MailIntake, MailRead};
+use timeouts::{next_timeout_ms, timeout_inputs};
 use viewers::Viewers;
-
-/// Pieces and entries that are shown together, if so many have come.
-const MAX_LIVE_BATCH: usize = 256;
 
 /// A run to be driven: its journal as it was read under the lease.
 pub struct DriveParams {
@@ -143,28 +139,10 @@ struct Driver<P: Ports> {
     hand_over: HandOver,
     idle: IdleTime,
     background: BackgroundWork,
-    /// Effects whose performance gave up in this invocation.
-    postponed: BTreeSet<EffectId>,
-    has_performed_effect: bool,
-    /// What is written here, by this driver's model calls and by a task that is driven here.
-    live_receiver: mpsc::UnboundedReceiver<Live>,
-    live_sender: mpsc::UnboundedSender<Live>,
+    mail: MailIntake,
+    children: Children,
     live_writer: LiveWriter,
-    /// What tasks in other invocations write: when to look, and how.
-    live_poll: PollSchedule,
-    live_reader: LiveReader,
-    /// Tasks that somebody has dispatched before, as far as is known here.
-    dispatched_children: BTreeSet<TaskId>,
-    /// When tasks that others work on are looked after.
-    redispatch_at_ms: i64,
-    mail_poll: PollSchedule,
-    /// What was put into the mailbox before this moment was read, Unix milliseconds.
-    mail_read_at_ms: i64,
-    mail_to_delete: Vec<String>,
-    /// Mail that was recorded here, by its ids; its deletion may have failed.
-    recorded_mail: BTreeSet<String>,
-    /// What is being deleted of it.
-    mail_being_deleted: BTreeSet<String>,
+    live_poll: LivePoll,
 }
 
 impl<P: Ports> Driver<P> {
@@ -182,34 +160,21 @@ impl<P: Ports> Driver<P> {
             hops,
         } = drive;
         let run = DrivenRun::new(ports, key, journal);
-        let settings = run.settings();
-        let now_ms = run.now_ms();
-        let (live_sender, live_receiver) = mpsc::unbounded_channel();
         Self {
-            mail_poll: PollSchedule::for_mail(settings.mailbox_every, now_ms),
-            mail_read_at_ms: i64::MIN,
-            live_writer: LiveWriter::new(to_millis(settings.live_every), run.state().spec()),
-            dispatched_children: run.state().running_tasks().into_iter().collect(),
-            live_poll: PollSchedule::for_live_log(settings.follow_every, now_ms),
-            live_reader: LiveReader::default(),
-            redispatch_at_ms: run.after_ms(settings.dispatch_every),
+            mail: MailIntake::new(&run),
+            children: Children::new(&run),
+            live_writer: LiveWriter::new(&run),
+            live_poll: LivePoll::new(&run),
             alarm: RunAlarm::new(&run),
             costs: RunCosts::new(&run, lease.epoch),
             lease: HeldLease::new(lease, lapsed, &run),
             run,
-            mail_to_delete: Vec::new(),
-            recorded_mail: BTreeSet::new(),
-            mail_being_deleted: BTreeSet::new(),
             is_new,
             earlier_records,
             viewers: Viewers::new(client, parent),
             hand_over: HandOver::new(deadline, hops),
             idle: IdleTime::default(),
             background: BackgroundWork::default(),
-            postponed: BTreeSet::new(),
-            has_performed_effect: false,
-            live_receiver,
-            live_sender,
         }
     }
 
@@ -249,7 +214,7 @@ impl<P: Ports> Driver<P> {
             tokio::select! {
                 biased;
                 Some(happening) = self.background.next_event() => return self.on_ready_events(happening).await,
-                1.. = self.live_receiver.recv_many(&mut news, MAX_LIVE_BATCH) => self.show_local_live(&news),
+                1.. = self.live_writer.receive_news(&mut news) => self.show_local_live(&news),
                 () = room => self.viewers.send_waiting_previews(self.run.now_ms()),
                 () = clock.sleep_until(wake_at_ms) => return Ok(self.on_timer()),
             }
@@ -273,30 +238,15 @@ impl<P: Ports> Driver<P> {
         }
         Ok(inputs)
     }
-
     async fn on_event(&mut self, event: DriverEvent) -> DriveResult<Vec<Input>> {
+        let now_ms = self.run.now_ms();
         match event {
             DriverEvent::EffectPerformed { id, inputs } => {
-                // All pieces of a reply were sent before its task ended; they go first.
-                let news: Vec<Live> =
-                    std::iter::from_fn(|| self.live_receiver.try_recv().ok()).collect();
-                self.show_local_live(&news);
-                if let EffectId::Deliver(Delivery::HumanResponse(_)) = &id {
-                    // A task that was answered is to be worked on at once.
-                    self.postponed.retain(|id| !matches!(id, EffectId::Child(_)));
-                }
-                self.costs.add_samples(&self.run, &inputs);
-                match inputs.is_empty() {
-                    true => self.postpone_effect(id),
-                    false => self.idle.reset(),
-                }
-                return Ok(inputs);
+                return Ok(self.on_effect_performed(id, inputs));
             }
-            DriverEvent::MailRead(read_at_ms, mail) => {
-                self.mail_poll.finish_poll(self.run.now_ms());
-                let mut inputs = self.mail_to_inputs(read_at_ms, mail).await;
-                inputs.extend(self.expiry_input(self.run.now_ms()));
-                return Ok(inputs);
+            DriverEvent::MailRead(read) => {
+                let Self { run, children, live_writer, background, .. } = self;
+                return Ok(self.mail.on_read(read, run, children, live_writer, background).await);
             }
             DriverEvent::LeaseRenewed { epoch, renewed } => {
                 match self.lease.on_renewed(&self.run, epoch, renewed) {
@@ -308,18 +258,73 @@ impl<P: Ports> Driver<P> {
                 }
             }
             DriverEvent::AlarmSet(is_set) => self.alarm.on_set(is_set),
-            DriverEvent::MailDeleted(ids) => ids.iter().for_each(|id| {
-                self.mail_being_deleted.remove(id);
-            }),
-            DriverEvent::LiveWritten => self.live_writer.on_batch_written(self.run.now_ms()),
+            DriverEvent::MailDeleted(ids) => self.mail.on_deleted(&ids),
+            DriverEvent::LiveWritten => self.live_writer.on_batch_written(now_ms),
             DriverEvent::LiveRead(reader, read) => {
-                self.live_reader = *reader;
-                let now_ms = self.run.now_ms();
-                self.live_poll.finish_poll(now_ms);
+                self.live_poll.finish_poll(*reader, now_ms);
                 self.viewers.show_remote_live(&read, now_ms);
             }
             DriverEvent::BackgroundDone => {}
         }
         Ok(Vec::new())
+    }
+
+    fn on_effect_performed(&mut self, id: EffectId, inputs: Vec<Input>) -> Vec<Input> {
+        // All pieces of a reply were sent before its task ended; they go first.
+        let news = self.live_writer.take_received();
+        self.show_local_live(&news);
+        if let EffectId::Deliver(Delivery::HumanResponse(_)) = &id {
+            // A task that was answered is to be worked on at once.
+            self.children.redispatch_all();
+        }
+        self.costs.add_samples(&self.run, &inputs);
+        match (inputs.is_empty(), id) {
+            (false, _) => self.idle.reset(),
+            (true, EffectId::Child(task)) => {
+                if self.children.leave_to_others(task, &self.run) {
+                    let now_ms = self.run.now_ms();
+                    self.mail.expect_news(now_ms);
+                    self.live_poll.expect_news(now_ms);
+                }
+            }
+            (true, id) => self.background.give_up_effect(id),
+        }
+        inputs
+    }
+
+    fn show_local_live(&mut self, news: &[Live]) {
+        let early = self.live_writer.add_news(news);
+        self.viewers.show_local_live(news, early, self.run.now_ms());
+    }
+
+    /// When the loop has to look around even if nothing happens.
+    fn next_wake_ms(&self) -> i64 {
+        let Self { run, viewers, children, hand_over, .. } = self;
+        let now_ms = run.now_ms();
+        let wakes_ms = [
+            viewers.next_wake_ms(run),
+            hand_over.next_wake_ms(now_ms),
+            self.live_writer.next_wake_ms(),
+            self.mail.next_wake_ms(run),
+            self.lease.next_wake_ms(run),
+            children.next_wake_ms(run),
+            self.live_poll.next_wake_ms(run, viewers, children),
+            self.idle.next_wake_ms(run, viewers, hand_over),
+            next_timeout_ms(run, &self.mail, now_ms),
+        ];
+        wakes_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
+    }
+
+    /// Has each unit do what is to be done at this moment, beside the loop.
+    fn on_timer(&mut self) -> Vec<Input> {
+        let Self { run, viewers, children, background, .. } = self;
+        let now_ms = run.now_ms();
+        viewers.on_timer(now_ms, run);
+        self.live_writer.on_timer(now_ms, run, &self.lease, background);
+        self.mail.on_timer(now_ms, run, background);
+        self.lease.on_timer(now_ms, run, background);
+        children.on_timer(now_ms, run);
+        self.live_poll.on_timer(now_ms, run, viewers, children, background);
+        timeout_inputs(run, &self.mail, now_ms)
     }
 }

@@ -1,26 +1,27 @@
 //! What is in flight, and what becomes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use djinn_core::effect::EffectId;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::Input;
 use djinn_core::preview::Live;
+use djinn_core::run::Run;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolResult};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tracing::Instrument as _;
 
+use super::mail::MailRead;
 use crate::live_reader::LiveReader;
 use crate::port::StoreError;
 use crate::port::lease::LeaseRenewal;
-use crate::port::mailbox::Mail;
 
 /// Something that a task beside the loop brought.
 pub(super) enum DriverEvent {
     /// An effect was performed. Without inputs it was given up for now and is still owed.
     EffectPerformed { id: EffectId, inputs: Vec<Input> },
-    /// The mailbox was read, at this moment or later.
-    MailRead(i64, Result<Vec<Mail>, StoreError>),
+    /// The mailbox was read beside the loop.
+    MailRead(MailRead),
     /// These messages were deleted, or could not be.
     MailDeleted(Vec<String>),
     /// The lease of this epoch was renewed.
@@ -40,6 +41,9 @@ pub(super) enum DriverEvent {
 pub(super) struct BackgroundWork {
     tasks: JoinSet<DriverEvent>,
     effects: BTreeMap<EffectId, RunningEffect>,
+    /// Effects whose performance gave up in this invocation.
+    given_up: BTreeSet<EffectId>,
+    has_started_effect: bool,
 }
 
 struct RunningEffect {
@@ -55,6 +59,8 @@ impl BackgroundWork {
         class: EffectClass,
         performance: impl Future<Output = Vec<Input>> + Send + 'static,
     ) {
+        tracing::debug!(effect = %id, "effect started");
+        self.has_started_effect = true;
         let performed = id.clone();
         // In a box, since a future that awaits what it was given holds room for it twice.
         let performance = Box::pin(performance);
@@ -78,7 +84,22 @@ impl BackgroundWork {
         self.effects.contains_key(id)
     }
 
-    /// Whether any effect is.
+    /// Whether any effect has been started in this invocation.
+    pub(super) fn has_started_effect(&self) -> bool {
+        self.has_started_effect
+    }
+
+    /// Leaves an effect alone whose performance gave up.
+    pub(super) fn give_up_effect(&mut self, id: EffectId) {
+        self.given_up.insert(id);
+    }
+
+    /// Whether the performance of this effect gave up.
+    pub(super) fn has_given_up(&self, id: &EffectId) -> bool {
+        self.given_up.contains(id)
+    }
+
+    /// Whether any effect is being performed.
     pub(super) fn has_effects(&self) -> bool {
         !self.effects.is_empty()
     }
@@ -96,9 +117,23 @@ impl BackgroundWork {
         self.effects.keys().filter(|id| matches!(id, EffectId::Child(_))).count()
     }
 
+    /// Aborts what is owed no longer.
+    pub(super) fn cancel_unowed(&mut self, run: &Run) {
+        let due = run.due();
+        self.cancel_except(|id, _| due.iter().any(|effect| effect.id() == *id));
+    }
+
+    /// Aborts what another invocation can perform again. A task that is driven here hands over by
+    /// itself, at the same moment.
+    pub(super) fn cancel_repeatable(&mut self) {
+        self.cancel_except(|id, class| {
+            class == EffectClass::Once || matches!(id, EffectId::Child(_))
+        });
+    }
+
     /// Aborts every performance that `keep` does not want. Aborting a model call closes its
     /// connection: no further byte is read.
-    pub(super) fn cancel_except(&mut self, keep: impl Fn(&EffectId, EffectClass) -> bool) {
+    fn cancel_except(&mut self, keep: impl Fn(&EffectId, EffectClass) -> bool) {
         self.effects.retain(|id, performance| {
             let kept = keep(id, performance.class);
             if !kept {

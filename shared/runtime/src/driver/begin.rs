@@ -5,7 +5,7 @@ use djinn_core::effect::Effect;
 use djinn_core::input::Input;
 use djinn_core::tool::EffectClass;
 
-use super::{DriveResult, Driver};
+use super::{DriveResult, Driver, MailRead};
 use crate::port::Ports;
 
 impl<P: Ports> Driver<P> {
@@ -15,16 +15,15 @@ impl<P: Ports> Driver<P> {
         self.viewers.show_records(&self.run, &mut self.live_writer, &earlier, 0).await;
         self.record_resumption().await?;
         if !self.is_new && !self.run.has_ended() {
-            self.record_mail().await?;
+            let read = self.mail.read_now(&self.run).await;
+            self.record_mail(read).await?;
         }
         Ok(())
     }
 
-    /// Reads the mailbox before anything else is done.
-    pub(super) async fn record_mail(&mut self) -> DriveResult {
-        let read_at_ms = self.run.now_ms();
-        let mail = self.load_mail().await;
-        let inputs = self.mail_to_inputs(read_at_ms, mail).await;
+    pub(super) async fn record_mail(&mut self, read: MailRead) -> DriveResult {
+        let Self { run, children, live_writer, background, .. } = self;
+        let inputs = self.mail.mail_to_inputs(read, run, children, live_writer, background).await;
         self.record_inputs(inputs).await
     }
 

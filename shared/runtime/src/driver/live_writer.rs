@@ -6,10 +6,22 @@ use std::collections::{BTreeMap, VecDeque};
 
 use djinn_core::entry::Event;
 use djinn_core::id::{MessageId, TaskId};
-use djinn_core::input::{PartialMessage, RunSpec};
+use djinn_core::input::PartialMessage;
 use djinn_core::journal::Record;
 use djinn_core::preview::{EarlyEntry, Live, OpenText, Preview, TextKind};
 use pace::Pace;
+use tokio::sync::mpsc;
+
+use super::background::{BackgroundWork, DriverEvent};
+use super::driven_run::DrivenRun;
+use super::lease::HeldLease;
+use crate::port::Ports;
+use crate::port::checker::ContentOwner;
+use crate::port::live::LiveLog;
+use crate::settings::to_millis;
+
+/// Pieces and entries that are shown together, if so many have come.
+const MAX_BATCH: usize = 256;
 
 /// Entries that wait to be written; those behind them are left to the task's end.
 const MAX_WAITING_ENTRIES: usize = 1_000;
@@ -17,6 +29,9 @@ const MAX_WAITING_ENTRIES: usize = 1_000;
 /// The unfinished messages and, for a task, the entries of a driver, and how far the live log has
 /// them.
 pub(super) struct LiveWriter {
+    /// What is written here, by this driver's model calls and by a task that is driven here.
+    receiver: mpsc::UnboundedReceiver<Live>,
+    sender: mpsc::UnboundedSender<Live>,
     /// The task that writes them, if it is one.
     task: Option<TaskId>,
     pace: Pace,
@@ -37,9 +52,13 @@ struct OpenMessage {
 
 impl LiveWriter {
     /// Nobody knows of a task's viewers, who look at its run: it is always watched.
-    pub(super) fn new(every_ms: i64, asked: &RunSpec) -> Self {
-        let task = asked.child.as_ref();
+    pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
+        let task = run.state().spec().child.as_ref();
+        let every_ms = to_millis(run.settings().live_every);
+        let (sender, receiver) = mpsc::unbounded_channel();
         Self {
+            receiver,
+            sender,
             pace: Pace::of(every_ms, task.map_or(1, |task| task.concurrent_tasks)),
             open_messages: BTreeMap::new(),
             entries: VecDeque::new(),
@@ -50,8 +69,45 @@ impl LiveWriter {
         }
     }
 
+    /// Where model calls, and a task that is driven here, put what they write.
+    pub(super) fn sender(&self) -> &mpsc::UnboundedSender<Live> {
+        &self.sender
+    }
+
+    /// Returns when something was put there, with all of it that may be shown together.
+    pub(super) fn receive_news<'a>(
+        &'a mut self,
+        news: &'a mut Vec<Live>,
+    ) -> impl Future<Output = usize> + use<'a> {
+        self.receiver.recv_many(news, MAX_BATCH)
+    }
+
+    /// What was put there and not yet received.
+    pub(super) fn take_received(&mut self) -> Vec<Live> {
+        std::iter::from_fn(|| self.receiver.try_recv().ok()).collect()
+    }
+
+    /// Takes what was written here. A task's previews are for viewers of its run, and are returned as
+    /// those see them.
+    pub(super) fn add_news(&mut self, news: &[Live]) -> Vec<Live> {
+        let mut early = Vec::new();
+        for live in news {
+            // A task that is driven here writes to the live log by itself.
+            if let Live::Preview(preview) = live
+                && preview.child.is_none()
+            {
+                self.add_preview(preview);
+                if let Some(task) = &self.task {
+                    let child = Some(task.clone());
+                    early.push(Live::Preview(Preview { child, ..preview.clone() }));
+                }
+            }
+        }
+        early
+    }
+
     /// Takes a piece of a message, and forgets an earlier attempt at it.
-    pub(super) fn add_preview(&mut self, preview: &Preview) {
+    fn add_preview(&mut self, preview: &Preview) {
         let open = self.open_messages.entry(preview.message.clone()).or_default();
         if preview.attempt > open.text.attempt() {
             open.logged.clear();
@@ -105,15 +161,25 @@ impl LiveWriter {
         }
     }
 
-    /// What the message being written says so far.
-    pub(super) fn latest_partial(&self) -> Option<PartialMessage> {
+    /// What the message being written says so far, if it is let out.
+    pub(super) async fn screen_partial<P: Ports>(
+        &self,
+        run: &DrivenRun<P>,
+    ) -> Option<PartialMessage> {
+        let (partial, asked) = (self.latest_partial()?, run.state().spec());
+        let (user, session) = (asked.user.clone(), asked.session_name());
+        let whose = ContentOwner::of(run.key(), &user, &session);
+        run.ports().content().screen_partial(partial, whose).await
+    }
+
+    fn latest_partial(&self) -> Option<PartialMessage> {
         let (message, open) = self.open_messages.iter().next_back()?;
         let text = open.text.text_of(TextKind::Text).to_owned();
         (!text.is_empty()).then(|| PartialMessage { message: message.clone(), text })
     }
 
     /// When there will be something to write to the live log, Unix milliseconds.
-    pub(super) fn flush_at_ms(&self) -> Option<i64> {
+    pub(super) fn next_wake_ms(&self) -> Option<i64> {
         let news = self.open_messages.values().any(|open| open.unlogged_texts().next().is_some());
         let watched =
             self.open_messages.values().any(|open| open.last_at_ms <= self.watched_until_ms);
@@ -121,12 +187,33 @@ impl LiveWriter {
         (any && !self.is_writing).then_some(self.next_at_ms)
     }
 
+    /// Writes what there is, if it is time, beside the loop.
+    pub(super) fn on_timer<P: Ports>(
+        &mut self,
+        now_ms: i64,
+        run: &DrivenRun<P>,
+        lease: &HeldLease,
+        background: &mut BackgroundWork,
+    ) {
+        if let Some(pieces) = self.take_batch(now_ms) {
+            let (ports, writer) = (run.ports().clone(), lease.lease().holder.clone());
+            let key = run.key().without_task();
+            background.spawn_background(async move {
+                // The live log may lose pieces; the whole text follows in the journal.
+                if let Err(error) = ports.store().write_live(&key, &writer, now_ms, &pieces).await {
+                    tracing::debug!(%error, "live log not written");
+                }
+                DriverEvent::LiveWritten
+            });
+        }
+    }
+
     /// What to write now, if it is time; [`Self::on_batch_written`] must follow.
-    pub(super) fn take_batch(&mut self, now_ms: i64) -> Option<Vec<Live>> {
+    fn take_batch(&mut self, now_ms: i64) -> Option<Vec<Live>> {
         if now_ms > self.watched_until_ms {
             self.watched_until_ms = i64::MIN;
         }
-        if self.flush_at_ms()? > now_ms {
+        if self.next_wake_ms()? > now_ms {
             return None;
         }
         let mut room = self.pace.max_bytes();

@@ -1,32 +1,148 @@
-//! Mail: what others tell the run.
+//! The mail of a run: when it is read, and that it is deleted once it is recorded.
 
-use djinn_core::input::{Input, PartialMessage};
+use std::collections::BTreeSet;
 
-use super::Driver;
-use super::background::DriverEvent;
+use djinn_core::input::Input;
+
+use super::background::{BackgroundWork, DriverEvent};
+use super::children::Children;
+use super::driven_run::DrivenRun;
+use super::live_writer::LiveWriter;
+use super::poll_schedule::PollSchedule;
+use super::timeouts::{expiry_input, needs_mail_before_expiry};
 use crate::mailbox::read_mailbox;
-use crate::port::checker::ContentOwner;
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{Ports, StoreError};
 
-impl<P: Ports> Driver<P> {
-    /// The mailbox, read beside the loop or while it waits.
-    pub(super) fn load_mail(&self) -> impl Future<Output = Result<Vec<Mail>, StoreError>> + use<P> {
-        let (ports, key, session) =
-            (self.run.ports().clone(), self.run.key().clone(), self.run.session_key());
-        async move { read_mailbox(&ports, &key, &session).await }
+/// What was read of a mailbox, and when it is read again.
+pub(super) struct MailIntake {
+    poll: PollSchedule,
+    /// What was put into the mailbox before this moment was read, Unix milliseconds.
+    read_at_ms: i64,
+    /// Mail that the next record holds.
+    to_delete: Vec<String>,
+    /// Mail that was recorded here, by its ids; its deletion may have failed.
+    recorded_ids: BTreeSet<String>,
+    being_deleted: BTreeSet<String>,
+}
+
+/// A mailbox as it was read.
+pub(super) struct MailRead {
+    /// What was put into it before this moment was read, Unix milliseconds.
+    pub(super) at_ms: i64,
+    /// What was found in it.
+    pub(super) mail: Result<Vec<Mail>, StoreError>,
+}
+
+impl MailIntake {
+    pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
+        Self {
+            poll: PollSchedule::for_mail(run.settings().mailbox_every, run.now_ms()),
+            read_at_ms: i64::MIN,
+            to_delete: Vec::new(),
+            recorded_ids: BTreeSet::new(),
+            being_deleted: BTreeSet::new(),
+        }
     }
 
-    /// What the run is to be told of its mail. The mail is deleted after the next record: then it
-    /// is in the journal, or was had already.
-    pub(super) async fn mail_to_inputs(
+    /// When the mailbox is read next, Unix milliseconds; that of an ended run is not.
+    pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
+        (!run.has_ended()).then(|| self.poll.at_ms())
+    }
+
+    pub(super) fn on_timer<P: Ports>(
         &mut self,
-        read_at_ms: i64,
-        mail: Result<Vec<Mail>, StoreError>,
+        now_ms: i64,
+        run: &DrivenRun<P>,
+        background: &mut BackgroundWork,
+    ) {
+        if run.has_ended() {
+            return;
+        }
+        if needs_mail_before_expiry(run, self, now_ms) {
+            self.poll.make_due(now_ms);
+        }
+        if self.poll.begin_if_due(now_ms) {
+            let (ports, key, session) = (run.ports().clone(), run.key().clone(), run.session_key());
+            background.spawn_background(async move {
+                let mail = read_mailbox(&ports, &key, &session).await;
+                DriverEvent::MailRead(MailRead { at_ms: now_ms, mail })
+            });
+        }
+    }
+
+    /// Up to which moment the mailbox was read, Unix milliseconds.
+    pub(super) fn read_at_ms(&self) -> i64 {
+        self.read_at_ms
+    }
+
+    /// Mail that is in the journal, and may be in the mailbox still.
+    pub(super) fn recorded_ids(&self) -> &BTreeSet<String> {
+        &self.recorded_ids
+    }
+
+    /// There is a reason to expect mail.
+    pub(super) fn expect_news(&mut self, now_ms: i64) {
+        self.poll.expect_news(now_ms);
+    }
+
+    /// The mailbox was read, beside the loop: what the run is to be told of it.
+    pub(super) async fn on_read<P: Ports>(
+        &mut self,
+        read: MailRead,
+        run: &DrivenRun<P>,
+        children: &Children,
+        live_writer: &LiveWriter,
+        background: &mut BackgroundWork,
     ) -> Vec<Input> {
-        let mail = match mail {
+        self.poll.finish_poll(run.now_ms());
+        let mut inputs = self.mail_to_inputs(read, run, children, live_writer, background).await;
+        inputs.extend(expiry_input(run, self, run.now_ms()));
+        inputs
+    }
+
+    /// Whether time has run out for somebody who may have answered.
+    pub(super) fn needs_reading<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
+        needs_mail_before_expiry(run, self, run.now_ms())
+    }
+
+    /// Reads the mailbox while the loop waits.
+    pub(super) async fn read_now<P: Ports>(&self, run: &DrivenRun<P>) -> MailRead {
+        let at_ms = run.now_ms();
+        let mail = read_mailbox(run.ports(), run.key(), &run.session_key()).await;
+        MailRead { at_ms, mail }
+    }
+
+    /// What the run is to be told of its mail.
+    pub(super) async fn mail_to_inputs<P: Ports>(
+        &mut self,
+        read: MailRead,
+        run: &DrivenRun<P>,
+        children: &Children,
+        live_writer: &LiveWriter,
+        background: &mut BackgroundWork,
+    ) -> Vec<Input> {
+        let mail = self.take_mail(read, run, background);
+        if !mail.is_empty() && children.has_remote(run) {
+            // Tasks that began together end together, more or less.
+            self.poll.expect_news(run.now_ms());
+        }
+        let stops = mail.iter().any(|mail| matches!(mail, Mail::Stop { .. }));
+        let partial = if stops { live_writer.screen_partial(run).await } else { None };
+        mail.into_iter().map(|mail| mail.into_input(partial.clone())).collect()
+    }
+
+    /// The mail that the run is to be told. It is deleted after the next record: then it is in the
+    /// journal, or was had already.
+    fn take_mail<P: Ports>(
+        &mut self,
+        read: MailRead,
+        run: &DrivenRun<P>,
+        background: &mut BackgroundWork,
+    ) -> Vec<Mail> {
+        let mail = match read.mail {
             Ok(mail) => {
-                self.mail_read_at_ms = read_at_ms;
+                self.read_at_ms = read.at_ms;
                 mail
             }
             Err(error) => {
@@ -34,47 +150,49 @@ impl<P: Ports> Driver<P> {
                 Vec::new()
             }
         };
-        let (heard, mail): (Vec<Mail>, Vec<Mail>) =
-            mail.into_iter().partition(|mail| self.recorded_mail.contains(&mail.id()));
-        self.delete_mail(heard.iter().map(Mail::id).collect());
-        if !mail.is_empty() && self.waits_for_children() {
-            // Tasks that began together end together, more or less.
-            self.mail_poll.expect_news(self.run.now_ms());
-        }
-        self.mail_to_delete.extend(mail.iter().map(Mail::id));
-        let stops = mail.iter().any(|mail| matches!(mail, Mail::Stop { .. }));
-        let partial = if stops { self.screen_partial().await } else { None };
-        mail.into_iter().map(|mail| mail.into_input(partial.clone())).collect()
+        let (recorded, new): (Vec<Mail>, Vec<Mail>) =
+            mail.into_iter().partition(|mail| self.recorded_ids.contains(&mail.id()));
+        self.delete_mail(run, background, recorded.iter().map(Mail::id).collect());
+        self.to_delete.extend(new.iter().map(Mail::id));
+        new
     }
 
-    /// What the message being written says so far, if it is let out.
-    async fn screen_partial(&mut self) -> Option<PartialMessage> {
-        let (partial, asked) = (self.live_writer.latest_partial()?, self.run.state().spec());
-        let (user, session) = (asked.user.clone(), asked.session_name());
-        let whose = ContentOwner::of(self.run.key(), &user, &session);
-        self.run.ports().content().screen_partial(partial, whose).await
-    }
-
-    /// Deletes what was read: it is recorded now.
-    pub(super) fn delete_recorded_mail(&mut self) {
-        let ids = std::mem::take(&mut self.mail_to_delete);
-        self.recorded_mail.extend(ids.iter().cloned());
-        self.delete_mail(ids);
+    /// Deletes what was taken: it is recorded now.
+    pub(super) fn delete_recorded<P: Ports>(
+        &mut self,
+        run: &DrivenRun<P>,
+        background: &mut BackgroundWork,
+    ) {
+        let ids = std::mem::take(&mut self.to_delete);
+        self.recorded_ids.extend(ids.iter().cloned());
+        self.delete_mail(run, background, ids);
     }
 
     /// Deletes mail beside the loop, but what is being deleted: where the store is slow, it is read
     /// a few times before it is gone.
-    fn delete_mail(&mut self, mut ids: Vec<String>) {
-        ids.retain(|id| self.mail_being_deleted.insert(id.clone()));
+    fn delete_mail<P: Ports>(
+        &mut self,
+        run: &DrivenRun<P>,
+        background: &mut BackgroundWork,
+        mut ids: Vec<String>,
+    ) {
+        ids.retain(|id| self.being_deleted.insert(id.clone()));
         if ids.is_empty() {
             return;
         }
-        let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
-        self.background.spawn_background(async move {
+        let (ports, key) = (run.ports().clone(), run.key().clone());
+        background.spawn_background(async move {
             if let Err(error) = ports.store().delete_mail(&key, &ids).await {
                 tracing::warn!(%error, "mail not deleted");
             }
             DriverEvent::MailDeleted(ids)
         });
+    }
+
+    /// These are deleted, or could not be.
+    pub(super) fn on_deleted(&mut self, ids: &[String]) {
+        for id in ids {
+            self.being_deleted.remove(id);
+        }
     }
 }

@@ -15,7 +15,7 @@ impl<P: Ports> Driver<P> {
         let Self { run, lease, costs, viewers, background, .. } = self;
         let written = run.append_inputs(inputs, lease, costs, viewers, background).await;
         self.finish_write(written).await?;
-        self.delete_recorded_mail();
+        self.mail.delete_recorded(&self.run, &mut self.background);
         Ok(())
     }
 
@@ -29,8 +29,7 @@ impl<P: Ports> Driver<P> {
             return Err(self.run.end_after(error, client).await);
         }
         self.hand_over.on_records(&self.run, &records);
-        let due = self.run.state().due();
-        self.background.cancel_except(|id, _| due.iter().any(|effect| effect.id() == *id));
+        self.background.cancel_unowed(self.run.state());
         Ok(())
     }
 }

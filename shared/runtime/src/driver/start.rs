@@ -22,21 +22,18 @@ impl<P: Ports> Driver<P> {
     /// Starts every effect that is due, is not in flight and may start now.
     pub(super) async fn start_due_effects(&mut self) -> DriveResult {
         if self.hand_over.is_out_of_time(&self.run) {
-            // A task that is driven here hands over by itself, at the same moment.
-            let stays = |id: &EffectId, class| {
-                class == EffectClass::Once || matches!(id, EffectId::Child(_))
-            };
-            self.background.cancel_except(stays);
+            self.background.cancel_repeatable();
         }
         if self.hand_over.has_begun(&self.run) {
             return Ok(());
         }
         for effect in self.run.state().due() {
             let id = effect.id();
-            if self.background.contains_effect(&id)
-                || self.postponed.contains(&id)
-                || effect.is_waiting()
-            {
+            let is_postponed = match &id {
+                EffectId::Child(task) => self.children.is_remote(task),
+                id => self.background.has_given_up(id),
+            };
+            if self.background.contains_effect(&id) || is_postponed || effect.is_waiting() {
                 continue;
             }
             match effect {
@@ -58,22 +55,8 @@ impl<P: Ports> Driver<P> {
         self.background.has_effects()
             || (self.alarm.is_pending() && may_start)
             || (may_start
-                && self.is_only_waiting()
+                && self.children.is_only_waiting(&self.run)
                 && self.idle.can_wait(&self.run, &self.viewers, &self.hand_over))
-    }
-
-    /// Whether all that the run owes is to hear of moments and of tasks that others work on: it
-    /// waits for a message.
-    pub(super) fn is_only_waiting(&self) -> bool {
-        let waits = |effect: &Effect| match effect {
-            Effect::Wait { .. } | Effect::AwaitHuman(_) => true,
-            Effect::RunChild(dispatch) => dispatch.waits || self.postponed.contains(&effect.id()),
-            Effect::CallModel(_)
-            | Effect::RunTool(_)
-            | Effect::SavePlan { .. }
-            | Effect::Deliver(_) => false,
-        };
-        !self.run.has_ended() && self.run.state().due().iter().all(waits)
     }
 
     fn start_model_call(&mut self, call: ModelCall) {
@@ -86,7 +69,7 @@ impl<P: Ports> Driver<P> {
         }
         let id = EffectId::Model(call.message.clone()).after_interrupts(call.interrupts);
         let call = self.model_execution(call);
-        self.spawn_effect(id, EffectClass::Read, call.perform());
+        self.background.spawn_effect(id, EffectClass::Read, call.perform());
     }
 
     pub(super) fn model_execution(&self, call: ModelCall) -> perform::model::ModelExecution<P> {
@@ -96,9 +79,9 @@ impl<P: Ports> Driver<P> {
             run: self.run.journal().shared_run(),
             call,
             deadline: self.hand_over.deadline(),
-            is_first: !self.has_performed_effect,
+            is_first: !self.background.has_started_effect(),
             account: Arc::clone(self.costs.account()),
-            live_sender: self.live_sender.clone(),
+            live_sender: self.live_writer.sender().clone(),
         }
     }
 
@@ -142,7 +125,7 @@ impl<P: Ports> Driver<P> {
             timeout,
             self.hand_over.deadline(),
         );
-        self.spawn_effect(id, class, call.perform());
+        self.background.spawn_effect(id, class, call.perform());
         Ok(())
     }
 
@@ -174,7 +157,7 @@ impl<P: Ports> Driver<P> {
         }
         let Some(spec) = self.run.state().child_spec(&dispatch.task) else { return };
         self.costs.settle_in_background(&self.run, &mut self.background);
-        let may_exist = !self.dispatched_children.insert(dispatch.task.clone());
+        let may_exist = self.children.begin_dispatch(&dispatch.task);
         let id = EffectId::Child(dispatch.task.clone());
         let task = ChildExecution {
             ports: self.run.ports().clone(),
@@ -184,31 +167,24 @@ impl<P: Ports> Driver<P> {
             may_exist,
             trusts_recent_kick: !self.lease.has_lapsed(),
             deadline: self.hand_over.deadline(),
-            live_sender: self.live_sender.clone(),
+            live_sender: self.live_writer.sender().clone(),
         };
-        self.spawn_effect(id, EffectClass::Idempotent, task.perform());
+        self.background.spawn_effect(id, EffectClass::Idempotent, task.perform());
     }
 
     fn start_plan_write(&mut self, version: u32) {
         let (ports, run) = (self.run.ports().clone(), self.run.state());
         let keeping = perform::plan::PlanWrite::of(ports, run, version);
-        self.spawn_effect(EffectId::Plan(version), EffectClass::Idempotent, keeping.perform());
+        self.background.spawn_effect(
+            EffectId::Plan(version),
+            EffectClass::Idempotent,
+            keeping.perform(),
+        );
     }
 
     fn effect_timeout(&self, timeout_ms: u64, class: EffectClass) -> Option<Duration> {
-        let is_first = !self.has_performed_effect;
+        let is_first = !self.background.has_started_effect();
         self.hand_over.effect_timeout(&self.run, timeout_ms, class, is_first)
-    }
-
-    fn spawn_effect(
-        &mut self,
-        id: EffectId,
-        class: EffectClass,
-        performance: impl Future<Output = Vec<Input>> + Send + 'static,
-    ) {
-        tracing::debug!(effect = %id, "effect started");
-        self.has_performed_effect = true;
-        self.background.spawn_effect(id, class, performance);
     }
 
     fn start_delivery(&mut self, delivery: Delivery) {
@@ -219,7 +195,7 @@ impl<P: Ports> Driver<P> {
         let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
         let run = self.run.journal().shared_run();
         let id = EffectId::Deliver(delivery.clone());
-        self.spawn_effect(id, EffectClass::Idempotent, async move {
+        self.background.spawn_effect(id, EffectClass::Idempotent, async move {
             let made =
                 retry_store_call(&ports, || make_delivery(&ports, &key, &run, &delivery)).await;
             let delivered = ignore_too_large(made).is_ok();

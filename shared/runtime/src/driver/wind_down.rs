@@ -3,7 +3,7 @@
 use djinn_core::effect::Limit;
 use djinn_core::input::Input;
 
-use super::{DriveEnd, DriveResult, Driver};
+use super::{DriveEnd, DriveResult, Driver, MailRead, timeout_inputs};
 use crate::port::Ports;
 use crate::sleep::SleepResult;
 
@@ -16,22 +16,25 @@ impl<P: Ports> Driver<P> {
             return Err(DriveEnd::Ended);
         }
         // One that was brought back because time ran out is told so before it sleeps again.
-        if self.needs_mail_before_expiry(self.run.now_ms()) && !self.hand_over.has_begun(&self.run)
-        {
-            self.record_mail().await?;
-            if !self.needs_mail_before_expiry(self.run.now_ms()) {
+        if self.mail.needs_reading(&self.run) && !self.hand_over.has_begun(&self.run) {
+            let read = self.mail.read_now(&self.run).await;
+            self.record_mail(read).await?;
+            if !self.mail.needs_reading(&self.run) {
                 return Ok(());
             }
         }
-        let reached = self.timeout_inputs(self.run.now_ms());
+        let reached = timeout_inputs(&self.run, &self.mail, self.run.now_ms());
         if !reached.is_empty() && !self.hand_over.has_begun(&self.run) {
             return self.record_inputs(reached).await;
         }
-        if self.is_only_waiting() { self.go_to_sleep().await } else { self.hand_over().await }
+        match self.children.is_only_waiting(&self.run) {
+            true => self.go_to_sleep().await,
+            false => self.hand_over().await,
+        }
     }
 
     async fn go_to_sleep(&mut self) -> DriveResult {
-        match self.lease.fall_asleep(&self.run, &self.recorded_mail).await {
+        match self.lease.fall_asleep(&self.run, self.mail.recorded_ids()).await {
             Ok((_, SleepResult::Asleep)) => {
                 self.viewers.hand_over_client(self.run.now_ms());
                 Err(DriveEnd::Asleep)
@@ -42,8 +45,7 @@ impl<P: Ports> Driver<P> {
                     self.finish_write(written).await?;
                     self.record_resumption().await?;
                 }
-                let inputs = self.mail_to_inputs(read_at_ms, Ok(mail)).await;
-                self.record_inputs(inputs).await
+                self.record_mail(MailRead { at_ms: read_at_ms, mail: Ok(mail) }).await
             }
             Ok((_, SleepResult::Superseded)) => {
                 Err(DriveEnd::Superseded(self.viewers.take_client()))

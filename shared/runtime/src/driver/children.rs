@@ -1,0 +1,86 @@
+//! The tasks of a run: which were dispatched, which others work on, and when these are looked after.
+
+use std::collections::BTreeSet;
+
+use djinn_core::effect::Effect;
+use djinn_core::id::TaskId;
+
+use super::driven_run::DrivenRun;
+use crate::port::Ports;
+
+/// The tasks of the run that is driven, as far as is known here.
+pub(super) struct Children {
+    /// Tasks that somebody has dispatched before.
+    dispatched: BTreeSet<TaskId>,
+    /// Tasks that others work on, or that could not be dispatched.
+    remote: BTreeSet<TaskId>,
+    /// When those are looked after, Unix milliseconds.
+    redispatch_at_ms: i64,
+}
+
+impl Children {
+    pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
+        Self {
+            dispatched: run.state().running_tasks().into_iter().collect(),
+            remote: BTreeSet::new(),
+            redispatch_at_ms: run.after_ms(run.settings().dispatch_every),
+        }
+    }
+
+    /// When the tasks that others work on are looked after, Unix milliseconds.
+    pub(super) fn next_wake_ms<P: Ports>(&self, run: &DrivenRun<P>) -> Option<i64> {
+        self.has_remote(run).then_some(self.redispatch_at_ms)
+    }
+
+    pub(super) fn on_timer<P: Ports>(&mut self, now_ms: i64, run: &DrivenRun<P>) {
+        if self.has_remote(run) && self.redispatch_at_ms <= now_ms {
+            self.redispatch_at_ms = run.after_ms(run.settings().dispatch_every);
+            self.redispatch_all();
+        }
+    }
+
+    /// Whether tasks are at work in other invocations.
+    pub(super) fn has_remote<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
+        !run.has_ended() && !self.remote.is_empty()
+    }
+
+    /// Whether others work on this task.
+    pub(super) fn is_remote(&self, task: &TaskId) -> bool {
+        self.remote.contains(task)
+    }
+
+    /// Whether all that the run owes is to hear of moments and of tasks that others work on: it
+    /// waits for a message.
+    pub(super) fn is_only_waiting<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
+        let waits = |effect: &Effect| match effect {
+            Effect::Wait { .. } | Effect::AwaitHuman(_) => true,
+            Effect::RunChild(dispatch) => dispatch.waits || self.is_remote(&dispatch.task),
+            Effect::CallModel(_)
+            | Effect::RunTool(_)
+            | Effect::SavePlan { .. }
+            | Effect::Deliver(_) => false,
+        };
+        !run.has_ended() && run.state().due().iter().all(waits)
+    }
+
+    /// Notes that a task is dispatched. Returns whether somebody may have created it before.
+    pub(super) fn begin_dispatch(&mut self, task: &TaskId) -> bool {
+        !self.dispatched.insert(task.clone())
+    }
+
+    /// Leaves a task to others. Returns whether it is the first of those that are.
+    pub(super) fn leave_to_others<P: Ports>(&mut self, task: TaskId, run: &DrivenRun<P>) -> bool {
+        let is_first = !self.has_remote(run);
+        if is_first {
+            // Those that begin together have time to begin before they are looked after.
+            self.redispatch_at_ms = run.after_ms(run.settings().dispatch_every);
+        }
+        self.remote.insert(task);
+        is_first
+    }
+
+    /// Has all tasks dispatched again that others work on: whoever does is left alone.
+    pub(super) fn redispatch_all(&mut self) {
+        self.remote.clear();
+    }
+}

@@ -1,0 +1,68 @@
+//! What tasks in other invocations write to the live log: when it is read for our client.
+
+use super::background::{BackgroundWork, DriverEvent};
+use super::children::Children;
+use super::driven_run::DrivenRun;
+use super::poll_schedule::PollSchedule;
+use super::viewers::Viewers;
+use crate::live_reader::LiveReader;
+use crate::port::Ports;
+
+/// When to look into the live log, and how.
+pub(super) struct LivePoll {
+    poll: PollSchedule,
+    reader: LiveReader,
+}
+
+impl LivePoll {
+    pub(super) fn new<P: Ports>(run: &DrivenRun<P>) -> Self {
+        let poll = PollSchedule::for_live_log(run.settings().follow_every, run.now_ms());
+        Self { poll, reader: LiveReader::default() }
+    }
+
+    /// When the log is read next, Unix milliseconds, if the client is to be shown any of it.
+    pub(super) fn next_wake_ms<P: Ports>(
+        &self,
+        run: &DrivenRun<P>,
+        viewers: &Viewers,
+        children: &Children,
+    ) -> Option<i64> {
+        is_needed(run, viewers, children).then(|| self.poll.at_ms())
+    }
+
+    pub(super) fn on_timer<P: Ports>(
+        &mut self,
+        now_ms: i64,
+        run: &DrivenRun<P>,
+        viewers: &Viewers,
+        children: &Children,
+        background: &mut BackgroundWork,
+    ) {
+        if is_needed(run, viewers, children) && self.poll.begin_if_due(now_ms) {
+            let (ports, key) = (run.ports().clone(), run.key().clone());
+            let misses = viewers.missing_entries();
+            let mut reader = std::mem::take(&mut self.reader);
+            background.spawn_background(async move {
+                let read = reader.read_new(&ports, &key, &misses).await;
+                DriverEvent::LiveRead(Box::new(reader), read)
+            });
+        }
+    }
+
+    /// The log was read, and this reader goes on.
+    pub(super) fn finish_poll(&mut self, reader: LiveReader, now_ms: i64) {
+        self.reader = reader;
+        self.poll.finish_poll(now_ms);
+    }
+
+    /// There is a reason to expect that tasks write something.
+    pub(super) fn expect_news(&mut self, now_ms: i64) {
+        self.poll.expect_news(now_ms);
+    }
+}
+
+/// Whether the client is to see what tasks do in other invocations, or has missed what one does here.
+fn is_needed<P: Ports>(run: &DrivenRun<P>, viewers: &Viewers, children: &Children) -> bool {
+    let Some(client) = viewers.open_client().filter(|_| !run.has_ended()) else { return false };
+    children.has_remote(run) || client.has_missing_entries()
+}
