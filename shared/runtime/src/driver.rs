@@ -3,14 +3,17 @@
 //! One loop, one decision a pass: start what is due, wait for the next thing that happens, record
 //! it. Everything slow runs beside the loop, in tasks that die with it; only journal appends are
 //! waited for, because nothing may be shown or done before they are in.
+//!
+//! Each concern is a unit with its own state, which says when it has to look around (`next_wake_ms`),
+//! does that when its time has come (`on_timer`), and takes what comes of it.
 
 mod alarm;
 mod background;
-mod begin;
 mod child;
 mod children;
 mod continuation;
 mod costs;
+mod drive;
 mod driven_run;
 mod hand_over;
 mod idle;
@@ -19,31 +22,28 @@ mod live_poll;
 mod live_writer;
 mod mail;
 mod poll_schedule;
-mod record;
+mod resumption;
 mod start;
 mod store_retry;
 mod timeouts;
 mod viewers;
-mod wind_down;
 mod writer;
 
-use djinn_core::effect::{Delivery, EffectId};
+use djinn_core::effect::{Delivery, EffectId, Limit};
 use djinn_core::input::Input;
-use djinn_core::journal::{Journal, Record};
+use djinn_core::journal::Record;
 use djinn_core::preview::Live;
-use tokio::sync::mpsc;
-use tracing::Instrument as _;
 
-use crate::client::ClientStream;
-use crate::deadline::Deadline;
+use crate::port::Ports;
 use crate::port::clock::Clock;
-use crate::port::journal::Lease;
-use crate::port::{Ports, RunKey};
+use crate::sleep::SleepResult;
 use alarm::RunAlarm;
 use background::{BackgroundWork, DriverEvent};
 use children::Children;
 pub use continuation::continue_run;
 use costs::RunCosts;
+use drive::DriveResult;
+pub use drive::{DriveEnd, DriveParams, drive_run};
 use driven_run::DrivenRun;
 use hand_over::HandOver;
 use idle::IdleTime;
@@ -51,135 +51,48 @@ use lease::{HeldLease, RenewalResult};
 use live_poll::LivePoll;
 use live_writer::LiveWriter;
 use mail::{MailIntake, MailRead};
+use resumption::resumption_input;
+use start::{EffectStarter, PreparedCall};
 use timeouts::{next_timeout_ms, timeout_inputs};
 use viewers::Viewers;
-
-/// A run to be driven: its journal as it was read under the lease.
-pub struct DriveParams {
-    /// The run or the task that is driven.
-    pub key: RunKey,
-    /// The journal up to its newest record.
-    pub journal: Journal,
-    /// The lease it is driven under.
-    pub lease: Lease,
-    /// Whether the earlier driver died: `Resumed` is recorded first then.
-    pub lapsed: bool,
-    /// Whether this invocation has just created it: nobody can have written to it yet.
-    pub is_new: bool,
-    /// Of a task what was recorded before: viewers may not have been shown all of it, since who drove it
-    /// last took with them what they had not written to the live log.
-    pub earlier_records: Vec<Record>,
-    /// The client that the response streams to, if there is one.
-    pub client: Option<ClientStream>,
-    /// Where entries and pieces of text go besides: to the driver of the run that this is a task of, if
-    /// both are in one invocation.
-    pub parent: Option<mpsc::UnboundedSender<Live>>,
-    /// The end of the invocation, before which the driver hands over.
-    pub deadline: Deadline,
-    /// How often the run was handed over so far.
-    pub hops: u32,
-}
-
-/// Why a driver stopped.
-pub enum DriveEnd {
-    /// The run has ended, and what it owed is delivered.
-    Ended,
-    /// There was no time left: a fresh invocation was asked to go on.
-    HandedOver,
-    /// The run waits for a message; whoever puts it wakes the run.
-    Asleep,
-    /// Somebody else drives now; the client may follow.
-    Superseded(Option<ClientStream>),
-    /// The store cannot be reached or read: whoever comes next goes on.
-    StoreUnavailable(Option<ClientStream>),
-}
-
-impl DriveEnd {
-    fn as_str(&self) -> &'static str {
-        match self {
-            Self::Ended => "ended",
-            Self::HandedOver => "handed_over",
-            Self::Asleep => "asleep",
-            Self::Superseded(_) => "superseded",
-            Self::StoreUnavailable(_) => "store_unavailable",
-        }
-    }
-}
-
-/// Drives a run until it has ended, is handed over, or is somebody else's.
-pub async fn drive_run<P: Ports>(ports: &P, drive: DriveParams) -> DriveEnd {
-    let span = tracing::info_span!(
-        "run.drive",
-        run_id = %drive.key.run,
-        task_id = drive.key.task.as_ref().map(tracing::field::display),
-        epoch = drive.lease.epoch,
-        hops = drive.hops,
-    );
-    async {
-        // In a box, since every future around it would hold room for it, and one that moves it twice.
-        let end = Box::pin(Driver::new(ports, drive).run_to_end()).await;
-        tracing::info!(outcome = end.as_str(), "driver stopped");
-        end
-    }
-    .instrument(span)
-    .await
-}
-
-/// What a pass of the loop gives, or why there is no further one.
-type DriveResult<T = ()> = Result<T, DriveEnd>;
+use writer::WriteReport;
 
 struct Driver<P: Ports> {
     run: DrivenRun<P>,
     lease: HeldLease,
-    costs: RunCosts,
-    alarm: RunAlarm,
-    is_new: bool,
-    earlier_records: Vec<Record>,
-    viewers: Viewers,
-    hand_over: HandOver,
-    idle: IdleTime,
-    background: BackgroundWork,
     mail: MailIntake,
     children: Children,
+    alarm: RunAlarm,
+    costs: RunCosts,
+    viewers: Viewers,
     live_writer: LiveWriter,
     live_poll: LivePoll,
+    idle: IdleTime,
+    hand_over: HandOver,
+    background: BackgroundWork,
 }
 
 impl<P: Ports> Driver<P> {
     fn new(ports: &P, drive: DriveParams) -> Self {
-        let DriveParams {
-            key,
-            journal,
-            lease,
-            lapsed,
-            is_new,
-            earlier_records,
-            client,
-            parent,
-            deadline,
-            hops,
-        } = drive;
-        let run = DrivenRun::new(ports, key, journal);
+        let run = DrivenRun::new(ports, drive.key, drive.journal);
         Self {
             mail: MailIntake::new(&run),
             children: Children::new(&run),
+            alarm: RunAlarm::new(&run),
+            costs: RunCosts::new(&run, drive.lease.epoch),
+            lease: HeldLease::new(drive.lease, drive.lapsed, &run),
+            viewers: Viewers::new(drive.client, drive.parent),
             live_writer: LiveWriter::new(&run),
             live_poll: LivePoll::new(&run),
-            alarm: RunAlarm::new(&run),
-            costs: RunCosts::new(&run, lease.epoch),
-            lease: HeldLease::new(lease, lapsed, &run),
-            run,
-            is_new,
-            earlier_records,
-            viewers: Viewers::new(client, parent),
-            hand_over: HandOver::new(deadline, hops),
             idle: IdleTime::default(),
+            hand_over: HandOver::new(drive.deadline, drive.hops),
             background: BackgroundWork::default(),
+            run,
         }
     }
 
-    async fn run_to_end(mut self) -> DriveEnd {
-        let end = match self.start_driving().await {
+    async fn run_to_end(mut self, earlier_records: Vec<Record>, is_new: bool) -> DriveEnd {
+        let end = match self.start_driving(earlier_records, is_new).await {
             Err(end) => end,
             Ok(()) => loop {
                 if let Err(end) = self.run_iteration().await {
@@ -191,6 +104,29 @@ impl<P: Ports> Driver<P> {
         end
     }
 
+    /// A run that was not created here may have mail, and a dead driver to be reported.
+    async fn start_driving(&mut self, earlier_records: Vec<Record>, is_new: bool) -> DriveResult {
+        self.viewers.show_records(&self.run, &mut self.live_writer, &earlier_records, 0).await;
+        self.record_resumption().await?;
+        if is_new || self.run.has_ended() {
+            return Ok(());
+        }
+        let read = self.mail.read_now(&self.run).await;
+        self.record_mail(read).await
+    }
+
+    /// Reports a driver that died, if the last one did.
+    async fn record_resumption(&mut self) -> DriveResult {
+        let resumption = resumption_input(&self.effect_starter());
+        self.record_inputs(resumption.into_iter().collect()).await
+    }
+
+    async fn record_mail(&mut self, read: MailRead) -> DriveResult {
+        let Self { run, children, live_writer, background, .. } = self;
+        let inputs = self.mail.mail_to_inputs(read, run, children, live_writer, background).await;
+        self.record_inputs(inputs).await
+    }
+
     async fn run_iteration(&mut self) -> DriveResult {
         self.start_due_effects().await?;
         if self.has_pending_work() {
@@ -199,6 +135,55 @@ impl<P: Ports> Driver<P> {
         } else {
             self.wind_down().await
         }
+    }
+
+    /// Starts every effect that is due, is not in flight and may start now.
+    async fn start_due_effects(&mut self) -> DriveResult {
+        if self.hand_over.is_out_of_time(&self.run) {
+            self.background.cancel_repeatable();
+        }
+        if self.hand_over.has_begun(&self.run) {
+            return Ok(());
+        }
+        for effect in self.run.state().due() {
+            if let Some(call) = self.effect_starter().start_effect(effect) {
+                self.start_once_call(call).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a call that must not be repeated: once it is recorded, no other driver does.
+    async fn start_once_call(&mut self, call: PreparedCall) -> DriveResult {
+        self.record_inputs(vec![call.start_input()]).await?;
+        if self.run.is_owed(&call.effect_id()) {
+            self.effect_starter().start_tool_call(call);
+        }
+        Ok(())
+    }
+
+    fn effect_starter(&mut self) -> EffectStarter<'_, P> {
+        EffectStarter {
+            run: &self.run,
+            lease: &self.lease,
+            costs: &self.costs,
+            hand_over: &self.hand_over,
+            live_sender: self.live_writer.sender(),
+            alarm: &mut self.alarm,
+            children: &mut self.children,
+            background: &mut self.background,
+        }
+    }
+
+    /// Whether something is in flight that the loop has to wait for.
+    fn has_pending_work(&mut self) -> bool {
+        let Self { run, hand_over, .. } = self;
+        let may_start = !hand_over.has_begun(run);
+        self.background.has_effects()
+            || (self.alarm.is_pending() && may_start)
+            || (may_start
+                && self.children.is_only_waiting(run)
+                && self.idle.can_wait(run, &self.viewers, hand_over))
     }
 
     /// Waits for the next thing that happens and says what the run is to be told of it. What is only
@@ -213,7 +198,7 @@ impl<P: Ports> Driver<P> {
             // always is one.
             tokio::select! {
                 biased;
-                Some(happening) = self.background.next_event() => return self.on_ready_events(happening).await,
+                Some(event) = self.background.next_event() => return self.on_ready_events(event).await,
                 1.. = self.live_writer.receive_news(&mut news) => self.show_local_live(&news),
                 () = room => self.viewers.send_waiting_previews(self.run.now_ms()),
                 () = clock.sleep_until(wake_at_ms) => return Ok(self.on_timer()),
@@ -224,20 +209,52 @@ impl<P: Ports> Driver<P> {
         }
     }
 
+    /// When the loop has to look around even if nothing happens.
+    fn next_wake_ms(&self) -> i64 {
+        let Self { run, viewers, children, hand_over, .. } = self;
+        let now_ms = run.now_ms();
+        let wakes_ms = [
+            viewers.next_wake_ms(run),
+            hand_over.next_wake_ms(now_ms),
+            self.live_writer.next_wake_ms(),
+            self.mail.next_wake_ms(run),
+            self.lease.next_wake_ms(run),
+            children.next_wake_ms(run),
+            self.live_poll.next_wake_ms(run, viewers, children),
+            self.idle.next_wake_ms(run, viewers, hand_over),
+            next_timeout_ms(run, &self.mail, now_ms),
+        ];
+        wakes_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
+    }
+
+    /// Has each unit do what is to be done at this moment, beside the loop.
+    fn on_timer(&mut self) -> Vec<Input> {
+        let Self { run, viewers, children, background, .. } = self;
+        let now_ms = run.now_ms();
+        viewers.on_timer(now_ms, run);
+        self.live_writer.on_timer(now_ms, run, &self.lease, background);
+        self.mail.on_timer(now_ms, run, background);
+        self.lease.on_timer(now_ms, run, background);
+        children.on_timer(now_ms, run);
+        self.live_poll.on_timer(now_ms, run, viewers, children, background);
+        timeout_inputs(run, &self.mail, now_ms)
+    }
+
     /// What happened at the same moment goes into the same record.
     async fn on_ready_events(&mut self, event: DriverEvent) -> DriveResult<Vec<Input>> {
         let mut inputs = Vec::new();
-        let mut happening = Some(event);
-        while let Some(happened) = happening {
-            match self.on_event(happened).await {
+        let mut next = Some(event);
+        while let Some(event) = next {
+            match self.on_event(event).await {
                 Ok(more) => inputs.extend(more),
                 // What was done is kept: the journal decides who may write, not the lease.
                 Err(end) => return self.record_inputs(inputs).await.and(Err(end)),
             }
-            happening = self.background.try_next_event();
+            next = self.background.try_next_event();
         }
         Ok(inputs)
     }
+
     async fn on_event(&mut self, event: DriverEvent) -> DriveResult<Vec<Input>> {
         let now_ms = self.run.now_ms();
         match event {
@@ -292,39 +309,91 @@ impl<P: Ports> Driver<P> {
         inputs
     }
 
+    /// Records inputs, shows what they made of the run, and drops what is owed no longer.
+    async fn record_inputs(&mut self, inputs: Vec<Input>) -> DriveResult {
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let Self { run, lease, costs, viewers, background, .. } = self;
+        let written = run.append_inputs(inputs, lease, costs, viewers, background).await;
+        self.finish_write(written).await?;
+        self.mail.delete_recorded(&self.run, &mut self.background);
+        Ok(())
+    }
+
+    /// Shows what joined the journal, and drops what is owed no longer.
+    async fn finish_write(&mut self, written: WriteReport) -> DriveResult {
+        let WriteReport { records, outcome } = written;
+        let Self { run, viewers, live_writer, .. } = self;
+        viewers.show_records(run, live_writer, &records, run.first_entry_of(&records)).await;
+        if let Err(error) = outcome {
+            let client = self.viewers.take_client();
+            return Err(self.run.end_after(error, client).await);
+        }
+        self.hand_over.on_records(&self.run, &records);
+        self.background.cancel_unowed(self.run.state());
+        Ok(())
+    }
+
     fn show_local_live(&mut self, news: &[Live]) {
         let early = self.live_writer.add_news(news);
         self.viewers.show_local_live(news, early, self.run.now_ms());
     }
 
-    /// When the loop has to look around even if nothing happens.
-    fn next_wake_ms(&self) -> i64 {
-        let Self { run, viewers, children, hand_over, .. } = self;
-        let now_ms = run.now_ms();
-        let wakes_ms = [
-            viewers.next_wake_ms(run),
-            hand_over.next_wake_ms(now_ms),
-            self.live_writer.next_wake_ms(),
-            self.mail.next_wake_ms(run),
-            self.lease.next_wake_ms(run),
-            children.next_wake_ms(run),
-            self.live_poll.next_wake_ms(run, viewers, children),
-            self.idle.next_wake_ms(run, viewers, hand_over),
-            next_timeout_ms(run, &self.mail, now_ms),
-        ];
-        wakes_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
+    /// Nothing is in flight and nothing can start: the run has ended, waits, or goes on elsewhere.
+    async fn wind_down(&mut self) -> DriveResult {
+        self.costs.settle_all(&self.run).await;
+        if self.run.has_ended() {
+            // What could not be delivered now, the alarm brings back.
+            return Err(DriveEnd::Ended);
+        }
+        // One that was brought back because time ran out is told so before it sleeps again.
+        if self.mail.needs_reading(&self.run) && !self.hand_over.has_begun(&self.run) {
+            let read = self.mail.read_now(&self.run).await;
+            self.record_mail(read).await?;
+            if !self.mail.needs_reading(&self.run) {
+                return Ok(());
+            }
+        }
+        let reached = timeout_inputs(&self.run, &self.mail, self.run.now_ms());
+        if !reached.is_empty() && !self.hand_over.has_begun(&self.run) {
+            return self.record_inputs(reached).await;
+        }
+        match self.children.is_only_waiting(&self.run) {
+            true => self.go_to_sleep().await,
+            false => self.hand_over().await,
+        }
     }
 
-    /// Has each unit do what is to be done at this moment, beside the loop.
-    fn on_timer(&mut self) -> Vec<Input> {
-        let Self { run, viewers, children, background, .. } = self;
-        let now_ms = run.now_ms();
-        viewers.on_timer(now_ms, run);
-        self.live_writer.on_timer(now_ms, run, &self.lease, background);
-        self.mail.on_timer(now_ms, run, background);
-        self.lease.on_timer(now_ms, run, background);
-        children.on_timer(now_ms, run);
-        self.live_poll.on_timer(now_ms, run, viewers, children, background);
-        timeout_inputs(run, &self.mail, now_ms)
+    async fn go_to_sleep(&mut self) -> DriveResult {
+        match self.lease.fall_asleep(&self.run, self.mail.recorded_ids()).await {
+            Ok((_, SleepResult::Asleep)) => {
+                self.viewers.hand_over_client(self.run.now_ms());
+                Err(DriveEnd::Asleep)
+            }
+            Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mail })) => {
+                if self.lease.retake(&self.run, lease, lapsed) {
+                    let written = self.run.catch_up(&self.lease, &self.costs).await;
+                    self.finish_write(written).await?;
+                    self.record_resumption().await?;
+                }
+                self.record_mail(MailRead { at_ms: read_at_ms, mail: Ok(mail) }).await
+            }
+            Ok((_, SleepResult::Superseded)) => {
+                Err(DriveEnd::Superseded(self.viewers.take_client()))
+            }
+            Err(_) => Err(DriveEnd::StoreUnavailable(self.viewers.take_client())),
+        }
+    }
+
+    /// Gives the run to a fresh invocation, at a record boundary.
+    async fn hand_over(&mut self) -> DriveResult {
+        let Some(hops) = self.hand_over.next_hops() else {
+            return self.record_inputs(vec![Input::LimitReached { limit: Limit::Hops }]).await;
+        };
+        self.lease.release(&self.run).await;
+        self.run.kick_successor(hops).await;
+        self.viewers.hand_over_client(self.run.now_ms());
+        Err(DriveEnd::HandedOver)
     }
 }

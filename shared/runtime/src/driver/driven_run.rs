@@ -1,12 +1,13 @@
 //! The run that is driven: what each unit of its driver is given to work with.
 
+use djinn_core::effect::EffectId;
 use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 
-use super::DriveEnd;
 use super::background::BackgroundWork;
 use super::costs::RunCosts;
+use super::drive::DriveEnd;
 use super::lease::HeldLease;
 use super::viewers::Viewers;
 use super::writer::{JournalWriter, WriteContext, WriteError, WriteReport};
@@ -64,6 +65,11 @@ impl<P: Ports> DrivenRun<P> {
 
     pub(super) fn has_ended(&self) -> bool {
         self.state().status().has_ended()
+    }
+
+    /// Whether an effect is owed still.
+    pub(super) fn is_owed(&self, id: &EffectId) -> bool {
+        self.state().due().iter().any(|effect| effect.id() == *id)
     }
 
     pub(super) fn now_ms(&self) -> i64 {

@@ -5,62 +5,96 @@ use std::time::Duration;
 
 use djinn_core::effect::{ChildDispatch, Delivery, Effect, EffectId, ModelCall, ToolInvocation};
 use djinn_core::input::Input;
+use djinn_core::preview::Live;
 use djinn_core::tool::EffectClass;
+use tokio::sync::mpsc;
 
+use super::alarm::RunAlarm;
+use super::background::BackgroundWork;
 use super::child::ChildExecution;
+use super::children::Children;
+use super::costs::RunCosts;
+use super::driven_run::DrivenRun;
+use super::hand_over::HandOver;
+use super::lease::HeldLease;
 use super::store_retry::retry_store_call;
-use super::{DriveResult, Driver};
-use crate::perform;
 use crate::perform::deliver::{ignore_too_large, make_delivery};
+use crate::perform::model::ModelExecution;
+use crate::perform::plan::PlanWrite;
+use crate::perform::tool::ToolExecution;
 use crate::port::Ports;
 use crate::port::model::Model;
 
 /// How many tasks are being dispatched at once: each holds the conversation that it starts from.
 const DISPATCHES_AT_ONCE: usize = 32;
 
-impl<P: Ports> Driver<P> {
-    /// Starts every effect that is due, is not in flight and may start now.
-    pub(super) async fn start_due_effects(&mut self) -> DriveResult {
-        if self.hand_over.is_out_of_time(&self.run) {
-            self.background.cancel_repeatable();
-        }
-        if self.hand_over.has_begun(&self.run) {
-            return Ok(());
-        }
-        for effect in self.run.state().due() {
-            let id = effect.id();
-            let is_postponed = match &id {
-                EffectId::Child(task) => self.children.is_remote(task),
-                id => self.background.has_given_up(id),
-            };
-            if self.background.contains_effect(&id) || is_postponed || effect.is_waiting() {
-                continue;
-            }
-            match effect {
-                // Moments are watched by the loop itself.
-                Effect::Wait { .. } | Effect::AwaitHuman(_) => {}
-                Effect::CallModel(call) => self.start_model_call(call),
-                Effect::RunTool(run) => self.start_tool_call(run).await?,
-                Effect::RunChild(dispatch) => self.start_child(dispatch),
-                Effect::SavePlan { version } => self.start_plan_write(version),
-                Effect::Deliver(delivery) => self.start_delivery(delivery),
-            }
-        }
-        Ok(())
+/// All that effects are started with, of one driver.
+pub(super) struct EffectStarter<'a, P: Ports> {
+    pub(super) run: &'a DrivenRun<P>,
+    pub(super) lease: &'a HeldLease,
+    pub(super) costs: &'a RunCosts,
+    pub(super) hand_over: &'a HandOver,
+    /// Where pieces of text go, and what a task does that is driven here.
+    pub(super) live_sender: &'a mpsc::UnboundedSender<Live>,
+    pub(super) alarm: &'a mut RunAlarm,
+    pub(super) children: &'a mut Children,
+    pub(super) background: &'a mut BackgroundWork,
+}
+
+/// A tool's call that can start now.
+pub(super) struct PreparedCall {
+    invocation: ToolInvocation,
+    timeout: Duration,
+}
+
+impl PreparedCall {
+    /// The effect that the call is.
+    pub(super) fn effect_id(&self) -> EffectId {
+        EffectId::Tool(self.invocation.call.id.clone()).after_interrupts(self.invocation.interrupts)
     }
 
-    /// Whether something is in flight that the loop has to wait for.
-    pub(super) fn has_pending_work(&mut self) -> bool {
-        let may_start = !self.hand_over.has_begun(&self.run);
-        self.background.has_effects()
-            || (self.alarm.is_pending() && may_start)
-            || (may_start
-                && self.children.is_only_waiting(&self.run)
-                && self.idle.can_wait(&self.run, &self.viewers, &self.hand_over))
+    /// What the run is told before a call starts that must not be repeated.
+    pub(super) fn start_input(&self) -> Input {
+        Input::ToolStarted { call: self.invocation.call.id.clone() }
+    }
+}
+
+impl<P: Ports> EffectStarter<'_, P> {
+    /// Starts an effect, unless it is in flight, given up, worked on by others, or not to begin yet.
+    /// Returns a call that must not be repeated, and has to be recorded before it starts.
+    pub(super) fn start_effect(&mut self, effect: Effect) -> Option<PreparedCall> {
+        if effect.is_waiting() || self.is_left_alone(&effect.id()) {
+            return None;
+        }
+        match effect {
+            // Moments are watched by the loop itself.
+            Effect::Wait { .. } | Effect::AwaitHuman(_) => {}
+            Effect::CallModel(call) => self.start_model_call(call),
+            Effect::RunTool(invocation) => {
+                let call = self.prepare_tool_call(invocation)?;
+                if call.invocation.class == EffectClass::Once {
+                    return Some(call);
+                }
+                self.start_tool_call(call);
+            }
+            Effect::RunChild(dispatch) => self.start_child(dispatch),
+            Effect::SavePlan { version } => self.start_plan_write(version),
+            Effect::Deliver(delivery) => self.start_delivery(delivery),
+        }
+        None
+    }
+
+    fn is_left_alone(&self, id: &EffectId) -> bool {
+        let is_postponed = if let EffectId::Child(task) = id {
+            self.children.is_remote(task)
+        } else {
+            self.background.has_given_up(id)
+        };
+        is_postponed || self.background.contains_effect(id)
     }
 
     fn start_model_call(&mut self, call: ModelCall) {
-        self.alarm.ensure_set(&self.run, &mut self.background);
+        self.alarm.ensure_set(self.run, self.background);
         let limits = self.run.ports().model().limits(call.role, call.model_choice());
         let timeout = limits.map_or(Duration::ZERO, |limits| limits.call_timeout);
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
@@ -72,8 +106,9 @@ impl<P: Ports> Driver<P> {
         self.background.spawn_effect(id, EffectClass::Read, call.perform());
     }
 
-    pub(super) fn model_execution(&self, call: ModelCall) -> perform::model::ModelExecution<P> {
-        perform::model::ModelExecution {
+    /// A model call as it would be performed now.
+    pub(super) fn model_execution(&self, call: ModelCall) -> ModelExecution<P> {
+        ModelExecution {
             ports: self.run.ports().clone(),
             key: self.run.key().clone(),
             run: self.run.journal().shared_run(),
@@ -81,58 +116,43 @@ impl<P: Ports> Driver<P> {
             deadline: self.hand_over.deadline(),
             is_first: !self.background.has_started_effect(),
             account: Arc::clone(self.costs.account()),
-            live_sender: self.live_writer.sender().clone(),
+            live_sender: self.live_sender.clone(),
         }
     }
 
-    async fn start_tool_call(&mut self, run: ToolInvocation) -> DriveResult {
-        let limit = self.run.state().spec().settings.max_parallel_tool_calls.max(1);
+    /// A call, if it can start now.
+    fn prepare_tool_call(&mut self, invocation: ToolInvocation) -> Option<PreparedCall> {
         let longest = self.run.settings().tool_timeout.as_millis();
-        let timeout_ms = run.timeout_ms.min(u64::try_from(longest).unwrap_or(u64::MAX));
-        let Some(timeout) = self.effect_timeout(timeout_ms, run.class) else {
-            return Ok(());
-        };
-        if self.background.tool_count() >= limit as usize
-            || self.is_at_parallel_limit(&run.call.tool)
-        {
-            return Ok(());
+        let timeout_ms = invocation.timeout_ms.min(u64::try_from(longest).unwrap_or(u64::MAX));
+        let timeout = self.effect_timeout(timeout_ms, invocation.class)?;
+        if self.is_at_parallel_limit(&invocation.call.tool) {
+            return None;
         }
         // One that was approved may be the first thing that this driver does.
-        self.alarm.ensure_set(&self.run, &mut self.background);
-        let (id, class) =
-            (EffectId::Tool(run.call.id.clone()).after_interrupts(run.interrupts), run.class);
-        if class == EffectClass::Once {
-            if run.started {
-                // Somebody else started it, and it must not be repeated.
-                return Ok(());
-            }
-            // From here on the run must be found again, whatever happens to this process.
-            if !self.alarm.is_set() {
-                return Ok(());
-            }
-            self.record_inputs(vec![Input::ToolStarted { call: run.call.id.clone() }]).await?;
-            if !self.run.state().due().iter().any(|effect| effect.id() == id) {
-                return Ok(());
-            }
-        }
-        let (ports, key, state) =
-            (self.run.ports().clone(), self.run.key().clone(), self.run.state());
-        let call = perform::tool::ToolExecution::of(
-            ports,
-            key,
-            state,
-            run,
-            timeout,
-            self.hand_over.deadline(),
-        );
-        self.background.spawn_effect(id, class, call.perform());
-        Ok(())
+        self.alarm.ensure_set(self.run, self.background);
+        // One that somebody else started must not be repeated. From the start of such a call on the run
+        // must be found again, whatever happens to this process.
+        let can_start = !invocation.started && self.alarm.is_set();
+        let is_repeatable = invocation.class != EffectClass::Once;
+        (is_repeatable || can_start).then_some(PreparedCall { invocation, timeout })
     }
 
-    /// Whether as many calls of a tool are running as may.
+    /// Starts a call; one that must not be repeated is recorded.
+    pub(super) fn start_tool_call(&mut self, call: PreparedCall) {
+        let (id, PreparedCall { invocation, timeout }) = (call.effect_id(), call);
+        let (class, deadline) = (invocation.class, self.hand_over.deadline());
+        let (ports, key) = (self.run.ports().clone(), self.run.key().clone());
+        let call = ToolExecution::of(ports, key, self.run.state(), invocation, timeout, deadline);
+        self.background.spawn_effect(id, class, call.perform());
+    }
+
+    /// Whether as many calls, or as many of this tool, are running as may.
     fn is_at_parallel_limit(&self, tool: &str) -> bool {
-        let bounds = &self.run.state().spec().settings.max_parallel_per_tool;
-        let Some(bound) = bounds.get(tool) else { return false };
+        let settings = &self.run.state().spec().settings;
+        if self.background.tool_count() >= settings.max_parallel_tool_calls.max(1) as usize {
+            return true;
+        }
+        let Some(bound) = settings.max_parallel_per_tool.get(tool) else { return false };
         let is_running = |effect: &Effect| match effect {
             Effect::RunTool(run) => {
                 run.call.tool == tool && self.background.contains_effect(&effect.id())
@@ -151,12 +171,12 @@ impl<P: Ports> Driver<P> {
     /// Has a task worked on: the only one here, several by invocations of their own.
     fn start_child(&mut self, dispatch: ChildDispatch) {
         // From here on the run must be found again, whatever happens to this process.
-        self.alarm.ensure_set(&self.run, &mut self.background);
+        self.alarm.ensure_set(self.run, self.background);
         if !self.alarm.is_set() || self.background.dispatch_count() >= DISPATCHES_AT_ONCE {
             return;
         }
         let Some(spec) = self.run.state().child_spec(&dispatch.task) else { return };
-        self.costs.settle_in_background(&self.run, &mut self.background);
+        self.costs.settle_in_background(self.run, self.background);
         let may_exist = self.children.begin_dispatch(&dispatch.task);
         let id = EffectId::Child(dispatch.task.clone());
         let task = ChildExecution {
@@ -167,24 +187,15 @@ impl<P: Ports> Driver<P> {
             may_exist,
             trusts_recent_kick: !self.lease.has_lapsed(),
             deadline: self.hand_over.deadline(),
-            live_sender: self.live_writer.sender().clone(),
+            live_sender: self.live_sender.clone(),
         };
         self.background.spawn_effect(id, EffectClass::Idempotent, task.perform());
     }
 
     fn start_plan_write(&mut self, version: u32) {
-        let (ports, run) = (self.run.ports().clone(), self.run.state());
-        let keeping = perform::plan::PlanWrite::of(ports, run, version);
-        self.background.spawn_effect(
-            EffectId::Plan(version),
-            EffectClass::Idempotent,
-            keeping.perform(),
-        );
-    }
-
-    fn effect_timeout(&self, timeout_ms: u64, class: EffectClass) -> Option<Duration> {
-        let is_first = !self.background.has_started_effect();
-        self.hand_over.effect_timeout(&self.run, timeout_ms, class, is_first)
+        let write = PlanWrite::of(self.run.ports().clone(), self.run.state(), version);
+        let id = EffectId::Plan(version);
+        self.background.spawn_effect(id, EffectClass::Idempotent, write.perform());
     }
 
     fn start_delivery(&mut self, delivery: Delivery) {
@@ -201,5 +212,10 @@ impl<P: Ports> Driver<P> {
             let delivered = ignore_too_large(made).is_ok();
             delivered.then_some(Input::Delivered { delivery }).into_iter().collect()
         });
+    }
+
+    fn effect_timeout(&self, timeout_ms: u64, class: EffectClass) -> Option<Duration> {
+        let is_first = !self.background.has_started_effect();
+        self.hand_over.effect_timeout(self.run, timeout_ms, class, is_first)
     }
 }

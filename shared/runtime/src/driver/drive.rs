@@ -1,0 +1,87 @@
+//! Driving a run: what that begins with, and why it stops.
+
+use djinn_core::journal::{Journal, Record};
+use djinn_core::preview::Live;
+use tokio::sync::mpsc;
+use tracing::Instrument as _;
+
+use super::Driver;
+use crate::client::ClientStream;
+use crate::deadline::Deadline;
+use crate::port::journal::Lease;
+use crate::port::{Ports, RunKey};
+
+/// A run to be driven: its journal as it was read under the lease.
+pub struct DriveParams {
+    /// The run or the task that is driven.
+    pub key: RunKey,
+    /// The journal up to its newest record.
+    pub journal: Journal,
+    /// The lease it is driven under.
+    pub lease: Lease,
+    /// Whether the earlier driver died: `Resumed` is recorded first then.
+    pub lapsed: bool,
+    /// Whether this invocation has just created it: nobody can have written to it yet.
+    pub is_new: bool,
+    /// Of a task what was recorded before: viewers may not have been shown all of it, since who drove it
+    /// last took with them what they had not written to the live log.
+    pub earlier_records: Vec<Record>,
+    /// The client that the response streams to, if there is one.
+    pub client: Option<ClientStream>,
+    /// Where entries and pieces of text go besides: to the driver of the run that this is a task of, if
+    /// both are in one invocation.
+    pub parent: Option<mpsc::UnboundedSender<Live>>,
+    /// The end of the invocation, before which the driver hands over.
+    pub deadline: Deadline,
+    /// How often the run was handed over so far.
+    pub hops: u32,
+}
+
+/// Why a driver stopped.
+pub enum DriveEnd {
+    /// The run has ended, and what it owed is delivered.
+    Ended,
+    /// There was no time left: a fresh invocation was asked to go on.
+    HandedOver,
+    /// The run waits for a message; whoever puts it wakes the run.
+    Asleep,
+    /// Somebody else drives now; the client may follow.
+    Superseded(Option<ClientStream>),
+    /// The store cannot be reached or read: whoever comes next goes on.
+    StoreUnavailable(Option<ClientStream>),
+}
+
+impl DriveEnd {
+    fn as_str(&self) -> &'static str {
+        match self {
+            Self::Ended => "ended",
+            Self::HandedOver => "handed_over",
+            Self::Asleep => "asleep",
+            Self::Superseded(_) => "superseded",
+            Self::StoreUnavailable(_) => "store_unavailable",
+        }
+    }
+}
+
+/// Drives a run until it has ended, is handed over, or is somebody else's.
+pub async fn drive_run<P: Ports>(ports: &P, mut drive: DriveParams) -> DriveEnd {
+    let span = tracing::info_span!(
+        "run.drive",
+        run_id = %drive.key.run,
+        task_id = drive.key.task.as_ref().map(tracing::field::display),
+        epoch = drive.lease.epoch,
+        hops = drive.hops,
+    );
+    async {
+        // In a box, since every future around it would hold room for it, and one that moves it twice.
+        let (earlier, is_new) = (std::mem::take(&mut drive.earlier_records), drive.is_new);
+        let end = Box::pin(Driver::new(ports, drive).run_to_end(earlier, is_new)).await;
+        tracing::info!(outcome = end.as_str(), "driver stopped");
+        end
+    }
+    .instrument(span)
+    .await
+}
+
+/// What a pass of the loop gives, or why there is no further one.
+pub(super) type DriveResult<T = ()> = Result<T, DriveEnd>;

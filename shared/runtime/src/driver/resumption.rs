@@ -1,0 +1,43 @@
+//! What is recorded of a driver that died.
+
+use djinn_core::budget::Usage;
+use djinn_core::effect::Effect;
+use djinn_core::input::Input;
+use djinn_core::run::Run;
+use djinn_core::tool::EffectClass;
+
+use super::start::EffectStarter;
+use crate::port::Ports;
+
+/// What the run is told of the last driver, if that died.
+pub(super) fn resumption_input<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Input> {
+    let has_died = starter.lease.has_lapsed() || has_orphaned_once_calls(starter.run.state());
+    has_died.then(|| Input::Resumed {
+        epoch: starter.lease.lease().epoch,
+        lost_usage: estimate_lost_usage(starter),
+        isolated: true,
+    })
+}
+
+/// Whether a call that must not be repeated was started by a driver that is gone. A hand-over
+/// waits for such calls, so this one was none.
+fn has_orphaned_once_calls(run: &Run) -> bool {
+    run.due().iter().any(|effect| {
+        matches!(effect, Effect::RunTool(run) if run.class == EffectClass::Once && run.started)
+    })
+}
+
+/// What the model calls that are owed are taken to have cost a driver that died over them.
+fn estimate_lost_usage<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Usage> {
+    let lost = starter.run.state().due().into_iter().filter_map(|effect| match effect {
+        Effect::CallModel(call) if !call.waits => starter.model_execution(call).estimate_usage(),
+        Effect::CallModel(_)
+        | Effect::RunTool(_)
+        | Effect::AwaitHuman(_)
+        | Effect::Wait { .. }
+        | Effect::RunChild(_)
+        | Effect::SavePlan { .. }
+        | Effect::Deliver(_) => None,
+    });
+    lost.reduce(Usage::plus)
+}
