@@ -1,8 +1,8 @@
 //! People in the loop, over HTTP: a run stops before what can do harm, waits at no cost, and goes on
 //! as somebody says.
 
-use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::clock::Clock as _;
+use djinn_runtime::world::Ports as _;
 use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use djinn_core::id::{RunId, TenantId, UserId};
-use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::settings::UserLimits;
+use djinn_runtime::world::Ports as _;
 use djinn_scripted::ScriptedModel;
 use serde_json::json;
 

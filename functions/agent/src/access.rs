@@ -2,8 +2,8 @@
 
 use djinn_core::error_code::ErrorCode;
 use djinn_core::session::SessionName;
-use djinn_runtime::port::Ports;
 use djinn_runtime::serve::{Permission, SessionAccess, authorize_session};
+use djinn_runtime::world::Ports;
 
 use crate::Agent;
 use crate::api_error::ApiError;

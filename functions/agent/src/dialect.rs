@@ -9,8 +9,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use djinn_core::settings::Language;
 use djinn_core::wire::{joyagent_data, joyagent_ui};
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
+use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use crate::SharedAgent;

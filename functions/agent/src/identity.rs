@@ -20,10 +20,10 @@ use axum::response::Response;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
 use djinn_model::Http;
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::secret::{Secret, Secrets};
+use djinn_runtime::world::Ports;
 
 use crate::SharedAgent;
 use crate::api_error::ApiError;

@@ -31,8 +31,8 @@ use axum::routing::{delete, get, patch, post};
 use axum::{Extension, Router};
 use djinn_aws::AwsStore;
 use djinn_model::Http;
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::secret::Secrets;
+use djinn_runtime::world::Ports;
 
 use identity::{Authenticator, require_caller};
 use link::SignedLinks;

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, Method, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_runtime::port::Ports;
+use djinn_runtime::world::Ports;
 
 use crate::SharedAgent;
 use crate::api_error::ApiError;

@@ -28,7 +28,7 @@ use axum::http::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_runtime::port::Ports;
+use djinn_runtime::world::Ports;
 use percent_encoding::percent_decode_str;
 
 use crate::SharedAgent;

@@ -23,14 +23,15 @@ use djinn_core::wire::native::NativeProjection;
 use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream, HandOverSignal};
 use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::{Journals, SessionKey};
-use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
     AccessLevel, LeasedRun, ReplayFrom, ServeContext, StartResult, invalid_cursor_failure,
     load_meta, replay_run, serve_client, start_streaming, store_failure, tool_schema,
 };
+use djinn_runtime::world::Ports;
 
 use crate::api_error::{ApiError, add_id_headers};
 use crate::link::{AnswerableRun, session_links};

@@ -6,9 +6,10 @@
 use djinn_aws::RunInvocation;
 use djinn_core::run::MAX_HOPS;
 use djinn_runtime::deadline::Deadline;
+use djinn_runtime::port::StoreError;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::port::{Ports, StoreError};
 use djinn_runtime::serve::{ServeContext, continue_run};
+use djinn_runtime::world::Ports;
 use serde_json::Value;
 
 /// What the function works with.

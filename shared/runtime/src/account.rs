@@ -19,8 +19,9 @@ use crate::port::budget::{
 };
 use crate::port::catalog::UserKey;
 use crate::port::clock::Clock;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::{RetryPolicy, UserLimits};
+use crate::world::Ports;
 
 /// How often a payer may turn out to hold something else than was thought. Once is what happens.
 const MAX_HOLD_CONFLICTS: usize = 3;

@@ -34,9 +34,9 @@ use djinn_core::input::Input;
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 
-use crate::port::Ports;
 use crate::port::clock::Clock;
 use crate::sleep::SleepResult;
+use crate::world::Ports;
 use alarm::RunAlarm;
 use background::{BackgroundWork, DriverEvent};
 use children::Children;

@@ -14,8 +14,9 @@ use crate::port::journal::{
     AppendResult, Journals, MAX_OUTLINE_QUESTION, RunEnd, RunOutline, SessionKey,
 };
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::journal_expiry_s;
+use crate::world::Ports;
 
 /// What a run's last record changes beside its journal.
 pub(crate) fn run_end(run: &Run, record: &Record) -> RunEnd {

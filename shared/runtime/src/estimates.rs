@@ -12,9 +12,9 @@ use djinn_core::run::Run;
 use djinn_core::tool::{OfferedTool, ToolResult};
 
 use crate::account::BYTES_PER_TOKEN;
-use crate::port::Ports;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 use crate::port::catalog::UserKey;
+use crate::world::Ports;
 
 /// What the calls of one driver came to, by tool.
 #[derive(Debug, Default)]

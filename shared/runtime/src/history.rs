@@ -12,7 +12,8 @@ use crate::ending::close_child;
 use crate::pages::JournalPages;
 use crate::port::clock::Clock;
 use crate::port::page::PageSize;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
+use crate::world::Ports;
 
 /// Shows a record to a client, the entries of the tasks that ended with it first.
 ///

@@ -8,8 +8,9 @@ use crate::pages::read_journal_with;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::{LeaseAcquisition, Leases};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::to_millis;
+use crate::world::Ports;
 
 /// A run as an invocation serves it.
 pub struct ServeContext {

@@ -25,3 +25,4 @@ pub mod settings;
 pub mod sleep;
 pub mod telemetry;
 pub mod texts;
+pub mod world;

@@ -11,8 +11,9 @@ use missing_entries::MissingEntries;
 
 use crate::port::clock::Clock;
 use crate::port::live::{LIVE_RETENTION, LiveFrom, LiveLog};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::to_millis;
+use crate::world::Ports;
 
 /// How long a write may be behind one of a later moment and is still seen.
 const MAX_LATENESS_MS: i64 = 2_000;

@@ -5,7 +5,8 @@ use djinn_core::journal::{FoldError, Journal, Record};
 
 use crate::port::journal::Journals;
 use crate::port::page::PageSize;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
+use crate::world::Ports;
 
 /// Where a reader of a journal is.
 pub(crate) struct JournalPages {

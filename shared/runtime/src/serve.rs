@@ -24,8 +24,9 @@ use crate::pages::read_journal;
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
 use crate::port::mailbox::Mail;
-use crate::port::{Ports, RunKey, StoreError, too_large_failure};
+use crate::port::{RunKey, StoreError, too_large_failure};
 use crate::sleep::{wake_run, wake_runs};
+use crate::world::Ports;
 pub use access::{
     AccessLevel, Permission, RunAccess, SessionAccess, authorize_run, authorize_session, end_share,
 };

@@ -15,8 +15,9 @@ use crate::port::clock::Clock;
 use crate::port::journal::{Journals, Lease, SessionKey};
 use crate::port::lease::{LeaseAcquisition, Leases};
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::{expiry_s, to_millis};
+use crate::world::Ports;
 
 /// What became of a driver that wanted to sleep.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use djinn_aws::{Aws, AwsSecrets, AwsStore, LambdaInvoker, SchedulerAlarms};
 use djinn_model::Models;
-use djinn_runtime::port::World;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::SystemClock;
 use djinn_runtime::prompt::Prompts;
 use djinn_runtime::settings::{InvalidSetting, MAX_USD_VAR, Settings, parse_micro_usd};
+use djinn_runtime::world::World;
 
 /// A world whose runs are kept by AWS, or by what stands in for it on a laptop.
 pub type AwsWorld<A, I> = World<AwsStore, Models<AwsSecrets>, A, I, SystemClock>;

@@ -8,9 +8,10 @@ use djinn_core::human::HumanRequest;
 use djinn_core::id::UserId;
 use djinn_core::session::SessionName;
 use djinn_core::wire::link::{FileLinks, ResponseLinks, SessionLinks as Urls};
+use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::port::{Ports, RunKey};
+use djinn_runtime::world::Ports;
 
 use super::token::{AnswerGrant, FileGrant, LinkKeys};
 use super::{ANSWERS, LinkKeySource, SignedLinks};

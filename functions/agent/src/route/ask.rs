@@ -13,12 +13,12 @@ use djinn_core::id::{RequestId, RunId};
 use djinn_core::session::SessionName;
 use djinn_core::settings::{Mode, OutputStyle};
 use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{Permission, start_background};
 use djinn_runtime::texts::{QUESTION, check_bounds};
+use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use crate::access::require_access;

@@ -7,8 +7,8 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::wire::joyagent_data;
-use djinn_runtime::port::Ports;
 use djinn_runtime::texts::MAX_QUESTION;
+use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use super::ask::is_blank;

@@ -11,14 +11,15 @@ use djinn_core::id::{HumanRequestId, RequestId, RunId};
 use djinn_core::session::SessionName;
 use djinn_core::settings::Language;
 use djinn_core::wire::native::add_response_link;
+use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
-use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
     AccessLevel, Permission, ResponseStatus, RunAccess, authorize_run, list_requests,
     store_failure, submit_response,
 };
 use djinn_runtime::texts::check_bounds;
+use djinn_runtime::world::Ports;
 use serde_json::{Map, Value, json};
 
 use crate::access::require_access;

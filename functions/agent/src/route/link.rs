@@ -17,13 +17,14 @@ use djinn_core::human::{HumanRequest, HumanResponse, ResponseChannel, ResponseRe
 use djinn_core::id::FileName;
 use djinn_core::settings::Language;
 use djinn_core::wire::link::SessionLinks as Urls;
+use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{
     HumanRequestState, HumanRequestView, describe_request, load_meta, store_failure,
     submit_response,
 };
+use djinn_runtime::world::Ports;
 
 use super::feedback::new_answer_id;
 use crate::link::form::AnswerForm;

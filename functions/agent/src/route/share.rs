@@ -7,11 +7,11 @@ use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{ShareHandle, UserId, encode_hex};
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::share::{Audience, MAX_SHARES, SessionShare, ShareResult, Shares};
 use djinn_runtime::serve::{self, Permission, SessionAccess};
+use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use super::session::{response_or_error, store_error};

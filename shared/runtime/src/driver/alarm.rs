@@ -9,9 +9,10 @@ use super::background::{BackgroundWork, DriverEvent};
 use super::driven_run::DrivenRun;
 use super::store_retry::retry_store_call;
 use crate::mailbox::read_mailbox;
+use crate::port::StoreError;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::journal::Journals;
-use crate::port::{Ports, StoreError};
+use crate::world::Ports;
 
 /// The run's recurring alarm, as far as this driver knows.
 pub(super) struct RunAlarm {

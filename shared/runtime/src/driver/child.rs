@@ -18,8 +18,9 @@ use crate::port::admission::Admission;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
 use crate::port::journal::{CreateResult, Journals, NewRun, RunMeta};
-use crate::port::{Ports, RunKey, StoreError, too_large_failure};
+use crate::port::{RunKey, StoreError, too_large_failure};
 use crate::settings::{journal_expiry_s, to_millis};
+use crate::world::Ports;
 
 /// A task to be worked on.
 pub(super) struct ChildExecution<P: Ports> {

@@ -6,7 +6,7 @@ use djinn_core::effect::Effect;
 use djinn_core::id::TaskId;
 
 use super::driven_run::DrivenRun;
-use crate::port::Ports;
+use crate::world::Ports;
 
 /// The tasks of the run that is driven, as far as is known here.
 pub(super) struct Children {

@@ -10,8 +10,9 @@ use crate::perform::deliver::deliver_owed;
 use crate::port::clock::Clock;
 use crate::port::journal::Journals;
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::expiry_s;
+use crate::world::Ports;
 
 /// Continues a run that nobody drives: what the executor does when it is invoked. Harmless whenever
 /// it comes: for a run that is driven, has ended or does not exist, it does nothing, except that an

@@ -8,8 +8,8 @@ use super::background::{BackgroundWork, DriverEvent};
 use super::driven_run::DrivenRun;
 use crate::account::BudgetAccount;
 use crate::estimates::Samples;
-use crate::port::Ports;
 use crate::port::catalog::UserKey;
+use crate::world::Ports;
 
 /// The account that calls are paid from, and samples for later estimates.
 pub(super) struct RunCosts {

@@ -8,8 +8,9 @@ use tracing::Instrument as _;
 use super::Driver;
 use crate::client::ClientStream;
 use crate::deadline::Deadline;
+use crate::port::RunKey;
 use crate::port::journal::Lease;
-use crate::port::{Ports, RunKey};
+use crate::world::Ports;
 
 /// A run to be driven: its journal as it was read under the lease.
 pub struct DriveParams {

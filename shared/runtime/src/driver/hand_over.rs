@@ -8,7 +8,7 @@ use djinn_core::tool::EffectClass;
 
 use super::driven_run::DrivenRun;
 use crate::deadline::Deadline;
-use crate::port::Ports;
+use crate::world::Ports;
 
 /// The end of the invocation, and what else has a driver hand over.
 pub(super) struct HandOver {

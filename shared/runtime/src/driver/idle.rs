@@ -6,8 +6,8 @@ use djinn_core::status::RunStatus;
 use super::driven_run::DrivenRun;
 use super::hand_over::HandOver;
 use super::viewers::Viewers;
-use crate::port::Ports;
 use crate::settings::to_millis;
+use crate::world::Ports;
 
 /// How long a driver has only waited for others.
 #[derive(Default)]

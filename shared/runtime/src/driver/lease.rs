@@ -10,9 +10,10 @@ use super::driven_run::DrivenRun;
 use crate::port::clock::Clock;
 use crate::port::journal::Lease;
 use crate::port::lease::{LeaseRenewal, Leases};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::to_millis;
 use crate::sleep::{SleepResult, fall_asleep};
+use crate::world::Ports;
 
 /// The lease of the run that is driven.
 pub(super) struct HeldLease {

@@ -6,7 +6,7 @@ use super::driven_run::DrivenRun;
 use super::poll_schedule::PollSchedule;
 use super::viewers::Viewers;
 use crate::live_reader::LiveReader;
-use crate::port::Ports;
+use crate::world::Ports;
 
 /// When to look into the live log, and how.
 pub(super) struct LivePoll {

@@ -15,10 +15,10 @@ use tokio::sync::mpsc;
 use super::background::{BackgroundWork, DriverEvent};
 use super::driven_run::DrivenRun;
 use super::lease::HeldLease;
-use crate::port::Ports;
 use crate::port::checker::ContentOwner;
 use crate::port::live::LiveLog;
 use crate::settings::to_millis;
+use crate::world::Ports;
 
 /// Pieces and entries that are shown together, if so many have come.
 const MAX_BATCH: usize = 256;

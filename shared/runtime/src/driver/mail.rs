@@ -11,8 +11,9 @@ use super::live_writer::LiveWriter;
 use super::poll_schedule::PollSchedule;
 use super::timeouts::{expiry_input, needs_mail_before_expiry};
 use crate::mailbox::read_mailbox;
+use crate::port::StoreError;
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{Ports, StoreError};
+use crate::world::Ports;
 
 /// What was read of a mailbox, and when it is read again.
 pub(super) struct MailIntake {

@@ -7,7 +7,7 @@ use djinn_core::run::Run;
 use djinn_core::tool::EffectClass;
 
 use super::start::EffectStarter;
-use crate::port::Ports;
+use crate::world::Ports;
 
 /// What the run is told of the last driver, if that died.
 pub(super) fn resumption_input<P: Ports>(starter: &EffectStarter<'_, P>) -> Option<Input> {

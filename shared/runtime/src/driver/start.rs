@@ -22,8 +22,8 @@ use crate::perform::deliver::{ignore_too_large, make_delivery};
 use crate::perform::model::ModelExecution;
 use crate::perform::plan::PlanWrite;
 use crate::perform::tool::ToolExecution;
-use crate::port::Ports;
 use crate::port::model::Model;
+use crate::world::Ports;
 
 /// How many tasks are being dispatched at once: each holds the conversation that it starts from.
 const DISPATCHES_AT_ONCE: usize = 32;

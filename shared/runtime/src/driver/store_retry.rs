@@ -1,8 +1,9 @@
 //! Trying a call of the store or of the alarms again that failed.
 
+use crate::port::StoreError;
 use crate::port::clock::Clock;
-use crate::port::{Ports, StoreError};
 use crate::settings::RetryPolicy;
+use crate::world::Ports;
 
 /// How often making or removing an alarm is tried in a row: for about half a minute.
 const ALARM_RETRIES: RetryPolicy = RetryPolicy { attempts: 6, ..RetryPolicy::MODEL };

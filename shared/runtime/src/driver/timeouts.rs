@@ -4,7 +4,7 @@ use djinn_core::input::Input;
 
 use super::driven_run::DrivenRun;
 use super::mail::MailIntake;
-use crate::port::Ports;
+use crate::world::Ports;
 
 /// When the run is next to be told something, Unix milliseconds. An expiry that has come is told when
 /// the mail was read.

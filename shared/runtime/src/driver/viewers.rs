@@ -9,8 +9,9 @@ use super::driven_run::DrivenRun;
 use super::live_writer::LiveWriter;
 use crate::client::ClientStream;
 use crate::history::show_record;
-use crate::port::{Ports, StoreError};
+use crate::port::StoreError;
 use crate::settings::to_millis;
+use crate::world::Ports;
 
 /// The client of a driver, and the driver of its run, where it has them.
 pub(super) struct Viewers {

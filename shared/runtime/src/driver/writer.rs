@@ -8,8 +8,9 @@ use crate::account::BudgetAccount;
 use crate::ending::run_end;
 use crate::port::clock::Clock;
 use crate::port::journal::{AppendResult, Journals, Lease, RunEnd};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::journal_expiry_s;
+use crate::world::Ports;
 
 /// The journal of a run that is being driven.
 pub(super) struct JournalWriter {

@@ -11,7 +11,8 @@ use super::MAX_LATENESS_MS;
 use crate::pages::JournalPages;
 use crate::port::clock::Clock;
 use crate::port::page::PageSize;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
+use crate::world::Ports;
 
 /// Of how many tasks' journals a page is read at once, and how often.
 const READ_AT_ONCE: usize = 8;

@@ -11,9 +11,10 @@ use crate::pages::fold_journal_with;
 use crate::port::clock::Clock;
 use crate::port::journal::{AppendResult, Journals};
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::{expiry_s, journal_expiry_s};
 use crate::sleep::wake_run;
+use crate::world::Ports;
 
 /// Makes a delivery of a run or task.
 ///

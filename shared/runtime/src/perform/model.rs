@@ -26,11 +26,12 @@ use crate::account::{BudgetAccount, MaxUsage, ReserveError};
 use crate::awake_time::AwakeTime;
 use crate::deadline::Deadline;
 use crate::estimates::estimate_tools;
+use crate::port::RunKey;
 use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::model::{Delta, Model, ModelError, ModelErrorKind, ModelLimits};
-use crate::port::{Ports, RunKey};
 use crate::render::{self, RenderedRequest};
+use crate::world::Ports;
 
 /// A model call to be made.
 pub struct ModelExecution<P: Ports> {

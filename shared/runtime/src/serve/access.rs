@@ -8,7 +8,8 @@ use super::{load_meta, request_stop, store_failure};
 use crate::port::catalog::{Catalog, UserKey};
 use crate::port::journal::{Journals, RunMeta, SessionKey};
 use crate::port::share::{SessionShare, Shares};
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
+use crate::world::Ports;
 
 /// What a user may do in a session; each includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

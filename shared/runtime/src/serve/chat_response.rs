@@ -11,9 +11,10 @@ use djinn_core::journal::Record;
 use super::human_request::submit_response;
 use super::{load_meta, store_failure};
 use crate::pages::read_journal_with;
+use crate::port::RunKey;
 use crate::port::journal::RunMeta;
-use crate::port::{Ports, RunKey};
 use crate::question::is_continue;
+use crate::world::Ports;
 
 /// A message of a chat.
 pub(super) struct ChatMessage<'a> {

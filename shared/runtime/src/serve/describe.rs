@@ -14,7 +14,8 @@ use crate::pages::fold_journal_with;
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta, RunOutline};
 use crate::port::page::PageSize;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
+use crate::world::Ports;
 
 /// What is known of a run.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,8 +16,9 @@ use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
 use crate::port::live::LiveLog;
 use crate::port::page::PageSize;
-use crate::port::{Ports, RunKey, StoreError};
+use crate::port::{RunKey, StoreError};
 use crate::settings::to_millis;
+use crate::world::Ports;
 
 /// Why a viewer stopped following.
 pub(super) enum FollowEnd {

@@ -11,12 +11,13 @@ use serde_json::Value;
 use super::user_input::poll_until;
 use super::{load_meta, store_failure};
 use crate::pages::{read_journal, read_records};
+use crate::port::RunKey;
 use crate::port::checker::ContentOwner;
 use crate::port::mailbox::Mail;
-use crate::port::{Ports, RunKey};
 use crate::render::planning_tool;
 use crate::sleep::wake_run;
 use crate::texts::check_bounds;
+use crate::world::Ports;
 
 /// What became of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,16 +15,17 @@ use djinn_core::settings::{Mode, ModelChoice, Role, RunSettings};
 use super::access::has_share_ended;
 use super::{request_stop, store_failure};
 use crate::leased_run::LeasedRun;
+use crate::port::RunKey;
 use crate::port::admission::{Admission, AdmissionError};
 use crate::port::catalog::UserKey;
 use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::journal::{CreateResult, Journals, Lease, NewRun, SessionView};
 use crate::port::model::Model;
-use crate::port::{Ports, RunKey};
 use crate::question::UserQuestion;
 use crate::settings::{UserLimits, journal_expiry_s, to_millis};
 use crate::texts::check_bounds;
+use crate::world::Ports;
 
 /// What a question opened.
 pub enum StartResult {

@@ -9,10 +9,11 @@ use djinn_core::wire::cursor::Cursor;
 use super::{load_meta, store_failure};
 use crate::client::ClientStream;
 use crate::pages::{JournalExtent, JournalPages, has_final_entry};
+use crate::port::RunKey;
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta};
 use crate::port::page::PageSize;
-use crate::port::{Ports, RunKey};
+use crate::world::Ports;
 
 /// Where a client begins that a run is shown to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

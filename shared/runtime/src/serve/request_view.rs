@@ -8,7 +8,8 @@ use djinn_core::journal::Record;
 use djinn_core::settings::Language;
 
 use super::describe::read_whole_journal;
-use crate::port::{Ports, RunKey};
+use crate::port::RunKey;
+use crate::world::Ports;
 
 /// Something that was asked, as it stands now.
 #[derive(Debug, Clone, PartialEq)]

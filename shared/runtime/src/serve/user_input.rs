@@ -11,14 +11,15 @@ use djinn_core::status::RunStatus;
 use super::chat_response::{ChatMessage, submit_chat_response};
 use super::{load_meta, store_failure};
 use crate::pages::read_journal;
+use crate::port::RunKey;
 use crate::port::checker::ContentOwner;
 use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
-use crate::port::{Ports, RunKey};
 use crate::question::is_continue;
 use crate::settings::to_millis;
 use crate::sleep::wake_run;
 use crate::texts::check_bounds;
+use crate::world::Ports;
 
 /// How long a word is waited for to be heard. It is heard later all the same.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -13,12 +13,12 @@ use djinn_core::wire::link::SessionLinks;
 use djinn_core::wire::native::NativeProjection;
 use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream};
-use djinn_runtime::port::Ports as _;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
     ReplayFrom, ServeContext, StartResult, replay_run, serve_client, start_streaming,
 };
+use djinn_runtime::world::Ports as _;
 use tokio::sync::oneshot;
 
 use super::{Sim, SimWorld};

@@ -15,9 +15,9 @@ use djinn_aws::{AwsStore, Disposition, Folder};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{Permission, SessionAccess, store_failure};
+use djinn_runtime::world::Ports;
 
 use super::{find_file, find_session, store_error};
 use crate::api_error::ApiError;

@@ -13,14 +13,15 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
 use djinn_core::wire::link::SessionLinks;
+use djinn_runtime::port::RunKey;
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::port::mailbox::Mail;
-use djinn_runtime::port::{Ports, RunKey};
 use djinn_runtime::serve::{Permission, SessionAccess};
 use djinn_runtime::sleep::wake_run;
+use djinn_runtime::world::Ports;
 use serde_json::{Map, Value};
 
 use super::{file_links, find_session, read_request, response_or_error, store_error};

@@ -9,9 +9,9 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::MAX_RESPONSE_BYTES;
 use djinn_core::input::{PlanEdit, UserMessage};
 use djinn_core::plan::{Plan, StepEdit};
-use djinn_runtime::port::Ports;
 use djinn_runtime::serve::{MessageStatus, PlanEditStatus, send_message, send_plan_edit};
 use djinn_runtime::texts::check_bounds;
+use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use super::{find_own_run, response_or_error};

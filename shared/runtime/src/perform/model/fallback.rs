@@ -7,8 +7,8 @@ use djinn_core::input::{Input, InterruptTarget, ModelChanged};
 use djinn_core::settings::ModelChoice;
 
 use super::ModelExecution;
-use crate::port::Ports;
 use crate::port::model::{Model, ModelError, to_interrupt};
+use crate::world::Ports;
 
 /// What is told of a model that is left out because a call failed just now. How that one was answered stays
 /// with it.

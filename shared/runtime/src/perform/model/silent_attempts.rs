@@ -5,7 +5,7 @@ use djinn_core::error_code::Failure;
 use djinn_core::input::{AttemptFailed, Input};
 
 use super::{FailedAttempt, ModelExecution};
-use crate::port::Ports;
+use crate::world::Ports;
 
 /// Those of one performance. Nobody has seen anything of them, so the journal hears of them only with
 /// what ends it, or where somebody else has to go on counting.

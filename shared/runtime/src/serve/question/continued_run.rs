@@ -2,13 +2,14 @@
 
 use djinn_core::error_code::{ErrorCode, Failure};
 
+use crate::port::RunKey;
 use crate::port::clock::Clock;
 use crate::port::journal::{EndedRun, Journals, RunMeta, SessionView};
-use crate::port::{Ports, RunKey};
 use crate::question::UserQuestion;
 use crate::serve::chat_response::{ChatMessage, ChatResult, submit_chat_response};
 use crate::serve::{load_meta, store_failure};
 use crate::settings::to_millis;
+use crate::world::Ports;
 
 /// A run of the session, if what is said is no question of its own: it answers what the active run asks,
 /// and that has been told so; or it follows that, or one that has ended. A repeat of a request belongs to

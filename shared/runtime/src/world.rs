@@ -1,0 +1,134 @@
+//! The world that runs are driven in: all ports together, and what a deployment sets besides.
+
+use std::sync::Arc;
+
+use crate::content::ContentPolicy;
+use crate::port::Store;
+use crate::port::alarm::{Alarms, Invoker};
+use crate::port::clock::Clock;
+use crate::port::model::Model;
+use crate::port::tool::Toolbox;
+use crate::prompt::Prompts;
+use crate::settings::Settings;
+
+/// A world put together of its parts: what a function's `main` wires, and what tests do.
+pub struct World<S, M, A, I, C> {
+    /// Where runs, mail and files are kept.
+    pub store: Arc<S>,
+    /// The language models that runs ask.
+    pub model: Arc<M>,
+    /// The recurring alarms that bring runs back.
+    pub alarms: Arc<A>,
+    /// The way to invoke the executor without waiting for it.
+    pub invoker: Arc<I>,
+    /// Time and chance, which tests replace.
+    pub clock: Arc<C>,
+    /// The tools that models may be offered.
+    pub tools: Toolbox,
+    /// The prompts in every language.
+    pub prompts: Arc<Prompts>,
+    /// What is let in and out.
+    pub content: Arc<ContentPolicy>,
+    /// How long things may take.
+    pub settings: Arc<Settings>,
+}
+
+impl<S, M, A, I, C> Clone for World<S, M, A, I, C> {
+    fn clone(&self) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            model: Arc::clone(&self.model),
+            alarms: Arc::clone(&self.alarms),
+            invoker: Arc::clone(&self.invoker),
+            clock: Arc::clone(&self.clock),
+            tools: self.tools.clone(),
+            prompts: Arc::clone(&self.prompts),
+            content: Arc::clone(&self.content),
+            settings: Arc::clone(&self.settings),
+        }
+    }
+}
+
+impl<S, M, A, I, C> Ports for World<S, M, A, I, C>
+where
+    S: Store + 'static,
+    M: Model + 'static,
+    A: Alarms + 'static,
+    I: Invoker + 'static,
+    C: Clock + 'static,
+{
+    type Store = S;
+    type Model = M;
+    type Alarms = A;
+    type Invoker = I;
+    type Clock = C;
+
+    fn store(&self) -> &S {
+        &self.store
+    }
+
+    fn model(&self) -> &M {
+        &self.model
+    }
+
+    fn alarms(&self) -> &A {
+        &self.alarms
+    }
+
+    fn invoker(&self) -> &I {
+        &self.invoker
+    }
+
+    fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    fn tools(&self) -> &Toolbox {
+        &self.tools
+    }
+
+    fn prompts(&self) -> &Prompts {
+        &self.prompts
+    }
+
+    fn content(&self) -> &ContentPolicy {
+        &self.content
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// The world as a driver sees it.
+pub trait Ports: Clone + Send + Sync + 'static {
+    /// Where runs, mail and files are kept.
+    type Store: Store;
+    /// The language models that runs ask.
+    type Model: Model;
+    /// The recurring alarms that bring runs back.
+    type Alarms: Alarms;
+    /// The way to invoke the executor without waiting for it.
+    type Invoker: Invoker;
+    /// Time and chance, which tests replace.
+    type Clock: Clock;
+
+    /// The store that keeps runs, mail and files.
+    fn store(&self) -> &Self::Store;
+    /// The client of all models, by role.
+    fn model(&self) -> &Self::Model;
+    /// The alarms of runs that nobody drives.
+    fn alarms(&self) -> &Self::Alarms;
+    /// The invoker that runs are handed over with.
+    fn invoker(&self) -> &Self::Invoker;
+    /// The clock that tells the time and draws the chance.
+    fn clock(&self) -> &Self::Clock;
+    /// The tools of this deployment, by name.
+    fn tools(&self) -> &Toolbox;
+    /// The prompts that requests are rendered from.
+    fn prompts(&self) -> &Prompts;
+    /// What is let in and out.
+    fn content(&self) -> &ContentPolicy;
+    /// How long things may take.
+    fn settings(&self) -> &Settings;
+}
