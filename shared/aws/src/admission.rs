@@ -14,8 +14,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::change::{ItemChange, number, text, values};
 use crate::item::active::ActiveItem;
 use crate::item::minute::MinuteItem;
+use crate::key::Attributes;
 use crate::store::AwsStore;
-use crate::table::Attributes;
 
 /// Seconds that a minute is kept after it.
 const RETENTION_S: i64 = 60 * 60;

@@ -7,8 +7,8 @@ use djinn_runtime::port::budget::{
 
 use crate::change::{ItemChange, number, text, values};
 use crate::item::day::{DayItem, format_hold};
+use crate::key::{Attributes, ItemKey};
 use crate::store::{AwsStore, ChangeResult};
-use crate::table::{Attributes, ItemKey};
 use crate::throttle::RetrySchedule;
 
 /// How long a day is kept, in seconds: it can be looked at for a week after it.

@@ -1,8 +1,4 @@
-//! What calls of tools came to: an item a tool, and what this process last saw of it.
-
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+//! What calls of tools came to: an item a tool.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::human::CallSample;
@@ -13,41 +9,8 @@ use crate::change::{ItemChange, number, values};
 use crate::item::calls::CallsItem;
 use crate::store::{AwsStore, ChangeResult};
 
-/// How long what was seen is good enough. Estimates do not change within minutes.
-const CACHE_TTL: Duration = Duration::from_secs(5 * 60);
-
-/// Tools that are remembered; with more, all are forgotten.
-const MAX_TOOLS: usize = 1_000;
-
 /// How long samples are kept after the last call, in seconds: what calls took longer ago says little.
 const RETENTION_S: i64 = 90 * 24 * 60 * 60;
-
-/// What was seen of tools, and when.
-type CachedSamples = BTreeMap<ToolKey, (Instant, Vec<CallSample>)>;
-
-/// What this process has seen.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SampleCache(Arc<Mutex<CachedSamples>>);
-
-impl SampleCache {
-    fn lock_samples(&self) -> MutexGuard<'_, CachedSamples> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn get_fresh(&self, tool: &ToolKey) -> Option<Vec<CallSample>> {
-        let seen = self.lock_samples();
-        let (at, samples) = seen.get(tool)?;
-        (at.elapsed() < CACHE_TTL).then(|| samples.clone())
-    }
-
-    fn insert_samples(&self, tool: &ToolKey, samples: &[CallSample]) {
-        let mut seen = self.lock_samples();
-        if seen.len() >= MAX_TOOLS {
-            seen.clear();
-        }
-        seen.insert(tool.clone(), (Instant::now(), samples.to_vec()));
-    }
-}
 
 impl CallHistory for AwsStore {
     async fn call_samples(&self, tool: &ToolKey) -> Result<Vec<CallSample>, StoreError> {

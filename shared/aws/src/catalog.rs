@@ -16,9 +16,9 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::change::{ItemChange, text, values};
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
+use crate::key::{Attributes, RUN, SESSION, SORT, parse_run_sort, run_sort, user_partition};
 use crate::query::{Query, after_prefix};
 use crate::store::{AwsStore, ChangeResult};
-use crate::table::{Attributes, RUN, SESSION, SORT, parse_run_sort, run_sort, user_partition};
 
 /// How many of a user's runs one page looks through.
 const MAX_RUNS_SCANNED: usize = 1_000;

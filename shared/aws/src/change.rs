@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::table::{Attributes, ItemKey};
+use crate::key::{Attributes, ItemKey};
 
 /// A change of one item. In its expressions `#name` stands for the attribute `name` (some of our
 /// names are DynamoDB's reserved words), and `:name` for one of the values.

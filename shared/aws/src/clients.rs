@@ -1,7 +1,5 @@
 //! The clients, made when they are first used.
 
-use std::sync::Arc;
-
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::retry::{RetryConfig, RetryPartition, TokenBucket};
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
@@ -11,63 +9,9 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use djinn_runtime::port::secret::Secret;
 use tokio::sync::OnceCell;
 
-use crate::alarm::SchedulerAlarms;
 use crate::counter::RequestCounter;
-use crate::invoke::LambdaInvoker;
 use crate::once::WriteOnceObjects;
-use crate::secret::AwsSecrets;
 use crate::settings::{LOCAL_ACCESS_KEY, LOCAL_REGION, LOCAL_SECRET_KEY, Settings};
-use crate::store::AwsStore;
-
-/// AWS as one process uses it. Cloning shares its clients.
-#[derive(Debug, Clone)]
-pub struct Aws {
-    clients: Arc<Clients>,
-}
-
-impl Aws {
-    /// Makes no request and no connection: each client is made when it is first used.
-    #[must_use]
-    pub fn new(settings: Settings) -> Self {
-        Self { clients: Arc::new(Clients::new(settings)) }
-    }
-
-    /// The settings are those that [`Aws::new`] was given, unchanged.
-    #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.clients.settings
-    }
-
-    /// Journals, leases, mailboxes, live logs and files.
-    #[must_use]
-    pub fn store(&self) -> AwsStore {
-        AwsStore::new(Arc::clone(&self.clients))
-    }
-
-    /// Asynchronous invocations of the executor.
-    #[must_use]
-    pub fn invoker(&self) -> LambdaInvoker {
-        LambdaInvoker::new(Arc::clone(&self.clients))
-    }
-
-    /// The recurring alarms of runs.
-    #[must_use]
-    pub fn alarms(&self) -> SchedulerAlarms {
-        SchedulerAlarms::new(Arc::clone(&self.clients))
-    }
-
-    /// The secrets of Secrets Manager are read by name or ARN, anew for every question.
-    #[must_use]
-    pub fn secrets(&self) -> AwsSecrets {
-        AwsSecrets::new(Arc::clone(&self.clients))
-    }
-
-    /// Counts every request that is made through this object or its clones.
-    #[must_use]
-    pub fn request_counter(&self) -> &RequestCounter {
-        &self.clients.counter
-    }
-}
 
 /// Unused connections that are kept to a local service: there many runs share a process, and what
 /// a burst of them opened would stay for 90 s, at 30 KB each.
@@ -89,7 +33,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         Self {
             settings,
             counter: RequestCounter::default(),
@@ -237,6 +181,8 @@ fn local_http_client(url: &str) -> SharedHttpClient {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::replay::{Replay, response};
     use aws_smithy_runtime_api::client::http::HttpClient;

@@ -17,10 +17,10 @@ use djinn_runtime::settings::to_millis;
 
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
+use crate::key::{EXPECTED, FILE, session_partition};
 use crate::query::Query;
 use crate::query::after_prefix;
 use crate::store::AwsStore;
-use crate::table::{EXPECTED, FILE, session_partition};
 
 pub use disposition::Disposition;
 pub use folder::{Folder, NameHash};

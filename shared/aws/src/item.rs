@@ -25,7 +25,7 @@ use djinn_runtime::port::StoreError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::table::{Attributes, ItemKey, PARTITION, SORT};
+use crate::key::{Attributes, ItemKey, PARTITION, SORT};
 
 /// The attributes of an item under its key.
 fn write_item<T: Serialize>(key: ItemKey, item: &T) -> Result<Attributes, StoreError> {

@@ -7,8 +7,8 @@ use djinn_runtime::port::{RunKey, StoreError};
 
 use crate::change::{ItemChange, number, text, values};
 use crate::item::run::RunItem;
+use crate::key::Attributes;
 use crate::store::{AwsStore, ChangeResult};
-use crate::table::Attributes;
 
 impl Leases for AwsStore {
     async fn take_lease(

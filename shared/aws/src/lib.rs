@@ -5,6 +5,7 @@
 
 mod admission;
 mod alarm;
+mod aws;
 mod body;
 mod budget;
 mod call_history;
@@ -18,6 +19,7 @@ mod file;
 mod invoke;
 mod item;
 mod journal;
+mod key;
 mod lease;
 mod live;
 mod mailbox;
@@ -27,6 +29,7 @@ mod permits;
 mod query;
 #[cfg(test)]
 mod replay;
+mod sample_cache;
 mod secret;
 mod settings;
 mod share;
@@ -38,7 +41,7 @@ mod throttle;
 mod transaction;
 
 pub use alarm::SchedulerAlarms;
-pub use clients::Aws;
+pub use aws::Aws;
 pub use counter::RequestCounter;
 pub use file::{Disposition, Folder, MAX_ANNOUNCED, NameHash, PresignedPut};
 pub use invoke::{LambdaInvoker, RunInvocation};

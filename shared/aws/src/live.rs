@@ -8,9 +8,9 @@ use futures::future::try_join_all;
 use crate::change::{ItemChange, number, values};
 use crate::item::live::LiveItem;
 use crate::item::run::RunItem;
+use crate::key::{Attributes, LIVE_SHARDS, SORT, live_moment, live_partition};
 use crate::query::Query;
 use crate::store::{AwsStore, ChangeResult};
-use crate::table::{Attributes, LIVE_SHARDS, SORT, live_moment, live_partition};
 
 /// Sorts behind every position.
 const LAST: &str = "9~";

@@ -6,10 +6,10 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::error::store_error;
 use crate::item::mail::{MailItem, mail_from_json, mail_to_json};
+use crate::key::{Attributes, MAIL, run_partition};
 use crate::object::FETCHED_AT_ONCE;
 use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{Attributes, MAIL, run_partition};
 use crate::throttle::{RetrySchedule, retry_throttled};
 
 /// Messages that are deleted at once.

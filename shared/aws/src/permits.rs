@@ -5,8 +5,8 @@ use djinn_runtime::port::StoreError;
 
 use crate::change::{ItemChange, number, text, values};
 use crate::item::permits::PermitsItem;
+use crate::key::ItemKey;
 use crate::store::{AwsStore, ChangeResult};
-use crate::table::ItemKey;
 
 impl AwsStore {
     /// Takes a permit among those of an item, of which there are `most`, unless all are taken. Those that are

@@ -4,8 +4,8 @@ use djinn_runtime::port::StoreError;
 
 use crate::change::{text, values};
 use crate::error::store_error;
+use crate::key::Attributes;
 use crate::store::AwsStore;
-use crate::table::Attributes;
 
 /// A range of a partition, in the order of its sort keys. Strongly consistent unless it says else.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl AwsStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{FILE, RUN};
+    use crate::key::{FILE, RUN};
 
     #[test]
     fn a_family_ends_before_every_other_key() {

@@ -8,9 +8,9 @@ use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
 use crate::change::{ItemChange, number, values};
 use crate::item::share::ShareItem;
 use crate::item::user_session::UserSessionItem;
+use crate::key::{Attributes, ItemKey, SHARE, session_partition};
 use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{Attributes, ItemKey, SHARE, session_partition};
 use crate::transaction::TransactionResult;
 
 impl Shares for AwsStore {

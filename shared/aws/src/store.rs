@@ -9,12 +9,12 @@ use aws_smithy_async::time::SharedTimeSource;
 use djinn_runtime::port::StoreError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::call_history::SampleCache;
 use crate::change::ItemChange;
 use crate::clients::Clients;
 use crate::conflict::retry_conflicts;
 use crate::error::store_error;
-use crate::table::{Attributes, ItemKey};
+use crate::key::{Attributes, ItemKey};
+use crate::sample_cache::SampleCache;
 use crate::throttle::{RetrySchedule, retry_throttled};
 
 /// Journals, leases, mailboxes, live logs and files in one table and one bucket. Implements the
@@ -44,11 +44,10 @@ pub(crate) enum ChangeResult {
 
 impl AwsStore {
     pub(crate) fn new(clients: Arc<Clients>) -> Self {
-        let (time, seen_calls) = (SharedTimeSource::default(), SampleCache::default());
         Self {
             clients,
-            time,
-            sample_cache: seen_calls,
+            time: SharedTimeSource::default(),
+            sample_cache: SampleCache::default(),
             page_permits: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
         }
     }

@@ -12,8 +12,8 @@ use crate::error::{
     AwsRequest, CONDITION_FAILED, is_retryable_cancellation, is_too_large, store_error,
     too_large_error,
 };
+use crate::key::Attributes;
 use crate::store::AwsStore;
-use crate::table::Attributes;
 use crate::throttle::RetrySchedule;
 
 /// What came of a transaction.

@@ -23,14 +23,14 @@ use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
-use crate::object::run_prefix;
-use crate::query::{Query, after_prefix};
-use crate::store::AwsStore;
-use crate::table::{
+use crate::key::{
     Attributes, EXPECTED, FILE, ItemKey, LIVE_SHARDS, META, PARTITION, RUN, SORT, live_partition,
     parse_run_sort, run_partition, session_partition,
 };
-use crate::table::{FIRST_SORT, LAST_SORT};
+use crate::key::{FIRST_SORT, LAST_SORT};
+use crate::object::run_prefix;
+use crate::query::{Query, after_prefix};
+use crate::store::AwsStore;
 
 /// Items or objects that are deleted at once.
 const AT_ONCE: usize = 16;

@@ -10,11 +10,9 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::{is_older, older_runs_query};
 use crate::item::exchange::ExchangeItem;
 use crate::journal::run_spec;
+use crate::key::{Attributes, SORT, parse_run_sort, record_sort, run_partition, session_partition};
 use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{
-    Attributes, SORT, parse_run_sort, record_sort, run_partition, session_partition,
-};
 
 /// Long exchanges that are fetched from the bucket at once.
 const FETCHED_AT_ONCE: usize = 10;

@@ -12,10 +12,11 @@ use crate::change::{ItemChange, text, values};
 use crate::item::expected_file::ExpectedFileItem;
 use crate::item::file::FileItem;
 use crate::item::permits::uploads_key;
+use crate::key::{Attributes, EXPECTED, session_partition};
 use crate::object::ObjectHead;
 use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{Attributes, EXPECTED, TableItem, session_partition};
+use crate::table::TableItem;
 use crate::transaction::TransactionResult;
 
 /// Files that become ordinary ones at once.

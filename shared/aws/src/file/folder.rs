@@ -6,7 +6,7 @@ use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
 
 use super::{UPLOADED, WRITTEN};
-use crate::table::{short_hash, user_hash};
+use crate::key::{short_hash, user_hash};
 
 /// Letters of a hash.
 const LETTERS: usize = 32;

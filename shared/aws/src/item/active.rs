@@ -7,7 +7,7 @@ use djinn_core::id::RunId;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 
-use crate::table::{ACTIVE, Attributes, ItemKey, user_partition};
+use crate::key::{ACTIVE, Attributes, ItemKey, user_partition};
 
 /// Runs at work. It is made and changed by updates within their transactions; a set of strings, whose
 /// size is what the bound is about, and which is not there when it is empty.

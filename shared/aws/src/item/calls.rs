@@ -6,7 +6,7 @@ use djinn_runtime::port::call_history::ToolKey;
 use serde::{Deserialize, Serialize};
 
 use super::read_item;
-use crate::table::{Attributes, CALLS, ItemKey, tool_partition};
+use crate::key::{Attributes, CALLS, ItemKey, tool_partition};
 
 /// The newest calls of a tool. It is made and changed by updates only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

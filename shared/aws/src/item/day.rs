@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::budget::{Amount, DayKey, Hold, Payer};
 
-use crate::table::{Attributes, DAY, ItemKey, PARTITION, user_partition};
+use crate::key::{Attributes, DAY, ItemKey, PARTITION, user_partition};
 
 /// What the attribute of a hold begins with; the payer follows. Each is an attribute of its own, so
 /// that the first one of a day needs no map to be there.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
 use crate::body::Body;
-use crate::table::{Attributes, ItemKey, run_sort, session_partition};
+use crate::key::{Attributes, ItemKey, run_sort, session_partition};
 
 /// What later runs of the session see of an ended one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

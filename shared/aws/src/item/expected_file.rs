@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::file::FileItem;
 use super::permits::permit_name;
 use super::{read_item, write_item};
-use crate::table::{Attributes, ItemKey, expected_sort, session_partition};
+use crate::key::{Attributes, ItemKey, expected_sort, session_partition};
 
 /// Digits of an object's name that tell its announcement from all others of one second.
 const PERMIT_DIGITS: usize = 16;
@@ -51,7 +51,8 @@ mod tests {
     use super::*;
     use crate::item::file::tests::any_file;
     use crate::item::sample;
-    use crate::table::{FILE, META, TableItem};
+    use crate::key::{FILE, META};
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     proptest! {

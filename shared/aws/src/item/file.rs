@@ -7,7 +7,7 @@ use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
-use crate::table::{Attributes, ItemKey, file_sort, session_partition};
+use crate::key::{Attributes, ItemKey, file_sort, session_partition};
 
 /// A file's newest content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
-use crate::table::{Attributes, ItemKey, LIVE_SHARDS, live_moment, live_partition};
+use crate::key::{Attributes, ItemKey, LIVE_SHARDS, live_moment, live_partition};
 
 /// What one writer added at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
 use crate::body::{Body, Pointer};
-use crate::table::{Attributes, ItemKey, MAIL, run_partition};
+use crate::key::{Attributes, ItemKey, MAIL, run_partition};
 
 /// The format of messages that their items hold themselves, and of those that lie in the bucket. Code that
 /// knows only the first leaves the others to newer code.

@@ -5,7 +5,7 @@ use djinn_runtime::port::catalog::UserKey;
 use serde::{Deserialize, Serialize};
 
 use super::read_item;
-use crate::table::{Attributes, ItemKey, MINUTE, user_partition};
+use crate::key::{Attributes, ItemKey, MINUTE, user_partition};
 
 /// A minute. It is made and changed by updates within the transactions of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

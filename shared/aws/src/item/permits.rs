@@ -9,7 +9,7 @@ use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::SessionKey;
 
-use crate::table::{Attributes, ItemKey, STREAMS, UPLOADS, session_partition, user_partition};
+use crate::key::{Attributes, ItemKey, STREAMS, UPLOADS, session_partition, user_partition};
 
 /// Permits that are taken, each named by when it is over at the latest (Unix seconds, 10 digits) and a word of
 /// its own. Changed by updates; a set of strings, whose size is what the bound is about, and which is not

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
 use crate::body::{Body, Pointer};
-use crate::table::{Attributes, ItemKey, record_sort, run_partition};
+use crate::key::{Attributes, ItemKey, record_sort, run_partition};
 
 /// A record. What does not depend on its format lies beside its body, so that code that is older
 /// than the format can still tell whose it is.

@@ -7,7 +7,7 @@ use djinn_runtime::port::catalog::UserKey;
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
-use crate::table::{Attributes, ItemKey, request_sort, user_partition};
+use crate::key::{Attributes, ItemKey, request_sort, user_partition};
 
 /// The session of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use djinn_runtime::port::{RunKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
-use crate::table::{Attributes, ItemKey, META, run_partition};
+use crate::key::{Attributes, ItemKey, META, run_partition};
 
 /// A run. Its lease is held while `holder` is set and `until_ms` is in the future.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use djinn_runtime::port::journal::SessionKey;
 use serde::{Deserialize, Serialize};
 
 use super::read_item;
-use crate::table::{Attributes, ItemKey, META, session_partition};
+use crate::key::{Attributes, ItemKey, META, session_partition};
 
 /// A session. It is created and changed by updates within the transactions of its runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

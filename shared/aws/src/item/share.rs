@@ -7,7 +7,7 @@ use djinn_runtime::port::share::{Audience, SessionShare};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
-use crate::table::{Attributes, ItemKey, META, session_partition, share_partition, share_sort};
+use crate::key::{Attributes, ItemKey, META, session_partition, share_partition, share_sort};
 
 /// A share, the same in both of its places: one leads from the handle to the session, the other from
 /// the session to its handles.
@@ -72,7 +72,8 @@ impl ShareItem {
 mod tests {
     use super::*;
     use crate::item::sample;
-    use crate::table::{RUN, TableItem};
+    use crate::key::RUN;
+    use crate::table::TableItem;
     use proptest::prelude::*;
 
     proptest! {

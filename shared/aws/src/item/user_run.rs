@@ -7,7 +7,7 @@ use djinn_runtime::port::StoreError;
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};
-use crate::table::{Attributes, ItemKey, run_sort, user_partition};
+use crate::key::{Attributes, ItemKey, run_sort, user_partition};
 
 /// A run in its user's list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use djinn_runtime::port::StoreError;
 use serde::{Deserialize, Serialize};
 
 use super::read_item;
-use crate::table::{Attributes, ItemKey, user_partition, user_session_sort};
+use crate::key::{Attributes, ItemKey, user_partition, user_session_sort};
 
 /// A conversation in its user's list. Created and changed by an update when a run of it starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

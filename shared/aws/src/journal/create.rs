@@ -18,8 +18,8 @@ use crate::item::run::RunItem;
 use crate::item::session::SessionItem;
 use crate::item::user_run::UserRunItem;
 use crate::item::user_session::UserSessionItem;
+use crate::key::Attributes;
 use crate::store::AwsStore;
-use crate::table::Attributes;
 use crate::transaction::{RefusedItems, TransactionResult};
 
 /// How many ended runs in a row may turn out to hold the session. One more than ever should.

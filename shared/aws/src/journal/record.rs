@@ -17,10 +17,10 @@ use crate::body::{MAX_INLINE_ROUND_START, Pointer};
 use crate::change::attribute_names;
 use crate::error::store_error;
 use crate::item::record::RecordItem;
+use crate::key::{Attributes, RECORD, record_sort, run_partition};
 use crate::object::FETCHED_AT_ONCE;
 use crate::query::{Query, after_prefix};
 use crate::store::AwsStore;
-use crate::table::{Attributes, RECORD, record_sort, run_partition};
 use crate::throttle::{RetrySchedule, retry_throttled};
 
 /// The JSON of a record's body.

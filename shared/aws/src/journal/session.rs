@@ -7,9 +7,9 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::item::exchange::ExchangeItem;
 use crate::item::session::SessionItem;
+use crate::key::{Attributes, EXPECTED, META, RUN, SORT, parse_run_sort, session_partition};
 use crate::query::Query;
 use crate::store::AwsStore;
-use crate::table::{Attributes, EXPECTED, META, RUN, SORT, parse_run_sort, session_partition};
 
 /// Exchanges that a new run is shown: 20 messages.
 const MAX_EXCHANGES: usize = 10;

@@ -1,0 +1,152 @@
+//! Where items lie: their partitions and sort keys.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use djinn_core::id::{
+    FileName, RequestId, RunId, SessionId, ShareHandle, TenantId, UserId, sha256_hex,
+};
+use djinn_runtime::port::RunKey;
+use djinn_runtime::port::call_history::ToolKey;
+use djinn_runtime::port::catalog::{RunPosition, UserKey};
+use djinn_runtime::port::journal::SessionKey;
+
+/// An item as DynamoDB has it.
+pub(crate) type Attributes = HashMap<String, AttributeValue>;
+
+/// How many partitions the live log of a run is spread over. One takes 1 000 units of 1 KB a second;
+/// all writers of a run together add 1 200, twice that at worst. Readers read all.
+pub(crate) const LIVE_SHARDS: u64 = 4;
+
+/// The names of the key attributes and of the one that holds an item's expiry in Unix seconds.
+pub(crate) const PARTITION: &str = "pk";
+pub(crate) const SORT: &str = "sk";
+pub(crate) const EXPIRES: &str = "expires";
+
+/// Where an item lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ItemKey {
+    pub(crate) pk: String,
+    pub(crate) sk: String,
+}
+
+impl ItemKey {
+    pub(crate) fn new(pk: String, sk: impl Into<String>) -> Self {
+        Self { pk, sk: sk.into() }
+    }
+
+    pub(crate) fn into_attributes(self) -> Attributes {
+        HashMap::from([
+            (PARTITION.to_owned(), AttributeValue::S(self.pk)),
+            (SORT.to_owned(), AttributeValue::S(self.sk)),
+        ])
+    }
+}
+
+/// The partition of a run or a task: its META, journal and mailbox.
+pub(crate) fn run_partition(run: &RunKey) -> String {
+    match &run.task {
+        None => format!("{}#RUN#{}", run.tenant, run.run),
+        Some(task) => format!("{}#CHILD#{}#{task}", run.tenant, run.run),
+    }
+}
+
+/// The partition of a session: its META, exchanges and files.
+pub(crate) fn session_partition(session: &SessionKey) -> String {
+    let SessionKey { tenant, owner, session } = session;
+    format!("{tenant}#SESSION#{}#{session}", user_hash(owner))
+}
+
+/// The partition of a share.
+pub(crate) fn share_partition(tenant: &TenantId, handle: &ShareHandle) -> String {
+    format!("{tenant}#SHARE#{handle}")
+}
+
+/// The partition of a tool.
+pub(crate) fn tool_partition(tool: &ToolKey) -> String {
+    let UserKey { tenant, user } = &tool.user;
+    format!("{tenant}#TOOL#{}#{}", user_hash(user), tool.tool)
+}
+
+/// What stands for a user in keys that go on after it: of one length, and without any sign of its own.
+pub(crate) fn user_hash(user: &UserId) -> String {
+    short_hash(user.as_str())
+}
+
+/// The first 32 digits of a text's SHA-256.
+pub(crate) fn short_hash(text: &str) -> String {
+    let mut hash = sha256_hex(text.as_bytes());
+    hash.truncate(32);
+    hash
+}
+
+/// The partition of a user's lists.
+pub(crate) fn user_partition(tenant: &TenantId, user: &UserId) -> String {
+    format!("{tenant}#USER#{user}")
+}
+
+/// What the positions of a live log begin with that were written at this moment: they sort by time.
+pub(crate) fn live_moment(at_ms: i64) -> String {
+    format!("{:013}", at_ms.max(0))
+}
+
+/// One partition of a run's live log.
+pub(crate) fn live_partition(run: &RunKey, shard: u64) -> String {
+    format!("{}#LIVE#{}#{shard}", run.tenant, run.run)
+}
+
+pub(crate) const META: &str = "META";
+pub(crate) const RECORD: &str = "J#";
+pub(crate) const MAIL: &str = "IN#";
+pub(crate) const RUN: &str = "RUN#";
+pub(crate) const FILE: &str = "FILE#";
+pub(crate) const EXPECTED: &str = "EXPECTED#";
+pub(crate) const SESSION: &str = "SESSION";
+pub(crate) const REQUEST: &str = "REQUEST";
+pub(crate) const SHARE: &str = "SHARE";
+pub(crate) const DAY: &str = "DAY";
+pub(crate) const MINUTE: &str = "MINUTE";
+pub(crate) const ACTIVE: &str = "ACTIVE";
+pub(crate) const STREAMS: &str = "STREAMS";
+pub(crate) const UPLOADS: &str = "UPLOADS";
+pub(crate) const CALLS: &str = "CALLS";
+
+/// Sort before and behind every sort key.
+pub(crate) const FIRST_SORT: &str = "!";
+pub(crate) const LAST_SORT: &str = "~";
+
+/// A record's sort key. Numbers above 9 999 999 999 do not occur.
+pub(crate) fn record_sort(n: u64) -> String {
+    format!("{RECORD}{n:010}")
+}
+
+/// Sorts by start, for the session's exchanges and the user's runs.
+pub(crate) fn run_sort(started_at_ms: i64, run: &RunId) -> String {
+    format!("{RUN}{:013}#{run}", started_at_ms.max(0))
+}
+
+/// The run that a sort key of [`run_sort`] names.
+pub(crate) fn parse_run_sort(sort: &str) -> Option<RunPosition> {
+    let (started, run) = sort.strip_prefix(RUN)?.split_once('#')?;
+    Some(RunPosition { started_at_ms: started.parse().ok()?, run: RunId::new(run).ok()? })
+}
+
+pub(crate) fn file_sort(name: &FileName) -> String {
+    format!("{FILE}{name}")
+}
+
+pub(crate) fn expected_sort(name: &FileName) -> String {
+    format!("{EXPECTED}{name}")
+}
+
+pub(crate) fn share_sort(handle: &ShareHandle) -> String {
+    format!("{SHARE}#{handle}")
+}
+
+pub(crate) fn request_sort(label: &RequestId) -> String {
+    format!("{REQUEST}#{label}")
+}
+
+pub(crate) fn user_session_sort(session: &SessionId) -> String {
+    format!("{SESSION}#{session}")
+}
