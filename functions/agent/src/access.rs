@@ -5,7 +5,7 @@ use djinn_core::session::SessionName;
 use djinn_runtime::serve::{Permission, SessionAccess, authorize_session};
 use djinn_runtime::world::Ports;
 
-use crate::Agent;
+use crate::agent::Agent;
 use crate::api_error::ApiError;
 use crate::identity::Caller;
 

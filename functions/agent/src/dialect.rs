@@ -13,7 +13,7 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
-use crate::SharedAgent;
+use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
 use crate::route::{ASK_DATA, QUERY_AGENT};
 

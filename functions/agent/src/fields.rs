@@ -9,7 +9,11 @@ use http_body_util::LengthLimitError;
 use serde_json::{Map, Value};
 
 use crate::api_error::ApiError;
-use crate::{MAX_BODY, json};
+use crate::json;
+
+/// The most bytes of a request body: a function URL carries binary bodies as base64, and 6 MB in
+/// all.
+pub const MAX_BODY: usize = 4 * 1024 * 1024;
 
 /// The members of a JSON object.
 pub(crate) struct BodyFields(Map<String, Value>);

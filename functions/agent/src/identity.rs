@@ -1,8 +1,8 @@
 //! Who asks. Tenant and user come from the verified caller and never from a request.
 //!
-//! [`require_caller`] stands before every route but the health check and what links lead to: it finds out
-//! who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one from nowhere else. A
-//! signed link to a file passes without one.
+//! `middleware::require_caller` stands before every route but the health check and what links lead to: it
+//! asks an [`Authenticator`] who the caller is and leaves a [`Caller`] behind, or refuses. Routes can get one
+//! from nowhere else. A signed link to a file passes without one.
 
 mod auth;
 mod credentials;
@@ -10,27 +10,18 @@ mod keys;
 mod signed;
 mod token;
 
-use std::sync::Arc;
-
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{Extensions, Request};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::http::Extensions;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
 use djinn_model::Http;
 use djinn_runtime::port::catalog::UserKey;
-use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::secret::{Secret, Secrets};
 use djinn_runtime::world::Ports;
 
-use crate::SharedAgent;
 use crate::api_error::ApiError;
-use crate::link::{SignedLinks, is_file_link};
 
 pub use auth::{Auth, IamUser, KeyList};
-use credentials::Credentials;
+pub(crate) use credentials::Credentials;
 use keys::ApiKeys;
 pub use token::TokenSettings;
 use token::{HttpEndpoint, TokenVerifier};
@@ -48,7 +39,7 @@ impl Caller {
         UserKey { tenant: self.tenant.clone(), user: self.user.clone() }
     }
 
-    /// The caller that [`require_caller`] let in.
+    /// The caller that `middleware::require_caller` let in.
     pub(crate) fn of(extensions: &Extensions) -> Result<Self, Failure> {
         extensions.get::<Self>().cloned().ok_or_else(|| ErrorCode::NoIdentity.into())
     }
@@ -77,7 +68,8 @@ impl<S: Secrets> Authenticator<S> {
         }
     }
 
-    async fn authenticate(
+    /// The caller of a request with these credentials and extensions.
+    pub(crate) async fn authenticate(
         &self,
         credentials: Credentials,
         extensions: &Extensions,
@@ -113,25 +105,4 @@ fn local_caller() -> Result<Caller, Failure> {
     let known = TenantId::new("local").and_then(|tenant| Ok((tenant, UserId::new("you")?)));
     let (tenant, user) = known.map_err(|_| ErrorCode::Internal)?;
     Ok(Caller { tenant, user })
-}
-
-/// Lets a request through with its [`Caller`] and without its key or token, or answers it.
-pub(crate) async fn require_caller<P: Ports, S: Secrets + 'static>(
-    State((agent, gate)): State<(SharedAgent<P>, Arc<Authenticator<S>>)>,
-    request: Request<Body>,
-    next: Next,
-) -> Response {
-    let (mut parts, body) = request.into_parts();
-    let credentials = Credentials::take_from(&mut parts.headers);
-    if SignedLinks::of(&parts).is_some() && is_file_link(parts.uri.path()) {
-        return next.run(Request::from_parts(parts, body)).await;
-    }
-    let now_ms = agent.ports.clock().now_ms();
-    match gate.authenticate(credentials, &parts.extensions, now_ms).await {
-        Ok(caller) => {
-            parts.extensions.insert(caller);
-            next.run(Request::from_parts(parts, body)).await
-        }
-        Err(refusal) => refusal.to_json_response(agent.settings.run.language),
-    }
 }

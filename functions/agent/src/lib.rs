@@ -5,6 +5,7 @@
 //! plain HTTP server.
 
 mod access;
+mod agent;
 mod answer_parser;
 mod api_error;
 mod cached_secret;
@@ -15,10 +16,12 @@ mod identity;
 mod json;
 mod link;
 mod local;
+mod middleware;
 mod origin;
 mod query;
 mod route;
 mod run_stream;
+mod session_links;
 mod settings;
 mod slots;
 mod user_stream;
@@ -34,10 +37,13 @@ use djinn_model::Http;
 use djinn_runtime::port::secret::Secrets;
 use djinn_runtime::world::Ports;
 
-use identity::{Authenticator, require_caller};
+use identity::Authenticator;
 use link::SignedLinks;
+use middleware::{refuse_others, require_caller, require_utf8_path};
 use slots::StreamSlots;
 
+pub use agent::{Agent, SharedAgent};
+pub use fields::MAX_BODY;
 pub use identity::{Auth, IamUser, KeyList, TokenSettings};
 pub use link::{
     AnswerGrant, BadLink, FileGrant, LinkGrant, LinkKey, LinkKeys, LinkSettings, MIN_KEY,
@@ -45,21 +51,6 @@ pub use link::{
 pub use local::LocalOrigins;
 pub use settings::Settings;
 pub use slots::StreamLimits;
-
-/// The most bytes of a request body: a function URL carries binary bodies as base64, and 6 MB in
-/// all.
-pub const MAX_BODY: usize = 4 * 1024 * 1024;
-
-/// What the routes work with.
-pub struct Agent<P> {
-    /// The world that runs are driven in.
-    pub ports: P,
-    /// The settings hold for the whole deployment; its variables are read once, at the start.
-    pub settings: Settings,
-}
-
-/// An agent as the routes share it.
-pub type SharedAgent<P> = Arc<Agent<P>>;
 
 /// Every route of the function. `secrets` is asked for the list of API keys and for the keys of links,
 /// if these are in it, and the keys of an issuer of tokens are read over `http`.
@@ -76,13 +67,13 @@ where
     let agent = Arc::new(agent);
     let router = authenticated_routes()
         .layer(Extension(slots))
-        .layer(from_fn_with_state(Arc::clone(&agent), route::require_utf8_path::<P>))
+        .layer(from_fn_with_state(Arc::clone(&agent), require_utf8_path::<P>))
         .layer(from_fn_with_state((Arc::clone(&agent), gate), require_caller::<P, S>))
         .merge(public_routes(links.is_some()))
         // Bodies are read with a limit of their own, so that one too large gets our answer.
         .layer(DefaultBodyLimit::disable());
     let router = match &origins {
-        Some(_) => router.layer(from_fn_with_state(Arc::clone(&agent), local::refuse_others::<P>)),
+        Some(_) => router.layer(from_fn_with_state(Arc::clone(&agent), refuse_others::<P>)),
         None => router,
     };
     let router = router

@@ -22,7 +22,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::cached_secret::CachedSecret;
 
-pub(crate) use sign::{AnswerableRun, ConnectTime, session_links, unsigned_links};
+pub(crate) use sign::ConnectTime;
 use token::is_well_formed;
 pub use token::{AnswerGrant, BadLink, FileGrant, LinkGrant, LinkKeys, MIN_KEY};
 

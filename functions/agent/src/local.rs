@@ -6,19 +6,10 @@
 
 mod origins;
 
-use axum::body::Body;
-use axum::extract::State;
 use axum::http::header::{HOST, HeaderName, HeaderValue, ORIGIN, REFERER};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::http::{HeaderMap, Method};
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_runtime::world::Ports;
-
-use crate::SharedAgent;
-use crate::api_error::ApiError;
-use crate::identity::is_signed;
 
 pub use origins::LocalOrigins;
 
@@ -29,25 +20,8 @@ const DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// Characters of a host or an origin that are said again.
 const MAX_EXCERPT: usize = 100;
 
-/// Answers requests that another site's page made, or that came here under another's name.
-pub(crate) async fn refuse_others<P: Ports>(
-    State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-    next: Next,
-) -> Response {
-    let (parts, body) = request.into_parts();
-    // Who signed an event came through no browser, under the name of the service that took it.
-    let checked = match is_signed(&parts.extensions) {
-        true => Ok(()),
-        false => check_origin(&parts, &agent.settings.origins),
-    };
-    match checked {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(failure) => ApiError::from(failure).to_json_response(agent.settings.run.language),
-    }
-}
-
-fn check_origin(parts: &Parts, origins: &LocalOrigins) -> Result<(), Failure> {
+/// Refuses a request that another site's page made, or that came here under another's name.
+pub(crate) fn check_origin(parts: &Parts, origins: &LocalOrigins) -> Result<(), Failure> {
     let headers = &parts.headers;
     // A name of somebody else's that leads to this machine makes his pages ours (DNS rebinding).
     if let Some(host) = headers.get_all(HOST).iter().find(|host| !origins.accepts_host(host)) {
@@ -89,6 +63,8 @@ fn header_excerpt(value: &HeaderValue) -> String {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::Request;
+
     use super::*;
 
     /// What is refused of a request with these headers, to `127.0.0.1:9000` unless they say otherwise.

@@ -4,7 +4,7 @@ use axum::http::header::HOST;
 use axum::http::request::Parts;
 use lambda_http::request::RequestContext;
 
-use crate::Settings;
+use crate::settings::Settings;
 
 /// The origin of a request. On Lambda it is the domain that AWS names in the event, which a client
 /// cannot forge; on a laptop it is the `Host` header.

@@ -5,6 +5,7 @@ mod data;
 mod feedback;
 mod file;
 mod link;
+mod response;
 mod run;
 mod session;
 mod share;
@@ -22,33 +23,16 @@ pub(crate) use run::{
 pub(crate) use session::{forget_session, list_sessions, name_session, show_session};
 pub(crate) use share::{end_share, share_session};
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::Request;
-use axum::middleware::Next;
 use axum::response::Response;
-use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_runtime::world::Ports;
-use percent_encoding::percent_decode_str;
+use djinn_core::error_code::ErrorCode;
+use djinn_runtime::port::Ports;
 
-use crate::SharedAgent;
+use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
 
 /// Where JoyAgent's UI asks; it reads nothing but events.
 pub(crate) const QUERY_AGENT: &str = "/web/api/v1/gpt/queryAgentStreamIncr";
-
-/// Lets a request through whose path is text once it is decoded, or answers it.
-pub(crate) async fn require_utf8_path<P: Ports>(
-    State(agent): State<SharedAgent<P>>,
-    request: Request<Body>,
-    next: Next,
-) -> Response {
-    if percent_decode_str(request.uri().path()).decode_utf8().is_ok() {
-        return next.run(request).await;
-    }
-    let failure = Failure::new(ErrorCode::InvalidField, "the path of the URL is no text in UTF-8");
-    ApiError::from(failure).to_json_response(agent.settings.run.language)
-}
 
 /// `GET /web/health` answers 200 with the text `ok`, and looks at nothing else.
 pub(crate) async fn health() -> &'static str {

@@ -33,11 +33,11 @@ use djinn_runtime::serve::{
 };
 use djinn_runtime::world::Ports;
 
+use crate::agent::{Agent, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
-use crate::link::{AnswerableRun, session_links};
+use crate::session_links::{AnswerableRun, session_links};
 use crate::slots::{StreamSlot, StreamSlots};
 use crate::user_stream::UserStream;
-use crate::{Agent, SharedAgent};
 
 /// The protocol a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

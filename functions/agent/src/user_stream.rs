@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::SharedAgent;
+use crate::agent::SharedAgent;
 use crate::identity::Caller;
 
 /// How long a permit is kept of a process without a deadline that does not give it back.

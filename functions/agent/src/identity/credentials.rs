@@ -8,14 +8,14 @@ use djinn_runtime::port::secret::Secret;
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// What a request says of who sent it. Nothing of it is verified.
-pub(super) struct Credentials {
+pub(crate) struct Credentials {
     authorization: Vec<HeaderValue>,
     api_key: Vec<HeaderValue>,
 }
 
 impl Credentials {
     /// Takes them out of the headers, so that nobody behind the gate sees them.
-    pub(super) fn take_from(headers: &mut HeaderMap) -> Self {
+    pub(crate) fn take_from(headers: &mut HeaderMap) -> Self {
         let mut taken = |name: &HeaderName| {
             let values = headers.get_all(name).iter().cloned().collect();
             headers.remove(name);

@@ -2,21 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use axum::http::request::Parts;
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanRequest;
 use djinn_core::id::UserId;
-use djinn_core::session::SessionName;
-use djinn_core::wire::link::{FileLinks, ResponseLinks, SessionLinks as Urls};
+use djinn_core::wire::link::{FileLinks, ResponseLinks};
 use djinn_runtime::port::RunKey;
-use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::world::Ports;
 
 use super::token::{AnswerGrant, FileGrant, LinkKeys};
 use super::{ANSWERS, LinkKeySource, SignedLinks};
-use crate::identity::Caller;
-use crate::{Agent, Settings, origin};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -40,15 +34,14 @@ pub(crate) struct LinkSigner {
 }
 
 impl SignedLinks {
-    /// What signs links for a client that asked with this request. A run that is new has no files and
+    /// What signs links for a client that reaches us at this origin. A run that is new has no files and
     /// asks nothing at once, and does not wait for the keys.
     pub(crate) async fn link_signer(
         self: Arc<Self>,
-        parts: &Parts,
-        settings: &Settings,
+        origin: String,
         now: ConnectTime,
     ) -> LinkSigner {
-        let base = self.url.clone().unwrap_or_else(|| origin::request_origin(parts, settings));
+        let base = self.url.clone().unwrap_or(origin);
         let (ttl_ms, is_stored) = (self.ttl_ms, matches!(self.source, LinkKeySource::Stored(_)));
         let keys = Arc::new(OnceLock::new());
         let known = Arc::clone(&keys);
@@ -84,43 +77,6 @@ impl LinkSigner {
             keys.get()?.sign(&file_grant(file, &session, at_ms))
         })
     }
-}
-
-/// What a client answers that follows a run: who asked it is given links to do so.
-pub(crate) struct AnswerableRun<'a> {
-    pub(crate) run: &'a RunKey,
-    /// Whether the run begins with this request.
-    pub(crate) is_new: bool,
-}
-
-/// The URLs of the files of a session, and of what a run asks, for a client that asked with this request
-/// and calls the session so.
-pub(crate) async fn session_links<P: Ports>(
-    agent: &Agent<P>,
-    parts: &Parts,
-    session: &SessionKey,
-    name: SessionName,
-    asking: Option<AnswerableRun<'_>>,
-) -> Urls {
-    let urls = unsigned_links(agent, parts, name);
-    let (Some(links), Ok(caller)) = (SignedLinks::of(parts), Caller::of(&parts.extensions)) else {
-        return urls;
-    };
-    let is_new = asking.as_ref().is_some_and(|asking| asking.is_new);
-    let now = ConnectTime { ms: agent.ports.clock().now_ms(), is_new };
-    let signer = links.link_signer(parts, &agent.settings, now).await;
-    let urls = urls.with_file_links(signer.file_links(session), now.ms);
-    match asking {
-        Some(AnswerableRun { run, .. }) => {
-            urls.with_response_links(signer.answer_links(run, caller.user))
-        }
-        None => urls,
-    }
-}
-
-/// The same without any signature: they are good for whoever may see the session.
-pub(crate) fn unsigned_links<P: Ports>(agent: &Agent<P>, parts: &Parts, name: SessionName) -> Urls {
-    Urls::new(origin::request_origin(parts, &agent.settings), name)
 }
 
 fn answer_grant(ask: &HumanRequest, run: &RunKey, user: &UserId, latest_ms: i64) -> AnswerGrant {

@@ -22,12 +22,12 @@ use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use crate::access::require_access;
+use crate::agent::{Agent, SharedAgent};
 use crate::answer_parser;
 use crate::api_error::{ApiError, REQUEST_ID, RUN_ID, add_id_headers};
 use crate::fields::BodyFields;
 use crate::identity::Caller;
 use crate::run_stream::{StreamProtocol, StreamRequest, stream_question};
-use crate::{Agent, SharedAgent};
 
 /// How one endpoint names the members of a question.
 struct MemberNames {

@@ -12,7 +12,7 @@ use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use super::ask::is_blank;
-use crate::SharedAgent;
+use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
 use crate::fields::BodyFields;
 

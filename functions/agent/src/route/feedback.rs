@@ -22,13 +22,15 @@ use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
 use serde_json::{Map, Value, json};
 
+use super::response::response_or_error;
 use crate::access::require_access;
+use crate::agent::{Agent, SharedAgent};
 use crate::answer_parser;
 use crate::api_error::{ApiError, add_id_headers, member_error};
 use crate::fields::{BodyFields, parse_id};
 use crate::identity::Caller;
 use crate::link::{ConnectTime, SignedLinks};
-use crate::{Agent, SharedAgent};
+use crate::origin::request_origin;
 
 /// `POST /api/feedback/{request}`: an answer. 200 once the run has taken it, 202 if the run has not
 /// been heard of within a few seconds.
@@ -95,7 +97,7 @@ pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
         let maker = match SignedLinks::of(&parts).filter(|_| !asks.is_empty()) {
             Some(links) => {
                 let now = ConnectTime { ms: now_ms, is_new: false };
-                let signer = links.link_signer(&parts, &agent.settings, now).await;
+                let signer = links.link_signer(request_origin(&parts, &agent.settings), now).await;
                 Some(signer.answer_links(&key, caller.user))
             }
             None => None,
@@ -239,8 +241,4 @@ pub(crate) async fn require_own_run<P: Ports>(
         AccessLevel::Asker => Ok(()),
         AccessLevel::SessionOwner | AccessLevel::Guest => Err(ErrorCode::AskerOnly.into()),
     }
-}
-
-fn response_or_error<P>(agent: &Agent<P>, answer: Result<Response, ApiError>) -> Response {
-    answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language))
 }

@@ -22,17 +22,18 @@ use djinn_core::wire::link::SessionLinks;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Journals, SessionKey};
-use djinn_runtime::serve::{Permission, SessionAccess, store_failure};
-use djinn_runtime::world::Ports;
+use djinn_runtime::port::Ports;
+use djinn_runtime::serve::{Permission, SessionAccess};
 use serde_json::{Value, json};
 
+use super::response::{response_or_error, store_error};
 use crate::access::require_access;
+use crate::agent::{Agent, SharedAgent};
 use crate::api_error::ApiError;
 use crate::fields::BodyFields;
 use crate::identity::Caller;
-use crate::link::session_links;
 use crate::query::invalid_field;
-use crate::{Agent, SharedAgent};
+use crate::session_links::session_links;
 
 /// Files on one page of a list unless the request says otherwise, and at most.
 const PAGE_SIZE: i64 = 10;
@@ -145,13 +146,4 @@ fn file_location(links: &SessionLinks, fields: &BodyFields, file: &ProductFile) 
         "description": file.description,
         "isInternalFile": file.internal,
     })
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-fn store_error(error: StoreError) -> ApiError {
-    store_failure(&error).into()
-}
-
-fn response_or_error<P>(agent: &Agent<P>, answer: Result<Response, ApiError>) -> Response {
-    answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language))
 }

@@ -27,10 +27,11 @@ use djinn_runtime::serve::{
 use djinn_runtime::world::Ports;
 
 use super::feedback::new_answer_id;
+use crate::agent::{Agent, SharedAgent};
 use crate::link::form::AnswerForm;
 use crate::link::page::{self, AnswerPage};
 use crate::link::{AnswerGrant, ConnectTime, SignedLinks};
-use crate::{Agent, SharedAgent, origin};
+use crate::origin::request_origin;
 
 /// What a link leads to.
 struct LinkTarget {
@@ -139,8 +140,8 @@ async fn find_files<P: Ports>(
     let files = agent.ports.store().list_files(&session).await;
     let files = files.map_err(|error| store_failure(&error))?;
     let now = ConnectTime { ms: agent.ports.clock().now_ms(), is_new: false };
-    let signer = links.link_signer(parts, &agent.settings, now).await;
-    let urls = Urls::new(origin::request_origin(parts, &agent.settings), meta.session_name());
+    let signer = links.link_signer(request_origin(parts, &agent.settings), now).await;
+    let urls = Urls::new(request_origin(parts, &agent.settings), meta.session_name());
     let urls = urls.with_file_links(signer.file_links(&session), now.ms);
     let asked = files.iter().filter(|file| names.contains(&file.name));
     Ok(asked.map(|file| (file.name.clone(), urls.preview_url(file))).collect())

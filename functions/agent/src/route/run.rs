@@ -23,13 +23,14 @@ use djinn_runtime::serve::{
 use djinn_runtime::world::Ports;
 use serde_json::json;
 
+use super::response::response_or_error;
+use crate::agent::{Agent, SharedAgent};
 use crate::api_error::{ApiError, add_id_headers};
 use crate::identity::Caller;
-use crate::link::{session_links, unsigned_links};
 use crate::query::{Parameters, format_cursor, invalid_field};
 use crate::route::feedback::require_own_run;
 use crate::run_stream::{RunSubscription, StreamProtocol, last_event_id, stream_run};
-use crate::{Agent, SharedAgent};
+use crate::session_links::{session_links, unsigned_links};
 pub(crate) use command::{patch_plan, post_message};
 
 /// Every status, in the words of the API.
@@ -214,8 +215,4 @@ fn parse_run_key(tenant: TenantId, run: &str) -> Result<RunKey, ApiError> {
     let label: RequestId = crate::fields::parse_id("run", run)?;
     let run = RunId::new(label.as_str()).map_err(|_| ApiError::from(ErrorCode::RunNotFound))?;
     Ok(RunKey::new(tenant, run))
-}
-
-fn response_or_error<P>(agent: &Agent<P>, answer: Result<Response, ApiError>) -> Response {
-    answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language))
 }

@@ -13,19 +13,21 @@ use djinn_runtime::port::catalog::{Catalog, SessionDeletion, SessionSummary, Ses
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::share::Shares;
-use djinn_runtime::serve::{Permission, SessionAccess, delete_session, store_failure};
+use djinn_runtime::port::Ports;
+use djinn_runtime::serve::{Permission, SessionAccess, delete_session};
 use djinn_runtime::texts::{MAX_TITLE, SessionTitle, check_bounds};
 use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
+use super::response::{response_or_error, store_error};
 use super::share;
 use crate::access::require_access;
+use crate::agent::{Agent, SharedAgent};
 use crate::api_error::ApiError;
 use crate::fields::{BodyFields, parse_id};
 use crate::identity::Caller;
-use crate::link::session_links;
 use crate::query::{Parameters, format_cursor, invalid_field};
-use crate::{Agent, SharedAgent};
+use crate::session_links::session_links;
 
 /// `GET /sessions`: the caller's own, the one with the newest question first.
 pub(crate) async fn list_sessions<P: Ports>(
@@ -190,16 +192,4 @@ fn turn_json(turn: &SessionTurn, owner: Option<&UserId>) -> Value {
         members.insert("user".to_owned(), json!(guest));
     }
     turn
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-pub(super) fn store_error(error: StoreError) -> ApiError {
-    store_failure(&error).into()
-}
-
-pub(super) fn response_or_error<P>(
-    agent: &Agent<P>,
-    answer: Result<Response, ApiError>,
-) -> Response {
-    answer.unwrap_or_else(|refusal| refusal.to_json_response(agent.settings.run.language))
 }

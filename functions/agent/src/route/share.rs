@@ -14,9 +14,9 @@ use djinn_runtime::serve::{self, Permission, SessionAccess};
 use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
-use super::session::{response_or_error, store_error};
-use crate::SharedAgent;
+use super::response::{response_or_error, store_error};
 use crate::access::require_access;
+use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
 use crate::fields::{BodyFields, parse_id};
 use crate::identity::Caller;

@@ -19,13 +19,14 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::{Permission, SessionAccess, store_failure};
 use djinn_runtime::world::Ports;
 
-use super::{find_file, find_session, store_error};
+use super::{find_file, find_session};
+use crate::agent::{Agent, SharedAgent};
 use crate::api_error::ApiError;
 use crate::fields::parse_id;
 use crate::identity::Caller;
 use crate::link::{FileGrant, SignedLinks, is_token, page};
 use crate::route::link::preferred_language;
-use crate::{Agent, SharedAgent};
+use crate::route::response::store_error;
 
 /// How long a link to an object is valid: long enough to follow a redirect.
 const LINK_LIFE: Duration = Duration::from_secs(10 * 60);

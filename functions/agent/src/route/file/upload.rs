@@ -24,11 +24,12 @@ use djinn_runtime::sleep::wake_run;
 use djinn_runtime::world::Ports;
 use serde_json::{Map, Value};
 
-use super::{file_links, find_session, read_request, response_or_error, store_error};
+use super::{file_links, find_session, read_request};
+use crate::agent::{Agent, SharedAgent};
 use crate::api_error::ApiError;
 use crate::fields::{BodyFields, parse_id, read_bytes, unsupported_body};
 use crate::identity::Caller;
-use crate::{Agent, SharedAgent};
+use crate::route::response::{response_or_error, store_error};
 
 /// How long an upload URL is valid.
 const UPLOAD_LIFE: Duration = Duration::from_secs(60 * 60);

@@ -14,12 +14,13 @@ use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
-use super::{find_own_run, response_or_error};
-use crate::SharedAgent;
+use super::find_own_run;
+use crate::agent::SharedAgent;
 use crate::api_error::{ApiError, add_id_headers, member_error};
 use crate::fields::BodyFields;
 use crate::identity::Caller;
 use crate::query::invalid_field;
+use crate::route::response::response_or_error;
 
 /// `POST /runs/{run}/messages`: a word to a run at work, read at its next turn.
 pub(crate) async fn post_message<P: Ports>(
