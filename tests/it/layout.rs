@@ -2,6 +2,8 @@
 
 mod arrow;
 mod clock;
+mod cycles;
+mod modules;
 mod names;
 mod prompt;
 mod purity;
