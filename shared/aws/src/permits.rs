@@ -15,7 +15,7 @@ impl AwsStore {
     pub(crate) async fn acquire_permit(
         &self,
         item: &ItemKey,
-        place: &str,
+        permit: &str,
         most: u32,
         expires_s: i64,
     ) -> Result<bool, StoreError> {
@@ -25,8 +25,8 @@ impl AwsStore {
             condition: "attribute_not_exists(#permits) OR size(#permits) < :most \
                 OR contains(#permits, :permit)",
             values: values([
-                (":permits", AttributeValue::Ss(vec![place.to_owned()])),
-                (":permit", text(place)),
+                (":permits", AttributeValue::Ss(vec![permit.to_owned()])),
+                (":permit", text(permit)),
                 (":most", number(&most)),
                 (":expires", number(&expires_s)),
             ]),
@@ -48,13 +48,13 @@ impl AwsStore {
     pub(crate) async fn release_permits(
         &self,
         item: &ItemKey,
-        places: Vec<String>,
+        permits: Vec<String>,
     ) -> Result<(), StoreError> {
         let free = ItemChange {
             key: item.clone(),
             expression: "DELETE #permits :permits",
             condition: "attribute_exists(#permits)",
-            values: values([(":permits", AttributeValue::Ss(places))]),
+            values: values([(":permits", AttributeValue::Ss(permits))]),
         };
         self.update_item(free).await.map(|_| ())
     }

@@ -48,8 +48,8 @@ impl AwsStore {
     ///
     /// # Errors
     /// `Unavailable`, or `Unreadable`.
-    pub async fn has_stream(&self, place: &StreamPermit) -> Result<bool, StoreError> {
-        Ok(self.read_streams(&place.user).await?.permits.contains(&place.name))
+    pub async fn has_stream(&self, permit: &StreamPermit) -> Result<bool, StoreError> {
+        Ok(self.read_streams(&permit.user).await?.permits.contains(&permit.name))
     }
 
     async fn read_streams(&self, user: &UserKey) -> Result<PermitsItem, StoreError> {
@@ -61,14 +61,14 @@ impl AwsStore {
     ///
     /// # Errors
     /// `Unavailable`: it is free when its time is over.
-    pub async fn release_stream(&self, place: &StreamPermit) -> Result<(), StoreError> {
-        self.release_permits(&streams_key(&place.user), vec![place.name.clone()]).await
+    pub async fn release_stream(&self, permit: &StreamPermit) -> Result<(), StoreError> {
+        self.release_permits(&streams_key(&permit.user), vec![permit.name.clone()]).await
     }
 }
 
 /// Of the permits of streams that show this run, the one that is over first.
 fn oldest_permit(run: &RunId, taken: &PermitsItem) -> Option<String> {
-    let shows_it = |place: &&String| place.split('.').nth(1) == Some(run.as_str());
+    let shows_it = |permit: &&String| permit.split('.').nth(1) == Some(run.as_str());
     taken.permits.iter().find(shows_it).cloned()
 }
 
@@ -78,12 +78,12 @@ mod tests {
     use crate::item::sample;
 
     #[test]
-    fn a_place_is_found_by_the_run_that_is_shown_there() {
+    fn a_permit_is_found_by_the_run_that_is_shown() {
         let (ours, other) = (sample::run_id(), format!("run_{}", "1".repeat(32)));
         let other = RunId::new(other).unwrap();
         let named = |until_s, run: &RunId| permit_name(until_s, &format!("{run}.w"));
-        let places = [named(101, &ours), named(100, &ours), named(99, &other)].into();
-        let taken = PermitsItem { permits: places };
+        let permits = [named(101, &ours), named(100, &ours), named(99, &other)].into();
+        let taken = PermitsItem { permits };
         assert_eq!(oldest_permit(&ours, &taken), Some(named(100, &ours)));
         assert_eq!(oldest_permit(&ours, &PermitsItem::default()), None);
         assert_eq!(taken.expired_permits(100).len(), 2);

@@ -86,9 +86,9 @@ impl AwsStore {
         session: &SessionKey,
         expected: &ExpectedFileItem,
     ) -> Result<bool, StoreError> {
-        let (uploads, place, until_s) =
+        let (uploads, permit, until_s) =
             (uploads_key(session), expected.permit_name(), expected.expires);
-        let take = || self.acquire_permit(&uploads, &place, MAX_ANNOUNCED, until_s);
+        let take = || self.acquire_permit(&uploads, &permit, MAX_ANNOUNCED, until_s);
         if !take().await? {
             // Those that have come since anybody looked are waited for no more.
             let waiting = Query::with_prefix(session_partition(session), EXPECTED);
@@ -107,7 +107,7 @@ impl AwsStore {
         expected: ExpectedFileItem,
         head: ObjectHead,
     ) -> Result<Option<FileItem>, StoreError> {
-        let place = expected.permit_name();
+        let permit = expected.permit_name();
         let mut file = expected.file;
         file.written_at_ms = file.written_at_ms.max(head.written_at_ms);
         file.expires = self.file_expiry(head.written_at_ms);
@@ -119,7 +119,7 @@ impl AwsStore {
         };
         let items = vec![self.transact_delete(forget)?, self.transact_put(file.to_item(session)?)?];
         let transacted = self.write_transaction(items).await?;
-        if let Err(error) = self.release_permits(&uploads_key(session), vec![place]).await {
+        if let Err(error) = self.release_permits(&uploads_key(session), vec![permit]).await {
             // It is free when the URL's time is over.
             tracing::warn!(%error, "an upload still counts that has arrived");
         }

@@ -41,7 +41,7 @@ mod tests {
     use crate::table::TableItem;
     use proptest::prelude::*;
 
-    fn stored(runs: Option<AttributeValue>) -> Attributes {
+    fn stored_item(runs: Option<AttributeValue>) -> Attributes {
         let user = UserKey { tenant: sample::tenant(), user: sample::user() };
         let mut item = ActiveItem::key(&user).into_attributes();
         item.extend(runs.map(|runs| ("runs".to_owned(), runs)));
@@ -52,7 +52,7 @@ mod tests {
         #[test]
         fn reads_what_updates_write(runs in prop::collection::btree_set("run_[0-9a-f]{32}", 0..4)) {
             let set = AttributeValue::Ss(runs.iter().cloned().collect());
-            let item = stored((!runs.is_empty()).then_some(set));
+            let item = stored_item((!runs.is_empty()).then_some(set));
             let runs = runs.into_iter().map(|run| RunId::new(run).unwrap()).collect();
             prop_assert_eq!(TableItem::from_item(item), Ok(Some(TableItem::Active(ActiveItem { runs }))));
         }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn rejects_a_garbled_item() {
         for runs in [AttributeValue::S("run_1".into()), AttributeValue::Ss(vec!["run_1".into()])] {
-            assert!(ActiveItem::from_item(&stored(Some(runs))).is_err());
+            assert!(ActiveItem::from_item(&stored_item(Some(runs))).is_err());
         }
     }
 }

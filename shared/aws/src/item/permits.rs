@@ -38,8 +38,8 @@ impl PermitsItem {
     pub(crate) fn from_item(item: &Attributes) -> Result<Self, StoreError> {
         match item.get("permits") {
             None => Ok(Self::default()),
-            Some(AttributeValue::Ss(places)) => {
-                Ok(Self { permits: places.iter().cloned().collect() })
+            Some(AttributeValue::Ss(permits)) => {
+                Ok(Self { permits: permits.iter().cloned().collect() })
             }
             Some(other) => Err(StoreError::Unreadable(format!("permits: {other:?}"))),
         }
@@ -47,8 +47,8 @@ impl PermitsItem {
 
     /// The permits that were not given back in time, at this moment, Unix seconds: whoever had them is gone.
     pub(crate) fn expired_permits(&self, now_s: i64) -> Vec<String> {
-        let ends_s = |place: &str| place.split_once('.')?.0.parse::<i64>().ok();
-        let is_over = |place: &&String| ends_s(place).is_none_or(|ends_s| ends_s <= now_s);
+        let ends_s = |permit: &str| permit.split_once('.')?.0.parse::<i64>().ok();
+        let is_over = |permit: &&String| ends_s(permit).is_none_or(|ends_s| ends_s <= now_s);
         self.permits.iter().filter(is_over).cloned().collect()
     }
 }
@@ -59,28 +59,28 @@ mod tests {
     use crate::item::sample;
     use crate::table::TableItem;
 
-    fn stored(key: ItemKey, places: Option<AttributeValue>) -> Attributes {
+    fn stored_item(key: ItemKey, permits: Option<AttributeValue>) -> Attributes {
         let mut item = key.into_attributes();
-        item.extend(places.map(|places| ("permits".to_owned(), places)));
+        item.extend(permits.map(|permits| ("permits".to_owned(), permits)));
         item
     }
 
     #[test]
     fn reads_what_updates_write_and_tells_who_is_gone() {
-        let places =
+        let permits =
             [(99, "a"), (100, "b"), (101, "c")].map(|(until_s, word)| permit_name(until_s, word));
-        let set = AttributeValue::Ss(places.to_vec());
-        let read = PermitsItem { permits: BTreeSet::from(places) };
+        let set = AttributeValue::Ss(permits.to_vec());
+        let read = PermitsItem { permits: BTreeSet::from(permits) };
         assert_eq!(read.expired_permits(100), ["0000000099.a", "0000000100.b"]);
         let (streams, uploads) =
             (streams_key(&sample::user_key()), uploads_key(&sample::session()));
-        let item = stored(streams.clone(), Some(set.clone()));
+        let item = stored_item(streams.clone(), Some(set.clone()));
         assert_eq!(TableItem::from_item(item), Ok(Some(TableItem::Streams(read.clone()))));
-        let item = stored(uploads, Some(set));
+        let item = stored_item(uploads, Some(set));
         assert_eq!(TableItem::from_item(item), Ok(Some(TableItem::Uploads(read))));
-        let none = stored(streams.clone(), None);
+        let none = stored_item(streams.clone(), None);
         assert_eq!(PermitsItem::from_item(&none), Ok(PermitsItem::default()));
         let garbled = AttributeValue::S("0000000099.a".into());
-        assert!(PermitsItem::from_item(&stored(streams, Some(garbled))).is_err());
+        assert!(PermitsItem::from_item(&stored_item(streams, Some(garbled))).is_err());
     }
 }

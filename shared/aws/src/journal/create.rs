@@ -47,10 +47,10 @@ impl AwsStore {
         key: &RunKey,
         run: &NewRun,
     ) -> Result<CreateResult, StoreError> {
-        let asked = run_spec(&run.record)?;
+        let spec = run_spec(&run.record)?;
         let record = self.record_item(key, &run.record, run.expires_at_s).await?;
-        let session = SessionKey::of(asked);
-        let creation = Creation { key, run, spec: asked, session, record };
+        let session = SessionKey::of(spec);
+        let creation = Creation { key, run, spec, session, record };
         let mut stale = None;
         for _ in 0..STALE_RETRIES {
             let items = self.creation_items(&creation, stale.as_ref())?;
@@ -64,7 +64,7 @@ impl AwsStore {
                 CreationRefusal::RoomFreed => {}
             }
         }
-        Err(StoreError::Unavailable(format!("{} keeps changing its active run", asked.session)))
+        Err(StoreError::Unavailable(format!("{} keeps changing its active run", spec.session)))
     }
 
     fn creation_items(
@@ -72,7 +72,7 @@ impl AwsStore {
         creation: &Creation<'_>,
         stale: Option<&RunId>,
     ) -> Result<Vec<TransactWriteItem>, StoreError> {
-        let Creation { key, spec: asked, session, record, .. } = creation;
+        let Creation { key, spec, session, record, .. } = creation;
         if key.task.is_some() {
             // Its run holds the session, and is what its user's lists show.
             return Ok(vec![
@@ -80,9 +80,9 @@ impl AwsStore {
                 self.transact_create(record.to_item(key)?)?,
             ]);
         }
-        let (tenant, user) = (&key.tenant, &asked.user);
+        let (tenant, user) = (&key.tenant, &spec.user);
         let expires = creation.expires_at_s();
-        let request = RequestItem { session: asked.session_name(), expires };
+        let request = RequestItem { session: spec.session_name(), expires };
         let counted = self.admission_items(
             &creation.user_key(),
             &key.run,
@@ -102,17 +102,17 @@ impl AwsStore {
                     (":expires", number(&expires)),
                 ]),
             })?,
-            self.transact_put(request.to_item(&creation.user_key(), &asked.request)?)?,
+            self.transact_put(request.to_item(&creation.user_key(), &spec.request)?)?,
             self.transact_put(creation.user_run_item().to_item(tenant, user)?)?,
             self.transact_update(ItemChange {
-                key: UserSessionItem::key(tenant, asked.owner(), &asked.session),
+                key: UserSessionItem::key(tenant, spec.owner(), &spec.session),
                 expression: "SET #session = :session, #title = if_not_exists(#title, :title), \
                     #started_at_ms = if_not_exists(#started_at_ms, :now), \
                     #newest_at_ms = :now, #expires = :expires",
                 condition: "",
                 values: values([
-                    (":session", text(&asked.session)),
-                    (":title", text(&run_title(&asked.question))),
+                    (":session", text(&spec.session)),
+                    (":title", text(&run_title(&spec.question))),
                     (":now", number(&record.at_ms)),
                     (":expires", number(&expires)),
                 ]),
