@@ -75,11 +75,11 @@ pub(crate) async fn stream_question<P: Ports<Store = AwsStore>>(
     parts: &Parts,
     ask: StreamRequest,
 ) -> Result<Response, ApiError> {
-    let mut places = ResponsePermits::acquire_process(agent, parts).await?;
-    places.user =
+    let mut permits = ResponsePermits::acquire_process(agent, parts).await?;
+    permits.user =
         UserStream::acquire(agent, parts, find_streamed_run(agent, &ask.question).await?).await?;
     let streamed = open_run(agent, parts, ask).await;
-    places.into_response(agent, streamed).await
+    permits.into_response(agent, streamed).await
 }
 
 /// The run that a question is about, as far as that can be told before it is opened: with `continue` the
@@ -134,15 +134,14 @@ pub(crate) async fn stream_run<P: Ports<Store = AwsStore>>(
     shown: RunSubscription,
     cursor: Option<Cursor>,
 ) -> Result<Response, ApiError> {
-    let mut places = ResponsePermits::acquire_process(agent, parts).await?;
-    places.user = UserStream::acquire(agent, parts, shown.key.run.clone()).await?;
+    let mut permits = ResponsePermits::acquire_process(agent, parts).await?;
+    permits.user = UserStream::acquire(agent, parts, shown.key.run.clone()).await?;
     let begin = cursor.map_or(StreamStart::Start, StreamStart::After);
     let streamed = serve_stream(agent, parts, shown, new_holder(agent), begin).await;
-    places.into_response(agent, streamed).await
+    permits.into_response(agent, streamed).await
 }
 
-/// What a response takes up while it is streamed: a place among the streams of this process, and one among
-/// the caller's.
+/// What a response takes up while it is streamed: a slot of this process, and a permit of the caller's.
 struct ResponsePermits {
     user: Option<UserStream>,
     _process: Option<StreamSlot>,
@@ -344,7 +343,7 @@ fn event_stream_response(frames: ResponseFrames) -> Response {
 }
 
 /// The body's frames as the bytes of a response. It cannot fail: an error in the middle of a
-/// Lambda stream would be written into it as text. Its places are free when the response has
+/// Lambda stream would be written into it as text. Its permits are free when the response has
 /// ended, or its client has gone.
 struct ResponseFrames {
     body: ClientBody,
@@ -355,9 +354,9 @@ impl futures::Stream for ResponseFrames {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Self { body, permits: places } = self.get_mut();
+        let Self { body, permits } = self.get_mut();
         let frame = ready!(Pin::new(body).poll_frame(cx));
-        if let (None, Some(user)) = (&frame, &mut places.user) {
+        if let (None, Some(user)) = (&frame, &mut permits.user) {
             ready!(user.poll_release(cx));
         }
         Poll::Ready(frame.map(|frame| Ok(Bytes::from(frame))))

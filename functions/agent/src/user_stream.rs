@@ -46,17 +46,17 @@ impl UserStream {
         let (user, word) = (UserKey { tenant, user }, format!("{:016x}", fastrand::u64(..)));
         let until_ms = expiry_ms(parts, agent.ports.clock().now_ms());
         let taken = agent.ports.store().acquire_stream(&user, &run, &word, most, until_ms).await;
-        let place = taken
+        let permit = taken
             .map_err(|error| store_failure(&error))?
             .ok_or_else(|| Failure::new(ErrorCode::TooManyUserStreams, most.to_string()))?;
-        let (agent, given_back) = (Arc::clone(agent), place.clone());
-        let give_back = async move {
-            if let Err(error) = agent.ports.store().release_stream(&given_back).await {
-                tracing::warn!(%error, "the place of a stream was not given back");
+        let (agent, released) = (Arc::clone(agent), permit.clone());
+        let release = async move {
+            if let Err(error) = agent.ports.store().release_stream(&released).await {
+                tracing::warn!(%error, "the permit of a stream was not released");
             }
         };
-        let give_back: BoxFuture<'static, ()> = Box::pin(give_back);
-        Ok(Some(Self { permit: place, release: Some(give_back), ended: watch::Sender::new(()) }))
+        let release: BoxFuture<'static, ()> = Box::pin(release);
+        Ok(Some(Self { permit, release: Some(release), ended: watch::Sender::new(()) }))
     }
 
     /// Looks now and then whether this stream still has its permit, as long as it lasts: if a newer one has
@@ -66,7 +66,7 @@ impl UserStream {
         agent: &SharedAgent<P>,
         recall: HandOverSignal,
     ) {
-        let (agent, place, mut ended) =
+        let (agent, permit, mut ended) =
             (Arc::clone(agent), self.permit.clone(), self.ended.subscribe());
         drop(tokio::spawn(async move {
             let every = agent.ports.settings().stream_slot_every;
@@ -76,10 +76,10 @@ impl UserStream {
                     _ = ended.changed() => return,
                     () = agent.ports.clock().sleep(every) => {}
                 }
-                match agent.ports.store().has_stream(&place).await {
+                match agent.ports.store().has_stream(&permit).await {
                     Ok(true) => {}
                     Ok(false) => return recall.request_hand_over(),
-                    Err(error) => tracing::debug!(%error, "the place of a stream is not known"),
+                    Err(error) => tracing::debug!(%error, "the permit of a stream is not known"),
                 }
             }
         }));
@@ -87,8 +87,8 @@ impl UserStream {
 
     /// Gives the permit back; done at once when it has been.
     pub(crate) fn poll_release(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(give_back) = &mut self.release {
-            ready!(give_back.as_mut().poll(cx));
+        if let Some(release) = &mut self.release {
+            ready!(release.as_mut().poll(cx));
             self.release = None;
         }
         Poll::Ready(())
@@ -98,8 +98,8 @@ impl UserStream {
 impl Drop for UserStream {
     fn drop(&mut self) {
         // The client went away.
-        if let (Some(give_back), Ok(runtime)) = (self.release.take(), Handle::try_current()) {
-            drop(runtime.spawn(give_back));
+        if let (Some(release), Ok(runtime)) = (self.release.take(), Handle::try_current()) {
+            drop(runtime.spawn(release));
         }
     }
 }

@@ -131,16 +131,16 @@ mod tests {
     use djinn_core::id::{CallId, StepId};
     use serde_json::json;
 
-    fn filled(body: &str) -> Result<(HumanResponse, String), String> {
+    fn parse_call_answer(body: &str) -> Result<(HumanResponse, String), String> {
         let call = Subject::Call {
             call: CallId::new("t1.c1").unwrap(),
             tool: "file_tool".to_owned(),
             arguments: Map::new(),
         };
-        answered(body, &call)
+        parse_answer(body, &call)
     }
 
-    fn answered(body: &str, about: &Subject) -> Result<(HumanResponse, String), String> {
+    fn parse_answer(body: &str, about: &Subject) -> Result<(HumanResponse, String), String> {
         let form =
             AnswerForm::of(body.as_bytes()).and_then(|form| form.to_answer(about, Language::En));
         form.map_err(|failure| failure.detail)
@@ -163,7 +163,7 @@ mod tests {
             ("answer=say&words=Skip", HumanResponse::Skip, ""),
             ("answer=say&words=%E8%B7%B3%E8%BF%87", HumanResponse::Skip, ""),
         ] {
-            assert_eq!(filled(body), Ok((answer, comment.to_owned())), "{body}");
+            assert_eq!(parse_call_answer(body), Ok((answer, comment.to_owned())), "{body}");
         }
     }
 
@@ -179,7 +179,7 @@ mod tests {
         for (about, name) in [(Subject::StepReview { step, details }, "details"), (result, "text")]
         {
             let arguments = json!({name: "{\n"}).as_object().unwrap().clone();
-            let given = answered("answer=modify&instead=%7B%0D%0A", &about);
+            let given = parse_answer("answer=modify&instead=%7B%0D%0A", &about);
             assert_eq!(given, Ok((HumanResponse::Modify { arguments }, String::new())));
         }
     }
@@ -198,7 +198,7 @@ mod tests {
             ("answer=modify&instead=%5B%5D", "must be a JSON object"),
             (&long, "at most 4096 bytes"),
         ] {
-            let problem = filled(body).unwrap_err();
+            let problem = parse_call_answer(body).unwrap_err();
             assert!(problem.contains(part), "{body}: {problem}");
         }
     }

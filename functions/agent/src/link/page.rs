@@ -76,9 +76,9 @@ impl AnswerPage<'_> {
     }
 
     fn write_request(&self, html: &mut Html, words: &PageTexts) {
-        let Self { request: ask, language, .. } = self;
-        let interrupt = ask.subject.interrupt();
-        html.element("p", intro_text(&ask.subject, words));
+        let Self { request, language, .. } = self;
+        let interrupt = request.subject.interrupt();
+        html.element("p", intro_text(&request.subject, words));
         if let Some(interrupt) = interrupt {
             html.raw("<p class=\"problem\">").text(&interrupt.message);
             html.text(" (").text(&interrupt.code).raw(")</p>");
@@ -87,19 +87,19 @@ impl AnswerPage<'_> {
         if !self.reasoning.is_empty() {
             html.term(words.reasoning, self.reasoning);
         }
-        if let Some(task) = &ask.task {
-            html.term(words.task, &task.to_string());
+        if let Some(task) = &request.task {
+            html.term(words.task, task.as_str());
         }
-        write_subject(html, &ask.subject, words, self.files);
-        html.term(words.risk, texts::risk_text(ask.risk, *language));
-        if !ask.reasons.is_empty() {
-            let why = ask.reasons.iter().map(|why| texts::reason_text(*why, *language));
+        write_subject(html, &request.subject, words, self.files);
+        html.term(words.risk, texts::risk_text(request.risk, *language));
+        if !request.reasons.is_empty() {
+            let why = request.reasons.iter().map(|why| texts::reason_text(*why, *language));
             html.term(words.reason, &why.collect::<Vec<_>>().join(" "));
         }
-        if matches!(ask.subject, Subject::Call { .. }) {
-            html.term(words.estimate, &texts::estimate_text(&ask.estimate, *language));
+        if matches!(request.subject, Subject::Call { .. }) {
+            html.term(words.estimate, &texts::estimate_text(&request.estimate, *language));
         }
-        if let Some(at_ms) = ask.expires_at_ms {
+        if let Some(at_ms) = request.expires_at_ms {
             html.term(words.decision_time, &format_utc(at_ms));
         }
         html.term(words.link_expiry, &format_utc(self.until_ms));

@@ -183,12 +183,12 @@ mod tests {
         KeySet::with_timeout(answers, Duration::from_millis(1))
     }
 
-    fn wanted(id: Option<&str>) -> KeyQuery {
+    fn key_query(id: Option<&str>) -> KeyQuery {
         KeyQuery { id: id.map(str::to_owned), algorithm: Algorithm::ES256 }
     }
 
     async fn has(set: &KeySet<Answers>, id: &str, now_ms: i64) -> Result<bool, ErrorCode> {
-        let key = set.find_key(wanted(Some(id)), now_ms).await;
+        let key = set.find_key(key_query(Some(id)), now_ms).await;
         key.map(|key| key.is_some()).map_err(|failure| failure.code)
     }
 
@@ -249,10 +249,10 @@ mod tests {
     #[tokio::test]
     async fn a_token_without_a_name_of_a_key_means_the_only_one() {
         let one = set([published(&["a"])]);
-        assert!(one.find_key(wanted(None), START).await.unwrap().is_some());
+        assert!(one.find_key(key_query(None), START).await.unwrap().is_some());
         let two = set([published(&["a", "b"]), published(&["a", "b"])]);
-        assert!(two.find_key(wanted(None), START).await.unwrap().is_none());
-        let other = KeyQuery { algorithm: Algorithm::RS256, ..wanted(Some("a")) };
+        assert!(two.find_key(key_query(None), START).await.unwrap().is_none());
+        let other = KeyQuery { algorithm: Algorithm::RS256, ..key_query(Some("a")) };
         assert!(two.find_key(other, START).await.unwrap().is_none());
     }
 

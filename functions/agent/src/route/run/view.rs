@@ -26,7 +26,7 @@ pub(super) fn run_json(
     links: &SessionLinks,
     language: Language,
 ) -> Value {
-    let RunDescription { meta, snapshot: told } = view;
+    let RunDescription { meta, snapshot } = view;
     let mut body = json!({
         "run": run,
         "status": meta.status,
@@ -37,7 +37,7 @@ pub(super) fn run_json(
         "ended_at_ms": meta.ended_at_ms,
     });
     let Some(members) = body.as_object_mut() else { return body };
-    match told {
+    match snapshot {
         SnapshotState::Available(now) => add_snapshot(members, *now, links, language),
         SnapshotState::Expired => {
             members.insert("status".into(), EXPIRED.into());
