@@ -22,7 +22,7 @@ use crate::backend::BackendAddress;
 use crate::note::NoteTool;
 use crate::terminal;
 
-/// The word that makes this program a process of its own that holds a front.
+/// The word that makes this program a process of its own that holds an agent.
 pub(crate) const PROCESS: &str = "agent";
 
 /// A running agent. It stops when this is dropped.
@@ -34,9 +34,9 @@ pub(crate) struct AgentServer {
     executor: JoinHandle<()>,
 }
 
-/// What a front does otherwise than the product.
+/// What an agent does otherwise than the product.
 pub(crate) struct AgentOptions {
-    /// The front's runs may call these tools; by default there is a [`NoteTool`] that only reads.
+    /// The agent's runs may call these tools; by default there is a [`NoteTool`] that only reads.
     pub(crate) tools: Toolbox,
     /// How long it waits for what.
     pub(crate) settings: Option<Settings>,
@@ -62,8 +62,8 @@ impl Default for AgentOptions {
 
 impl AgentServer {
     /// Starts one over this backend.
-    pub(crate) async fn start(place: &BackendAddress, changes: AgentOptions) -> Result<Self> {
-        let models = place.models_json();
+    pub(crate) async fn start(backend: &BackendAddress, changes: AgentOptions) -> Result<Self> {
+        let models = backend.models_json();
         let var = |name: &str| match name {
             "DJINN_LOCAL" => Some("1".to_owned()),
             "DJINN_MAX_STEPS" | "DJINN_MAX_TOOL_CALLS" => Some("1000".to_owned()),
@@ -71,7 +71,7 @@ impl AgentServer {
             "DJINN_HUMAN_FEEDBACK" => changes.feedback.map(str::to_owned),
             _ => None,
         };
-        let aws = Aws::new(place.store.clone());
+        let aws = Aws::new(backend.store.clone());
         let (dispatch, invocations) = LocalDispatch::new(ALARM_EVERY);
         let mut ports = djinn_wiring::build_world(&var, &aws, dispatch.clone(), dispatch)?;
         ports.tools = changes.tools;
@@ -132,10 +132,10 @@ async fn print_invocations(mut invocations: UnboundedReceiver<RunInvocation>) {
 
 /// An agent in a process of its own: prints its URL, then its invocations of the executor, and lives
 /// until its input ends.
-pub(crate) async fn run_agent_process(place: [String; 4]) -> Result<()> {
+pub(crate) async fn run_agent_process(address: [String; 4]) -> Result<()> {
     let changes = AgentOptions { executors_elsewhere: true, ..AgentOptions::default() };
-    let front = AgentServer::start(&BackendAddress::from_parts(place), changes).await?;
-    terminal::print_line(&front.url());
+    let agent = AgentServer::start(&BackendAddress::from_parts(address), changes).await?;
+    terminal::print_line(&agent.url());
     let waits = tokio::task::spawn_blocking(|| io::stdin().read_line(&mut String::new()));
     waits.await??;
     Ok(())

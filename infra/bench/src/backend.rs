@@ -106,8 +106,8 @@ pub(crate) fn standard_bench() -> Bench {
 /// reads a line, and lives until its input ends.
 pub(crate) async fn run_gated_backend() -> Result<()> {
     let gate = ChunkGate::default();
-    let gated = Some((HELD_AT, gate.clone()));
-    let script = Script::bench(Bench { gate: gated, at_once: false, ..standard_bench() });
+    let held = Some((HELD_AT, gate.clone()));
+    let script = Script::bench(Bench { gate: held, at_once: false, ..standard_bench() });
     let backend = Backend::start(script).await?;
     terminal::print_line(&backend.address().to_parts()?.join(" "));
     let waits = tokio::task::spawn_blocking(move || {

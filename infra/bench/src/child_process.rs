@@ -25,12 +25,12 @@ impl ChildProcess {
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut process = command.spawn()?;
         let output = process.stdout.take().context("a process without output")?;
-        let mut said = String::new();
+        let mut first_line = String::new();
         let mut output = BufReader::new(output);
-        output.read_line(&mut said).await?;
-        ensure!(!said.is_empty(), "`djinn-bench {}` did not start", words.join(" "));
-        said.truncate(said.trim_end().len());
-        Ok(Self { process, output, first_line: said })
+        output.read_line(&mut first_line).await?;
+        ensure!(!first_line.is_empty(), "`djinn-bench {}` did not start", words.join(" "));
+        first_line.truncate(first_line.trim_end().len());
+        Ok(Self { process, output, first_line })
     }
 
     /// The first line that it printed.

@@ -100,18 +100,18 @@ impl BenchClient {
 
     /// Joins a run as a new viewer.
     pub(crate) async fn join_run(&self, run: &str) -> Result<RunStream> {
-        let asked = Instant::now();
+        let asked_at = Instant::now();
         let asking = self.http.get(format!("{}/runs/{run}/events", self.url));
-        RunStream::of(asking.send().await?, asked).await
+        RunStream::of(asking.send().await?, asked_at).await
     }
 }
 
 impl RunStream {
-    async fn of(response: Response, asked: Instant) -> Result<Self> {
+    async fn of(response: Response, asked_at: Instant) -> Result<Self> {
         ensure!(response.status().is_success(), "refused: {}", response.text().await?);
         Ok(Self {
             response,
-            asked_at: asked,
+            asked_at,
             first_byte: None,
             unread: String::new(),
             previews: 0,

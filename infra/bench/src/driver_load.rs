@@ -35,7 +35,7 @@ pub(crate) async fn measure_driver_load() -> Result<Vec<Figure>> {
     watched.watch_run().await?;
     tokio::time::sleep(FROM).await;
     let began = Instant::now();
-    let counters = [&alone, &watched].map(|held| held.front.aws().request_counter());
+    let counters = [&alone, &watched].map(|held| held.agent.aws().request_counter());
     drop(counters.map(|counter| counter.take_counts()));
     tokio::time::sleep(COUNTED).await;
     let [alone, watched] = counters.map(|counter| counter.take_counts());
@@ -68,21 +68,21 @@ pub(crate) async fn measure_driver_load() -> Result<Vec<Figure>> {
 
 /// A run in the middle of a reply.
 struct HeldRun {
-    front: AgentServer,
+    agent: AgentServer,
     stream: RunStream,
 }
 
 impl HeldRun {
-    async fn start(place: &BackendAddress) -> Result<Self> {
-        let front = AgentServer::start(place, AgentOptions::default()).await?;
-        let mut stream = BenchClient::new(front.url())?.open_stream().await?;
+    async fn start(backend: &BackendAddress) -> Result<Self> {
+        let agent = AgentServer::start(backend, AgentOptions::default()).await?;
+        let mut stream = BenchClient::new(agent.url())?.open_stream().await?;
         stream.read_previews(1).await?;
-        Ok(Self { front, stream })
+        Ok(Self { agent, stream })
     }
 
     /// Says that somebody watches, as whoever follows the run does.
     async fn watch_run(&self) -> Result<()> {
         let key = RunKey::new(TenantId::new("local")?, RunId::new(self.stream.run_id()?)?);
-        Ok(self.front.ports().store.mark_watched(&key, i64::MAX / 2).await?)
+        Ok(self.agent.ports().store.mark_watched(&key, i64::MAX / 2).await?)
     }
 }

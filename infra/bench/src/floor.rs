@@ -57,20 +57,24 @@ impl Floor {
         run: &RunKey,
         (calls, writes): (usize, usize),
         backend: &Backend,
-        front: &AgentServer,
+        agent: &AgentServer,
     ) -> Result<Self> {
-        let records = front.ports().store.read_from(run, 0).await?;
+        let records = agent.ports().store.read_from(run, 0).await?;
         let records = records.into_iter().cycle().take(writes).zip(0..);
         let records = records.map(|(record, n)| Record { number: n, ..record }).collect();
         let http = reqwest::Client::builder().tcp_nodelay(true).build()?;
         let model = format!("{}chat/completions", backend.address().model);
-        let (asked, world) = (backend.model_requests(calls), front.ports().clone());
-        ensure!(asked.len() == calls, "the model was asked {} times only", asked.len());
+        let (model_requests, world) = (backend.model_requests(calls), agent.ports().clone());
+        ensure!(
+            model_requests.len() == calls,
+            "the model was asked {} times only",
+            model_requests.len()
+        );
         let journals = AtomicU64::default();
         let work = Arc::new(FloorWork {
             http: http.clone(),
             model,
-            model_requests: asked,
+            model_requests,
             world,
             records,
             journals,
@@ -105,11 +109,11 @@ impl Floor {
 
     /// What it does, in words.
     pub(crate) fn describe_work(&self) -> String {
-        let FloorWork { model_requests: asked, records, .. } = &*self.work;
+        let FloorWork { model_requests, records, .. } = &*self.work;
         format!(
             "a bare server that streams the same {} replies of the model to its client and puts {} \
              records of the same sizes, as many as the run writes",
-            asked.len(),
+            model_requests.len(),
             records.len()
         )
     }

@@ -25,8 +25,8 @@ pub(crate) async fn measure_join() -> Result<Figure> {
     let long =
         Bench { model_calls: TURNS + 1, tool_calls: CALLS, deltas: 4 * TURNS, ..standard_bench() };
     let backend = Backend::start(Script::bench(long)).await?;
-    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(front.url())?;
+    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(agent.url())?;
     let stream = client.open_stream().await?;
     let run = stream.run_id()?.to_owned();
     stream.finish().await?;

@@ -107,14 +107,14 @@ impl Costs {
             ..Settings::default()
         };
         let changes = AgentOptions { tools, settings: Some(settings), ..AgentOptions::default() };
-        let front = AgentServer::start(&backend.address(), changes).await?;
-        let stream = BenchClient::new(front.url())?.open_stream().await?;
+        let agent = AgentServer::start(&backend.address(), changes).await?;
+        let stream = BenchClient::new(agent.url())?.open_stream().await?;
         let run = RunId::new(stream.run_id()?)?;
         stream.finish().await?;
         backend.check_expected()?;
-        let requests = front.aws().request_counter().take_counts();
+        let requests = agent.aws().request_counter().take_counts();
         let key = RunKey::new(TenantId::new("local")?, run);
-        let (records, loads) = load_journal(&front, &key).await?;
+        let (records, loads) = load_journal(&agent, &key).await?;
         Ok(Self { turns, requests, records, loads })
     }
 
@@ -156,11 +156,11 @@ impl Costs {
 }
 
 /// Loads a run as a driver does that takes it over.
-async fn load_journal(front: &AgentServer, key: &RunKey) -> Result<(usize, Sample)> {
+async fn load_journal(agent: &AgentServer, key: &RunKey) -> Result<(usize, Sample)> {
     let (mut records, mut loads) = (0, Sample::default());
     for _ in 0..LOADS {
         let began = Instant::now();
-        let read = front.ports().store.read_from(key, 0).await?;
+        let read = agent.ports().store.read_from(key, 0).await?;
         let journal = Journal::fold(&read)?;
         loads.add(began.elapsed());
         ensure!(journal.run().status().has_ended(), "the long run has not ended");

@@ -70,10 +70,10 @@ async fn run_command(words: &[&str]) -> Result<()> {
             backend::run_bench_backend(deltas.parse()?, at_once.parse()?).await?;
         }
         [backend::PROCESS] => backend::run_gated_backend().await?,
-        [agent_server::PROCESS, place @ ..] => {
-            let place: Vec<_> = place.iter().map(|word| (*word).to_owned()).collect();
-            let place = place.try_into().ok().context("a front takes three URLs and a key")?;
-            agent_server::run_agent_process(place).await?;
+        [agent_server::PROCESS, address @ ..] => {
+            let address: Vec<_> = address.iter().map(|word| (*word).to_owned()).collect();
+            let address = address.try_into().ok().context("an agent takes three URLs and a key")?;
+            agent_server::run_agent_process(address).await?;
         }
         ["--speed"] => {
             let report = Report::new(speed::measure_speed().await?, parts::describe_parts().await?);

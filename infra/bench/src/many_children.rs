@@ -95,13 +95,13 @@ impl DriverCost {
 }
 
 /// The world in which executors work, over a backend elsewhere.
-fn executor_world(place: &BackendAddress) -> Result<djinn_local::LocalWorld> {
-    let models = place.models_json();
+fn executor_world(backend: &BackendAddress) -> Result<djinn_local::LocalWorld> {
+    let models = backend.models_json();
     let var = |name: &str| match name {
         "DJINN_MODELS" => Some(models.clone()),
         _ => None,
     };
-    let aws = Aws::new(place.store.clone());
+    let aws = Aws::new(backend.store.clone());
     // Whom tasks kick: nobody, for each ends under its first driver. Their run is driven elsewhere.
     let (dispatch, _) = LocalDispatch::new(ALARM_EVERY);
     let mut ports = djinn_wiring::build_world(&var, &aws, dispatch.clone(), dispatch)?;

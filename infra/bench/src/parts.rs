@@ -26,9 +26,9 @@ const AT_ONCE: usize = 16;
 pub(crate) async fn describe_parts() -> Result<String> {
     let all = Bench { model_calls: 1, deltas: standard_bench().deltas, ..standard_bench() };
     let backend = Backend::start(Script::bench(all)).await?;
-    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let (put_ms, puts) = RunPart::Put.measure_part(front.ports()).await?;
-    let (stream_ms, streams) = RunPart::Stream.measure_part(front.ports()).await?;
+    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let (put_ms, puts) = RunPart::Put.measure_part(agent.ports()).await?;
+    let (stream_ms, streams) = RunPart::Stream.measure_part(agent.ports()).await?;
     backend.check_expected()?;
     Ok(format!(
         "a put {put_ms:.2} ms ({puts:.0}/s at {AT_ONCE}), a model's stream of 200 deltas \

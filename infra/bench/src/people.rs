@@ -37,8 +37,8 @@ pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
     let tools = Toolbox::default()
         .with_tool(TimedNote { note: NoteTool(EffectClass::Once), starts: started });
     let changes = AgentOptions { tools, feedback: Some(FEEDBACK), ..AgentOptions::default() };
-    let front = AgentServer::start(&backend.address(), changes).await?;
-    let client = BenchClient::new(front.url())?;
+    let agent = AgentServer::start(&backend.address(), changes).await?;
+    let client = BenchClient::new(agent.url())?;
     let mut starting = Sample::default();
     for _ in 0..ANSWERED {
         let run = start_waiting_run(&client).await?;
@@ -53,9 +53,9 @@ pub(crate) async fn measure_people() -> Result<Vec<Figure>> {
         start_waiting_run(&client).await?;
     }
     tokio::time::sleep(SETTLING).await;
-    let settling = front.aws().request_counter().take_counts().values().sum::<u64>();
+    let settling = agent.aws().request_counter().take_counts().values().sum::<u64>();
     tokio::time::sleep(WATCHED).await;
-    let requests = front.aws().request_counter().take_counts().values().sum::<u64>();
+    let requests = agent.aws().request_counter().take_counts().values().sum::<u64>();
     backend.check_expected()?;
     let days = WAITING as f64 * WATCHED.as_secs_f64() / (24.0 * 60.0 * 60.0);
     Ok(vec![

@@ -37,8 +37,8 @@ pub(crate) async fn measure_plans() -> Result<Vec<Figure>> {
 
 async fn measure_dispatch() -> Result<Figure> {
     let backend = Backend::start(plan_script(3, 1, Duration::ZERO)).await?;
-    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(front.url())?.with_plan_mode();
+    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(agent.url())?.with_plan_mode();
     let mut sample = Sample::default();
     for nth in 0..WARM_UP + DISPATCHES {
         let mut stream = client.open_stream().await?;
@@ -64,8 +64,8 @@ async fn measure_dispatch() -> Result<Figure> {
 
 async fn measure_wall_time() -> Result<Figure> {
     let backend = Backend::start(plan_script(TASKS, 0, WORK)).await?;
-    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(front.url())?.with_plan_mode();
+    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(agent.url())?.with_plan_mode();
     let mut stream = client.open_stream().await?;
     let began = Instant::now();
     stream.read_to_end().await?;
@@ -107,16 +107,16 @@ const INVOCATION: f64 = 0.2;
 /// The requests of a run of 3 parallel steps of 2 turns each.
 async fn measure_costs() -> Result<Vec<Figure>> {
     let backend = Backend::start(plan_script(3, 1, Duration::ZERO)).await?;
-    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(front.url())?.with_plan_mode();
+    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(agent.url())?.with_plan_mode();
     // Connections are made and the bucket is looked for once.
     client.run_question().await?;
-    drop(front.aws().request_counter().take_counts());
+    drop(agent.aws().request_counter().take_counts());
     let mut stream = client.open_stream().await?;
     stream.read_to_end().await?;
     // What is still delivered after the end is seen by the client.
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let requests = front.aws().request_counter().take_counts();
+    let requests = agent.aws().request_counter().take_counts();
     backend.check_expected()?;
     let count = |kinds: &[&str]| -> f64 {
         kinds.iter().filter_map(|kind| requests.get(*kind)).map(|n| *n as f64).sum()

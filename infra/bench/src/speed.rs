@@ -88,9 +88,9 @@ impl Measurements {
 
 pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
     let backend = Backend::start(Script::bench(standard_bench())).await?;
-    let front = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
-    let client = BenchClient::new(front.url())?;
-    let floor = Arc::new(make_floor(&client, &backend, &front).await?);
+    let agent = AgentServer::start(&backend.address(), AgentOptions::default()).await?;
+    let client = BenchClient::new(agent.url())?;
+    let floor = Arc::new(make_floor(&client, &backend, &agent).await?);
     let in_words = floor.describe_work();
     let both = [Target::Agent(client), Target::Floor(floor)];
     let mut seen = [Measurements::default(), Measurements::default()];
@@ -114,19 +114,19 @@ pub(crate) async fn measure_speed() -> Result<Vec<Figure>> {
 }
 
 /// The floor of a run that is made for it.
-async fn make_floor(client: &BenchClient, backend: &Backend, front: &AgentServer) -> Result<Floor> {
+async fn make_floor(client: &BenchClient, backend: &Backend, agent: &AgentServer) -> Result<Floor> {
     // Connections are made and the bucket is looked for once.
     client.run_question().await?;
     tokio::time::sleep(SETTLING).await;
-    drop(front.aws().request_counter().take_counts());
+    drop(agent.aws().request_counter().take_counts());
     let stream = client.open_stream().await?;
     let run = RunKey::new(TenantId::new("local")?, RunId::new(stream.run_id()?)?);
     stream.finish().await?;
     tokio::time::sleep(SETTLING).await;
-    let requests = front.aws().request_counter().take_counts();
+    let requests = agent.aws().request_counter().take_counts();
     let writes: u64 = WRITES.iter().filter_map(|kind| requests.get(*kind)).sum();
     let did = (standard_bench().model_calls, usize::try_from(writes)?);
-    Floor::of(&run, did, backend, front).await
+    Floor::of(&run, did, backend, agent).await
 }
 
 fn list_figures([run, floor]: &[Measurements; 2], floor_in_words: &str) -> Vec<Figure> {
