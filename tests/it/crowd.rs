@@ -164,7 +164,7 @@ impl Throttled {
         let writes = (begun.clone(), gate.clone());
         script(&model, tasks, move || {
             writes.0.add_permits(1);
-            writing(tasks).gated(1, writes.1.clone())
+            writing(tasks).with_gate(1, writes.1.clone())
         });
         Self { tasks, model, door, table, begun, gate }
     }

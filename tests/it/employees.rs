@@ -56,7 +56,9 @@ fn roles(rule: Rule, gate: ChunkGate) -> Rule {
     rule.respond_with(move |request| {
         let role = of(request).map(|step| format!("{} analyst", &step[..4]));
         let roles = json!({"file_tool": role, "dance_tool": "Dancer"});
-        ScriptedResponse::default().reply(format!("```json\n{roles}\n```")).gated(1, gate.clone())
+        ScriptedResponse::default()
+            .reply(format!("```json\n{roles}\n```"))
+            .with_gate(1, gate.clone())
     })
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn respond(bench: &Bench, request: &RecordedRequest) -> ScriptedRespo
     }
     if turn >= calling {
         return match &bench.gate {
-            Some((chunk, gate)) if turn == calling => response.gated(*chunk, gate.clone()),
+            Some((chunk, gate)) if turn == calling => response.with_gate(*chunk, gate.clone()),
             Some(_) | None => response,
         };
     }

@@ -126,7 +126,7 @@ impl RecordedRequest {
         json: Value,
         body_bytes: usize,
     ) -> Result<Self, String> {
-        let asked = protocol.parse_request(&json)?;
+        let parsed = protocol.parse_request(&json)?;
         Ok(Self {
             inner: Arc::new(RequestInner {
                 number,
@@ -134,7 +134,7 @@ impl RecordedRequest {
                 headers,
                 json,
                 body_bytes,
-                parsed: asked,
+                parsed,
                 text: OnceLock::new(),
                 progress: Progress::default(),
             }),

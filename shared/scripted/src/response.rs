@@ -282,7 +282,7 @@ impl ScriptedResponse {
     /// Waits at a gate before a chunk; the headers are sent before. Before the first chunk that
     /// does not exist it holds the end of the body.
     #[must_use]
-    pub fn gated(mut self, chunk: usize, gate: ChunkGate) -> Self {
+    pub fn with_gate(mut self, chunk: usize, gate: ChunkGate) -> Self {
         self.gates.push((chunk, gate));
         self
     }

@@ -75,11 +75,11 @@ impl Rule {
         self.replace_newest(|_| RuleAnswer::Computed(Arc::new(respond)))
     }
 
-    /// Holds the answer before a chunk, as [`ScriptedResponse::gated`] does.
+    /// Holds the answer before a chunk, as [`ScriptedResponse::with_gate`] does.
     #[must_use]
     pub fn gate(&self, chunk: usize) -> ChunkGate {
         let gate = ChunkGate::default();
-        self.clone().gated(chunk, gate.clone());
+        self.clone().with_gate(chunk, gate.clone());
         gate
     }
 
@@ -162,7 +162,7 @@ of_the_newest_answer! {
     hang();
     hang_after(chunks: usize);
     fail_after(chunks: usize, kind: impl Into<String>, message: impl Into<String>);
-    gated(chunk: usize, gate: ChunkGate);
+    with_gate(chunk: usize, gate: ChunkGate);
     delay(delay: Duration);
 }
 

@@ -97,7 +97,7 @@ async fn a_function_may_answer_and_gate_too() {
     let held = gate.clone();
     server.on_request(|_| true).respond_with(move |request| {
         let answer = format!("{} asks {}", request.model(), request.last_user_text());
-        ScriptedResponse::default().reply(answer).delta_chars(100).gated(1, held.clone())
+        ScriptedResponse::default().reply(answer).delta_chars(100).with_gate(1, held.clone())
     });
     let mut response = ask(&server, "why?").await;
     chunk(&mut response).await;
