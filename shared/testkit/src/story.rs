@@ -108,8 +108,8 @@ impl StoryModel {
         let lines = lines.into_iter().map(|(message, line)| (message.to_owned(), line)).collect();
         let lines = Arc::new(lines);
         let (window, fallback_window) = (100_000, None);
-        let (price, asked, outage) = (None, Arc::default(), None);
-        Self { lines, window, fallback_window, price, requests: asked, outage, points }
+        let (price, requests, outage) = (None, Arc::default(), None);
+        Self { lines, window, fallback_window, price, requests, outage, points }
     }
 
     /// Takes so many tokens of input, and refuses more as providers do.

@@ -52,7 +52,7 @@ impl RunFixture {
         let (tenant, user) = (TenantId::new(tenant)?, UserId::new(user)?);
         let (session, request) = (SessionId::new(session)?, RequestId::new(request)?);
         let run = RunId::of(&tenant, &user, &session.clone().into(), &request);
-        let asked = RunSpec {
+        let spec = RunSpec {
             tenant: tenant.clone(),
             user,
             session,
@@ -69,7 +69,7 @@ impl RunFixture {
             settings: RunSettings::default(),
             child: None,
         };
-        Ok(Self { key: RunKey::new(tenant, run), spec: asked, at_ms: 1_700_000_000_000 })
+        Ok(Self { key: RunKey::new(tenant, run), spec, at_ms: 1_700_000_000_000 })
     }
 
     /// The same request, by another user in a session of the same label.

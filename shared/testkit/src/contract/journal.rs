@@ -120,17 +120,17 @@ pub async fn the_last_record_ends_the_run_and_is_written_once(store: &impl Store
 
 /// The ending notes whether a client is sent it, and whoever shows it later notes that.
 pub async fn whether_its_end_was_shown_is_known_of_a_run(store: &impl Store) -> Checked {
-    for shown in [true, false] {
-        let run = RunFixture::of(&format!("s-{shown}"), "r")?;
+    for end_shown in [true, false] {
+        let run = RunFixture::of(&format!("s-{end_shown}"), "r")?;
         store.mark_end_shown(&run.key).await?;
         assert_eq!(store.find_meta(&run.key).await?, None);
         store.create(&run.key, &run.created_by("w0", None)?).await?;
         // It has no end yet.
         store.mark_end_shown(&run.key).await?;
         assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(false));
-        let end = RunEnd { end_shown: shown, ..run.run_end() };
+        let end = RunEnd { end_shown, ..run.run_end() };
         store.append_end(&run.key, &record_of(1, "w1", "answer")?, &end, EXPIRY).await?;
-        assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(shown));
+        assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(end_shown));
         for _ in 0..2 {
             store.mark_end_shown(&run.key).await?;
             assert_eq!(store.find_meta(&run.key).await?.map(|meta| meta.end_shown), Some(true));

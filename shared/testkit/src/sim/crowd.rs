@@ -81,25 +81,25 @@ impl Crowd {
     pub fn of(seed: u64, weather: Duration) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0x0c20_4d00);
         let is_quiet = rng.bool();
-        let comes = match is_quiet && rng.bool() {
+        let first_visit = match is_quiet && rng.bool() {
             // Nobody looks before it has been quiet.
             true => weather + RESTS_AFTER,
             false => Duration::from_secs(rng.u64(0..60)),
         };
-        let thinks = if rng.bool() { rng.u64(1..10) } else { rng.u64(10..120) };
+        let max_thinking_s = if rng.bool() { rng.u64(1..10) } else { rng.u64(10..120) };
         let began = Instant::now();
-        let told = Vec::new();
-        let (before, quiet) = (None, None);
+        let responses = Vec::new();
+        let (operations_before, quiet_operations) = (None, None);
         let state = CrowdState {
             rng,
             began,
-            first_visit: comes,
-            max_thinking_s: thinks,
+            first_visit,
+            max_thinking_s,
             weather,
             is_quiet,
-            operations_before: before,
-            quiet_operations: quiet,
-            responses: told,
+            operations_before,
+            quiet_operations,
+            responses,
             nth: 0,
         };
         Self(Arc::new(Mutex::new(state)))

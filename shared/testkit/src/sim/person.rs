@@ -19,13 +19,13 @@ impl Sim {
     }
 
     /// The user `u` gives this answer in a new process, and does not hear if it is refused.
-    pub fn send_answer(&mut self, key: &RunKey, ask: &HumanRequest, said: HumanResponse) {
+    pub fn send_answer(&mut self, key: &RunKey, ask: &HumanRequest, answer: HumanResponse) {
         let (process, ports, serving) = self.new_invocation(key.clone(), 0);
         let answered = ResponseRecord {
             request: ask.id.clone(),
             id: format!("by.{process}"),
             by: UserId::new("u").ok(),
-            answer: said,
+            answer,
             comment: String::new(),
             digest: Some(ask.digest.clone()),
             via: None,
