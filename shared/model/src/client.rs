@@ -44,20 +44,11 @@ impl<S: Secrets> Models<S> {
     /// key is read until that succeeds, and again after a provider refused it: it may have been
     /// replaced.
     pub fn new(settings: Settings, secrets: S) -> Self {
-        let stored =
+        let stored_keys =
             settings.stored_keys().map(|name| (name.to_owned(), Mutex::default())).collect();
-        let (prompts, tokens) = (Prompts::default(), TokenCounter::default());
+        let (prompts, token_counter) = (Prompts::default(), TokenCounter::default());
         let (http, outages, client) = (Http::default(), Outages::default(), OnceLock::new());
-        Self {
-            settings,
-            secrets,
-            stored_keys: stored,
-            prompts,
-            token_counter: tokens,
-            http,
-            outages,
-            client,
-        }
+        Self { settings, secrets, stored_keys, prompts, token_counter, http, outages, client }
     }
 
     /// The pool of connections, for others who call something over HTTP.

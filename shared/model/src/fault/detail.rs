@@ -81,8 +81,8 @@ impl ProviderFailure {
             Some(code.as_str().map_or_else(|| code.to_string(), str::to_owned).to_lowercase())
         };
         let codes: Vec<String> = paths.into_iter().filter_map(code).collect();
-        let words = format!("{} {}", codes.join(" "), message.to_lowercase());
-        let own = strip_quotes(&message);
+        let search_text = format!("{} {}", codes.join(" "), message.to_lowercase());
+        let own_text = strip_quotes(&message);
         let status = ["code", "status", "status_code"]
             .iter()
             .filter_map(|path| {
@@ -91,7 +91,7 @@ impl ProviderFailure {
             })
             .find(|status| (400..600).contains(status));
         let status = status.and_then(|status| u16::try_from(status).ok());
-        Self { message, status, search_text: words, codes, own_text: own }
+        Self { message, status, search_text, codes, own_text }
     }
 
     /// Whether its code is one of these, given in lower case.

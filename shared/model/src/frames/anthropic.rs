@@ -78,15 +78,15 @@ impl BlockReader {
             }
             "tool_use" => {
                 let input = block.get("input").unwrap_or(&Value::Null);
-                let given = input.as_object().is_some_and(|input| !input.is_empty());
-                self.open_blocks.insert(index, OpenBlock::ToolUse { has_input: given });
+                let has_input = input.as_object().is_some_and(|input| !input.is_empty());
+                self.open_blocks.insert(index, OpenBlock::ToolUse { has_input });
                 let piece = CallPiece {
                     index: Some(index),
                     id: text_at(block, "/id"),
                     name: text_at(block, "/name"),
                     arguments: "",
                 };
-                draft.calls.add_complete(piece, if given { input } else { &Value::Null });
+                draft.calls.add_complete(piece, if has_input { input } else { &Value::Null });
             }
             _ => {}
         }
