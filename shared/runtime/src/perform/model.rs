@@ -149,8 +149,8 @@ impl<P: Ports> ModelExecution<P> {
                 let language = self.run.spec().settings.language;
                 let (code, message) = (failure.code.as_str(), failure.sentence(language));
                 let interrupt = Interrupt { code: code.to_owned(), message };
-                let of = InterruptTarget::Message(self.call.message.clone());
-                vec![Input::Interrupted { target: of, interrupt }]
+                let target = InterruptTarget::Message(self.call.message.clone());
+                vec![Input::Interrupted { target, interrupt }]
             }
             // It stays owed, to whoever reaches the store.
             ReserveError::Unavailable(error) => {

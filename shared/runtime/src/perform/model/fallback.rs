@@ -59,8 +59,8 @@ impl<P: Ports> ModelExecution<P> {
         };
         match to_interrupt(&failure, self.run.spec().settings.language) {
             Some(interrupt) => {
-                let of = InterruptTarget::Message(self.call.message.clone());
-                Input::Interrupted { target: of, interrupt }
+                let target = InterruptTarget::Message(self.call.message.clone());
+                Input::Interrupted { target, interrupt }
             }
             None => self.failure_input(failure),
         }
