@@ -10,6 +10,7 @@ mod purity;
 mod size;
 mod source;
 mod vocabulary;
+mod walls;
 mod word;
 
 pub(crate) use source::{files_below, root};
