@@ -8,9 +8,9 @@ use axum::http::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::secret::Secrets;
+use djinn_runtime::world::Ports;
 use percent_encoding::percent_decode_str;
 
 use crate::agent::SharedAgent;

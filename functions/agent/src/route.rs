@@ -26,7 +26,7 @@ pub(crate) use share::{end_share, share_session};
 use axum::extract::State;
 use axum::response::Response;
 use djinn_core::error_code::ErrorCode;
-use djinn_runtime::port::Ports;
+use djinn_runtime::world::Ports;
 
 use crate::agent::SharedAgent;
 use crate::api_error::ApiError;

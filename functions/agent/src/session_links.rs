@@ -3,9 +3,10 @@
 use axum::http::request::Parts;
 use djinn_core::session::SessionName;
 use djinn_core::wire::link::SessionLinks as Urls;
+use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::port::{Ports, RunKey};
+use djinn_runtime::world::Ports;
 
 use crate::agent::Agent;
 use crate::identity::Caller;

@@ -19,10 +19,10 @@ use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 use djinn_core::session::SessionName;
 use djinn_core::wire::link::SessionLinks;
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::serve::{Permission, SessionAccess};
+use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use super::response::{response_or_error, store_error};

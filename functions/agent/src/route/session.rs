@@ -8,13 +8,13 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::UserId;
 use djinn_core::wire::native;
-use djinn_runtime::port::Ports;
 use djinn_runtime::port::catalog::{Catalog, SessionDeletion, SessionSummary, SessionTurn};
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::share::Shares;
 use djinn_runtime::serve::{Permission, SessionAccess, delete_session};
 use djinn_runtime::texts::{MAX_TITLE, SessionTitle, check_bounds};
+use djinn_runtime::world::Ports;
 use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 

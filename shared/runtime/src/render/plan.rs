@@ -151,11 +151,11 @@ pub(super) fn task_values(
     })
 }
 
-fn report_values(report: &ChildReport) -> Value {
-    let ChildReport { task, description, text, files, done, skipped, truncated } = report;
+fn report_values(report: &ChildReport, language: Language) -> Value {
     json!({
-        "task": task, "words": description, "text": text, "files": files, "done": done,
-        "left_out": skipped, "cut": truncated,
+        "task": report.task, "words": report.description, "text": report.full_text(language),
+        "files": report.files, "done": report.done, "left_out": report.skipped,
+        "cut": report.truncated,
     })
 }
 
