@@ -16,7 +16,6 @@ use djinn_core::id::{TenantId, UserId};
 use djinn_model::Http;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::secret::{Secret, Secrets};
-use djinn_runtime::world::Ports;
 
 use crate::api_error::ApiError;
 

@@ -88,7 +88,7 @@ impl AnswerPage<'_> {
             html.term(words.reasoning, self.reasoning);
         }
         if let Some(task) = &request.task {
-            html.term(words.task, task.as_str());
+            html.term(words.task, &task.to_string());
         }
         write_subject(html, &request.subject, words, self.files);
         html.term(words.risk, texts::risk_text(request.risk, *language));

@@ -15,7 +15,6 @@ use djinn_runtime::port::share::Shares;
 use djinn_runtime::serve::{Permission, SessionAccess, delete_session};
 use djinn_runtime::texts::{MAX_TITLE, SessionTitle, check_bounds};
 use djinn_runtime::world::Ports;
-use djinn_runtime::world::Ports;
 use serde_json::{Value, json};
 
 use super::response::{response_or_error, store_error};
