@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use djinn_core::conversation::MAX_REPORT;
 use djinn_core::entry::Event;
 use djinn_core::id::{RunId, TaskId, TenantId};
-use djinn_core::input::MAX_REPORT;
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
 use djinn_local::{LocalWorld, Stores, StoresOptions};

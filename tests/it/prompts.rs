@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_runtime::prompt::{ALL, CUT_MARK, Fragment, Prompts};
 use serde_json::{Value, json};
 

@@ -12,8 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use djinn_core::id::{RequestId, RunId, TenantId, UserId};
-use djinn_core::session::SessionName;
+use djinn_core::id::{RequestId, RunId, SessionName, TenantId, UserId};
 use djinn_testkit::lambdasim::{Invocation, InvocationOutcome};
 use futures::{StreamExt as _, stream};
 use serde_json::json;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agent::{Agent, Settings, build_router};
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::secret::NoSecrets;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};

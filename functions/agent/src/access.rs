@@ -1,7 +1,7 @@
 //! Sessions as requests name them: a label of the caller's own, or the handle of one that is shared.
 
 use djinn_core::error_code::ErrorCode;
-use djinn_core::session::SessionName;
+use djinn_core::id::SessionName;
 use djinn_runtime::serve::{Permission, SessionAccess, authorize_session};
 use djinn_runtime::world::Ports;
 

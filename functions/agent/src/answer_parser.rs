@@ -2,7 +2,7 @@
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanResponse, TextResponse, trim_end_marks};
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use serde_json::{Map, Value};
 
 use crate::json;

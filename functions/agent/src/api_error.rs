@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId};
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::wire::joyagent_ui;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use axum::http::Request;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::wire::{joyagent_data, joyagent_ui};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::world::Ports;

@@ -1,7 +1,7 @@
 //! The URLs of a session's files, and of what its run asks, for one client.
 
 use axum::http::request::Parts;
-use djinn_core::session::SessionName;
+use djinn_core::id::SessionName;
 use djinn_core::wire::link::SessionLinks as Urls;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 use djinn_core::budget::Budget;
 use djinn_core::human::HumanSettings;
-use djinn_core::settings::{
-    ContextSettings, Language, Mode, PlanSettings, Role, RunSettings, SummaryPolicy,
-};
+use djinn_core::language::Language;
+use djinn_core::settings::{ContextSettings, Mode, PlanSettings, Role, RunSettings, SummaryPolicy};
 use djinn_runtime::settings::{InvalidSetting, MAX_USD_VAR, parse_micro_usd, parse_number};
 
 use crate::identity::Auth;

@@ -1,6 +1,6 @@
 //! A tool that touches no store, so that all requests are the journal's.
 
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ResultView, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};

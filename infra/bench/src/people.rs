@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError, Toolbox};
 use djinn_scripted::{Bench, Script};

@@ -155,8 +155,7 @@ async fn kick_all(keys: &[RunKey], invoker: &impl Invoker) -> Result<(), StoreEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use djinn_core::id::{RequestId, RunId, TenantId, UserId};
-    use djinn_core::session::SessionName;
+    use djinn_core::id::{RequestId, RunId, SessionName, TenantId, UserId};
     use std::sync::Mutex;
 
     /// A host that does not take the first run that it is brought.

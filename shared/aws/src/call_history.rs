@@ -1,7 +1,7 @@
 //! What calls of tools came to: an item a tool.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use djinn_core::human::CallSample;
+use djinn_core::estimate::CallSample;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 

@@ -7,9 +7,8 @@ mod session;
 
 pub(crate) use create::run_spec;
 
-use djinn_core::id::{RequestId, RunId, SessionId};
+use djinn_core::id::{RequestId, RunId, SessionId, SessionName};
 use djinn_core::journal::Record;
-use djinn_core::session::SessionName;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{
     AppendResult, CreateResult, Journals, NewRun, RunEnd, RunMeta, SessionKey, SessionView,

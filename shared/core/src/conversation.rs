@@ -1,9 +1,12 @@
 //! What was said in a run: append-only, each tool call together with its outcome.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::id::{FileName, MessageId, UserId};
-use crate::input::ChildReport;
+use crate::error_code::Failure;
+use crate::id::{FileName, MessageId, TaskId, UserId};
+use crate::language::Language;
 use crate::plan::Plan;
 use crate::tool::{ToolCall, ToolResult};
 
@@ -71,6 +74,49 @@ pub enum Nudge {
     NoPlan,
     /// A call has brought the same result too often: do something else, or the work ends.
     Repeated,
+}
+
+/// Bytes of a task's text in its run's conversation; the whole stays in the task's journal.
+pub const MAX_REPORT: usize = 4 * 1024;
+
+/// What the planner and later tasks are told of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChildReport {
+    /// The id of the task, as in its [`crate::input::ChildSpec`].
+    pub task: TaskId,
+    /// The step as one line, `stage: details`.
+    pub description: String,
+    /// What came of it in its agent's words, at most [`MAX_REPORT`] bytes; of a failed task, what there
+    /// was.
+    pub text: String,
+    /// Why it did not finish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// The names of its files.
+    pub files: Vec<FileName>,
+    /// Whether it did what it was to do.
+    pub done: bool,
+    /// Whether it was not carried out because a person did not want it: `text` is what they say of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
+    /// Whether its agent was cut off before it had said all of the text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+impl ChildReport {
+    /// What came of it, for a model or a person: of a failed task the sentence of its failure, and then
+    /// what there was.
+    #[must_use]
+    pub fn full_text(&self, language: Language) -> Cow<'_, str> {
+        let Some(failure) = &self.failure else { return Cow::Borrowed(&self.text) };
+        let sentence = failure.sentence(language);
+        Cow::Owned(if self.text.is_empty() {
+            sentence
+        } else {
+            format!("{sentence}\n\n{}", self.text)
+        })
+    }
 }
 
 /// A piece of the conversation.

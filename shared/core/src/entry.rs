@@ -7,14 +7,15 @@ use serde_json::Value;
 
 use crate::budget::{Spending, Usage};
 use crate::error_code::Failure;
+use crate::estimate::Estimate;
 use crate::file::ProductFile;
-use crate::human::{Estimate, HumanRequest, ResponseRecord};
+use crate::human::{HumanRequest, ResponseRecord};
 use crate::id::{
-    CallId, EntryId, HumanRequestId, MessageId, RequestId, SessionId, StepId, TaskId, UserId,
+    CallId, EntryId, HumanRequestId, MessageId, MessageKey, RequestId, SessionId, StepId, TaskId,
+    UserId,
 };
 use crate::input::{FinishReason, ModelChanged, RunSpec};
 use crate::plan::{Plan, StepStatus};
-use crate::preview::MessageKey;
 use crate::settings::{Mode, OutputStyle};
 use crate::status::RunStatus;
 use crate::tool::{Risk, ToolResult};

@@ -4,7 +4,7 @@ mod failure;
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::Language;
+use crate::language::Language;
 pub use failure::Failure;
 
 macro_rules! codes {

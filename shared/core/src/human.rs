@@ -3,7 +3,6 @@
 //! The run holds a call back until it is answered; no prompt is involved. An answer is bound to what was
 //! asked about by a digest.
 
-mod estimate;
 mod questions;
 mod response_channel;
 mod settings;
@@ -14,7 +13,6 @@ mod top_up;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use estimate::{CallSample, Estimate, MIN_SAMPLES};
 pub use questions::parse_questions;
 pub use response_channel::ResponseChannel;
 pub use settings::{
@@ -25,6 +23,7 @@ pub use text_response::{TextResponse, trim_end_marks};
 pub use top_up::TopUp;
 
 use crate::error_code::ErrorCode;
+use crate::estimate::Estimate;
 use crate::id::{HumanRequestId, TaskId, UserId, sha256_hex};
 use crate::plan::PLANNING_TOOL;
 use crate::tool::{EffectClass, OfferedTool, Risk, canonical_json};

@@ -7,6 +7,7 @@ mod entry;
 mod human_request;
 mod message;
 mod path;
+mod session_name;
 mod task;
 
 use std::fmt;
@@ -16,11 +17,10 @@ use sha2::{Digest, Sha256};
 
 pub use entry::{EntryId, EntryName};
 pub use human_request::{HumanRequestId, RequestName};
-pub use message::{CallId, CallName, MessageId, MessageName};
+pub use message::{CallId, CallName, MessageId, MessageKey, MessageName};
 pub use path::{LocalName, Path, PathSegment, Scoped};
+pub use session_name::SessionName;
 pub use task::{StepId, TaskId};
-
-use crate::session::SessionName;
 
 /// Why a text is not an id of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -161,7 +161,7 @@ fn is_label(text: &str) -> bool {
 }
 
 /// What every handle begins with, and no label of a user's own.
-pub(crate) const SHARE_PREFIX: &str = "shr_";
+const SHARE_PREFIX: &str = "shr_";
 
 fn is_own_label(text: &str) -> bool {
     is_label(text) && !text.starts_with(SHARE_PREFIX)

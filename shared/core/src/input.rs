@@ -6,18 +6,15 @@ mod model_changed;
 mod round_start;
 mod run_spec;
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Spending, Usage};
-use crate::conversation::{Reasoning, Turn};
+use crate::conversation::{ChildReport, Reasoning, Turn};
 use crate::effect::{Delivery, Limit};
 use crate::error_code::Failure;
 use crate::file::ProductFile;
 use crate::human::{Interrupt, ResponseRecord};
-use crate::id::{CallId, FileName, HumanRequestId, MessageId, TaskId, UserId};
-use crate::settings::Language;
+use crate::id::{CallId, HumanRequestId, MessageId, TaskId, UserId};
 use crate::status::RunStatus;
 use crate::tool::{OfferedTool, ToolArguments, ToolResult};
 pub use attempt_failed::AttemptFailed;
@@ -259,46 +256,6 @@ pub struct ChildEnded {
     pub tainted: bool,
 }
 
-/// What the planner and later tasks are told of a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChildReport {
-    /// The id of the task, as in its [`ChildSpec`].
-    pub task: TaskId,
-    /// The step as one line, `stage: details`.
-    pub description: String,
-    /// What came of it in its agent's words, at most [`MAX_REPORT`] bytes; of a failed task, what there
-    /// was.
-    pub text: String,
-    /// Why it did not finish.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
-    /// The names of its files.
-    pub files: Vec<FileName>,
-    /// Whether it did what it was to do.
-    pub done: bool,
-    /// Whether it was not carried out because a person did not want it: `text` is what they say of it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub skipped: bool,
-    /// Whether its agent was cut off before it had said all of the text.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub truncated: bool,
-}
-
-impl ChildReport {
-    /// What came of it, for a model or a person: of a failed task the sentence of its failure, and then
-    /// what there was.
-    #[must_use]
-    pub fn full_text(&self, language: Language) -> Cow<'_, str> {
-        let Some(failure) = &self.failure else { return Cow::Borrowed(&self.text) };
-        let sentence = failure.sentence(language);
-        Cow::Owned(if self.text.is_empty() {
-            sentence
-        } else {
-            format!("{sentence}\n\n{}", self.text)
-        })
-    }
-}
-
 /// A result that the user wants otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
@@ -307,9 +264,6 @@ pub struct Revision {
     /// What the user says of it.
     pub instructions: String,
 }
-
-/// Bytes of a task's text in its run's conversation; the whole stays in the task's journal.
-pub const MAX_REPORT: usize = 4 * 1024;
 
 /// A complete reply, with what its request offered and left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

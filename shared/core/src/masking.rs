@@ -17,6 +17,7 @@
 //! stays.
 
 mod card;
+mod digits;
 mod email;
 mod number;
 mod phone;

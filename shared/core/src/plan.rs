@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::id::StepId;
+use crate::text::truncate_text;
 
 pub use command::{PLANNING_TOOL, PlanCommand};
 pub use draft::{StepDraft, StepText, parse_drafts};
@@ -285,12 +286,6 @@ impl Plan {
         self.steps.iter().all(|step| step.status.unblocks_dependents())
     }
 }
-
-/// The beginning of a text.
-fn truncate_text(text: &str, bytes: usize) -> String {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default().to_owned()
-}
-
 fn check_drafts(drafts: &[StepDraft], max_steps: usize) -> Result<(), PlanError> {
     if drafts.is_empty() {
         return Err(PlanError::Empty);

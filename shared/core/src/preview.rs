@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::entry::Entry;
-use crate::id::{MessageId, TaskId};
+use crate::id::{MessageId, MessageKey, TaskId};
 
 /// What kind of text a preview is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,15 +68,6 @@ pub struct EarlyEntry {
     pub ends_record: bool,
     /// The entry as it will stand in the history of the run.
     pub entry: Entry,
-}
-
-/// A message among those of a run and its tasks.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MessageKey {
-    /// The task that writes it, if it is not the run itself.
-    pub child: Option<TaskId>,
-    /// The id of the message, unique within its run or its task only.
-    pub message: MessageId,
 }
 
 impl Preview {

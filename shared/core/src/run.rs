@@ -8,6 +8,8 @@ mod child;
 mod child_stops;
 mod compaction;
 mod concern;
+mod concerns;
+mod conversation_size;
 mod deliverables;
 mod employees;
 mod ending;
@@ -29,7 +31,7 @@ mod view;
 
 use child_stops::ChildStops;
 use compaction::Compaction;
-use concern::Concerns;
+use concerns::Concerns;
 pub use deliverables::Deliverables;
 use files::RunFiles;
 use final_state::FinalState;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::estimate::Estimate;
 use crate::file::ProductFile;
-use crate::human::Estimate;
 use crate::id::{CallId, FileName, sha256_hex};
 use crate::plan::{Plan, PlanError};
 

@@ -198,7 +198,8 @@ fn a_wait_that_is_asked_for_is_kept() {
 
 mod words {
     use djinn_core::effect::ToolChoice;
-    use djinn_core::settings::{Language, ModelChoice, Role};
+    use djinn_core::language::Language;
+    use djinn_core::settings::{ModelChoice, Role};
     use djinn_runtime::port::model::{Message, ModelRequest};
     use djinn_runtime::port::secret::Secret;
 

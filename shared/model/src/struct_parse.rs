@@ -1,7 +1,7 @@
 //! Tool calls for models without an interface for them: fenced JSON in the answer.
 
 use djinn_core::input::RequestedCall;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{ArgumentProblem, ToolArguments, ToolSpec};
 use djinn_runtime::port::model::{PastCall, ToolResultMessage};
 use djinn_runtime::prompt::{Prompts, STRUCT_PARSE, STRUCT_RESULT};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use djinn_core::budget::Price;
-use djinn_core::human::{CallSample, Estimate};
+use djinn_core::estimate::{CallSample, Estimate};
 use djinn_core::input::{Input, RequestedCall};
 use djinn_core::run::Run;
 use djinn_core::tool::{OfferedTool, ToolResult};

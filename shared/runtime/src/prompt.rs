@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 
 use djinn_core::id::sha256_hex;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::urls::trim_partial_placeholder;
 use minijinja::{Environment, Template, UndefinedBehavior};
 use serde::Serialize;

@@ -2,8 +2,8 @@
 
 use djinn_core::error_code::Failure;
 use djinn_core::human::{HumanResponse, trim_end_marks};
-use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId, sha256_hex};
-use djinn_core::session::{SessionName, SharedSession};
+use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId, sha256_hex};
+use djinn_core::session::SharedSession;
 use djinn_core::settings::{OutputStyle, RunSettings};
 use serde_json::json;
 

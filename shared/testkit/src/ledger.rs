@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use djinn_core::human::Interrupt;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};

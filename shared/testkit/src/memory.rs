@@ -16,9 +16,8 @@ use std::time::Duration;
 
 use catalog::StoredUser;
 use day::StoredDay;
-use djinn_core::human::CallSample;
-use djinn_core::id::{ShareHandle, TenantId};
-use djinn_core::session::SessionName;
+use djinn_core::estimate::CallSample;
+use djinn_core::id::{SessionName, ShareHandle, TenantId};
 use djinn_runtime::port::budget::DayKey;
 use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::catalog::UserKey;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use djinn_core::estimate::Estimate;
 use djinn_core::file::{ProductFile, has_rows, media_type_of};
-use djinn_core::human::Estimate;
 use djinn_core::id::FileName;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{
     EffectClass, ResultView, Risk, SafeArguments, ToolOutput, ToolPolicy, ToolSpec,
 };

@@ -5,7 +5,7 @@ mod model;
 
 use std::collections::BTreeSet;
 
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_local::{Stores, StoresOptions};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};

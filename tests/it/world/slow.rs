@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{EffectClass, ResultView, ToolOutput, ToolPolicy, ToolSpec};
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};

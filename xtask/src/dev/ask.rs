@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use djinn_core::error_code::Failure;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_local::{System, SystemOptions};
 use serde::Deserialize as _;
 use serde_json::Value;

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanResponse, Subject};
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_runtime::texts::MAX_COMMENT;
 use serde_json::{Map, Value};
 

@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use djinn_core::error_code::Failure;
 use djinn_core::human::{HumanRequest, Resolution, Subject};
 use djinn_core::id::FileName;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_runtime::serve::ResponseStatus;
 use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;

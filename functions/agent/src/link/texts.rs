@@ -1,7 +1,8 @@
 //! What the page of a link says, in both languages.
 
-use djinn_core::human::{Estimate, Reason};
-use djinn_core::settings::Language;
+use djinn_core::estimate::Estimate;
+use djinn_core::human::Reason;
+use djinn_core::language::Language;
 use djinn_core::tool::Risk;
 
 /// The words that stand alone.

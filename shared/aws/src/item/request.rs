@@ -1,7 +1,6 @@
 //! `USER#<user>` / `REQUEST#<request label>`: in which session a user asked the request of that label.
 
-use djinn_core::id::RequestId;
-use djinn_core::session::SessionName;
+use djinn_core::id::{RequestId, SessionName};
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::UserKey;
 use serde::{Deserialize, Serialize};

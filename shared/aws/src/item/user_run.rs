@@ -1,7 +1,6 @@
 //! `USER#<user>` / `RUN#<started>#<run>`: one of a user's runs.
 
-use djinn_core::id::{RequestId, RunId, TenantId, UserId};
-use djinn_core::session::SessionName;
+use djinn_core::id::{RequestId, RunId, SessionName, TenantId, UserId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
 use serde::{Deserialize, Serialize};

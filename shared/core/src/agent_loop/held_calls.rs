@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::open_turn::result_event;
 use super::{AgentLoop, LoopStage, TurnUpdate};
+use crate::estimate::Estimate;
 use crate::human::{
-    ASK_USER, Estimate, HumanRequest, HumanResponse, Interrupt, Reason, Subject, approval_reasons,
-    call_risk, digest_call,
+    ASK_USER, HumanRequest, HumanResponse, Interrupt, Reason, Subject, approval_reasons, call_risk,
+    digest_call,
 };
 use crate::id::{CallId, HumanRequestId};
 use crate::input::FinishReason;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ErrorCode;
 use crate::id::RunId;
-use crate::settings::Language;
+use crate::language::Language;
 
 /// An error as a client gets it: a code and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Estimate, HumanResponse};
+use super::HumanResponse;
+use crate::estimate::Estimate;
 use crate::id::StepId;
 use crate::plan::Step;
 use crate::tool::Risk;

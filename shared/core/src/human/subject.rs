@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{ASK_USER, Interrupt, TopUp};
+use crate::conversation::MAX_REPORT;
 use crate::error_code::Failure;
 use crate::id::{CallId, FileName, MessageId, StepId};
-use crate::input::MAX_REPORT;
 use crate::plan::MAX_STEP;
 
 /// What a person is asked about.

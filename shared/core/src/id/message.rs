@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::parse_count;
 use super::path::{LocalName, Scoped};
+use super::{TaskId, parse_count};
 
 /// One reply of a model: `t3` for the third turn, `t3.compact` for what sums up older turns before it,
 /// `summary` for the closing one.
@@ -11,6 +11,15 @@ pub type MessageId = Scoped<MessageName>;
 
 /// One tool call: `t3.c1` is the first call of the third turn. Also its idempotency key, within the run.
 pub type CallId = Scoped<CallName>;
+
+/// A message among those of a run and its tasks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MessageKey {
+    /// The task that writes it, if it is not the run itself.
+    pub child: Option<TaskId>,
+    /// The id of the message, unique within its run or its task only.
+    pub message: MessageId,
+}
 
 /// A message within its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

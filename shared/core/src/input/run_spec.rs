@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ChildSpec;
 use crate::conversation::{CompactedContext, Exchange};
 use crate::file::ProductFile;
-use crate::id::{RequestId, SessionId, TenantId, UserId};
-use crate::session::{SessionName, SharedSession};
+use crate::id::{RequestId, SessionId, SessionName, TenantId, UserId};
+use crate::session::SharedSession;
 use crate::settings::{OutputStyle, RunSettings};
 
 /// The question and everything that decides how it is worked on.

@@ -1,6 +1,6 @@
 //! Numbers of bank cards, as they stand in texts.
 
-use super::number::{DigitGroups, can_end_at};
+use super::digits::{DigitGroups, can_end_at};
 
 /// The fewest digits of a card.
 const MIN_DIGITS: usize = 13;

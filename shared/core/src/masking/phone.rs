@@ -1,6 +1,6 @@
 //! Phone numbers, as people write them in texts.
 
-use super::number::{DigitGroups, can_end_at, digits_end, is_digit};
+use super::digits::{DigitGroups, can_end_at, digits_end, is_digit};
 use super::{byte_at, byte_before};
 
 /// The fewest digits of a number in the international form, its country's included.

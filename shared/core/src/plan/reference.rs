@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::PlanError;
-use super::step_list::{IDS, ListedStep};
+use super::draft::StepText;
 use crate::fold::is_written_without_spaces;
 
 /// Characters of a reference that cannot be read, where the planner is told of it.
@@ -21,6 +21,9 @@ const MAX_SEARCHES: usize = 500;
 
 /// What stands before the number of a step: `step 3`, `s3`.
 const BEFORE_NUMBER: [&str; 7] = ["steps", "step", "task", "执行顺序", "步骤", "第", "s"];
+
+/// Members by which a step is named, where it is an object.
+pub(super) const IDS: [&str; 6] = ["id", "step_id", "step", "step_number", "number", "index"];
 
 /// Words for every step before this one.
 const ALL_STEPS_WORDS: [&str; 14] = [
@@ -52,23 +55,23 @@ pub(super) struct StepNames {
 }
 
 impl StepNames {
-    /// The names of these steps.
-    pub(super) fn of(steps: &[ListedStep]) -> Self {
+    /// The names of these steps: what each calls itself, if it does, and its text.
+    pub(super) fn of<'a>(steps: impl Iterator<Item = (Option<&'a str>, &'a StepText)>) -> Self {
         let (mut ids, mut names) = (BTreeMap::new(), BTreeMap::new());
-        let mut titles = Vec::with_capacity(steps.len());
-        for (number, step) in (1..).zip(steps) {
-            if let Some(id) = &step.id {
-                add_name(&mut ids, id.clone(), number);
+        let mut titles = Vec::new();
+        for (number, (id, step)) in (1..).zip(steps) {
+            if let Some(id) = id {
+                add_name(&mut ids, id.to_owned(), number);
             }
-            let [stage, details] = step.text.reference_names();
-            let title = step.text.stage.as_deref().unwrap_or(&stage).trim().to_lowercase();
-            let text = step.text.text.trim().to_lowercase();
+            let [stage, details] = step.reference_names();
+            let title = step.stage.as_deref().unwrap_or(&stage).trim().to_lowercase();
+            let text = step.text.trim().to_lowercase();
             titles.push(if title.is_empty() { text.clone() } else { title });
             for name in [text, stage.to_lowercase(), details.to_lowercase()] {
                 add_name(&mut names, name, number);
             }
         }
-        Self { step_count: steps.len(), ids, names, titles, searches: RefCell::default() }
+        Self { step_count: titles.len(), ids, names, titles, searches: RefCell::default() }
     }
 
     /// How many steps there are.

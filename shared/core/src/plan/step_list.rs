@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::draft::{StepText, parse_drafts, split_order_number};
 use super::reference::{
-    StepNames, is_none_word, parse_step_number, parse_whole_number, split_step_number, union_all,
+    IDS, StepNames, is_none_word, parse_step_number, parse_whole_number, split_step_number,
+    union_all,
 };
 use super::{PlanError, StepDraft};
 
@@ -30,7 +31,6 @@ const DETAILS: [&str; 9] = [
     "text",
     "goal",
 ];
-pub(super) const IDS: [&str; 6] = ["id", "step_id", "step", "step_number", "number", "index"];
 const DEPENDENCIES: [&str; 5] =
     ["depends_on", "dependsOn", "dependencies", "prerequisites", "requires"];
 
@@ -83,11 +83,11 @@ fn parse_lines(text: &str) -> Option<Vec<Value>> {
 }
 
 /// A step as it stands in the list.
-pub(super) struct ListedStep {
+struct ListedStep {
     /// What it calls itself.
-    pub(super) id: Option<String>,
+    id: Option<String>,
     /// The words of the step, and its stage where that is a member of its own.
-    pub(super) text: StepText,
+    text: StepText,
     /// What it waits for, if it says so itself.
     depends_on: Option<Value>,
 }
@@ -145,7 +145,7 @@ fn parse_dependencies(
     given: Option<&Value>,
     steps: &[ListedStep],
 ) -> Result<Option<Vec<BTreeSet<usize>>>, PlanError> {
-    let names = StepNames::of(steps);
+    let names = StepNames::of(steps.iter().map(|step| (step.id.as_deref(), &step.text)));
     let given = order_by_step(given, &names)?;
     if given.is_none() && steps.iter().all(|step| step.depends_on.is_none()) {
         return Ok(None);

@@ -5,14 +5,14 @@
 
 mod turns;
 
-pub(super) use turns::{MAX_ARGUMENT, select_turns, truncate_text};
+pub(super) use turns::{MAX_ARGUMENT, select_turns};
 
 use super::PlanSolve;
-use super::compaction::tokens_of_history;
-use crate::conversation::{CompactedContext, Conversation, ConversationItem};
+use super::conversation_size::tokens_of_history;
+use crate::conversation::{ChildReport, CompactedContext, Conversation, ConversationItem};
 use crate::file::ProductFile;
 use crate::id::TaskId;
-use crate::input::{ChildReport, ChildSpec, RunSpec};
+use crate::input::{ChildSpec, RunSpec};
 
 /// What a task takes over from its run.
 pub(super) struct ChildContext<'a> {

@@ -1,14 +1,12 @@
 //! What stands beside a run's work: parts of it that take inputs of their own and owe effects of
 //! their own, and that nothing of the work waits for.
 
-use super::employees::Employees;
-use super::plan_file::PlanFile;
 use crate::budget::Usage;
 use crate::crash::ActiveEffects;
 use crate::effect::Effect;
 use crate::entry::Event;
 use crate::id::EntryId;
-use crate::input::{Input, RunSpec};
+use crate::input::Input;
 
 /// A part of a run beside its work.
 pub(super) trait Concern {
@@ -40,58 +38,5 @@ impl Taken {
     /// An input of which viewers see nothing, and whether anybody waited for it.
     pub(super) fn silently_if(is_awaited: bool) -> Self {
         Self { is_awaited, ..Self::default() }
-    }
-}
-
-/// Declares the concerns of a run: one line each.
-macro_rules! concerns {
-    ($($field:ident: $concern:ty = $new:expr;)+) => {
-        /// All that stands beside a run's work, in the order in which it is owed.
-        #[derive(Debug, Clone, PartialEq)]
-        pub(super) struct Concerns {
-            $(pub(super) $field: $concern,)+
-        }
-
-        impl Concerns {
-            /// What stands beside the work of a run that starts.
-            pub(super) fn of(spec: &RunSpec) -> Self {
-                Self { $($field: $new(spec),)+ }
-            }
-
-            fn iter(&self) -> impl Iterator<Item = &dyn Concern> {
-                [$(&self.$field as &dyn Concern,)+].into_iter()
-            }
-
-            fn iter_mut(&mut self) -> impl Iterator<Item = &mut dyn Concern> {
-                [$(&mut self.$field as &mut dyn Concern,)+].into_iter()
-            }
-        }
-    };
-}
-
-concerns! {
-    employees: Employees = Employees::of;
-    plan_file: PlanFile = PlanFile::of;
-}
-
-impl Concerns {
-    /// Gives an input to the concern that it is addressed to, if it is addressed to any.
-    pub(super) fn take_input(&mut self, input: &Input) -> Option<Taken> {
-        self.iter_mut().find_map(|concern| concern.take_input(input))
-    }
-
-    /// What they owe now.
-    pub(super) fn due(&self) -> Vec<Effect> {
-        self.iter().filter_map(Concern::due).collect()
-    }
-
-    /// The driver died; what it ran then may be what it died over.
-    pub(super) fn on_resumed(&mut self, ran: &ActiveEffects) {
-        self.iter_mut().for_each(|concern| concern.on_resumed(ran));
-    }
-
-    /// The work has ended.
-    pub(super) fn close(&mut self) {
-        self.iter_mut().for_each(Concern::close);
     }
 }

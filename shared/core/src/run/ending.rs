@@ -1,14 +1,15 @@
 //! How a run or a task ends, and what it hands over.
 
-use super::child::{select_turns, truncate_text};
+use super::child::select_turns;
 use crate::budget::Spending;
-use crate::conversation::Conversation;
+use crate::conversation::{ChildReport, Conversation, MAX_REPORT};
 use crate::entry::RunResult;
 use crate::error_code::Failure;
 use crate::file::{FileList, ProductFile};
-use crate::input::{ChildEnded, ChildReport, ChildSpec, FinishReason, MAX_REPORT};
+use crate::input::{ChildEnded, ChildSpec, FinishReason};
 use crate::settings::RunSettings;
 use crate::status::RunStatus;
+use crate::text::truncate_text;
 
 /// Files that a task's report names: its newest. All of them are the run's.
 const MAX_REPORT_FILES: usize = 50;

@@ -16,9 +16,10 @@ use pause::Pause;
 
 use crate::effect::{AwaitHuman, Delivery, Effect};
 use crate::entry::Event;
+use crate::estimate::Estimate;
 use crate::human::{
-    Estimate, HumanRequest, HumanResponse, HumanSettings, Interrupt, Reason, Resolution,
-    ResponseError, ResponseRecord, TimeoutAction,
+    HumanRequest, HumanResponse, HumanSettings, Interrupt, Reason, Resolution, ResponseError,
+    ResponseRecord, TimeoutAction,
 };
 use crate::id::{EntryId, EntryName, HumanRequestId, MessageId, TaskId};
 use crate::input::ChildRequest;

@@ -6,7 +6,8 @@
 use crate::budget::{Budget, BudgetShare, Spending, Usage, format_dollars};
 use crate::effect::Effect;
 use crate::error_code::{ErrorCode, Failure};
-use crate::human::{Estimate, HumanRequest, HumanResponse, Reason, Subject, TopUp, digest_call};
+use crate::estimate::Estimate;
+use crate::human::{HumanRequest, HumanResponse, Reason, Subject, TopUp, digest_call};
 use crate::id::HumanRequestId;
 use crate::input::RunSpec;
 use crate::settings::Mode;

@@ -14,19 +14,19 @@ pub(super) use stage::PreviousAttempt;
 use stage::end_event;
 use stage::{Task, TaskStage};
 
-use super::child::truncate_text;
 use super::progress::{Next, Progress};
 use crate::agent_loop::{AgentLoop, TurnUpdate};
 use crate::budget::BudgetShare;
-use crate::conversation::{ConversationItem, Turn};
+use crate::conversation::{ChildReport, ConversationItem, Turn};
 use crate::crash::ActiveEffects;
 use crate::effect::{ChildDispatch, Effect};
 use crate::entry::Event;
 use crate::id::{EntryId, EntryName, StepId, TaskId};
-use crate::input::{ChildEnded, ChildReport, ModelReplied};
+use crate::input::{ChildEnded, ModelReplied};
 use crate::plan::{Plan, Step, StepStatus};
 use crate::settings::{PlanSettings, Role, RunSettings};
 use crate::status::RunStatus;
+use crate::text::truncate_text;
 
 /// How often a step is tried: a task that failed gets one more attempt.
 const MAX_TASK_ATTEMPTS: u32 = 2;

@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::child::MAX_ARGUMENT;
-use super::compaction::tokens_of_history;
+use super::conversation_size::tokens_of_history;
 use super::plan_solve::MAX_INDIRECT_REPORT;
 use crate::conversation::{
-    CompactedContext, Conversation, ConversationItem, Exchange, MAX_COMPACTED, Turn,
+    ChildReport, CompactedContext, Conversation, ConversationItem, Exchange, MAX_COMPACTED,
+    MAX_REPORT, Turn,
 };
 use crate::file::{FileList, ProductFile};
 use crate::human::HumanResponse;
-use crate::input::{ChildReport, ChildSpec, FinishReason, Input, MAX_REPORT, Reply, RunSpec};
+use crate::input::{ChildSpec, FinishReason, Input, Reply, RunSpec};
 use crate::plan::Plan;
 use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
 use crate::urls::{TextEnd, Urls};

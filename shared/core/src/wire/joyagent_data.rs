@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use crate::error_code::Failure;
-use crate::settings::Language;
+use crate::language::Language;
 
 /// The whole stream of a question that is not answered: why, and what unlocks the page's input. The
 /// page shows a sentence of its own; the code is for others.

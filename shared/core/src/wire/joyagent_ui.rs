@@ -14,8 +14,8 @@ use super::{Frame, Projection};
 use crate::entry::{Entry, Event};
 use crate::error_code::Failure;
 use crate::id::TaskId;
+use crate::language::Language;
 use crate::preview::Preview;
-use crate::settings::Language;
 
 /// The UI's projection. In ReAct all events share one task id and there are no `task` events: the
 /// UI shows the first group only. In Plan-Solve each task has a group of its own, opened by its

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::turn_tracker::TurnTracker;
 use crate::entry::{Entry, Event};
-use crate::id::{MessageId, TaskId};
-use crate::preview::{EarlyEntry, MessageKey, OpenText, Preview, TextKind};
+use crate::id::{MessageId, MessageKey, TaskId};
+use crate::preview::{EarlyEntry, OpenText, Preview, TextKind};
 
 /// Bytes of early entries that wait for one before them, or for room. Of more, those that are furthest
 /// from their turn are dropped, and missing then.

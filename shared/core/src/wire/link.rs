@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::file::ProductFile;
 use crate::human::HumanRequest;
-use crate::session::SessionName;
+use crate::id::SessionName;
 
 /// Makes the URLs of a session's files, and of what its run asks. `preview` and `download` are sibling paths, because the
 /// original UI turns one into the other by replacing the first `preview` in the URL.

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::id::TaskId;
-use crate::preview::{MessageKey, OpenText, Preview, TextChange, TextKind};
+use crate::id::{MessageKey, TaskId};
+use crate::preview::{OpenText, Preview, TextChange, TextKind};
 
 /// The texts that one client is being sent.
 #[derive(Debug, Default)]

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use djinn_core::budget::{Spending, Usage};
+use djinn_core::conversation::ChildReport;
 use djinn_core::effect::{Delivery, Effect, Limit};
 use djinn_core::entry::{Event, RunResult};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{MessageId, TaskId};
-use djinn_core::input::{AttemptFailed, ChildEnded, ChildReport, Input, RunSpec};
+use djinn_core::input::{AttemptFailed, ChildEnded, Input, RunSpec};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 use djinn_core::settings::Mode;

@@ -4,9 +4,10 @@ use djinn_core::audit::{AuditLine, AuditLog};
 use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::Effect;
 use djinn_core::entry::Event;
+use djinn_core::estimate::{CallSample, Estimate};
 use djinn_core::human::{
-    ASK_USER, CallSample, Estimate, HumanResponse, HumanSettings, Interrupt, Reason,
-    ResponseRecord, TimeoutAction, approval_reasons, call_risk, digest_call,
+    ASK_USER, HumanResponse, HumanSettings, Interrupt, Reason, ResponseRecord, TimeoutAction,
+    approval_reasons, call_risk, digest_call,
 };
 use djinn_core::id::{CallId, HumanRequestId, MessageId, StepId, UserId, sha256_hex};
 use djinn_core::input::{Input, InterruptTarget, PlanEdit, RunSpec, UserMessage};

@@ -1,14 +1,16 @@
 //! Plan-Solve as a table, like the run's machine; and tasks, which are runs one level down.
 
+use djinn_core::conversation::MAX_REPORT;
 use djinn_core::effect::{Delivery, Effect, EffectId};
 use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::id::{CallId, EntryId, TaskId};
-use djinn_core::input::{Input, MAX_REPORT};
+use djinn_core::input::Input;
 use djinn_core::journal::Journal;
+use djinn_core::language::Language;
 use djinn_core::plan::PLANNING_TOOL;
 use djinn_core::run::Run;
-use djinn_core::settings::{Language, Mode, Role};
+use djinn_core::settings::{Mode, Role};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolFailure;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Builders of inputs and journals, short enough to read a test as a story.
 
 use djinn_core::budget::{Budget, Spending, Usage};
-use djinn_core::conversation::{Exchange, Reasoning};
+use djinn_core::conversation::{ChildReport, Exchange, Reasoning};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
@@ -10,8 +10,8 @@ use djinn_core::id::{
     WriteId,
 };
 use djinn_core::input::{
-    AttemptFailed, ChildEnded, ChildReport, ChildSpec, FinishReason, Input, ModelChanged,
-    ModelReplied, Reply, RequestedCall, RunSpec, WindowUsage,
+    AttemptFailed, ChildEnded, ChildSpec, FinishReason, Input, ModelChanged, ModelReplied, Reply,
+    RequestedCall, RunSpec, WindowUsage,
 };
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::PLANNING_TOOL;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::preview::{MessageKey, Preview};
+use djinn_core::id::MessageKey;
+use djinn_core::preview::Preview;
 
 use crate::settings::to_millis;
 

@@ -3,8 +3,9 @@
 use std::pin::Pin;
 
 use djinn_core::budget::Spending;
+use djinn_core::conversation::ChildReport;
 use djinn_core::id::WriteId;
-use djinn_core::input::{ChildEnded, ChildReport, ChildSpec, Input, RunSpec};
+use djinn_core::input::{ChildEnded, ChildSpec, Input, RunSpec};
 use djinn_core::journal::Journal;
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;

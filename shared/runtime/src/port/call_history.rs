@@ -1,6 +1,6 @@
 //! What calls of each tool came to, from which the next ones are estimated.
 
-use djinn_core::human::CallSample;
+use djinn_core::estimate::CallSample;
 
 use super::StoreError;
 use super::catalog::UserKey;

@@ -1,9 +1,8 @@
 //! What users look up: their runs, their conversations, and what was said in one.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::{RequestId, RunId, SessionId, TenantId, UserId};
+use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId};
 use djinn_core::input::RunSpec;
-use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 
 use super::StoreError;

@@ -1,7 +1,6 @@
 //! A checker of the deployment's own, asked about what comes in and what goes out.
 
-use djinn_core::id::{RunId, TenantId, UserId};
-use djinn_core::session::SessionName;
+use djinn_core::id::{RunId, SessionName, TenantId, UserId};
 
 use super::RunKey;
 use super::tool::BoxFuture;

@@ -9,8 +9,9 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::Interrupt;
 use djinn_core::id::CallId;
 use djinn_core::input::Reply;
+use djinn_core::language::Language;
 use djinn_core::preview::TextKind;
-use djinn_core::settings::{Language, ModelChoice, Role};
+use djinn_core::settings::{ModelChoice, Role};
 use djinn_core::tool::ToolSpec;
 use serde_json::{Map, Value};
 

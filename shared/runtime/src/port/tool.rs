@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use djinn_core::human::Interrupt;
 use djinn_core::id::{CallId, FileName, RunId, TaskId};
+use djinn_core::language::Language;
 use djinn_core::masking::mask_pii;
-use djinn_core::settings::Language;
 use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec};
 use serde_json::{Map, Value};
 

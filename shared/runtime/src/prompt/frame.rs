@@ -105,7 +105,7 @@ pub(super) fn frame_text(text: &str, max_chars: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use djinn_core::settings::Language;
+    use djinn_core::language::Language;
     use proptest::prelude::*;
 
     use super::super::{FRAME, Prompts};

@@ -1,7 +1,7 @@
 //! What of a run's requests users and tools wrote: what a provider quotes of it is shown to nobody.
 
-use djinn_core::conversation::ConversationItem;
-use djinn_core::input::{ChildReport, ChildSpec};
+use djinn_core::conversation::{ChildReport, ConversationItem};
+use djinn_core::input::ChildSpec;
 use djinn_core::run::Run;
 use djinn_core::tool::{ResultView, ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult};
 use serde_json::Value;

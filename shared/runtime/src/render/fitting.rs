@@ -3,7 +3,7 @@
 
 use djinn_core::context::{ContextTooLong, FittedParts, RequestPart, ShortenedText, fit_parts};
 use djinn_core::id::FileName;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use serde_json::json;
 
 use super::group::{GroupKind, MessageGroup};

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use djinn_core::context::{RequestPart, ShortenedText, find_cut_level, shorten_text};
 use djinn_core::conversation::{CompactedContext, ConversationItem, Exchange, Nudge, Turn};
 use djinn_core::id::{CallId, FileName};
+use djinn_core::language::Language;
 use djinn_core::run::Run;
-use djinn_core::settings::Language;
 use djinn_core::tool::{ToolArguments, ToolCall, ToolResult};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What a model reads of an outcome.
 
 use djinn_core::human::ASK_USER;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::tool::{
     ArgumentProblem, ResultView, ToolArguments, ToolCall, ToolFailure, ToolOutput, ToolResult,
 };

@@ -1,10 +1,9 @@
 //! A part of a conversation as a record to be read: what was said, called and answered.
 
-use djinn_core::conversation::{ConversationItem, Exchange};
+use djinn_core::conversation::{ChildReport, ConversationItem, Exchange};
 use djinn_core::id::UserId;
-use djinn_core::input::ChildReport;
+use djinn_core::language::Language;
 use djinn_core::plan::PLANNING_TOOL;
-use djinn_core::settings::Language;
 use djinn_core::tool::ToolArguments;
 use serde::Serialize;
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! Who may do what in a session, and with a run.
 
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::ShareHandle;
-use djinn_core::session::{SessionName, SharedSession};
+use djinn_core::id::{SessionName, ShareHandle};
+use djinn_core::session::SharedSession;
 
 use super::{load_meta, request_stop, store_failure};
 use crate::port::catalog::{Catalog, UserKey};

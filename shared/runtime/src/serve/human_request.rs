@@ -3,9 +3,10 @@
 use djinn_core::audit::{AuditLine, AuditLog};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanRequest, HumanResponse, Resolution, ResponseError, ResponseRecord};
+use djinn_core::language::Language;
 use djinn_core::plan::{MAX_TITLE, PLANNING_TOOL, PlanCommand};
 use djinn_core::run::Run;
-use djinn_core::settings::{Language, RunSettings};
+use djinn_core::settings::RunSettings;
 use serde_json::Value;
 
 use super::user_input::poll_until;

@@ -5,7 +5,7 @@ use djinn_core::error_code::Failure;
 use djinn_core::human::{HumanRequest, Resolution};
 use djinn_core::id::{HumanRequestId, UserId};
 use djinn_core::journal::Record;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 
 use super::describe::read_whole_journal;
 use crate::port::RunKey;

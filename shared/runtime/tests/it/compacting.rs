@@ -2,7 +2,8 @@
 //! that dies meanwhile changes what is seen.
 
 use djinn_core::entry::Entry;
-use djinn_core::settings::{Language, Mode, Role, RunSettings};
+use djinn_core::language::Language;
+use djinn_core::settings::{Mode, Role, RunSettings};
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::model::{Message, ModelRequest};
 use djinn_runtime::port::tool::Toolbox;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
 use djinn_core::human::{HumanRequest, HumanResponse, HumanSettings};
-use djinn_core::settings::{Language, RunSettings};
+use djinn_core::language::Language;
+use djinn_core::settings::RunSettings;
 use djinn_core::tool::{EffectClass, ToolFailure, ToolSpec};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::model::ModelErrorKind;

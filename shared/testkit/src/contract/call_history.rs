@@ -1,6 +1,6 @@
 //! What calls of tools came to.
 
-use djinn_core::human::CallSample;
+use djinn_core::estimate::CallSample;
 use djinn_core::id::{TenantId, UserId};
 use djinn_runtime::port::Store;
 use djinn_runtime::port::call_history::{KEPT_SAMPLES, ToolKey};

@@ -3,13 +3,13 @@
 use std::error::Error;
 
 use djinn_core::budget::Usage;
-use djinn_core::conversation::Exchange;
+use djinn_core::conversation::{ChildReport, Exchange};
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{
     CallId, EntryId, FileName, MessageId, RequestId, RunId, SessionId, ShareHandle, TaskId,
     TenantId, UserId, WriteId,
 };
-use djinn_core::input::{ChildReport, ChildSpec, Input, ModelReplied, Reply, RunSpec};
+use djinn_core::input::{ChildSpec, Input, ModelReplied, Reply, RunSpec};
 use djinn_core::journal::{FORMAT, Journal, Record};
 use djinn_core::preview::{EarlyEntry, Live, Preview, TextKind};
 use djinn_core::session::SharedSession;

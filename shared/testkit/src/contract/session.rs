@@ -1,8 +1,7 @@
 //! A store gives a session one active run and a history, as these checks demand.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::{SessionId, ShareHandle, TaskId};
-use djinn_core::session::SessionName;
+use djinn_core::id::{SessionId, SessionName, ShareHandle, TaskId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
 use djinn_runtime::port::journal::{CreateResult, EndedRun};

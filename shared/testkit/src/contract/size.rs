@@ -6,10 +6,12 @@
 //! come here, and its lists are bounded in number.
 
 use djinn_core::budget::Spending;
+use djinn_core::conversation::ChildReport;
+use djinn_core::estimate::Estimate;
 use djinn_core::file::ProductFile;
-use djinn_core::human::{Estimate, HumanRequest, HumanResponse, ResponseRecord, Subject};
+use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, Subject};
 use djinn_core::id::{CallId, FileName, HumanRequestId, TaskId, UserId};
-use djinn_core::input::{ChildEnded, ChildReport, ChildRequest, PlanEdit, UserMessage};
+use djinn_core::input::{ChildEnded, ChildRequest, PlanEdit, UserMessage};
 use djinn_core::plan::StepEdit;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::Risk;

@@ -1,6 +1,6 @@
 //! What calls of tools came to.
 
-use djinn_core::human::CallSample;
+use djinn_core::estimate::CallSample;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 

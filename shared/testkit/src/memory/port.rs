@@ -1,10 +1,9 @@
 //! The ports, each operation one step on the state.
 
 use djinn_core::file::ProductFile;
-use djinn_core::id::{FileName, RunId};
+use djinn_core::id::{FileName, RunId, SessionName};
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
-use djinn_core::session::SessionName;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::{Files, NewFile};

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_core::file::{ProductFile, has_rows};
-use djinn_core::id::{FileName, RequestId, RunId, SessionId, UserId, sha256_hex};
-use djinn_core::session::SessionName;
+use djinn_core::id::{FileName, RequestId, RunId, SessionId, SessionName, UserId, sha256_hex};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::StoreError;
 use djinn_runtime::port::catalog::{RunPosition, UserKey};

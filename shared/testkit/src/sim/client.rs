@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use djinn_core::error_code::Failure;
 use djinn_core::id::RunId;
-use djinn_core::settings::Language;
+use djinn_core::language::Language;
 use djinn_core::wire::cursor::Cursor;
 use djinn_core::wire::joyagent::Translator;
 use djinn_core::wire::joyagent_ui::JoyAgentUi;

@@ -3,11 +3,10 @@
 use djinn_core::budget::{Budget, Spending};
 use djinn_core::entry::RunResult;
 use djinn_core::error_code::Failure;
-use djinn_core::id::RunId;
+use djinn_core::id::{RunId, SessionName};
 use djinn_core::input::FinishReason;
+use djinn_core::language::Language;
 use djinn_core::plan::Plan;
-use djinn_core::session::SessionName;
-use djinn_core::settings::Language;
 use djinn_core::status::RunStatus;
 use djinn_core::wire::link::SessionLinks;
 use djinn_core::wire::native;

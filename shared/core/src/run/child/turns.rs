@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::conversation::{Conversation, ConversationItem, Turn};
+use crate::conversation::{Conversation, ConversationItem, MAX_REPORT, Turn};
 use crate::error_code::ErrorCode;
 use crate::id::TaskId;
-use crate::input::{ChildEnded, MAX_REPORT};
+use crate::input::ChildEnded;
+use crate::text::truncate_text;
 use crate::tool::{ToolArguments, ToolCall, ToolOutput, ToolResult};
 
 /// Bytes of a task's turns in its run's conversation; the whole stays in the task's journal.
@@ -113,9 +114,4 @@ fn shorten_result(outcome: &ToolResult) -> ToolResult {
         }
         ToolResult::PlanRefused { .. } => outcome.clone(),
     }
-}
-
-/// The beginning of a text, at most this many bytes of it.
-pub(in crate::run) fn truncate_text(text: &str, bytes: usize) -> String {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default().to_owned()
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::human::{Estimate, HumanRequest, Interrupt, Subject};
+use crate::estimate::Estimate;
+use crate::human::{HumanRequest, Interrupt, Subject};
 use crate::id::{HumanRequestId, MessageId, sha256_hex};
 use crate::tool::Risk;
 

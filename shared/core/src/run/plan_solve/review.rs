@@ -3,10 +3,12 @@
 use super::stage::{PreviousAttempt, Task, TaskStage};
 use super::{Next, PlanSolve, Progress, StepResult};
 use crate::agent_loop::TurnUpdate;
+use crate::conversation::ChildReport;
 use crate::entry::Event;
-use crate::human::{Estimate, HumanRequest, HumanResponse, Reason, Subject, digest_call};
+use crate::estimate::Estimate;
+use crate::human::{HumanRequest, HumanResponse, Reason, Subject, digest_call};
 use crate::id::{EntryId, EntryName, HumanRequestId};
-use crate::input::{ChildEnded, ChildReport, Revision};
+use crate::input::{ChildEnded, Revision};
 use crate::settings::RunSettings;
 use crate::tool::Risk;
 

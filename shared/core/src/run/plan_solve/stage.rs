@@ -1,11 +1,12 @@
 //! The tasks of a plan, and where each stands.
 
 use crate::budget::{BudgetShare, Spending};
+use crate::conversation::ChildReport;
 use crate::entry::Event;
 use crate::error_code::ErrorCode;
 use crate::human::HumanSettings;
 use crate::id::{EntryId, EntryName, StepId, TaskId};
-use crate::input::{ChildEnded, ChildReport, Revision};
+use crate::input::{ChildEnded, Revision};
 use crate::plan::Step;
 use crate::status::RunStatus;
 

@@ -10,13 +10,13 @@ use crate::error_code::{ErrorCode, Failure};
 use crate::file::ProductFile;
 use crate::human::HumanRequest;
 use crate::id::EntryId;
-use crate::run::child::truncate_text;
 use crate::run::ending::Ending;
 use crate::run::plan_solve::AbandonedWork;
 use crate::run::progress::{Next, Progress};
 use crate::run::{FinalState, Phase, SummaryCall};
 use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
+use crate::text::truncate_text;
 
 /// Bytes of the name of a tool as a model wrote it, in a sentence for users.
 const MAX_TOOL_NAME: usize = 128;

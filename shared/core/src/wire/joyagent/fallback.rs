@@ -3,7 +3,7 @@
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
 use crate::input::ModelChanged;
-use crate::settings::Language;
+use crate::language::Language;
 
 impl Translator {
     /// Says that a fallback answers, and why, as a thought: the protocol has no other place for it. It is

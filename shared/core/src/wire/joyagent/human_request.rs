@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
-use crate::human::{Estimate, HumanRequest, HumanResponse, ResponseRecord, Subject};
+use crate::estimate::Estimate;
+use crate::human::{HumanRequest, HumanResponse, ResponseRecord, Subject};
 use crate::id::{CallId, TaskId};
-use crate::settings::Language;
+use crate::language::Language;
 use crate::tool::Risk;
 use crate::wire::native::add_response_link;
 

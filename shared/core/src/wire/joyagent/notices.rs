@@ -2,7 +2,7 @@
 
 use crate::human::ASK_USER;
 use crate::input::FinishReason;
-use crate::settings::Language;
+use crate::language::Language;
 use crate::tool::ToolFailure;
 
 /// In the place of a text that follows as a result: it is not shown twice.

@@ -7,8 +7,8 @@ use super::human_request::changeable_parameters;
 use crate::budget::format_dollars;
 use crate::human::{ASK_USER, HumanRequest, Subject, TopUp, parse_questions};
 use crate::id::FileName;
+use crate::language::Language;
 use crate::plan::{PLANNING_TOOL, PlanCommand};
-use crate::settings::Language;
 use crate::tool::Risk;
 
 /// Characters of a call's arguments in the question that a chat shows.

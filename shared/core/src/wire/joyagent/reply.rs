@@ -3,9 +3,9 @@
 use super::notices::{mark_cut, see_below_notice, void_notice};
 use super::{AgentResponse, Translator};
 use crate::entry::Entry;
-use crate::id::{MessageId, TaskId};
+use crate::id::{MessageId, MessageKey, TaskId};
 use crate::input::FinishReason;
-use crate::preview::{MessageKey, Preview, TextKind};
+use crate::preview::{Preview, TextKind};
 use crate::settings::Mode;
 use crate::wire::text_tracker::TextEdit;
 

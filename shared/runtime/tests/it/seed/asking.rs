@@ -10,7 +10,8 @@ use djinn_core::human::{
     HumanRequest, HumanResponse, HumanSettings, Reason, ResponseRecord, TimeoutAction,
 };
 use djinn_core::id::HumanRequestId;
-use djinn_core::settings::{Language, Mode, RunSettings};
+use djinn_core::language::Language;
+use djinn_core::settings::{Mode, RunSettings};
 use djinn_core::tool::{EffectClass, ToolOutput, ToolSpec};
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;

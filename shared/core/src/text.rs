@@ -1,0 +1,6 @@
+//! Parts of texts.
+
+/// The beginning of a text, at most this many bytes of it.
+pub(crate) fn truncate_text(text: &str, bytes: usize) -> String {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default().to_owned()
+}
