@@ -120,8 +120,8 @@ fn rows() -> Vec<Row> {
 fn failures(frames: &[Frame]) -> Vec<Value> {
     let completed = frames.iter().filter(|frame| frame.event() == "call.completed");
     let outcomes = completed.map(|frame| frame.json()["result"].clone());
-    let failed = outcomes.filter(|outcome| outcome["reason"] == "bad_plan");
-    failed.map(|of| serde_json::from_str(of["detail"].as_str().unwrap()).unwrap()).collect()
+    let refused = outcomes.filter(|outcome| outcome["status"] == "plan_refused");
+    refused.map(|outcome| outcome["error"].clone()).collect()
 }
 
 /// The request in which the planner reads what came of its `turn`th reply.

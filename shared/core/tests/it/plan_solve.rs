@@ -208,8 +208,8 @@ fn the_planning_tool_is_answered_with_the_plan_or_with_what_is_wrong() {
         serde_json::to_value(found.unwrap()).unwrap()
     };
     let wrong = outcome("t1.c1");
-    assert_eq!(wrong["reason"], "bad_plan");
-    assert_eq!(wrong["detail"], r#"{"problem":"cycle","steps":[1,2]}"#);
+    let error = json!({"problem": "cycle", "steps": [1, 2]});
+    assert_eq!(wrong, json!({"status": "plan_refused", "error": error}));
     let right = outcome("t2.c1");
     assert_eq!(right["view"]["plan"]["steps"][1]["depends_on"], json!([1]));
     assert!(matches!(&events[0], Event::MessageCompleted { .. }));

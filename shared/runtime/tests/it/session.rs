@@ -84,7 +84,7 @@ async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_
         };
         won[winner] += 1;
         let run = question(&sim, &names[winner]).run_key().run;
-        assert_eq!(refused, Failure::new(ErrorCode::SessionBusy, run.to_string()), "{round}");
+        assert_eq!(refused, Failure::session_busy(&run), "{round}");
         let last = served(&sim, opened, &names[winner]).await;
         assert!(last.contains("event: run.ended") && last.contains("Done."), "{round}: {last}");
     }

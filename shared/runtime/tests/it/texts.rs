@@ -76,7 +76,7 @@ fn question() -> UserQuestion {
 
 fn answered(answer: HumanResponse) -> ResponseRecord {
     ResponseRecord {
-        request: id("mk-feedback"),
+        request: id("t1.c1"),
         id: "mk-answer-id".to_owned(),
         by: Some(id("mk-user")),
         answer,
@@ -122,10 +122,9 @@ fn reply() -> Reply {
 }
 
 /// Ids are labels: of letters and digits, chosen by machines, shown to no model.
-const IDS: [&str; 8] = [
+const IDS: [&str; 7] = [
     "mk-answer-id",
     "mk-edit-id",
-    "mk-feedback",
     "mk-request",
     "mk-said-id",
     "mk-session",
