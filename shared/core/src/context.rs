@@ -2,6 +2,7 @@
 //! newest is kept.
 
 use crate::input::DroppedContext;
+use crate::tokens::estimate_tokens;
 use crate::urls::trim_partial_placeholder;
 
 /// Tokens that a provider adds around a message or a call, rounded up.
@@ -26,8 +27,8 @@ pub struct FittedParts {
     pub kept: Vec<bool>,
     /// What was dropped, if anything.
     pub dropped: Option<DroppedContext>,
-    /// The tokens of all pieces. A quarter of their bytes where even those fill no more than half of
-    /// the limit: then nothing is counted, since tokens never exceed bytes.
+    /// The tokens of all pieces. An [estimate](estimate_tokens) where even their bytes fill no more than
+    /// half of the limit: then nothing is counted, since tokens never exceed bytes.
     pub tokens: u64,
 }
 
@@ -55,7 +56,7 @@ pub fn fit_parts(
     let bytes: u64 = pieces.iter().map(|piece| piece.total_weight(|text| text.len() as u64)).sum();
     if bytes <= limit / 2 {
         let kept = vec![true; pieces.len()];
-        return Ok(FittedParts { kept, dropped: None, tokens: bytes.div_ceil(4) });
+        return Ok(FittedParts { kept, dropped: None, tokens: estimate_tokens(bytes) });
     }
     let tokens: Vec<u64> = pieces.iter().map(|piece| piece.total_weight(&count)).collect();
     let tokens_before = tokens.iter().sum();
@@ -181,7 +182,7 @@ mod tests {
         RequestPart { label, texts: vec![text], pinned }
     }
 
-    /// A counter for which four bytes are a token.
+    /// A tokenizer that counts four bytes as a token.
     fn quarter(text: &str) -> u64 {
         (text.len() as u64).div_ceil(4)
     }
@@ -190,7 +191,7 @@ mod tests {
     fn pieces_that_fit_by_their_bytes_are_not_counted() {
         let pieces = [piece("system", "be kind", true), piece("t1", "hello", false)];
         let fitted = fit_parts(&pieces, 100, |_| panic!("counted"));
-        assert_eq!(fitted, Ok(FittedParts { kept: vec![true, true], dropped: None, tokens: 7 }));
+        assert_eq!(fitted, Ok(FittedParts { kept: vec![true, true], dropped: None, tokens: 10 }));
         let fitted = fit_parts(&pieces, 30, quarter);
         assert_eq!(fitted, Ok(FittedParts { kept: vec![true, true], dropped: None, tokens: 20 }));
     }

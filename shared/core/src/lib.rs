@@ -31,6 +31,7 @@ pub mod session;
 pub mod settings;
 pub mod status;
 mod text;
+pub mod tokens;
 pub mod tool;
 pub mod urls;
 pub mod wire;

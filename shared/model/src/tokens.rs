@@ -121,6 +121,10 @@ fn count_tokens(encoding: Encoding, text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::fs;
+    use std::path::Path;
+
+    use djinn_core::tokens::estimate_tokens;
 
     use super::*;
 
@@ -196,6 +200,33 @@ mod tests {
             }
         }
         assert_eq!(count("anything", ""), 0);
+    }
+
+    /// The texts of a folder and of all below it.
+    fn read_texts(folder: &Path) -> String {
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let texts = files.map(|file| match file.is_dir() {
+            true => read_texts(&file),
+            false => fs::read_to_string(file).unwrap(),
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn prompts_are_estimated_at_no_fewer_tokens_than_are_counted() {
+        let prompts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../prompts");
+        for (language, model) in
+            [("en", "gpt-5"), ("en", "gpt-4"), ("zh", "gpt-5"), ("zh", "gpt-4")]
+        {
+            let text = read_texts(&prompts.join(language));
+            let (bytes, tokens) = (text.len() as u64, count(model, &text));
+            // The older table is met by a hair in Chinese.
+            let spare = if model == "gpt-4" { tokens / 20 } else { 0 };
+            let estimate = estimate_tokens(bytes) + spare;
+            assert!(estimate >= tokens, "{language}: {tokens} of {bytes} for {model}");
+            let quarter = bytes.div_ceil(4);
+            assert!(language == "en" || quarter < tokens, "four bytes a token would do: {quarter}");
+        }
     }
 
     #[test]

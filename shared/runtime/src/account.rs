@@ -13,6 +13,7 @@ use djinn_core::budget::{Price, Usage, format_dollars};
 use djinn_core::effect::ModelCall;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::RunSpec;
+use djinn_core::tokens::estimate_tokens;
 
 use crate::port::budget::{
     Amount, Budgets, DayBound, DayChange, DayChangeResult, DayKey, Hold, Payer,
@@ -28,9 +29,6 @@ const MAX_HOLD_CONFLICTS: usize = 3;
 
 /// How often room is looked for that others hold: for a minute or so.
 const MAX_HOLD_WAITS: u32 = 16;
-
-/// Bytes of text that count as one token where nobody has counted.
-pub(crate) const BYTES_PER_TOKEN: u64 = 3;
 
 /// Longest that leaving waits for the store: a hold that stays counts as spent.
 const SETTLE_RETRIES: RetryPolicy = RetryPolicy { attempts: 2, ..RetryPolicy::STORE };
@@ -93,7 +91,7 @@ impl MaxUsage {
 
     /// What is read, and so many bytes that are written.
     fn amount_for_bytes(self, bytes: u64) -> Amount {
-        self.amount_for_tokens(bytes.div_ceil(BYTES_PER_TOKEN))
+        self.amount_for_tokens(estimate_tokens(bytes))
     }
 
     fn amount_for_tokens(self, output_tokens: u64) -> Amount {

@@ -9,9 +9,9 @@ use djinn_core::budget::Price;
 use djinn_core::estimate::{CallSample, Estimate};
 use djinn_core::input::{Input, RequestedCall};
 use djinn_core::run::Run;
+use djinn_core::tokens::estimate_tokens;
 use djinn_core::tool::{OfferedTool, ToolResult};
 
-use crate::account::BYTES_PER_TOKEN;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 use crate::port::catalog::UserKey;
 use crate::world::Ports;
@@ -34,7 +34,7 @@ impl Samples {
                 continue;
             };
             let Some(tool) = run.owed_tool(call) else { continue };
-            let tokens = (observation.text.len() as u64).div_ceil(BYTES_PER_TOKEN);
+            let tokens = estimate_tokens(observation.text.len() as u64);
             let samples = self.0.entry(tool).or_default();
             samples.push(CallSample { ms: *took_ms, tokens });
             let old = samples.len().saturating_sub(KEPT_SAMPLES);

@@ -19,6 +19,7 @@ use djinn_core::input::DroppedContext;
 use djinn_core::language::Language;
 use djinn_core::run::Run;
 use djinn_core::settings::{OutputStyle, Role};
+use djinn_core::tokens::estimate_tokens;
 use djinn_core::tool::{OfferedTool, ToolSpec};
 use fitting::{ContextWindow, FixedTexts};
 use group::{MessageGroup, group_conversation};
@@ -51,8 +52,6 @@ pub struct RenderedRequest {
     pub tokens: u64,
 }
 
-/// Bytes of text that are one token at least, in the languages that we know.
-const BYTES_PER_TOKEN: u64 = 3;
 /// How often a model may ask the user for what is missing.
 const MAX_USER_QUESTIONS: usize = 3;
 
@@ -64,7 +63,7 @@ impl RenderedRequest {
     #[must_use]
     pub fn token_bound(&self) -> u64 {
         let texts = self.request.to_texts();
-        let most = |text: &String| (text.len() as u64).div_ceil(BYTES_PER_TOKEN) + TEXT_OVERHEAD;
+        let most = |text: &String| estimate_tokens(text.len() as u64) + TEXT_OVERHEAD;
         texts.iter().map(most).sum::<u64>().max(self.tokens)
     }
 }

@@ -9,6 +9,7 @@ use djinn_core::error_code::ErrorCode;
 use djinn_core::input::{Reply, RequestedCall};
 use djinn_core::preview::TextKind;
 use djinn_core::settings::{ModelChoice, Role};
+use djinn_core::tokens::estimate_tokens;
 use djinn_core::tool::ToolArguments;
 use djinn_runtime::port::model::{
     Delta, Message, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
@@ -188,7 +189,7 @@ impl Model for StoryModel {
     }
 
     fn count_tokens(&self, _role: Role, _choice: ModelChoice, text: &str) -> u64 {
-        estimate_tokens(text)
+        count_tokens(text)
     }
 
     async fn call(
@@ -251,30 +252,29 @@ impl StoryLine {
     }
 }
 
-/// Three bytes are a token.
-fn estimate_tokens(text: &str) -> u64 {
-    (text.len() as u64).div_ceil(3)
+/// The tokens of a text, as whoever does not count them takes it.
+fn count_tokens(text: &str) -> u64 {
+    estimate_tokens(text.len() as u64)
 }
 
 fn request_tokens(request: &ModelRequest) -> u64 {
     let said = |message: &Message| match message {
-        Message::User(text) => estimate_tokens(text),
+        Message::User(text) => count_tokens(text),
         Message::Assistant { text, calls, .. } => {
-            let calls =
-                calls.iter().map(|call| estimate_tokens(&json!(call.arguments).to_string()));
-            estimate_tokens(text) + calls.sum::<u64>()
+            let calls = calls.iter().map(|call| count_tokens(&json!(call.arguments).to_string()));
+            count_tokens(text) + calls.sum::<u64>()
         }
         Message::ToolResults(results) => {
-            results.iter().map(|result| estimate_tokens(&result.text)).sum()
+            results.iter().map(|result| count_tokens(&result.text)).sum()
         }
     };
     let tools = request.tools.iter().map(|tool| {
-        estimate_tokens(&tool.name)
-            + estimate_tokens(&tool.description)
-            + estimate_tokens(&tool.schema.to_string())
+        count_tokens(&tool.name)
+            + count_tokens(&tool.description)
+            + count_tokens(&tool.schema.to_string())
     });
     let messages = request.messages.iter().map(said);
-    estimate_tokens(&request.system) + tools.chain(messages).sum::<u64>()
+    count_tokens(&request.system) + tools.chain(messages).sum::<u64>()
 }
 
 fn message_of(request: &ModelRequest) -> String {

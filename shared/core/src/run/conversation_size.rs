@@ -16,9 +16,9 @@ pub(super) fn tokens_of_history(history: &[Exchange]) -> u64 {
     history.iter().map(tokens_of_exchange).sum()
 }
 
-/// About three bytes are a token: a little more than most texts have, in English and in Chinese.
+/// Tokens of a text of this length.
 pub(super) fn estimate_tokens(bytes: usize) -> u64 {
-    (bytes as u64).div_ceil(3)
+    crate::tokens::estimate_tokens(bytes as u64)
 }
 
 /// Tokens of a question and its answer.

@@ -11,6 +11,7 @@ use djinn_core::id::WriteId;
 use djinn_core::input::RunSpec;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{Mode, ModelChoice, Role, RunSettings};
+use djinn_core::tokens::estimate_tokens;
 
 use super::access::has_share_ended;
 use super::{request_stop, store_failure};
@@ -250,7 +251,7 @@ fn count_history_tokens<P: Ports>(ports: &P, settings: &RunSettings, history: &[
     let texts = || history.iter().flat_map(|exchange| [&exchange.question, &exchange.answer]);
     let bytes: u64 = texts().map(|text| text.len() as u64).sum();
     if bytes <= window / 2 {
-        return bytes.div_ceil(4);
+        return estimate_tokens(bytes);
     }
     texts().map(|text| ports.model().count_tokens(role, ModelChoice::Primary, text)).sum()
 }
