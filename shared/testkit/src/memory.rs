@@ -5,6 +5,7 @@ mod catalog;
 mod day;
 mod live;
 mod port;
+mod record_read;
 mod run;
 mod session;
 mod share;
@@ -25,6 +26,7 @@ use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::share::SessionShare;
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::port::{RunKey, StoreError};
+pub use record_read::RecordRead;
 use run::StoredRun;
 use session::StoredSession;
 
@@ -61,6 +63,7 @@ type Hook = Arc<dyn Fn(Op) -> BoxFuture<'static, StoreFault> + Send + Sync>;
 #[derive(Default)]
 struct FaultState {
     log: Vec<Op>,
+    record_reads: Vec<RecordRead>,
     hook: Option<Hook>,
 }
 
@@ -284,7 +287,9 @@ impl MemoryStore {
 
     /// Forgets the operations so far; their numbers start over.
     pub fn clear_log(&self) {
-        self.lock_faults().log.clear();
+        let mut faults = self.lock_faults();
+        faults.log.clear();
+        faults.record_reads.clear();
     }
 
     /// Deletes records whose time has come, as DynamoDB does: one by one, in no order.

@@ -62,20 +62,30 @@ impl Journals for MemoryStore {
     }
 
     async fn read_from(&self, key: &RunKey, from: u64) -> Result<Vec<Record>, StoreError> {
-        self.perform(OpKind::Read, Some(key), Some(from), |state| state.read(key, from)).await
+        let records = self
+            .perform(OpKind::Read, Some(key), Some(from), |state| state.read(key, from))
+            .await?;
+        self.log_record_reads(key, &records);
+        Ok(records)
     }
 
     async fn read_page(&self, key: &RunKey, from: u64, size: PageSize) -> Result<Page, StoreError> {
-        self.perform(OpKind::Read, Some(key), Some(from), |state| state.read_page(key, from, size))
-            .await
+        let page = self
+            .perform(OpKind::Read, Some(key), Some(from), |state| state.read_page(key, from, size))
+            .await?;
+        self.log_record_reads(key, &page.records);
+        Ok(page)
     }
 
     async fn read_newest(&self, key: &RunKey, records: usize) -> Result<Vec<Record>, StoreError> {
-        self.perform(OpKind::Read, Some(key), None, |state| {
-            let all = state.read(key, 0)?;
-            Ok(all.into_iter().rev().take(records).collect())
-        })
-        .await
+        let newest: Vec<Record> = self
+            .perform(OpKind::Read, Some(key), None, |state| {
+                let all = state.read(key, 0)?;
+                Ok(all.into_iter().rev().take(records).collect())
+            })
+            .await?;
+        self.log_record_reads(key, &newest);
+        Ok(newest)
     }
 
     async fn find_meta(&self, key: &RunKey) -> Result<Option<RunMeta>, StoreError> {
