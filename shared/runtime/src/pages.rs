@@ -101,6 +101,74 @@ pub(crate) async fn read_records<P: Ports>(
     Ok(extent)
 }
 
+/// A journal as far as it was read: a later look goes on from there.
+#[derive(Debug, Default)]
+pub(crate) struct JournalReader {
+    journal: Option<Journal>,
+    extent: JournalExtent,
+}
+
+impl JournalReader {
+    /// Reads the records that were added since the last look, up to the first gap, and shows each of them
+    /// to `see`.
+    ///
+    /// # Errors
+    /// [`StoreError`] when one cannot be read or folded; the next look begins with that one.
+    pub(crate) async fn advance<P: Ports>(
+        &mut self,
+        ports: &P,
+        key: &RunKey,
+        mut see: impl FnMut(&Record) + Send,
+    ) -> Result<(), StoreError> {
+        // What was missing may have been written while the page was read.
+        self.extent.has_gap = false;
+        let mut pages = JournalPages::starting_at(self.extent.records, PageSize::FOR_FOLD);
+        while let Some(records) = pages.next_page(ports, key).await? {
+            for record in &records {
+                let mut extent = self.extent;
+                if extent.extend_with(record) {
+                    self.fold_record(record).map_err(|error| to_store_error(&error))?;
+                    see(record);
+                }
+                self.extent = extent;
+                if extent.has_gap {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fold_record(&mut self, record: &Record) -> Result<(), FoldError> {
+        match &mut self.journal {
+            Some(journal) => journal.apply_record(record)?,
+            None => self.journal = Some(Journal::fold(std::slice::from_ref(record))?),
+        }
+        Ok(())
+    }
+
+    /// The journal as it was at the last look.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there was none, or one with a gap.
+    pub(crate) fn journal(&self) -> Result<&Journal, StoreError> {
+        match &self.journal {
+            Some(journal) if !self.extent.has_gap => Ok(journal),
+            Some(_) => Err(to_store_error(&FoldError::Gap(self.extent.records))),
+            None => Err(to_store_error(&FoldError::NoQuestion)),
+        }
+    }
+
+    /// The same, for whoever reads no further.
+    ///
+    /// # Errors
+    /// Those of [`Self::journal`].
+    pub(crate) fn into_journal(self) -> Result<Journal, StoreError> {
+        self.journal()?;
+        self.journal.ok_or_else(|| to_store_error(&FoldError::NoQuestion))
+    }
+}
+
 /// Folds a journal, and shows every record of it to `see`. `None` if its first record is missing.
 ///
 /// # Errors
@@ -108,20 +176,11 @@ pub(crate) async fn read_records<P: Ports>(
 pub(crate) async fn fold_journal_with<P: Ports>(
     ports: &P,
     key: &RunKey,
-    mut see: impl FnMut(&Record) + Send,
+    see: impl FnMut(&Record) + Send,
 ) -> Result<(Option<Journal>, JournalExtent), StoreError> {
-    let mut journal: Option<Journal> = None;
-    let extent = read_records(ports, key, |record| {
-        let folded = if let Some(journal) = &mut journal {
-            journal.apply_record(record)
-        } else {
-            Journal::fold(std::slice::from_ref(record)).map(|first| journal = Some(first))
-        };
-        see(record);
-        folded.map_err(|error| to_store_error(&error))
-    });
-    let extent = extent.await?;
-    Ok((journal, extent))
+    let mut reader = JournalReader::default();
+    reader.advance(ports, key, see).await?;
+    Ok((reader.journal, reader.extent))
 }
 
 /// The journal of a run.
@@ -141,11 +200,9 @@ pub(crate) async fn read_journal_with<P: Ports>(
     key: &RunKey,
     see: impl FnMut(&Record) + Send,
 ) -> Result<Journal, StoreError> {
-    match fold_journal_with(ports, key, see).await? {
-        (Some(journal), JournalExtent { has_gap: false, .. }) => Ok(journal),
-        (Some(_), extent) => Err(to_store_error(&FoldError::Gap(extent.records))),
-        (None, _) => Err(to_store_error(&FoldError::NoQuestion)),
-    }
+    let mut reader = JournalReader::default();
+    reader.advance(ports, key, see).await?;
+    reader.into_journal()
 }
 
 fn to_store_error(error: &FoldError) -> StoreError {

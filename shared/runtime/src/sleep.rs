@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::mailbox::read_mailbox;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
-use crate::port::journal::{Journals, Lease, SessionKey};
+use crate::port::journal::{Journals, Lease, RunMeta, SessionKey};
 use crate::port::lease::{LeaseAcquisition, Leases};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{RunKey, StoreError};
@@ -97,15 +97,21 @@ pub async fn wake_runs<P: Ports>(
 
 /// Puts a message into a run's mailbox and makes sure that somebody reads it: an asynchronous
 /// invocation drives the run, unless somebody does. That of an ended run is taken back: nobody would.
+/// Returns what is known of the run once the message is there, if it exists.
 ///
 /// # Errors
 /// [`StoreError`] when the message may not be there.
-pub async fn wake_run<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<(), StoreError> {
+pub async fn wake_run<P: Ports>(
+    ports: &P,
+    key: &RunKey,
+    mail: &Mail,
+) -> Result<Option<RunMeta>, StoreError> {
     let expires_at_s = expiry_s(ports.settings(), ports.clock().now_ms());
     ports.store().put_mail(key, mail, expires_at_s).await?;
-    let Some(meta) = ports.store().find_meta(key).await? else { return Ok(()) };
+    let Some(meta) = ports.store().find_meta(key).await? else { return Ok(None) };
     if meta.status.has_ended() {
-        return ports.store().delete_mail(key, &[mail.id()]).await;
+        ports.store().delete_mail(key, &[mail.id()]).await?;
+        return Ok(Some(meta));
     }
     let undriven = !meta.is_driven(ports.clock().now_ms());
     // One that waits for people has no alarm: the kick must not be all that brings it back.
@@ -116,5 +122,5 @@ pub async fn wake_run<P: Ports>(ports: &P, key: &RunKey, mail: &Mail) -> Result<
         // The message waits; the run's alarm brings it a driver.
         tracing::warn!(%error, run_id = %key.run, "run not kicked");
     }
-    Ok(())
+    Ok(Some(meta))
 }

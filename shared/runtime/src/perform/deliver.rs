@@ -39,7 +39,8 @@ pub async fn make_delivery<P: Ports>(
         }
         Delivery::ChildRequest(_) => {
             let Some(asks) = run.child_request().map(Box::new) else { return Ok(()) };
-            wake_run(ports, &key.without_task(), &Mail::ChildRequest { request: asks }).await
+            let mail = Mail::ChildRequest { request: asks };
+            wake_run(ports, &key.without_task(), &mail).await.map(drop)
         }
         Delivery::HumanResponse(feedback) => {
             let Some((task, answered)) = run.response_for_child(feedback) else { return Ok(()) };
@@ -77,7 +78,7 @@ pub async fn put_child_result<P: Ports>(
 ) -> Result<(), StoreError> {
     let Some(outcome) = run.child_result() else { return Ok(()) };
     let mail = Mail::ChildEnded { ended: Box::new(outcome.clone()) };
-    wake_run(ports, &key.without_task(), &mail).await
+    wake_run(ports, &key.without_task(), &mail).await.map(drop)
 }
 
 /// Makes the deliveries that an ended run still owes. Needs no lease: each is idempotent, and so is

@@ -148,7 +148,8 @@ async fn notify_active_run<P: Ports>(
     let active = agent.ports.store().find_active_run(session).await.map_err(store_error)?;
     let Some(run) = active else { return Ok(()) };
     let key = RunKey::new(session.tenant.clone(), run);
-    wake_run(&agent.ports, &key, &mail).await.map_err(store_error)
+    wake_run(&agent.ports, &key, &mail).await.map_err(store_error)?;
+    Ok(())
 }
 
 fn new_file(fields: &BodyFields) -> Result<NewFile, ApiError> {
