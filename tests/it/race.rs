@@ -10,6 +10,7 @@ use djinn_core::tool::EffectClass;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::alarm::Invoker as _;
 use djinn_runtime::port::mailbox::Mail;
+use djinn_runtime::serve::LoadedRun;
 use djinn_runtime::settings::Settings;
 use djinn_runtime::sleep::wake_run;
 use djinn_scripted::{ScriptedModel, ScriptedResponse};
@@ -122,8 +123,8 @@ async fn drive_until_it_ends(door: &Door, client: &Client, run: &str) {
         });
         join_all(drivers).await;
         // Asks for nothing that changes an ended run, and tells whether it has ended.
-        let meta = djinn_runtime::serve::load_meta(&door.ports, &key(run)).await.unwrap();
-        if meta.status.has_ended() {
+        let seen = LoadedRun::load(&door.ports, &key(run)).await.unwrap();
+        if seen.meta().status.has_ended() {
             return;
         }
     }

@@ -27,8 +27,8 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::{Journals, SessionKey};
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
-    AccessLevel, LeasedRun, ReplayFrom, ServeContext, StartResult, invalid_cursor_failure,
-    load_meta, replay_run, serve_client, start_streaming, store_failure, tool_schema,
+    AccessLevel, LeasedRun, LoadedRun, ReplayFrom, ServeContext, StartResult,
+    invalid_cursor_failure, replay_run, serve_client, start_streaming, store_failure, tool_schema,
 };
 use djinn_runtime::world::Ports;
 
@@ -101,24 +101,22 @@ async fn open_run<P: Ports<Store = AwsStore>>(
     ask: StreamRequest,
 ) -> Result<ResponseStream, ApiError> {
     let StreamRequest { question, protocol, previews } = ask;
-    let cursor = read_cursor(agent, &parts.headers, &question).await?;
+    let (cursor, known) = read_cursor(agent, &parts.headers, &question).await?.unzip();
     let holder = new_holder(agent);
     let (session, session_name) = (question.session_key(), question.session_name());
     let request = question.request.clone();
-    let opened = start_streaming(&agent.ports, question, &holder).await?;
+    let opened = start_streaming(&agent.ports, question, &holder, known).await?;
     let (key, begin) = match opened {
         StartResult::New { key, leased_run: driving, first_record: first } => {
             (key, StreamStart::Driving(driving, Box::new(first)))
         }
-        StartResult::Existing { key, request_record: asked_in, .. } => {
+        StartResult::Existing { run, request_record: asked_in, .. } => {
             let asked_in = asked_in.filter(|_| protocol.has_thread_per_message());
-            (
-                key,
-                cursor.map_or(
-                    asked_in.map_or(StreamStart::Start, StreamStart::Record),
-                    StreamStart::After,
-                ),
-            )
+            let from = cursor.map_or(
+                asked_in.map_or(ReplayStart::Start, ReplayStart::Record),
+                ReplayStart::After,
+            );
+            (run.key().clone(), StreamStart::Existing(run, from))
         }
     };
     let viewer = AccessLevel::Asker;
@@ -131,11 +129,13 @@ pub(crate) async fn stream_run<P: Ports<Store = AwsStore>>(
     agent: &SharedAgent<P>,
     parts: &Parts,
     shown: RunSubscription,
+    run: LoadedRun,
     cursor: Option<Cursor>,
 ) -> Result<Response, ApiError> {
     let mut permits = ResponsePermits::acquire_process(agent, parts).await?;
     permits.user = UserStream::acquire(agent, parts, shown.key.run.clone()).await?;
-    let begin = cursor.map_or(StreamStart::Start, StreamStart::After);
+    let from = cursor.map_or(ReplayStart::Start, ReplayStart::After);
+    let begin = StreamStart::Existing(Box::new(run), from);
     let streamed = serve_stream(agent, parts, shown, new_holder(agent), begin).await;
     permits.into_response(agent, streamed).await
 }
@@ -208,6 +208,12 @@ pub(crate) struct RunSubscription {
 enum StreamStart {
     /// With a run of this invocation's own, and its first record.
     Driving(Box<LeasedRun>, Box<Record>),
+    /// The run was there before; its client is sent what it has not had.
+    Existing(Box<LoadedRun>, ReplayStart),
+}
+
+/// Where a client begins in a run that was there before.
+enum ReplayStart {
     /// The response begins with the question: the client names nothing that it had.
     Start,
     /// After what the client had.
@@ -252,21 +258,20 @@ async fn serve_stream<P: Ports>(
         client.mark_as_other_viewer();
     }
     client.send_greeting(now_ms);
-    let from = match &begin {
-        StreamStart::Driving(..) => None,
-        StreamStart::Start => Some(ReplayFrom::Start),
-        StreamStart::After(cursor) => Some(ReplayFrom::After(cursor)),
-        StreamStart::Record(n) => Some(ReplayFrom::Record(*n)),
-    };
-    if let Some(from) = from {
-        replay_run(&agent.ports, &key, &mut client, from).await?;
-    }
     let driving = match begin {
         StreamStart::Driving(driving, first) => {
             client.send_record(&first, &[], now_ms);
             Some(driving)
         }
-        StreamStart::Start | StreamStart::After(_) | StreamStart::Record(_) => None,
+        StreamStart::Existing(run, position) => {
+            let from = match &position {
+                ReplayStart::Start => ReplayFrom::Start,
+                ReplayStart::After(cursor) => ReplayFrom::After(cursor),
+                ReplayStart::Record(n) => ReplayFrom::Record(*n),
+            };
+            replay_run(&agent.ports, &run, &mut client, from).await?;
+            None
+        }
     };
     let recall = driving.is_none().then(|| client.hand_over_signal());
     let run = key.run.clone();
@@ -294,22 +299,27 @@ pub(crate) fn invocation_deadline<P: Ports>(agent: &Agent<P>, parts: &Parts) -> 
 }
 
 /// The cursor that a question comes with: of its own run, or of the one that a `continue` goes on
-/// with. Which of the two is checked when that run is known; one of neither starts no run.
+/// with, and the run that it names. Which of the two is checked when the question's run is known; one of
+/// neither starts no run.
 async fn read_cursor<P: Ports>(
     agent: &Agent<P>,
     headers: &HeaderMap,
     question: &UserQuestion,
-) -> Result<Option<Cursor>, ApiError> {
+) -> Result<Option<(Cursor, LoadedRun)>, ApiError> {
     let Some(text) = last_event_id(headers) else { return Ok(None) };
     let own = question.run_key();
     let cursor = Cursor::parse(&text);
     let is_its = |cursor: &Cursor| cursor.run == own.run || question.is_continue();
     let Some(cursor) = cursor.filter(is_its) else {
-        return Err(cursor_error(&own.run, invalid_cursor_failure(&agent.ports, &own).await));
+        let failure = match LoadedRun::load(&agent.ports, &own).await {
+            Ok(run) => invalid_cursor_failure(&agent.ports, &run).await,
+            Err(failure) => failure,
+        };
+        return Err(cursor_error(&own.run, failure));
     };
     let key = RunKey::new(own.tenant, cursor.run.clone());
-    match load_meta(&agent.ports, &key).await {
-        Ok(meta) if meta.user == question.user => Ok(Some(cursor)),
+    match LoadedRun::load(&agent.ports, &key).await {
+        Ok(run) if run.meta().user == question.user => Ok(Some((cursor, run))),
         // Another user's run does not exist for this one.
         Ok(_) => Err(cursor_error(&key.run, ErrorCode::RunNotFound.into())),
         Err(failure) => Err(cursor_error(&key.run, failure)),

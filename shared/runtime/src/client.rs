@@ -35,7 +35,7 @@ pub struct ClientStream {
     buffer_size: usize,
     last_sent_ms: i64,
     last_shown_ms: i64,
-    asker_saw_end: bool,
+    end_shown: Option<bool>,
     belongs_to_asker: bool,
     hand_over_signal: HandOverSignal,
 }
@@ -80,7 +80,7 @@ impl ClientStream {
             buffer_size,
             last_sent_ms: now_ms,
             last_shown_ms: now_ms,
-            asker_saw_end: false,
+            end_shown: None,
             belongs_to_asker: true,
             hand_over_signal: HandOverSignal::default(),
         };
@@ -122,16 +122,23 @@ impl ClientStream {
         self.belongs_to_asker && self.is_open() && self.has_room()
     }
 
-    /// It is known that some client of the asker's was sent the end of the run.
-    pub fn mark_end_shown(&mut self) {
-        self.asker_saw_end = true;
+    /// It is known whether some client of the asker's was sent the end of the run, which has ended.
+    pub fn set_end_shown(&mut self, shown: bool) {
+        self.end_shown = Some(shown);
+    }
+
+    /// Whether some client of the asker's was sent the end of the run; `None` if nobody has looked since it
+    /// ended.
+    #[must_use]
+    pub fn end_shown(&self) -> Option<bool> {
+        self.end_shown
     }
 
     /// Whether it has the end of the run, and is the first of the asker's to have it, as far as is known.
     #[must_use]
     pub fn is_first_with_end(&self) -> bool {
         let has_it = self.is_open() && self.connection.has_ended();
-        has_it && self.belongs_to_asker && !self.asker_saw_end
+        has_it && self.belongs_to_asker && self.end_shown != Some(true)
     }
 
     /// The signal that ends this response.

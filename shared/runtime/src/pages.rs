@@ -147,6 +147,11 @@ impl JournalReader {
         Ok(())
     }
 
+    /// What the last look found, up to its first gap.
+    pub(crate) fn extent(&self) -> JournalExtent {
+        self.extent
+    }
+
     /// The journal as it was at the last look.
     ///
     /// # Errors
@@ -167,20 +172,6 @@ impl JournalReader {
         self.journal()?;
         self.journal.ok_or_else(|| to_store_error(&FoldError::NoQuestion))
     }
-}
-
-/// Folds a journal, and shows every record of it to `see`. `None` if its first record is missing.
-///
-/// # Errors
-/// [`StoreError`] when it cannot be read or folded.
-pub(crate) async fn fold_journal_with<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    see: impl FnMut(&Record) + Send,
-) -> Result<(Option<Journal>, JournalExtent), StoreError> {
-    let mut reader = JournalReader::default();
-    reader.advance(ports, key, see).await?;
-    Ok((reader.journal, reader.extent))
 }
 
 /// The journal of a run.

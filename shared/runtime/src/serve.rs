@@ -6,6 +6,7 @@ mod delete_session;
 mod describe;
 mod follow;
 mod human_request;
+mod loaded_run;
 mod question;
 mod replay;
 mod request_view;
@@ -20,12 +21,10 @@ pub use crate::driver::continue_run;
 use crate::driver::{DriveEnd, DriveParams};
 use crate::ending::abandon_run;
 pub use crate::leased_run::{LeasedRun, ServeContext};
-use crate::pages::read_journal;
 use crate::port::clock::Clock;
-use crate::port::journal::{Journals, RunMeta};
 use crate::port::mailbox::Mail;
-use crate::port::{RunKey, StoreError, too_large_failure};
-use crate::sleep::{wake_run, wake_runs};
+use crate::port::{StoreError, too_large_failure};
+use crate::sleep::wake_runs;
 use crate::world::Ports;
 pub use access::{
     AccessLevel, Permission, RunAccess, SessionAccess, authorize_run, authorize_session, end_share,
@@ -34,6 +33,7 @@ pub use delete_session::delete_session;
 pub use describe::{RunDescription, RunSnapshot, SnapshotState, describe_run};
 use follow::{FollowEnd, follow_run};
 pub use human_request::{ResponseStatus, list_requests, load_audit, submit_response, tool_schema};
+pub use loaded_run::LoadedRun;
 pub use question::{StartResult, start_background, start_streaming};
 pub use replay::{ReplayFrom, invalid_cursor_failure, replay_run};
 pub use request_view::{HumanRequestState, HumanRequestView, describe_request};
@@ -99,46 +99,38 @@ pub async fn serve_client<P: Ports>(
 /// that nobody can drive any more, since its journal cannot be read, has failed when this returns.
 ///
 /// # Errors
-/// `run_not_found`, or `store_unavailable`.
+/// `store_unavailable`.
 pub async fn request_stop<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &mut LoadedRun,
     by: UserId,
 ) -> Result<RunStatus, Failure> {
-    let meta = load_meta(ports, key).await?;
-    if meta.status.has_ended() {
-        return Ok(meta.status);
+    let status = run.meta().status;
+    if status.has_ended() {
+        return Ok(status);
     }
-    if !meta.is_driven(ports.clock().now_ms())
-        && let Err(StoreError::Unreadable(problem)) = read_journal(ports, key).await
+    if !run.meta().is_driven(ports.clock().now_ms())
+        && let Err(StoreError::Unreadable(problem)) = run.advance(ports).await
     {
+        let key = run.key();
         tracing::error!(problem, run_id = %key.run, "given up: its journal cannot be read");
         abandon_run(ports, key).await.map_err(|error| store_failure(&error))?;
         return Ok(RunStatus::Failed);
     }
     let stop = Mail::Stop { by };
     let stopped = async {
-        wake_run(ports, key, &stop).await?;
+        run.wake(ports, &stop).await?;
         // Tasks in other invocations hear of it from here, not only when their run is driven.
-        let tasks = match read_journal(ports, key).await {
+        let tasks = match run.advance(ports).await {
             Ok(journal) => journal.run().running_tasks(),
             Err(error) if error.is_retryable() => return Err(error),
             // Its driver has read it before, and hears of the stop.
             Err(_) => Vec::new(),
         };
-        wake_runs(ports, tasks.into_iter().map(|task| key.with_task(task)), &stop).await?;
-        Ok(meta.status)
+        wake_runs(ports, tasks.into_iter().map(|task| run.key().with_task(task)), &stop).await?;
+        Ok(status)
     };
     stopped.await.map_err(|error| store_failure(&error))
-}
-
-/// What is known of a run.
-///
-/// # Errors
-/// `run_not_found`, or `store_unavailable`.
-pub async fn load_meta<P: Ports>(ports: &P, key: &RunKey) -> Result<RunMeta, Failure> {
-    let meta = ports.store().find_meta(key).await.map_err(|error| store_failure(&error))?;
-    meta.ok_or_else(|| ErrorCode::RunNotFound.into())
 }
 
 /// The failure of a request that the store did not serve.

@@ -29,7 +29,7 @@ use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::Toolbox;
 use djinn_runtime::prompt::Prompts;
 use djinn_runtime::question::UserQuestion;
-use djinn_runtime::serve::{ServeContext, continue_run, request_stop, start_background};
+use djinn_runtime::serve::{LoadedRun, ServeContext, continue_run, request_stop, start_background};
 use djinn_runtime::settings::Settings;
 use djinn_runtime::world::World;
 pub use host::SimHost;
@@ -188,9 +188,9 @@ impl Sim {
         while clock.now_ms() < deadline_ms {
             if let Some((_, copies)) = self.stop_at.take_if(|(at_ms, _)| *at_ms <= clock.now_ms()) {
                 for _ in 0..copies {
-                    let user = question.user.clone();
                     // A stop that is refused is not tried again.
-                    let _ = request_stop(&self.ports, &key, user).await;
+                    let Ok(mut run) = LoadedRun::load(&self.ports, &key).await else { continue };
+                    let _ = request_stop(&self.ports, &mut run, question.user.clone()).await;
                 }
             }
             let stop_at_ms = self.stop_at.map_or(i64::MAX, |(at_ms, _)| at_ms);

@@ -14,7 +14,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::serve::{
-    AccessLevel, Permission, ResponseStatus, RunAccess, authorize_run, list_requests,
+    AccessLevel, LoadedRun, Permission, ResponseStatus, RunAccess, authorize_run, list_requests,
     store_failure, submit_response,
 };
 use djinn_runtime::texts::check_bounds;
@@ -44,8 +44,8 @@ pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
         let fields = BodyFields::read_body(&parts.headers, body).await?;
         let language = agent.settings.run.language;
         let (feedback, written, answered) = read_answer(&fields, caller.clone(), language)?;
-        let key = find_run(&agent, &caller, &label).await?;
-        let asked = list_requests(&agent.ports, &key).await?;
+        let mut run = find_run(&agent, &caller, &label).await?;
+        let asked = list_requests(&agent.ports, &mut run).await?;
         let meant =
             asked.iter().filter(|ask| ask.is_addressed_by(&feedback)).map(|ask| &ask.subject);
         let answer = written
@@ -53,7 +53,7 @@ pub(crate) async fn give_feedback<P: Ports<Store = AwsStore>>(
             .map_err(|failure| ApiError::from(failure).with_field("feedback"))?;
         let mut answered = answered(answer);
         check_bounds(&mut answered)?;
-        submit_answer(&agent, &key, answered).await
+        submit_answer(&agent, &mut run, answered).await
     };
     response_or_error(&agent, answer.await)
 }
@@ -75,8 +75,8 @@ pub(crate) async fn cancel_feedback<P: Ports<Store = AwsStore>>(
             digest: None,
             via: None,
         };
-        let key = find_run(&agent, &caller, &label).await?;
-        submit_answer(&agent, &key, answered).await
+        let mut run = find_run(&agent, &caller, &label).await?;
+        submit_answer(&agent, &mut run, answered).await
     };
     response_or_error(&agent, answer.await)
 }
@@ -90,14 +90,15 @@ pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
     let answer = async {
         let parts = request.into_parts().0;
         let caller = Caller::of(&parts.extensions)?;
-        let key = find_run(&agent, &caller, &label).await?;
-        let asks = list_requests(&agent.ports, &key).await?;
+        let mut run = find_run(&agent, &caller, &label).await?;
+        let asks = list_requests(&agent.ports, &mut run).await?;
+        let key = run.key();
         let now_ms = agent.ports.clock().now_ms();
         let maker = match SignedLinks::of(&parts).filter(|_| !asks.is_empty()) {
             Some(links) => {
                 let now = ConnectTime { ms: now_ms, is_new: false };
                 let signer = links.link_signer(request_origin(&parts, &agent.settings), now).await;
-                Some(signer.answer_links(&key, caller.user))
+                Some(signer.answer_links(key, caller.user))
             }
             None => None,
         };
@@ -118,17 +119,18 @@ pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
 
 async fn submit_answer<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
-    key: &RunKey,
+    run: &mut LoadedRun,
     answered: ResponseRecord,
 ) -> Result<Response, ApiError> {
     let feedback = answered.request.clone();
     let word = answered.answer.as_str();
-    let given = submit_response(&agent.ports, key, answered).await;
+    let given = submit_response(&agent.ports, run, answered).await;
     let given = given.map_err(|failure| member_error(failure, "parameters"))?;
     let (status, state) = match given {
         ResponseStatus::Accepted => (axum::http::StatusCode::OK, "taken"),
         ResponseStatus::Pending => (axum::http::StatusCode::ACCEPTED, "waiting"),
     };
+    let key = run.key();
     let body = json!({
         "success": true,
         "message": "Feedback received",
@@ -182,15 +184,16 @@ async fn find_run<P: Ports<Store = AwsStore>>(
     agent: &Agent<P>,
     caller: &Caller,
     label: &str,
-) -> Result<RunKey, ApiError> {
+) -> Result<LoadedRun, ApiError> {
     let name: SessionName = parse_id("requestId", label)?;
-    let key = match (RunId::new(label), RequestId::new(label)) {
-        (Ok(run), _) => RunKey::new(caller.tenant.clone(), run),
+    let run = match (RunId::new(label), RequestId::new(label)) {
+        (Ok(run), _) => {
+            LoadedRun::load(&agent.ports, &RunKey::new(caller.tenant.clone(), run)).await?
+        }
         (Err(_), Ok(request)) => find_run_of_request(agent, caller, &request).await?,
         (Err(_), Err(_)) => find_active_run(agent, caller, name).await?,
     };
-    require_own_run(agent, caller, &key).await?;
-    Ok(key)
+    require_own_run(agent, caller, run).await
 }
 
 /// The run of a request of the caller's, or the one that a session of that label answers.
@@ -198,14 +201,14 @@ async fn find_run_of_request<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     request: &RequestId,
-) -> Result<RunKey, ApiError> {
+) -> Result<LoadedRun, ApiError> {
     let store = agent.ports.store();
     let session = store.find_session_name(&caller.user_key(), request.as_str()).await;
     let session = session.map_err(|error| store_failure(&error))?.ok_or(ErrorCode::RunNotFound)?;
     let run = RunId::of(&caller.tenant, &caller.user, &session, request);
     let named = RunKey::new(caller.tenant.clone(), run);
-    match store.find_meta(&named).await.map_err(|error| store_failure(&error))? {
-        Some(_) => Ok(named),
+    match LoadedRun::find(&agent.ports, &named).await? {
+        Some(run) => Ok(run),
         None => find_active_run(agent, caller, session).await,
     }
 }
@@ -215,7 +218,7 @@ async fn find_active_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
     session: SessionName,
-) -> Result<RunKey, ApiError> {
+) -> Result<LoadedRun, ApiError> {
     let access =
         require_access(agent, caller, session, Permission::Read).await.map_err(|refusal| {
             let is_unknown = refusal.failure.code == ErrorCode::SessionNotFound;
@@ -223,7 +226,8 @@ async fn find_active_run<P: Ports>(
         })?;
     let active = agent.ports.store().find_active_run(&access.session).await;
     let active = active.map_err(|error| store_failure(&error))?;
-    Ok(RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?))
+    let key = RunKey::new(caller.tenant.clone(), active.ok_or(ErrorCode::RunNotFound)?);
+    Ok(LoadedRun::load(&agent.ports, &key).await?)
 }
 
 /// Another user's run does not exist for this one, unless its session is shared: then it can be seen. One
@@ -231,13 +235,13 @@ async fn find_active_run<P: Ports>(
 pub(crate) async fn require_own_run<P: Ports>(
     agent: &Agent<P>,
     caller: &Caller,
-    key: &RunKey,
-) -> Result<(), ApiError> {
-    let RunAccess { level: viewer, share_ended, .. } =
-        authorize_run(&agent.ports, &caller.user_key(), key).await?;
+    run: LoadedRun,
+) -> Result<LoadedRun, ApiError> {
+    let RunAccess { run, level: viewer, share_ended, .. } =
+        authorize_run(&agent.ports, &caller.user_key(), run).await?;
     match viewer {
         AccessLevel::Asker if share_ended => Err(ErrorCode::ShareEnded.into()),
-        AccessLevel::Asker => Ok(()),
+        AccessLevel::Asker => Ok(run),
         AccessLevel::SessionOwner | AccessLevel::Guest => Err(ErrorCode::AskerOnly.into()),
     }
 }

@@ -21,7 +21,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::serve::{
-    HumanRequestState, HumanRequestView, describe_request, load_meta, store_failure,
+    HumanRequestState, HumanRequestView, LoadedRun, describe_request, store_failure,
     submit_response,
 };
 use djinn_runtime::world::Ports;
@@ -36,7 +36,7 @@ use crate::origin::request_origin;
 /// What a link leads to.
 struct LinkTarget {
     grant: AnswerGrant,
-    key: RunKey,
+    run: LoadedRun,
     request: HumanRequestView,
     /// Where the files open that are asked about.
     files: BTreeMap<FileName, String>,
@@ -78,7 +78,9 @@ pub(crate) async fn answer_request<P: Ports<Store = AwsStore>>(
         Ok((said, comment)) => {
             let word = said.as_str();
             let answered = linked.response_record(said, comment);
-            submit_response(&agent.ports, &linked.key, answered).await.map(|given| (given, word))
+            submit_response(&agent.ports, &mut linked.run, answered)
+                .await
+                .map(|given| (given, word))
         }
         Err(failure) => Err(failure),
     };
@@ -86,7 +88,7 @@ pub(crate) async fn answer_request<P: Ports<Store = AwsStore>>(
         Ok((given, word)) => page::receipt_page(given, word, linked.language),
         // Somebody or something else was first.
         Err(failure) if failure.code.http_status() == 409 || is_gone(&failure) => {
-            match load_request(&agent, &linked.key, &linked.grant).await {
+            match load_request(&agent, &mut linked.run, &linked.grant).await {
                 Ok(now) => linked.request = now,
                 Err(failure) => return page::problem_page(&failure, linked.language),
             }
@@ -106,17 +108,19 @@ async fn resolve_link<P: Ports<Store = AwsStore>>(
     let refused = |failure: Failure| page::problem_page(&failure, unknown);
     let grant = verify_grant(agent, parts).await.map_err(refused)?;
     let key = RunKey::new(grant.tenant.clone(), grant.run.clone());
-    let asked = load_request(agent, &key, &grant).await.map_err(refused)?;
-    let files = find_files(agent, parts, &key, &asked.state).await.map_err(refused)?;
+    let run = LoadedRun::load(&agent.ports, &key).await.map_err(hide_failure);
+    let mut run = run.map_err(refused)?;
+    let asked = load_request(agent, &mut run, &grant).await.map_err(refused)?;
+    let files = find_files(agent, parts, &run, &asked.state).await.map_err(refused)?;
     let language = preferred.unwrap_or(asked.language);
-    Ok(LinkTarget { grant, key, request: asked, files, language })
+    Ok(LinkTarget { grant, run, request: asked, files, language })
 }
 
 /// Where the files open that somebody is asked to judge: who cannot see a result cannot accept it.
 async fn find_files<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
-    key: &RunKey,
+    run: &LoadedRun,
     state: &HumanRequestState,
 ) -> Result<BTreeMap<FileName, String>, Failure> {
     let names = match state {
@@ -135,13 +139,12 @@ async fn find_files<P: Ports>(
     let Some(links) = SignedLinks::of(parts).filter(|_| !names.is_empty()) else {
         return Ok(BTreeMap::new());
     };
-    let meta = load_meta(&agent.ports, key).await?;
-    let session = meta.session_key(&key.tenant);
+    let session = run.meta().session_key(&run.key().tenant);
     let files = agent.ports.store().list_files(&session).await;
     let files = files.map_err(|error| store_failure(&error))?;
     let now = ConnectTime { ms: agent.ports.clock().now_ms(), is_new: false };
     let signer = links.link_signer(request_origin(parts, &agent.settings), now).await;
-    let urls = Urls::new(request_origin(parts, &agent.settings), meta.session_name());
+    let urls = Urls::new(request_origin(parts, &agent.settings), run.meta().session_name());
     let urls = urls.with_file_links(signer.file_links(&session), now.ms);
     let asked = files.iter().filter(|file| names.contains(&file.name));
     Ok(asked.map(|file| (file.name.clone(), urls.preview_url(file))).collect())
@@ -156,14 +159,19 @@ async fn verify_grant<P: Ports>(agent: &Agent<P>, parts: &Parts) -> Result<Answe
 /// A run that is gone, or is not of the user that the link names, does not exist for it.
 async fn load_request<P: Ports>(
     agent: &Agent<P>,
-    key: &RunKey,
+    run: &mut LoadedRun,
     grant: &AnswerGrant,
 ) -> Result<HumanRequestView, Failure> {
-    match describe_request(&agent.ports, key, &grant.human_request, &grant.digest).await {
+    match describe_request(&agent.ports, run, &grant.human_request, &grant.digest).await {
         Ok(asked) if asked.user == grant.user => Ok(asked),
-        Err(failure) if failure.code.http_status() >= 500 => Err(failure),
-        Ok(_) | Err(_) => Err(ErrorCode::LinkNotFound.into()),
+        Ok(_) => Err(ErrorCode::LinkNotFound.into()),
+        Err(failure) => Err(hide_failure(failure)),
     }
+}
+
+/// What a link tells of a run that it cannot show: no more than that, unless the fault is ours.
+fn hide_failure(failure: Failure) -> Failure {
+    if failure.code.http_status() >= 500 { failure } else { ErrorCode::LinkNotFound.into() }
 }
 
 fn is_gone(failure: &Failure) -> bool {

@@ -17,8 +17,8 @@ use djinn_core::wire::cursor::Cursor;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::catalog::{Catalog, UserKey};
 use djinn_runtime::serve::{
-    AccessLevel, RunAccess, authorize_run, describe_run, invalid_cursor_failure, load_audit,
-    request_stop, store_failure,
+    AccessLevel, LoadedRun, RunAccess, authorize_run, describe_run, invalid_cursor_failure,
+    load_audit, request_stop, store_failure,
 };
 use djinn_runtime::world::Ports;
 use serde_json::json;
@@ -53,22 +53,22 @@ pub(crate) async fn follow_run<P: Ports<Store = AwsStore>>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let (key, RunAccess { meta, session, level: viewer, share_ended }) =
+        let RunAccess { run, session, level: viewer, share_ended } =
             find_visible_run(&agent, &parts.extensions, &run).await?;
         if share_ended {
             return Err(ErrorCode::ShareEnded.into());
         }
-        let cursor = read_cursor(&agent, &parts, &key).await?;
+        let cursor = read_cursor(&agent, &parts, &run).await?;
         let shown = RunSubscription {
-            session: meta.session_key(&key.tenant),
+            session: run.meta().session_key(&run.key().tenant),
             session_name: session,
-            key,
-            request: meta.request,
+            key: run.key().clone(),
+            request: run.meta().request.clone(),
             protocol: StreamProtocol::Native,
             previews: true,
             viewer,
         };
-        stream_run(&agent, &parts, shown, cursor).await
+        stream_run(&agent, &parts, shown, run, cursor).await
     };
     response_or_error(&agent, answer.await)
 }
@@ -76,14 +76,14 @@ pub(crate) async fn follow_run<P: Ports<Store = AwsStore>>(
 async fn read_cursor<P: Ports>(
     agent: &Agent<P>,
     parts: &Parts,
-    key: &RunKey,
+    run: &LoadedRun,
 ) -> Result<Option<Cursor>, ApiError> {
     let parameters = Parameters::of(&parts.uri)?;
     let after = parameters.text("after").map(str::to_owned);
     let Some(text) = last_event_id(&parts.headers).or(after) else { return Ok(None) };
     match Cursor::parse(&text) {
         Some(cursor) => Ok(Some(cursor)),
-        None => Err(invalid_cursor_failure(&agent.ports, key).await.into()),
+        None => Err(invalid_cursor_failure(&agent.ports, run).await.into()),
     }
 }
 
@@ -95,9 +95,10 @@ pub(crate) async fn show_run<P: Ports>(
 ) -> Response {
     let answer = async {
         let parts = request.into_parts().0;
-        let (key, seen) = find_visible_run(&agent, &parts.extensions, &run).await?;
-        let RunAccess { meta, session: named, share_ended, .. } = seen;
-        let view = describe_run(&agent.ports, &key, meta).await?;
+        let RunAccess { run, session: named, share_ended, .. } =
+            find_visible_run(&agent, &parts.extensions, &run).await?;
+        let key = run.key().clone();
+        let view = describe_run(&agent.ports, run).await?;
         let request = view.meta.request.clone();
         let session = view.meta.session_key(&key.tenant);
         let links = match share_ended {
@@ -150,12 +151,12 @@ pub(crate) async fn audit_run<P: Ports>(
     request: Request<Body>,
 ) -> Response {
     let answer = async {
-        let key = find_own_run(&agent, &request.into_parts().0.extensions, &run).await?;
-        let lines = load_audit(&agent.ports, &key).await?;
+        let run = find_own_run(&agent, &request.into_parts().0.extensions, &run).await?;
+        let lines = load_audit(&agent.ports, &run).await?;
         let lines: Vec<String> = lines.iter().map(|line| format!("{}\n", json!(line))).collect();
         let kind = HeaderValue::from_static("application/x-ndjson");
         let mut response = ([(CONTENT_TYPE, kind)], lines.concat()).into_response();
-        add_id_headers(response.headers_mut(), Some(&key.run), None);
+        add_id_headers(response.headers_mut(), Some(&run.key().run), None);
         Ok(response)
     };
     response_or_error(&agent, answer.await)
@@ -166,11 +167,10 @@ async fn find_own_run<P: Ports>(
     agent: &Agent<P>,
     extensions: &Extensions,
     run: &str,
-) -> Result<RunKey, ApiError> {
+) -> Result<LoadedRun, ApiError> {
     let caller = Caller::of(extensions)?;
     let key = parse_run_key(caller.tenant.clone(), run)?;
-    require_own_run(agent, &caller, &key).await?;
-    Ok(key)
+    require_own_run(agent, &caller, LoadedRun::load(&agent.ports, &key).await?).await
 }
 
 /// The run of that id, if the caller may see it.
@@ -178,11 +178,11 @@ async fn find_visible_run<P: Ports>(
     agent: &Agent<P>,
     extensions: &Extensions,
     run: &str,
-) -> Result<(RunKey, RunAccess), ApiError> {
+) -> Result<RunAccess, ApiError> {
     let caller = Caller::of(extensions)?;
     let key = parse_run_key(caller.tenant.clone(), run)?;
-    let seen = authorize_run(&agent.ports, &caller.user_key(), &key).await?;
-    Ok((key, seen))
+    let run = LoadedRun::load(&agent.ports, &key).await?;
+    Ok(authorize_run(&agent.ports, &caller.user_key(), run).await?)
 }
 
 /// `POST /runs/{run}/stop`: 202 with the status seen, 200 if the run had ended.
@@ -194,17 +194,17 @@ pub(crate) async fn post_stop<P: Ports>(
     let answer = async {
         let parts = request.into_parts().0;
         let caller = Caller::of(&parts.extensions)?;
-        let (key, RunAccess { meta, level: viewer, .. }) =
+        let RunAccess { mut run, level: viewer, .. } =
             find_visible_run(&agent, &parts.extensions, &run).await?;
         if viewer < AccessLevel::SessionOwner {
             return Err(ErrorCode::AskerOnly.into());
         }
-        let request = meta.request;
-        let status = request_stop(&agent.ports, &key, caller.user).await?;
+        let status = request_stop(&agent.ports, &mut run, caller.user).await?;
         let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
-        let body = json!({"run": key.run, "status": status});
+        let (id, request) = (&run.key().run, &run.meta().request);
+        let body = json!({"run": id, "status": status});
         let mut response = (code, axum::Json(body)).into_response();
-        add_id_headers(response.headers_mut(), Some(&key.run), Some(&request));
+        add_id_headers(response.headers_mut(), Some(id), Some(request));
         Ok(response)
     };
     response_or_error(&agent, answer.await)

@@ -7,7 +7,7 @@ use djinn_core::run::Run;
 
 use super::plan::PlanWrite;
 use crate::ending::{close_child, retire};
-use crate::pages::fold_journal_with;
+use crate::pages::JournalReader;
 use crate::port::clock::Clock;
 use crate::port::journal::{AppendResult, Journals};
 use crate::port::mailbox::{Mail, Mailbox};
@@ -87,8 +87,9 @@ pub async fn put_child_result<P: Ports>(
 /// # Errors
 /// [`StoreError`] when one may not have been made.
 pub(crate) async fn deliver_owed<P: Ports>(ports: &P, key: &RunKey) -> Result<(), StoreError> {
-    let (journal, extent) = fold_journal_with(ports, key, |_| {}).await?;
-    let Some(mut journal) = journal.filter(|_| !extent.has_gap) else {
+    let mut reader = JournalReader::default();
+    reader.advance(ports, key, |_| {}).await?;
+    let Ok(mut journal) = reader.into_journal() else {
         tracing::info!(run_id = %key.run, "the journal has expired");
         return Ok(());
     };

@@ -4,9 +4,9 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{SessionName, ShareHandle};
 use djinn_core::session::SharedSession;
 
-use super::{load_meta, request_stop, store_failure};
+use super::{LoadedRun, request_stop, store_failure};
 use crate::port::catalog::{Catalog, UserKey};
-use crate::port::journal::{Journals, RunMeta, SessionKey};
+use crate::port::journal::{Journals, SessionKey};
 use crate::port::share::{SessionShare, Shares};
 use crate::port::{RunKey, StoreError};
 use crate::world::Ports;
@@ -53,10 +53,10 @@ pub enum AccessLevel {
 }
 
 /// A run as one user may see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct RunAccess {
-    /// What is known of it.
-    pub meta: RunMeta,
+    /// The run, with what is known of it.
+    pub run: LoadedRun,
     /// Its session, as this user names it.
     pub session: SessionName,
     /// What this user is to it.
@@ -123,19 +123,19 @@ async fn is_share_current<P: Ports>(ports: &P, share: &SessionShare) -> Result<b
 pub async fn authorize_run<P: Ports>(
     ports: &P,
     user: &UserKey,
-    key: &RunKey,
+    run: LoadedRun,
 ) -> Result<RunAccess, Failure> {
-    let meta = load_meta(ports, key).await?;
+    let meta = run.meta();
     if meta.user == user.user {
         let share_ended = has_share_ended(ports, user, meta.shared.as_ref()).await;
         let share_ended = share_ended.map_err(|error| store_failure(&error))?;
         let (session, viewer) = (meta.session_name(), AccessLevel::Asker);
-        return Ok(RunAccess { meta, session, level: viewer, share_ended });
+        return Ok(RunAccess { run, session, level: viewer, share_ended });
     }
-    let session = meta.session_key(&key.tenant);
+    let session = meta.session_key(&run.key().tenant);
     if session.owner == user.user {
         let (session, viewer) = (SessionName::Own(session.session), AccessLevel::SessionOwner);
-        return Ok(RunAccess { meta, session, level: viewer, share_ended: false });
+        return Ok(RunAccess { run, session, level: viewer, share_ended: false });
     }
     let shares =
         ports.store().list_shares(&session).await.map_err(|error| store_failure(&error))?;
@@ -144,7 +144,7 @@ pub async fn authorize_run<P: Ports>(
     match is_share_current(ports, &share).await.map_err(|error| store_failure(&error))? {
         true => {
             let (session, viewer) = (SessionName::Shared(share.handle), AccessLevel::Guest);
-            Ok(RunAccess { meta, session, level: viewer, share_ended: false })
+            Ok(RunAccess { run, session, level: viewer, share_ended: false })
         }
         false => Err(ErrorCode::RunNotFound.into()),
     }
@@ -176,10 +176,9 @@ pub async fn end_share<P: Ports>(
     let view = ports.store().load_session(session).await.map_err(|error| store_failure(&error))?;
     let Some(active) = view.active else { return Ok(ended) };
     let key = RunKey::new(session.tenant.clone(), active);
-    let meta = ports.store().find_meta(&key).await.map_err(|error| store_failure(&error))?;
-    let is_under_it = |meta: RunMeta| meta.shared.is_some_and(|shared| shared.handle == *handle);
-    if meta.is_some_and(is_under_it) {
-        request_stop(ports, &key, session.owner.clone()).await?;
+    let Some(mut run) = LoadedRun::find(ports, &key).await? else { return Ok(ended) };
+    if run.meta().shared.as_ref().is_some_and(|shared| shared.handle == *handle) {
+        request_stop(ports, &mut run, session.owner.clone()).await?;
     }
     Ok(ended)
 }

@@ -9,10 +9,7 @@ use djinn_core::id::{HumanRequestId, UserId};
 use djinn_core::journal::Record;
 
 use super::human_request::submit_response;
-use super::{load_meta, store_failure};
-use crate::pages::read_journal_with;
-use crate::port::RunKey;
-use crate::port::journal::RunMeta;
+use super::{LoadedRun, store_failure};
 use crate::question::is_continue;
 use crate::world::Ports;
 
@@ -45,11 +42,10 @@ pub(super) struct ChatResult {
 /// of more than one thing.
 pub(super) async fn submit_chat_response<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &mut LoadedRun,
     words: ChatMessage<'_>,
 ) -> Result<ChatResult, Failure> {
-    let RunMeta { status, user, .. } = load_meta(ports, key).await?;
-    if status.has_ended() || user != *words.by {
+    if run.meta().status.has_ended() || run.meta().user != *words.by {
         return Ok(ChatResult::default());
     }
     let id = format!("chat.{}", words.id);
@@ -58,12 +54,12 @@ pub(super) async fn submit_chat_response<P: Ports>(
         answered_ids: Vec::new(),
         first_records: BTreeMap::new(),
     };
-    let journal = match read_journal_with(ports, key, |record| history.add_record(record)).await {
-        Ok(journal) => journal,
+    match run.read_all(ports, |record| history.add_record(record)).await {
         Err(error) if error.is_retryable() => return Err(store_failure(&error)),
-        // What cannot be read asks nothing.
-        Err(_) => return Ok(ChatResult::default()),
-    };
+        Ok(_) | Err(_) => {}
+    }
+    // What cannot be read asks nothing.
+    let Ok(journal) = run.journal() else { return Ok(ChatResult::default()) };
     if journal.run().is_resolved_by(&id) {
         return Ok(ChatResult {
             is_response: true,
@@ -89,7 +85,7 @@ pub(super) async fn submit_chat_response<P: Ports>(
             digest: Some(ask.digest.clone()),
             via: None,
         };
-        match submit_response(ports, key, answered).await {
+        match submit_response(ports, run, answered).await {
             // Somebody else was first, or what came before ended it.
             Err(failure) if is_request_closed(failure.code) => {}
             Err(failure) => return Err(failure),

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use djinn_core::budget::{Budget, Spending};
 use djinn_core::entry::{Event, RunResult};
-use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::error_code::Failure;
 use djinn_core::id::{StepId, TaskId};
 use djinn_core::journal::{Journal, Record};
 use djinn_core::plan::{Plan, StepStatus};
 
-use super::{load_meta, store_failure};
-use crate::pages::fold_journal_with;
+use super::{LoadedRun, store_failure};
 use crate::port::clock::Clock;
 use crate::port::journal::{Journals, RunMeta, RunOutline};
 use crate::port::page::PageSize;
@@ -58,16 +57,16 @@ pub struct RunSnapshot {
     pub ending: Option<RunResult>,
 }
 
-/// Looks at a run of which this is known. Of one that has ended one record is read, if it has an outline.
+/// Looks at a run. Of one that has ended one record is read, if it has an outline.
 ///
 /// # Errors
 /// `store_unavailable`.
 pub async fn describe_run<P: Ports>(
     ports: &P,
-    key: &RunKey,
-    meta: RunMeta,
+    mut run: LoadedRun,
 ) -> Result<RunDescription, Failure> {
-    if let Some(outline) = meta.outline.as_deref() {
+    if let Some(outline) = run.meta().outline.as_deref() {
+        let key = run.key();
         let told = match read_ending(ports, key, outline.record).await {
             Ok(Some(ending)) => {
                 SnapshotState::Available(Box::new(RunSnapshot::from_outline(outline, ending)))
@@ -75,21 +74,19 @@ pub async fn describe_run<P: Ports>(
             Ok(None) => SnapshotState::Expired,
             Err(error) => classify_read_error(key, &error)?,
         };
-        return Ok(RunDescription { meta, snapshot: told });
+        return Ok(RunDescription { snapshot: told, meta: run.into_meta() });
     }
     let mut heard = EntryFold::default();
     let see =
         |record: &Record| record.entries.iter().for_each(|entry| heard.apply_event(&entry.event));
-    let told = match fold_journal_with(ports, key, see).await {
-        Ok((Some(journal), extent)) if extent.is_complete(meta.status.has_ended()) => {
-            SnapshotState::Available(Box::new(
-                heard.into_snapshot(&journal, ports.clock().now_ms()),
-            ))
-        }
-        Ok(_) => SnapshotState::Expired,
-        Err(error) => classify_read_error(key, &error)?,
+    let told = match run.read_all(ports, see).await {
+        Ok(_) => run.complete_journal().map_or(SnapshotState::Expired, |journal| {
+            let snapshot = heard.into_snapshot(journal, ports.clock().now_ms());
+            SnapshotState::Available(Box::new(snapshot))
+        }),
+        Err(error) => classify_read_error(run.key(), &error)?,
     };
-    Ok(RunDescription { meta, snapshot: told })
+    Ok(RunDescription { snapshot: told, meta: run.into_meta() })
 }
 
 /// What is told of a run whose journal was not read.
@@ -128,22 +125,6 @@ impl RunSnapshot {
             ending: Some(ending),
         }
     }
-}
-
-/// What is known of a run, and its journal, every record of which is shown to `see`.
-///
-/// # Errors
-/// `run_not_found`, `run_expired` if records are missing, or `store_unavailable`.
-pub(super) async fn read_whole_journal<P: Ports>(
-    ports: &P,
-    key: &RunKey,
-    see: impl FnMut(&Record) + Send,
-) -> Result<(RunMeta, Journal), Failure> {
-    let meta = load_meta(ports, key).await?;
-    let (journal, extent) =
-        fold_journal_with(ports, key, see).await.map_err(|error| store_failure(&error))?;
-    let journal = journal.filter(|_| extent.is_complete(meta.status.has_ended()));
-    Ok((meta, journal.ok_or(ErrorCode::RunExpired)?))
 }
 
 /// What the entries of a run say of it.

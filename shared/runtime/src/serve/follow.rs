@@ -50,7 +50,8 @@ pub(super) async fn follow_run<P: Ports>(
     loop {
         if follower.client.connection().has_ended() || !follower.client.is_open() {
             if follower.client.is_first_with_end() {
-                mark_end_shown(ports, &serving.key).await;
+                let end_shown = follower.client.end_shown();
+                mark_end_shown(ports, &serving.key, end_shown).await;
             }
             return FollowEnd::Ended;
         }
@@ -156,6 +157,7 @@ impl<P: Ports> Follower<'_, P> {
             }
             // The run has ended, so its final entry is in the journal, unless that has expired meanwhile.
             Some(meta) if meta.status.has_ended() => {
+                self.client.set_end_shown(meta.end_shown);
                 if self.catch_up().await? && !self.client.connection().has_ended() {
                     self.client.hand_over(now_ms);
                 }
@@ -243,14 +245,14 @@ impl<P: Ports> Follower<'_, P> {
 }
 
 /// Notes that a client of the asker's was sent a run's end, unless the one before it was. What is not
-/// noted is only shown once more.
-async fn mark_end_shown<P: Ports>(ports: &P, key: &RunKey) {
+/// noted is only shown once more. `known` is whether that was noted when the run was read, if it had ended.
+async fn mark_end_shown<P: Ports>(ports: &P, key: &RunKey, known: Option<bool>) {
     let noted = async {
-        let meta = ports.store().find_meta(key).await?;
-        match meta.is_some_and(|meta| !meta.end_shown) {
-            true => ports.store().mark_end_shown(key).await,
-            false => Ok(()),
-        }
+        let is_shown = match known {
+            Some(is_shown) => is_shown,
+            None => ports.store().find_meta(key).await?.is_none_or(|meta| meta.end_shown),
+        };
+        if is_shown { Ok(()) } else { ports.store().mark_end_shown(key).await }
     };
     if let Err(error) = noted.await {
         tracing::warn!(%error, run_id = %key.run, "it is not noted that the end was shown");

@@ -9,14 +9,11 @@ use djinn_core::run::Run;
 use djinn_core::settings::RunSettings;
 use serde_json::Value;
 
-use super::user_input::poll_until;
-use super::{load_meta, store_failure};
-use crate::pages::{read_journal, read_records};
-use crate::port::RunKey;
+use super::{LoadedRun, store_failure};
+use crate::pages::read_records;
 use crate::port::checker::ContentOwner;
 use crate::port::mailbox::Mail;
 use crate::render::planning_tool;
-use crate::sleep::wake_run;
 use crate::texts::check_bounds;
 use crate::world::Ports;
 
@@ -32,31 +29,31 @@ pub enum ResponseStatus {
 /// What people are asked about a run, its tasks included; nothing for one that has ended.
 ///
 /// # Errors
-/// `run_not_found`, `internal` for a journal that cannot be read, or `store_unavailable`.
+/// `internal` for a journal that cannot be read, or `store_unavailable`.
 pub async fn list_requests<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &mut LoadedRun,
 ) -> Result<Vec<HumanRequest>, Failure> {
-    if load_meta(ports, key).await?.status.has_ended() {
+    if run.meta().status.has_ended() {
         return Ok(Vec::new());
     }
-    let journal = read_journal(ports, key).await.map_err(|error| store_failure(&error))?;
+    let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
     Ok(journal.run().pending_requests().cloned().collect())
 }
 
 /// What people were asked and decided in a run, and who: see [`AuditLog`].
 ///
 /// # Errors
-/// `run_not_found`, `run_expired`, or `store_unavailable`.
-pub async fn load_audit<P: Ports>(ports: &P, key: &RunKey) -> Result<Vec<AuditLine>, Failure> {
-    let meta = load_meta(ports, key).await?;
+/// `run_expired`, or `store_unavailable`.
+pub async fn load_audit<P: Ports>(ports: &P, run: &LoadedRun) -> Result<Vec<AuditLine>, Failure> {
+    let key = run.key();
     let mut audit = AuditLog::default();
     let read = read_records(ports, key, |record| {
         audit.add_record(&key.run, record);
         Ok(())
     });
     let extent = read.await.map_err(|error| store_failure(&error))?;
-    match extent.is_complete(meta.status.has_ended()) {
+    match extent.is_complete(run.meta().status.has_ended()) {
         true => Ok(audit.into_lines()),
         false => Err(ErrorCode::RunExpired.into()),
     }
@@ -74,39 +71,37 @@ pub fn tool_schema<P: Ports>(ports: &P, tool: &str, language: Language) -> Optio
 /// Answers what was asked. `answered.id` must be another for each answer.
 ///
 /// # Errors
-/// `run_not_found`, `feedback_not_found` with what is asked, `feedback_answered` with who was first,
+/// `feedback_not_found` with what is asked, `feedback_answered` with who was first,
 /// `feedback_stale`, `invalid_field` for arguments that break their tool's schema, `store_unavailable`, or what
 /// [`crate::content::ContentPolicy::screen_input`] says.
 pub async fn submit_response<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &mut LoadedRun,
     mut answered: ResponseRecord,
 ) -> Result<ResponseStatus, Failure> {
     check_bounds(&mut answered)?;
-    let meta = load_meta(ports, key).await?;
-    let journal = read_journal(ports, key).await.map_err(|error| store_failure(&error))?;
+    let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
     let asks = find_requests(journal.run(), &answered)?;
-    if meta.status.has_ended() {
-        return Err(late_response(meta.status.as_str()));
+    let settings = journal.run().spec().settings.clone();
+    if let Some(ended) = run.ended_status() {
+        return Err(late_response(ended.as_str()));
     }
-    let session = meta.session_name();
-    ports
-        .content()
-        .screen_input(&mut answered, ContentOwner::of(key, &meta.user, &session))
-        .await?;
-    check_response(ports, &journal.run().spec().settings, &asks, &answered.answer)?;
+    let (meta, session) = (run.meta(), run.meta().session_name());
+    let owner = ContentOwner::of(run.key(), &meta.user, &session);
+    ports.content().screen_input(&mut answered, owner).await?;
+    check_response(ports, &settings, &asks, &answered.answer)?;
     let mail = Mail::HumanResponse { response: Box::new(answered.clone()) };
-    wake_run(ports, key, &mail).await.map_err(|error| store_failure(&error))?;
-    await_acceptance(ports, key, &answered).await
+    run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
+    await_acceptance(ports, run, &answered).await
 }
 
 /// Waits for the run to take an answer up.
 async fn await_acceptance<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &mut LoadedRun,
     answered: &ResponseRecord,
 ) -> Result<ResponseStatus, Failure> {
-    let taken = poll_until(ports, key, |run| {
+    let taken = run.poll_until(ports, |run| {
         let has_ended = run.status().has_ended();
         if run.is_resolved_by(&answered.id) {
             return Some(Ok(ResponseStatus::Accepted));

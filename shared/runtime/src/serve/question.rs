@@ -1,6 +1,7 @@
 //! A question comes in: it starts a run, or joins the one it belongs to.
 
 mod continued_run;
+mod known_runs;
 
 use std::collections::BTreeMap;
 
@@ -12,9 +13,10 @@ use djinn_core::input::RunSpec;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{Mode, ModelChoice, Role, RunSettings};
 use djinn_core::tokens::estimate_tokens;
+use known_runs::KnownRuns;
 
 use super::access::has_share_ended;
-use super::{request_stop, store_failure};
+use super::{LoadedRun, request_stop, store_failure};
 use crate::leased_run::LeasedRun;
 use crate::port::RunKey;
 use crate::port::admission::{Admission, AdmissionError};
@@ -42,8 +44,8 @@ pub enum StartResult {
     /// A run that exists: the same request came before, or the question was `continue` and goes on with
     /// what is at work, or with an end that no client was sent.
     Existing {
-        /// The key of the run that the client is shown.
-        key: RunKey,
+        /// The run that the client is shown.
+        run: Box<LoadedRun>,
         /// Whether it is the session's active run rather than this request's own.
         continued: bool,
         /// The record by which that run asked what the question answers, or asks still: a client that
@@ -54,7 +56,8 @@ pub enum StartResult {
 
 /// Opens a question: creates its run, or finds the run it belongs to.
 ///
-/// `holder` names the driver; see [`super::ServeContext`].
+/// `holder` names the driver; see [`super::ServeContext`]. `known` is a run that the caller has read for this
+/// question.
 ///
 /// # Errors
 /// `request_id_reused`, `session_busy` with the run that is active, `nothing_to_continue`, `rate_limited`,
@@ -63,27 +66,29 @@ pub async fn start_streaming<P: Ports>(
     ports: &P,
     mut question: UserQuestion,
     holder: &str,
+    known: Option<LoadedRun>,
 ) -> Result<StartResult, Failure> {
     check_bounds(&mut question)?;
     let (key, body_hash) = (question.run_key(), question.body_hash());
     let session = question.session_key();
     let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
-    if let Some((key, asked_in)) = find_continued_run(ports, &question, &view).await? {
-        return Ok(StartResult::Existing { key, continued: true, request_record: asked_in });
+    let mut known = KnownRuns::new(known);
+    if let Some((run, asked_in)) = find_continued_run(ports, &question, &view, &mut known).await? {
+        let run = Box::new(run);
+        return Ok(StartResult::Existing { run, continued: true, request_record: asked_in });
     }
-    screen_question(ports, &mut question, &key).await?;
-    match create_run(ports, question, body_hash, &key, view, Some(holder)).await? {
-        RunCreation::Existing => {
-            Ok(StartResult::Existing { key, continued: false, request_record: None })
+    screen_question(ports, &mut question, &key, known).await?;
+    let until_ms = ports.clock().now_ms().saturating_add(to_millis(ports.settings().lease));
+    let lease = Lease { holder: holder.to_owned(), until_ms, epoch: 1 };
+    Ok(match create_run(ports, question, body_hash, &key, view, Some(lease.clone())).await? {
+        RunCreation::Existing(run) => {
+            StartResult::Existing { run, continued: false, request_record: None }
         }
-        RunCreation::New(made) => Ok(match *made {
-            (journal, first, Some(lease)) => {
-                let driving = Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal });
-                StartResult::New { key, leased_run: driving, first_record: first }
-            }
-            (_, _, None) => StartResult::Existing { key, continued: false, request_record: None },
-        }),
-    }
+        RunCreation::New(journal, first_record) => {
+            let leased_run = Box::new(LeasedRun { lease, lapsed: false, is_new: true, journal });
+            StartResult::New { key, leased_run, first_record }
+        }
+    })
 }
 
 /// Accepts a question for whoever drives runs without a client: creates its run undriven, or finds
@@ -99,12 +104,13 @@ pub async fn start_background<P: Ports>(
     let (key, body_hash) = (question.run_key(), question.body_hash());
     let session = question.session_key();
     let view = ports.store().load_session(&session).await.map_err(|error| store_failure(&error))?;
-    if let Some((active, _)) = find_continued_run(ports, &question, &view).await? {
-        return Ok(active);
+    let mut known = KnownRuns::default();
+    if let Some((active, _)) = find_continued_run(ports, &question, &view, &mut known).await? {
+        return Ok(active.key().clone());
     }
-    screen_question(ports, &mut question, &key).await?;
+    screen_question(ports, &mut question, &key, known).await?;
     match create_run(ports, question, body_hash, &key, view, None).await? {
-        RunCreation::New(..) | RunCreation::Existing => Ok(key),
+        RunCreation::New(..) | RunCreation::Existing(_) => Ok(key),
     }
 }
 
@@ -113,13 +119,10 @@ async fn screen_question<P: Ports>(
     ports: &P,
     question: &mut UserQuestion,
     key: &RunKey,
+    mut known: KnownRuns,
 ) -> Result<(), Failure> {
     let content = ports.content();
-    if content.allows_all() {
-        return Ok(());
-    }
-    let known = ports.store().find_meta(key).await.map_err(|error| store_failure(&error))?;
-    if known.is_some() {
+    if content.allows_all() || known.find(ports, key).await?.is_some() {
         return Ok(());
     }
     let (tenant, user) = (question.tenant.clone(), question.user.clone());
@@ -131,8 +134,8 @@ async fn screen_question<P: Ports>(
 
 /// What came of creating a run.
 enum RunCreation {
-    New(Box<(Journal, Record, Option<Lease>)>),
-    Existing,
+    New(Journal, Record),
+    Existing(Box<LoadedRun>),
 }
 
 async fn create_run<P: Ports>(
@@ -141,26 +144,24 @@ async fn create_run<P: Ports>(
     body_hash: String,
     key: &RunKey,
     view: SessionView,
-    holder: Option<&str>,
+    lease: Option<Lease>,
 ) -> Result<RunCreation, Failure> {
     let now_ms = ports.clock().now_ms();
     let user = question.user.clone();
     let asked = to_spec(ports, question, view, body_hash.clone());
-    let until_ms = now_ms.saturating_add(to_millis(ports.settings().lease));
-    let lease = holder.map(|holder| Lease { holder: holder.to_owned(), until_ms, epoch: 1 });
-    let (journal, first) =
-        Journal::open(asked, u64::from(lease.is_some()), first_write_id(holder, ports)?, now_ms);
+    let write = first_write_id(lease.as_ref().map(|lease| lease.holder.as_str()), ports)?;
+    let (journal, first) = Journal::open(asked, u64::from(lease.is_some()), write, now_ms);
     let expires_at_s = journal_expiry_s(ports.settings(), journal.run());
     let UserLimits { runs_per_minute, runs_at_once, .. } = ports.settings().user;
     let admission = Admission { runs_per_minute, runs_at_once };
-    let run = NewRun { record: first.clone(), lease: lease.clone(), expires_at_s, admission };
+    let run = NewRun { record: first.clone(), lease, expires_at_s, admission };
     match ports.store().create(key, &run).await.map_err(|error| store_failure(&error))? {
         CreateResult::Created => {
             stop_if_unshared(ports, key, journal.run().spec()).await?;
-            Ok(RunCreation::New(Box::new((journal, first, lease))))
+            Ok(RunCreation::New(journal, first))
         }
         CreateResult::Exists(meta) if meta.body_hash == body_hash && meta.user == user => {
-            Ok(RunCreation::Existing)
+            Ok(RunCreation::Existing(Box::new(LoadedRun::new(key.clone(), *meta))))
         }
         CreateResult::Exists(_) => Err(ErrorCode::RequestIdReused.into()),
         CreateResult::SessionBusy(active) => Err(Failure::session_busy(&active)),
@@ -182,7 +183,8 @@ async fn stop_if_unshared<P: Ports>(
     let user = UserKey { tenant: asked.tenant.clone(), user: asked.user.clone() };
     let ended = has_share_ended(ports, &user, asked.shared.as_ref()).await;
     if ended.map_err(|error| store_failure(&error))? {
-        request_stop(ports, key, asked.owner().clone()).await?;
+        let mut run = LoadedRun::load(ports, key).await?;
+        request_stop(ports, &mut run, asked.owner().clone()).await?;
     }
     Ok(())
 }

@@ -6,12 +6,11 @@ use djinn_core::id::RunId;
 use djinn_core::journal::Record;
 use djinn_core::wire::cursor::Cursor;
 
-use super::{load_meta, store_failure};
+use super::{LoadedRun, store_failure};
 use crate::client::ClientStream;
 use crate::pages::{JournalExtent, JournalPages, has_final_entry};
-use crate::port::RunKey;
 use crate::port::clock::Clock;
-use crate::port::journal::{Journals, RunMeta};
+use crate::port::journal::Journals;
 use crate::port::page::PageSize;
 use crate::world::Ports;
 
@@ -38,18 +37,18 @@ const END_WINDOW_RECORDS: usize = 4;
 /// gone, or `store_unavailable`.
 pub async fn replay_run<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &LoadedRun,
     client: &mut ClientStream,
     from: ReplayFrom<'_>,
 ) -> Result<(), Failure> {
-    let meta = load_meta(ports, key).await?;
-    if meta.end_shown {
-        client.mark_end_shown();
+    let (key, meta) = (run.key(), run.meta());
+    if meta.status.has_ended() {
+        client.set_end_shown(meta.end_shown);
     }
     let had = match from {
         ReplayFrom::Start => 0,
         ReplayFrom::After(cursor) if cursor.run != key.run => {
-            return Err(explain_bad_cursor(ports, key, &meta).await);
+            return Err(invalid_cursor_failure(ports, run).await);
         }
         ReplayFrom::After(cursor) => cursor.record.saturating_add(1),
         ReplayFrom::Record(n) => n,
@@ -65,7 +64,7 @@ pub async fn replay_run<P: Ports>(
                 return Err(ErrorCode::RunExpired.into());
             }
             if !replaying.replay_record(client, record, ports.clock().now_ms()) {
-                return check_end_kept(ports, key, &meta, &records).await;
+                return check_end_kept(ports, run, &records).await;
             }
         }
     }
@@ -124,37 +123,29 @@ impl RunReplay<'_> {
 /// read last.
 async fn check_end_kept<P: Ports>(
     ports: &P,
-    key: &RunKey,
-    meta: &RunMeta,
+    run: &LoadedRun,
     page: &[Record],
 ) -> Result<(), Failure> {
-    if !meta.status.has_ended() || page.iter().any(has_final_entry) {
+    if !run.meta().status.has_ended() || page.iter().any(has_final_entry) {
         return Ok(());
     }
-    newest_record(ports, key, meta).await.map(|_| ())
+    newest_record(ports, run).await.map(|_| ())
 }
 
 /// Why a client that comes back to a run with something that is no cursor is refused: `bad_cursor`
 /// with the valid ones, or what [`replay_run`] would say.
-pub async fn invalid_cursor_failure<P: Ports>(ports: &P, key: &RunKey) -> Failure {
-    match load_meta(ports, key).await {
-        Ok(meta) => explain_bad_cursor(ports, key, &meta).await,
-        Err(failure) => failure,
-    }
-}
-
-async fn explain_bad_cursor<P: Ports>(ports: &P, key: &RunKey, meta: &RunMeta) -> Failure {
-    match newest_record(ports, key, meta).await {
-        Ok(newest) => bad_cursor_failure(&key.run, newest.saturating_add(1)),
+pub async fn invalid_cursor_failure<P: Ports>(ports: &P, run: &LoadedRun) -> Failure {
+    match newest_record(ports, run).await {
+        Ok(newest) => bad_cursor_failure(&run.key().run, newest.saturating_add(1)),
         Err(failure) => failure,
     }
 }
 
 /// The number of a run's newest record, unless its journal has expired.
-async fn newest_record<P: Ports>(ports: &P, key: &RunKey, meta: &RunMeta) -> Result<u64, Failure> {
-    let newest = ports.store().read_newest(key, END_WINDOW_RECORDS).await;
+async fn newest_record<P: Ports>(ports: &P, run: &LoadedRun) -> Result<u64, Failure> {
+    let newest = ports.store().read_newest(run.key(), END_WINDOW_RECORDS).await;
     let newest = newest.map_err(|error| store_failure(&error))?;
-    let is_kept = !meta.status.has_ended() || newest.iter().any(has_final_entry);
+    let is_kept = !run.meta().status.has_ended() || newest.iter().any(has_final_entry);
     let last = newest.first().filter(|_| is_kept).ok_or(ErrorCode::RunExpired)?;
     Ok(last.number)
 }

@@ -7,8 +7,7 @@ use djinn_core::id::{HumanRequestId, UserId};
 use djinn_core::journal::Record;
 use djinn_core::language::Language;
 
-use super::describe::read_whole_journal;
-use crate::port::RunKey;
+use super::{LoadedRun, store_failure};
 use crate::world::Ports;
 
 /// Something that was asked, as it stands now.
@@ -40,17 +39,17 @@ pub enum HumanRequestState {
 /// Looks at what was asked under this id with this digest.
 ///
 /// # Errors
-/// `run_not_found`, `run_expired`, or `store_unavailable`.
+/// `run_expired`, or `store_unavailable`.
 pub async fn describe_request<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &mut LoadedRun,
     feedback: &HumanRequestId,
     digest: &str,
 ) -> Result<HumanRequestView, Failure> {
     let mut reasoning = None;
     let see = |record: &Record| reasoning = find_reasoning(record, feedback).or(reasoning.take());
-    let (_, journal) = read_whole_journal(ports, key, see).await?;
-    let run = journal.run();
+    run.read_all(ports, see).await.map_err(|error| store_failure(&error))?;
+    let run = run.complete_journal()?.run();
     let state = match run.pending_requests().find(|ask| ask.id == *feedback) {
         Some(ask) if ask.digest == digest => HumanRequestState::Open(Box::new(ask.clone())),
         Some(_) => HumanRequestState::Replaced,

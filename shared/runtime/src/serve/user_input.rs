@@ -1,7 +1,5 @@
 //! What a person tells a run at work: a message, or a changed plan.
 
-use std::time::Duration;
-
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::{PlanEdit, UserMessage};
 use djinn_core::plan::Plan;
@@ -9,23 +7,12 @@ use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 
 use super::chat_response::{ChatMessage, submit_chat_response};
-use super::{load_meta, store_failure};
-use crate::pages::read_journal;
-use crate::port::RunKey;
+use super::{LoadedRun, store_failure};
 use crate::port::checker::ContentOwner;
-use crate::port::clock::Clock;
 use crate::port::mailbox::Mail;
 use crate::question::is_continue;
-use crate::settings::to_millis;
-use crate::sleep::wake_run;
 use crate::texts::check_bounds;
 use crate::world::Ports;
-
-/// How long a word is waited for to be heard. It is heard later all the same.
-const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The first pause between two looks, and the longest.
-const POLL_PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,31 +49,31 @@ pub enum PlanEditStatus {
 /// Tells a run at work something. `continue` goes on with what was interrupted, if something was.
 ///
 /// # Errors
-/// `run_not_found`, `run_ended` for one that has no further turn to read it, `store_unavailable`, or what
+/// `run_ended` for one that has no further turn to read it, `store_unavailable`, or what
 /// [`crate::content::ContentPolicy::screen_input`] says.
 pub async fn send_message<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &mut LoadedRun,
     mut said: UserMessage,
 ) -> Result<MessageStatus, Failure> {
     check_bounds(&mut said)?;
-    let meta = load_meta(ports, key).await?;
     if is_continue(&said.text) {
         let words =
             ChatMessage { by: &said.by, id: &said.id, text: &said.text, parsed_response: None };
-        if submit_chat_response(ports, key, words).await?.is_response {
+        if submit_chat_response(ports, run, words).await?.is_response {
             return Ok(MessageStatus::Resumed);
         }
     }
-    let journal = read_journal(ports, key).await.map_err(|error| store_failure(&error))?;
+    let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
     if !journal.run().accepts_messages() {
-        return Err(ended_failure(meta.status));
+        return Err(ended_failure(run.ended_status().unwrap_or(run.meta().status)));
     }
-    let session = meta.session_name();
-    ports.content().screen_input(&mut said, ContentOwner::of(key, &meta.user, &session)).await?;
+    let (meta, session) = (run.meta(), run.meta().session_name());
+    let owner = ContentOwner::of(run.key(), &meta.user, &session);
+    ports.content().screen_input(&mut said, owner).await?;
     let (id, mail) = (said.id.clone(), Mail::UserMessage { message: Box::new(said) });
-    wake_run(ports, key, &mail).await.map_err(|error| store_failure(&error))?;
-    let heard = poll_until(ports, key, |run| {
+    run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
+    let heard = run.poll_until(ports, |run| {
         if run.has_seen_id(&id) {
             Some(Ok(MessageStatus::Accepted))
         } else if run.status().has_ended() {
@@ -101,33 +88,34 @@ pub async fn send_message<P: Ports>(
 /// Changes the plan of a run at work.
 ///
 /// # Errors
-/// `run_not_found`, `run_ended`, `no_plan`, `invalid_field` for steps that make no plan,
+/// `run_ended`, `no_plan`, `invalid_field` for steps that make no plan,
 /// `store_unavailable`, or what [`crate::content::ContentPolicy::screen_input`] says.
 pub async fn send_plan_edit<P: Ports>(
     ports: &P,
-    key: &RunKey,
+    run: &mut LoadedRun,
     mut edited: PlanEdit,
 ) -> Result<PlanEditStatus, Failure> {
     check_bounds(&mut edited)?;
-    let meta = load_meta(ports, key).await?;
-    if meta.status.has_ended() {
-        return Err(ended_failure(meta.status));
+    if run.meta().status.has_ended() {
+        return Err(ended_failure(run.meta().status));
     }
-    let journal = read_journal(ports, key).await.map_err(|error| store_failure(&error))?;
-    let run = journal.run();
-    match run.edited_plan(&edited) {
+    let journal = run.advance(ports).await.map_err(|error| store_failure(&error))?;
+    match journal.run().edited_plan(&edited) {
         None => return Err(ErrorCode::NoPlan.into()),
-        Some(_) if run.plan_version() != edited.version => return Ok(plan_conflict(run)),
+        Some(_) if journal.run().plan_version() != edited.version => {
+            return Ok(plan_conflict(journal.run()));
+        }
         Some(Err(problem)) => {
             return Err(Failure::new(ErrorCode::InvalidField, format!("`steps`: {problem}")));
         }
         Some(Ok(_)) => {}
     }
-    let session = meta.session_name();
-    ports.content().screen_input(&mut edited, ContentOwner::of(key, &meta.user, &session)).await?;
+    let (meta, session) = (run.meta(), run.meta().session_name());
+    let owner = ContentOwner::of(run.key(), &meta.user, &session);
+    ports.content().screen_input(&mut edited, owner).await?;
     let (id, mail) = (edited.id.clone(), Mail::PlanEdited { edit: Box::new(edited.clone()) });
-    wake_run(ports, key, &mail).await.map_err(|error| store_failure(&error))?;
-    let heard = poll_until(ports, key, |run| {
+    run.wake(ports, &mail).await.map_err(|error| store_failure(&error))?;
+    let heard = run.poll_until(ports, |run| {
         let plan = run.current_plan()?.clone();
         if run.has_seen_id(&id) {
             Some(Ok(PlanEditStatus::Accepted { version: run.plan_version(), plan }))
@@ -150,24 +138,4 @@ fn plan_conflict(run: &Run) -> PlanEditStatus {
 
 fn ended_failure(status: RunStatus) -> Failure {
     Failure::new(ErrorCode::RunEnded, status.as_str())
-}
-
-/// Looks at a run until `tell` tells something of it, or for some seconds.
-pub(super) async fn poll_until<P: Ports, T>(
-    ports: &P,
-    key: &RunKey,
-    tell: impl Fn(&Run) -> Option<T>,
-) -> Option<T> {
-    let gives_up_ms = ports.clock().now_ms().saturating_add(to_millis(ACCEPT_TIMEOUT));
-    let (mut pause, longest) = POLL_PAUSES;
-    while ports.clock().now_ms() < gives_up_ms {
-        ports.clock().sleep(pause).await;
-        pause = (pause * 2).min(longest);
-        if let Ok(journal) = read_journal(ports, key).await
-            && let Some(told) = tell(journal.run())
-        {
-            return Some(told);
-        }
-    }
-    None
 }

@@ -14,7 +14,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::request_stop;
+use djinn_runtime::serve::{LoadedRun, request_stop};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
@@ -290,7 +290,8 @@ async fn an_alarm_rings_until_all_that_an_ended_run_owes_is_delivered() {
         let to_task = op.run.is_some_and(|run| run.task.is_some());
         if to_task && op.kind == OpKind::PutMail { StoreFault::NotDone } else { StoreFault::None }
     });
-    request_stop(&sim.ports, &key, user).await.unwrap_err();
+    let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+    request_stop(&sim.ports, &mut run, user).await.unwrap_err();
     sim.pass_time(Duration::from_secs(60)).await;
     sim.ring_alarms();
     sim.pass_time(Duration::from_secs(1)).await;

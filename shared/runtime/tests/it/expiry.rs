@@ -11,7 +11,9 @@ use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::serve::{ReplayFrom, ServeContext, continue_run, replay_run, serve_client};
+use djinn_runtime::serve::{
+    LoadedRun, ReplayFrom, ServeContext, continue_run, replay_run, serve_client,
+};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
@@ -36,7 +38,8 @@ fn client(sim: &Sim, key: &RunKey) -> (ClientStream, ClientBody) {
 async fn come_back(sim: &Sim, key: &RunKey, cursor: Option<u64>) -> Result<(), Failure> {
     let cursor = cursor.map(|record| Cursor { run: key.run.clone(), record });
     let from = cursor.as_ref().map_or(ReplayFrom::Start, ReplayFrom::After);
-    replay_run(&sim.ports, key, &mut client(sim, key).0, from).await
+    let run = LoadedRun::load(&sim.ports, key).await?;
+    replay_run(&sim.ports, &run, &mut client(sim, key).0, from).await
 }
 
 fn serving(key: &RunKey) -> ServeContext {
@@ -71,7 +74,8 @@ async fn a_cursor_that_no_journal_reaches_is_refused() {
 async fn a_viewer_of_a_run_that_expires_meanwhile_is_told_instead_of_kept() {
     let (sim, key) = ended().await;
     let (mut viewer, mut body) = client(&sim, &key);
-    replay_run(&sim.ports, &key, &mut viewer, ReplayFrom::Start).await.unwrap();
+    let run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+    replay_run(&sim.ports, &run, &mut viewer, ReplayFrom::Start).await.unwrap();
     // What it was replayed is unread; another connection begins where the records are gone.
     let (late, mut late_body) = client(&sim, &key);
     sim.ports.store.expire_records(&key, |n| n > 2);

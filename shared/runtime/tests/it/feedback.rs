@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use djinn_core::entry::{Entry, Event};
-use djinn_core::error_code::ErrorCode;
+use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{
     HumanRequest, HumanResponse, HumanSettings, ResponseRecord, TimeoutAction,
 };
@@ -18,10 +18,12 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{ResponseStatus, list_requests, request_stop, submit_response};
+use djinn_runtime::serve::{
+    LoadedRun, ResponseStatus, list_requests, request_stop, submit_response,
+};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
-use djinn_testkit::sim::Sim;
+use djinn_testkit::sim::{Sim, SimWorld};
 use djinn_testkit::story::{StoryLine, StoryModel};
 use serde_json::{Map, json};
 
@@ -146,6 +148,21 @@ async fn waiting(ledger: &Ledger, settings: RunSettings) -> (Sim, RunKey) {
     (sim, key)
 }
 
+/// What it asks first.
+async fn asked(sim: &Sim, key: &RunKey) -> HumanRequest {
+    let mut run = LoadedRun::load(&sim.ports, key).await.unwrap();
+    list_requests(&sim.ports, &mut run).await.unwrap().remove(0)
+}
+
+async fn submitted(
+    ports: &SimWorld,
+    key: &RunKey,
+    answered: ResponseRecord,
+) -> Result<ResponseStatus, Failure> {
+    let mut run = LoadedRun::load(ports, key).await?;
+    submit_response(ports, &mut run, answered).await
+}
+
 fn answered(id: &str, answer: HumanResponse) -> ResponseRecord {
     ResponseRecord {
         request: HumanRequestId::new("t2.c1").unwrap(),
@@ -181,11 +198,7 @@ async fn a_month_goes_by_without_an_invocation_or_a_write() {
     }
     assert_eq!(points.point_names().len(), before, "something happened in that month");
     let arguments = Map::from_iter([("to".to_owned(), json!("boss"))]);
-    sim.send_answer(
-        &key,
-        &list_requests(&sim.ports, &key).await.unwrap()[0],
-        HumanResponse::Modify { arguments },
-    );
+    sim.send_answer(&key, &asked(&sim, &key).await, HumanResponse::Modify { arguments });
     sim.pass_time(Duration::from_secs(60)).await;
     assert_eq!(ledger.count(r#"send t2.c1 {"to":"boss"}"#), 1);
     let history = sim.read_history(&key).await.unwrap();
@@ -204,7 +217,7 @@ async fn arguments_that_a_person_changed_are_quoted_by_no_error() {
     let (mut sim, key) = waiting(&Ledger::default(), settings(0)).await;
     let arguments = json!({"to": ["the boss of Anna Ruiz"], "how": {"by": "pigeon, at dawn"}});
     let arguments = arguments.as_object().unwrap().clone();
-    let ask = &list_requests(&sim.ports, &key).await.unwrap()[0];
+    let ask = &asked(&sim, &key).await;
     sim.send_answer(&key, ask, HumanResponse::Modify { arguments });
     sim.pass_time(Duration::from_secs(60)).await;
     let asked = sim.ports.model.requests();
@@ -250,7 +263,7 @@ async fn of_twenty_answers_at_once_one_is_taken_and_the_others_learn_which() {
         answering.spawn(async move {
             let said = if nth % 2 == 0 { HumanResponse::Confirm } else { HumanResponse::Skip };
             let id = format!("user{nth}");
-            let came = submit_response(&ports, &key, answered(&id, said)).await;
+            let came = submitted(&ports, &key, answered(&id, said)).await;
             given.lock().unwrap().push((id, came));
         });
     }
@@ -282,10 +295,11 @@ async fn between_an_answer_and_a_stop_or_the_end_of_time_one_decides() {
             if how == "expiry" {
                 tokio::time::sleep(Duration::from_secs(270)).await;
             }
-            submit_response(&ports, &run, answered("anna", HumanResponse::Confirm)).await
+            submitted(&ports, &run, answered("anna", HumanResponse::Confirm)).await
         });
         if how == "stop" {
-            request_stop(&sim.ports, &key, UserId::new("bob").unwrap()).await.unwrap();
+            let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+            request_stop(&sim.ports, &mut run, UserId::new("bob").unwrap()).await.unwrap();
         } else {
             sim.pass_time(Duration::from_secs(270)).await;
             sim.ring_alarms();
@@ -314,7 +328,7 @@ async fn unknown_and_stale_requests_can_be_told_apart() {
     let (sim, key) = waiting(&Ledger::default(), settings(0)).await;
     let code = |answered: ResponseRecord| {
         let (ports, key) = (sim.ports.clone(), key.clone());
-        async move { submit_response(&ports, &key, answered).await.unwrap_err().code }
+        async move { submitted(&ports, &key, answered).await.unwrap_err().code }
     };
     let feedback = |id: &str| HumanRequestId::new(id).unwrap();
     let unknown =
@@ -324,7 +338,7 @@ async fn unknown_and_stale_requests_can_be_told_apart() {
         ResponseRecord { digest: Some("0".repeat(64)), ..answered("anna", HumanResponse::Confirm) };
     assert_eq!(code(stale).await, ErrorCode::FeedbackStale);
     let other = RunKey { run: key.run.clone(), task: Some(TaskId::of(1, 1)), ..key.clone() };
-    assert_eq!(list_requests(&sim.ports, &other).await.unwrap_err().code, ErrorCode::RunNotFound);
+    assert_eq!(LoadedRun::load(&sim.ports, &other).await.unwrap_err().code, ErrorCode::RunNotFound);
 }
 
 #[tokio::test(start_paused = true)]
@@ -376,7 +390,8 @@ async fn while_one_task_waits_the_others_go_on() {
     assert_eq!((meta.status, task.status), (RunStatus::Paused, RunStatus::Paused));
     assert!(sim.alive_count() == 0 && !sim.has_alarm(), "it waits for nothing but an answer");
     let now_ms = sim.ports.clock.now_ms();
-    sim.send_answer(&key, &list_requests(&sim.ports, &key).await.unwrap()[0], HumanResponse::Skip);
+    let ask = asked(&sim, &key).await;
+    sim.send_answer(&key, &ask, HumanResponse::Skip);
     sim.pass_time(Duration::from_secs(5)).await;
     let seen = visible(&sim.read_history(&key).await.unwrap());
     assert!(seen.iter().any(|line| line == "s3.1.t1.c1.result fails: skipped"), "{seen:#?}");

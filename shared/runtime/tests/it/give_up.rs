@@ -8,7 +8,7 @@ use djinn_runtime::port::alarm::Alarms;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mailbox;
 use djinn_runtime::question::UserQuestion;
-use djinn_runtime::serve::{request_stop, start_background, start_streaming};
+use djinn_runtime::serve::{LoadedRun, request_stop, start_background, start_streaming};
 use djinn_testkit::ledger::Ledger;
 use djinn_testkit::point::Points;
 
@@ -26,7 +26,8 @@ async fn a_run_that_nobody_can_read_is_ended_by_a_stop_and_its_session_goes_on()
     assert_eq!(busy.code, ErrorCode::SessionBusy);
 
     for _ in 0..2 {
-        let status = request_stop(&sim.ports, &key, question.user.clone()).await;
+        let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+        let status = request_stop(&sim.ports, &mut run, question.user.clone()).await;
         assert_eq!(status, Ok(RunStatus::Failed));
     }
     assert!(!sim.has_alarm(), "it would ring for ever");
@@ -38,9 +39,10 @@ async fn a_driver_that_has_read_the_journal_before_is_left_to_stop_by_itself() {
     let sim = sim(Points::new(), &Ledger::default());
     let question = sim.make_question(RunSettings::default());
     let (key, user) = (question.run_key(), question.user.clone());
-    let _driving = start_streaming(&sim.ports, question, "driver").await.unwrap();
+    let _driving = start_streaming(&sim.ports, question, "driver", None).await.unwrap();
     sim.ports.store.lose_record(&key, 0);
-    assert_eq!(request_stop(&sim.ports, &key, user).await, Ok(RunStatus::Running));
+    let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+    assert_eq!(request_stop(&sim.ports, &mut run, user).await, Ok(RunStatus::Running));
     assert_eq!(sim.ports.store.find_meta(&key).await.unwrap().unwrap().status, RunStatus::Running);
     assert_eq!(sim.ports.store.list_mail(&key).await.unwrap().len(), 1);
 }

@@ -64,7 +64,8 @@ async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_
     // Every operation lets the other question go first, one time or another.
     let asked = AtomicUsize::new(1);
     sim.ports.store.before_each(move |_| {
-        let yields = asked.fetch_add(7, Ordering::Relaxed) % 5;
+        // However many operations a round has: no two rounds are alike.
+        let yields = (asked.fetch_add(1, Ordering::Relaxed).wrapping_mul(2_654_435_761) >> 16) % 5;
         async move {
             for _ in 0..yields {
                 tokio::task::yield_now().await;
@@ -75,8 +76,9 @@ async fn of_two_questions_at_once_one_runs_and_the_other_hears_of_it_a_thousand_
     let mut won = [0, 0];
     for round in 0..1_000 {
         let names = [format!("a{round}"), format!("b{round}")];
-        let [a, b] =
-            names.each_ref().map(|name| start_streaming(&sim.ports, question(&sim, name), name));
+        let [a, b] = names
+            .each_ref()
+            .map(|name| start_streaming(&sim.ports, question(&sim, name), name, None));
         let (winner, opened, refused) = match tokio::join!(a, b) {
             (Ok(opened), Err(refused)) => (0, opened, refused),
             (Err(refused), Ok(opened)) => (1, opened, refused),

@@ -19,7 +19,7 @@ async fn a_guests_run_whose_share_is_gone_when_it_is_made_is_told_to_stop() {
     let shared = Some(SharedSession { owner, handle });
     let question = UserQuestion { shared, ..sim.make_question(RunSettings::default()) };
     let key = question.run_key();
-    let opened = start_streaming(&sim.ports, question, "holder").await.unwrap();
+    let opened = start_streaming(&sim.ports, question, "holder", None).await.unwrap();
     assert!(matches!(opened, StartResult::New { .. }), "its client hears of its end");
     let mail = sim.ports.store.list_mail(&key).await.unwrap();
     assert!(matches!(&mail[..], [Mail::Stop { .. }]), "{mail:?}");

@@ -52,7 +52,8 @@ async fn interleave(schedule: u32) -> (bool, bool) {
     let ports = sim.ports.clone();
     let question = sim.make_question(RunSettings::default());
     let key = question.run_key();
-    let Ok(StartResult::New { .. }) = start_streaming(&ports, question, "driver").await else {
+    let Ok(StartResult::New { .. }) = start_streaming(&ports, question, "driver", None).await
+    else {
         panic!("the run is new")
     };
     let meta = ports.store.find_meta(&key).await.unwrap().unwrap();

@@ -14,7 +14,7 @@ use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::mailbox::Mailbox;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{ServeContext, continue_run, request_stop, start_background};
+use djinn_runtime::serve::{LoadedRun, ServeContext, continue_run, request_stop, start_background};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{OpKind, StoreFault};
 use djinn_testkit::point::Points;
@@ -93,7 +93,8 @@ async fn a_run_that_is_stopped_before_anybody_drove_it_asks_no_model() {
     let question = sim.make_question(RunSettings::default());
     let by = question.user.clone();
     let key = start_background(&sim.ports, question).await.unwrap();
-    assert_eq!(request_stop(&sim.ports, &key, by).await, Ok(RunStatus::Queued));
+    let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+    assert_eq!(request_stop(&sim.ports, &mut run, by).await, Ok(RunStatus::Queued));
     let holder = "first.1".to_owned();
     let serving = ServeContext { key: key.clone(), holder, deadline: Deadline::none(), hops: 0 };
     continue_run(&sim.ports, serving).await.unwrap();

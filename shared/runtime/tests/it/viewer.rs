@@ -13,7 +13,9 @@ use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::catalog::SessionDeletion;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::{ReplayFrom, ServeContext, delete_session, replay_run, serve_client};
+use djinn_runtime::serve::{
+    LoadedRun, ReplayFrom, ServeContext, delete_session, replay_run, serve_client,
+};
 use djinn_runtime::settings::Settings;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::{MemoryStore, OpKind, StoreFault};
@@ -282,7 +284,8 @@ async fn a_viewer_that_does_not_read_causes_no_reads_and_is_shown_all_later() {
     let (mut client, mut body) =
         ClientStream::open(connection, 16 * 1024, sim.ports.clock.now_ms());
     sim.ports.store.clear_log();
-    replay_run(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
+    let run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+    replay_run(&sim.ports, &run, &mut client, ReplayFrom::Start).await.unwrap();
     let serving =
         ServeContext { key, holder: "viewer".to_owned(), deadline: Deadline::none(), hops: 0 };
     let ports = sim.ports.clone();
@@ -319,7 +322,8 @@ async fn a_run_that_has_ended_is_told_as_fast_as_it_is_read_whatever_the_buffer_
         let connection = Connection::new(key.run.clone(), projection, true);
         let began_ms = sim.ports.clock.now_ms();
         let (mut client, mut body) = ClientStream::open(connection, buffer, began_ms);
-        replay_run(&sim.ports, &key, &mut client, ReplayFrom::Start).await.unwrap();
+        let run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+        replay_run(&sim.ports, &run, &mut client, ReplayFrom::Start).await.unwrap();
         let (holder, deadline) = ("viewer".to_owned(), Deadline::none());
         let serving = ServeContext { key: key.clone(), holder, deadline, hops: 0 };
         let read = async {
@@ -346,6 +350,7 @@ async fn a_viewer_of_a_deleted_run_is_told_to_come_back_and_finds_nothing() {
     let connection = Connection::new(key.run.clone(), projection, true);
     let (client, mut body) = ClientStream::open(connection, usize::MAX, sim.ports.clock.now_ms());
     // The session goes after the client was let in, and before it has read anything.
+    let seen = LoadedRun::load(&sim.ports, &key).await.unwrap();
     let owner = question.session_key().owner_key();
     let forgotten = delete_session(&sim.ports, &owner, &question.session).await.unwrap();
     assert_eq!(forgotten, SessionDeletion::Done);
@@ -370,6 +375,8 @@ async fn a_viewer_of_a_deleted_run_is_told_to_come_back_and_finds_nothing() {
         usize::MAX,
         sim.ports.clock.now_ms(),
     );
-    let gone = replay_run(&sim.ports, &key, &mut late, ReplayFrom::Start).await.unwrap_err();
+    let gone = replay_run(&sim.ports, &seen, &mut late, ReplayFrom::Start).await.unwrap_err();
+    assert_eq!(gone.code, ErrorCode::RunExpired);
+    let gone = LoadedRun::load(&sim.ports, &key).await.unwrap_err();
     assert_eq!(gone.code, ErrorCode::RunNotFound);
 }

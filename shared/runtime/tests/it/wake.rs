@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use djinn_core::settings::{Mode, RunSettings};
 use djinn_runtime::port::tool::Toolbox;
-use djinn_runtime::serve::request_stop;
+use djinn_runtime::serve::{LoadedRun, request_stop};
 use djinn_testkit::memory::{Op, OpKind, StoreFault};
 use djinn_testkit::point::Points;
 use djinn_testkit::sim::Sim;
@@ -182,7 +182,8 @@ async fn in_order(turns: &Turns, stop_after: Option<Duration>) {
         let (ports, key, user) = (sim.ports.clone(), question.run_key(), question.user.clone());
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            request_stop(&ports, &key, user).await.unwrap();
+            let mut run = LoadedRun::load(&ports, &key).await.unwrap();
+            request_stop(&ports, &mut run, user).await.unwrap();
         });
     }
     // Sooner than any alarm would ring.

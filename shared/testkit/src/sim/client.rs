@@ -74,7 +74,7 @@ async fn serve_visit(
 ) -> Result<(), Failure> {
     let Visit { question, cursor, stay: stays, frames, presence: there } = visit;
     let projection = speaks(&question, serving.key.run.clone());
-    let opened = start_streaming(ports, question, &serving.holder).await?;
+    let opened = start_streaming(ports, question, &serving.holder, None).await?;
     let connection = Connection::new(serving.key.run.clone(), projection, true);
     let now_ms = ports.clock().now_ms();
     let (mut client, body) = ClientStream::open(connection, buffer_size, now_ms);
@@ -84,9 +84,9 @@ async fn serve_visit(
             client.send_record(&first, &[], now_ms);
             Some(driving)
         }
-        StartResult::Existing { key, .. } => {
+        StartResult::Existing { run, .. } => {
             let from = cursor.as_ref().map_or(ReplayFrom::Start, ReplayFrom::After);
-            replay_run(ports, &key, &mut client, from).await?;
+            replay_run(ports, &run, &mut client, from).await?;
             None
         }
     };

@@ -13,7 +13,9 @@ use djinn_core::status::RunStatus;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::port::journal::Journals as _;
-use djinn_runtime::serve::{ResponseStatus, list_requests, send_message, submit_response};
+use djinn_runtime::serve::{
+    LoadedRun, ResponseStatus, list_requests, send_message, submit_response,
+};
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -283,7 +285,8 @@ impl Sim {
         let crowd = crowd.clone();
         self.spawn_process(process, async move {
             // Who cannot look looks again.
-            let Ok(asks) = list_requests(&ports, &serving.key).await else { return };
+            let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
+            let Ok(asks) = list_requests(&ports, &mut run).await else { return };
             ports.clock.sleep(crowd.draw_thinking_time()).await;
             for ask in asks {
                 if let Some(saying) = crowd.choose_response(&ask) {
@@ -309,17 +312,23 @@ async fn send_response(ports: &SimWorld, key: &RunKey, crowd: &Crowd, saying: Pl
             digest: saying.digest.clone(),
             via: None,
         };
-        crowd.record_response(&saying, submit_response(ports, key, answered).await);
+        let given = match LoadedRun::load(ports, key).await {
+            Ok(mut run) => submit_response(ports, &mut run, answered).await,
+            Err(failure) => Err(failure),
+        };
+        crowd.record_response(&saying, given);
     }
 }
 
 /// The run's own user says `continue`, if something is still interrupted.
 async fn send_continue(ports: &SimWorld, key: &RunKey, id: String) {
-    let asks = list_requests(ports, key).await.unwrap_or_default();
+    let Ok(mut run) = LoadedRun::load(ports, key).await else { return };
+    let asks = list_requests(ports, &mut run).await.unwrap_or_default();
     if asks.iter().any(|ask| ask.subject.interrupt().is_some())
         && let Ok(by) = UserId::new("u")
     {
         // Who heard of nothing looks again.
-        let _ = send_message(ports, key, UserMessage { id, by, text: "continue".to_owned() }).await;
+        let said = UserMessage { id, by, text: "continue".to_owned() };
+        let _ = send_message(ports, &mut run, said).await;
     }
 }

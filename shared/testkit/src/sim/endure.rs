@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use djinn_core::wire::cursor::Cursor;
 use djinn_runtime::question::UserQuestion;
-use djinn_runtime::serve::request_stop;
+use djinn_runtime::serve::{LoadedRun, request_stop};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -169,8 +169,9 @@ impl Sim {
         let (process, ports, serving) = self.new_invocation(question.run_key(), 0);
         let user = question.user.clone();
         self.spawn_process(process, async move {
+            let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
             // A stop that is refused is not tried again.
-            let _ = request_stop(&ports, &serving.key, user).await;
+            let _ = request_stop(&ports, &mut run, user).await;
         });
     }
 

@@ -3,7 +3,7 @@
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord};
 use djinn_core::id::UserId;
 use djinn_runtime::port::RunKey;
-use djinn_runtime::serve::{list_requests, submit_response};
+use djinn_runtime::serve::{LoadedRun, list_requests, submit_response};
 
 use super::Sim;
 
@@ -12,7 +12,8 @@ impl Sim {
     /// next look.
     pub(super) async fn answer_all(&mut self, key: &RunKey) {
         let Some(person) = self.person else { return };
-        let Ok(asks) = list_requests(&self.ports, key).await else { return };
+        let Ok(mut run) = LoadedRun::load(&self.ports, key).await else { return };
+        let Ok(asks) = list_requests(&self.ports, &mut run).await else { return };
         for ask in asks {
             self.send_answer(key, &ask, person(&ask));
         }
@@ -31,8 +32,9 @@ impl Sim {
             via: None,
         };
         self.spawn_process(process, async move {
+            let Ok(mut run) = LoadedRun::load(&ports, &serving.key).await else { return };
             // Whoever was late looks again.
-            let _ = submit_response(&ports, &serving.key, answered).await;
+            let _ = submit_response(&ports, &mut run, answered).await;
         });
     }
 }

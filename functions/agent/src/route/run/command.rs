@@ -41,16 +41,17 @@ pub(crate) async fn post_message<P: Ports>(
         }
         let mut said = UserMessage { id: new_id(), by: caller.user, text: text.to_owned() };
         check_bounds(&mut said)?;
-        let key = find_own_run(&agent, &parts.extensions, &run).await?;
-        let heard = send_message(&agent.ports, &key, said).await;
+        let mut run = find_own_run(&agent, &parts.extensions, &run).await?;
+        let heard = send_message(&agent.ports, &mut run, said).await;
         let (status, state) = match heard.map_err(|failure| member_error(failure, "text"))? {
             MessageStatus::Accepted => (StatusCode::OK, "taken"),
             MessageStatus::Resumed => (StatusCode::OK, "goes_on"),
             MessageStatus::Pending => (StatusCode::ACCEPTED, "waiting"),
         };
-        let body = json!({"run": key.run, "state": state});
+        let id = &run.key().run;
+        let body = json!({"run": id, "state": state});
         let mut response = (status, Json(body)).into_response();
-        add_id_headers(response.headers_mut(), Some(&key.run), None);
+        add_id_headers(response.headers_mut(), Some(id), None);
         Ok(response)
     };
     response_or_error(&agent, answer.await)
@@ -79,8 +80,8 @@ pub(crate) async fn patch_plan<P: Ports>(
             steps: parse_steps(&fields)?,
         };
         check_bounds(&mut edited)?;
-        let key = find_own_run(&agent, &parts.extensions, &run).await?;
-        let edited = send_plan_edit(&agent.ports, &key, edited).await;
+        let mut run = find_own_run(&agent, &parts.extensions, &run).await?;
+        let edited = send_plan_edit(&agent.ports, &mut run, edited).await;
         let (status, body) = match edited.map_err(|failure| member_error(failure, "steps"))? {
             PlanEditStatus::Accepted { version, plan } => {
                 (StatusCode::OK, plan_json(version, &plan))
@@ -98,7 +99,7 @@ pub(crate) async fn patch_plan<P: Ports>(
             PlanEditStatus::Pending => (StatusCode::ACCEPTED, json!({"state": "waiting"})),
         };
         let mut response = (status, Json(body)).into_response();
-        add_id_headers(response.headers_mut(), Some(&key.run), None);
+        add_id_headers(response.headers_mut(), Some(&run.key().run), None);
         Ok(response)
     };
     response_or_error(&agent, answer.await)

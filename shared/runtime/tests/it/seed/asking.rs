@@ -17,7 +17,7 @@ use djinn_runtime::port::RunKey;
 use djinn_runtime::port::journal::Journals as _;
 use djinn_runtime::port::model::ModelErrorKind;
 use djinn_runtime::port::tool::{BoxFuture, Tool, ToolContext, ToolError, Toolbox};
-use djinn_runtime::serve::list_requests;
+use djinn_runtime::serve::{LoadedRun, list_requests};
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::memory::MemoryStore;
 use djinn_testkit::point::Points;
@@ -138,7 +138,8 @@ impl Asking {
                 let once = if self.is_plan() { ONCE.to_vec() } else { vec!["t2.c1"] };
                 return Undisturbed { once, seen: seen(&entries), status: ending.status };
             }
-            let asks = list_requests(&sim.ports, &key).await.unwrap();
+            let mut run = LoadedRun::load(&sim.ports, &key).await.unwrap();
+            let asks = list_requests(&sim.ports, &mut run).await.unwrap();
             for ask in asks {
                 // What would have come without the stop.
                 let answer = decided.get(&ask.id).filter(|said| ***said != HumanResponse::Stop);
