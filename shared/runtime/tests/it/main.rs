@@ -28,6 +28,7 @@ mod market;
 mod missing;
 mod plan;
 mod poison;
+mod reads;
 mod seed;
 mod session;
 mod share;
