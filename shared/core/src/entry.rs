@@ -24,7 +24,8 @@ use crate::tool::{Risk, ToolResult};
 /// that record; its id names it across viewers and retries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`; `s2.1.t3` in a task.
+    /// Unique within the run: `t3`, `t3.c1`, `t3.c1.result`, `end`. Of an entry of a task it begins with
+    /// the task: `s2.1.t3`.
     pub id: EntryId,
     /// The task it happened in; the ids in its event are that task's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +95,8 @@ pub enum Event {
         /// Whether it is the answer of its run or task, whose end repeats it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answer: bool,
-        /// The tokens and the money that it cost, with attempts of which no record tells.
+        /// The tokens and the money that it cost, with those of failed attempts that have no record of
+        /// their own.
         usage: Usage,
     },
     /// The model asks for a tool.
@@ -150,7 +152,7 @@ pub enum Event {
         /// The plan as it is now.
         plan: Plan,
     },
-    /// A step of the plan came to its end.
+    /// A step of the plan has ended: completed, blocked or skipped.
     #[serde(rename = "step.changed")]
     StepChanged {
         /// The id of the step, as the plan has it.
@@ -197,8 +199,8 @@ pub enum Event {
     /// People are asked; the run goes on with what needs no answer.
     #[serde(rename = "human.requested")]
     HumanRequested {
-        /// The message whose calls it is about, after its task if it has one: an answer to it is one
-        /// to all of them.
+        /// What the requests have in common, for example the message that asked for all the calls. Who
+        /// answers this id answers all of them.
         group: HumanRequestId,
         /// What the model said before it asked for the calls.
         reasoning: String,

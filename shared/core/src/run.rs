@@ -1,8 +1,9 @@
 //! The run's machine: what an input makes of it, and what it owes in each state.
 //!
-//! A run is made of parts, each in a file of its own with state that no other can touch. [`Run::due`]
-//! lists what they owe; an input is given to the part that waits for it (`run/transition.rs`); what
-//! follows a step of the work is said in one place (`run/transition/follow_up.rs`).
+//! A run is made of parts, each in a file of its own with state that no other file can touch. [`Run::due`]
+//! lists what they owe. An input is given to the part that waits for it (`run/transition.rs`). What
+//! follows a step of the work is said in one place (`run/transition/follow_up.rs`). A new part that
+//! nothing of the work waits for is a [`concern`] with a line in `run/concerns.rs`.
 
 mod child;
 mod child_stops;
@@ -73,7 +74,7 @@ pub struct Run {
     human_requests: HumanRequests,
     messages: PendingMessages,
     child_stops: ChildStops,
-    /// What stands beside the work.
+    /// What stands beside the work: the digital employees of a task, the plan's file.
     concerns: Concerns,
     /// Whether it was tainted by what no agent of its own read.
     tainted: bool,
@@ -137,7 +138,8 @@ impl Run {
         let beside = self.concerns.due();
         let mut due = self.child_stops.due();
         match (&self.phase, self.compaction.due_call()) {
-            // The alarm brings the run back until its tasks have been told and its plan is kept.
+            // Until its tasks have been told to stop and its plan is saved, an ended run keeps its
+            // alarm, whose removal is all that the phase owes: it brings the run back.
             (Phase::Ended(_), _) if !due.is_empty() || !beside.is_empty() => {}
             // The turn that comes next waits for room.
             (_, Some(compaction)) => due.push(compaction),
@@ -145,12 +147,13 @@ impl Run {
         }
         let mut due: Vec<Effect> = due
             .into_iter()
-            .filter(|effect| !self.ledger.holds(effect))
+            .filter(|effect| !self.ledger.is_held(effect))
             .filter_map(|effect| self.human_requests.filter_effect(effect))
             .collect();
         due.extend(self.human_requests.due());
+        // No person is asked about what stands beside the work.
         due.extend(beside);
-        // The end of the work is a moment on the way: the run waits on after it.
+        // One wait is owed, for whichever limit is next, under the name of the last.
         let wait = |(_, until_ms)| Effect::Wait { limit: Limit::WallTime, until_ms };
         due.extend(self.next_limit().map(wait));
         isolate_suspect(&mut due);

@@ -113,7 +113,7 @@ impl Ledger {
     }
 
     /// Whether an effect waits for the answer to an offer.
-    pub(super) fn holds(&self, effect: &Effect) -> bool {
+    pub(super) fn is_held(&self, effect: &Effect) -> bool {
         matches!(effect, Effect::CallModel(_)) && self.has_open_offer()
     }
 
