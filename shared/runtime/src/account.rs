@@ -16,7 +16,7 @@ use djinn_core::input::RunSpec;
 use djinn_core::tokens::estimate_tokens;
 
 use crate::port::budget::{
-    Amount, Budgets, DayBound, DayChange, DayChangeResult, DayKey, Hold, Payer,
+    Amount, Budgets, CallLine, DayBound, DayChange, DayChangeResult, DayKey, Hold, Payer,
 };
 use crate::port::catalog::UserKey;
 use crate::port::clock::Clock;
@@ -47,8 +47,7 @@ pub struct BudgetAccount {
 struct AccountState {
     calls: u64,
     is_settling: bool,
-    /// By line: the calls themselves, and those beside them.
-    reservations: BTreeMap<bool, Reservation>,
+    reservations: BTreeMap<CallLine, Reservation>,
 }
 
 /// A call that is reserved and not settled.
@@ -131,7 +130,7 @@ impl BudgetAccount {
         if !self.limits.has_day_budget() {
             return Ok(());
         }
-        let line = call.message.is_employees();
+        let line = CallLine::of(&call.message);
         let now_ms = ports.clock().now_ms();
         let day = DayKey::at_time(self.user.clone(), now_ms);
         let mut before = self.lock_state().reservations.get(&line).cloned();
@@ -236,7 +235,7 @@ impl BudgetAccount {
         if let Some(Reservation {
             cost: ReservationCost::OwnCall { most, past_attempts: ended, bytes_written: writing },
             ..
-        }) = state.reservations.get_mut(&call.message.is_employees())
+        }) = state.reservations.get_mut(&CallLine::of(&call.message))
         {
             change(most, ended, writing);
         }
@@ -246,7 +245,7 @@ impl BudgetAccount {
     #[must_use]
     pub fn final_settlement(&self) -> Vec<(DayKey, DayChange)> {
         let open = self.lock_state().reservations.clone();
-        let settled = |(line, open): (bool, Reservation)| {
+        let settled = |(line, open): (CallLine, Reservation)| {
             (open.day.clone(), self.day_change(line, Some(&open), None))
         };
         open.into_iter().map(settled).collect()
@@ -283,7 +282,7 @@ impl BudgetAccount {
     async fn settle_reservation<P: Ports>(
         &self,
         ports: &P,
-        line: bool,
+        line: CallLine,
         open: &Reservation,
         retries: RetryPolicy,
     ) {
@@ -295,7 +294,7 @@ impl BudgetAccount {
 
     fn day_change(
         &self,
-        line: bool,
+        line: CallLine,
         before: Option<&Reservation>,
         next: Option<Hold>,
     ) -> DayChange {

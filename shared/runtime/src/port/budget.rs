@@ -13,7 +13,7 @@
 use std::fmt;
 
 use djinn_core::budget::{Price, Usage};
-use djinn_core::id::sha256_hex;
+use djinn_core::id::{MessageId, sha256_hex};
 
 use super::catalog::UserKey;
 use super::{RunKey, StoreError};
@@ -64,16 +64,42 @@ impl Amount {
     }
 }
 
-/// Who reserves: a line of model calls of a run or a task, one after the other.
+/// Model calls of a run or a task that are made one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CallLine {
+    /// Those of its work.
+    Work,
+    /// Those beside its work.
+    Beside,
+}
+
+impl CallLine {
+    /// The line that the call stands in which writes this message.
+    #[must_use]
+    pub fn of(message: &MessageId) -> Self {
+        if message.is_employees() { Self::Beside } else { Self::Work }
+    }
+
+    /// The word that stands for it in stored keys.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Work => "work",
+            Self::Beside => "beside",
+        }
+    }
+}
+
+/// Who reserves: a line of model calls of a run or a task.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Payer(String);
 
 impl Payer {
-    /// The calls of a run or a task, or those beside them.
+    /// Who reserves for a line of calls of a run or a task.
     #[must_use]
-    pub fn of(key: &RunKey, beside: bool) -> Self {
+    pub fn of(key: &RunKey, line: CallLine) -> Self {
         let task = key.task.as_ref().map(ToString::to_string).unwrap_or_default();
-        let hash = sha256_hex(format!("{} {task} {beside}", key.run).as_bytes());
+        let hash = sha256_hex(format!("{} {task} {}", key.run, line.as_str()).as_bytes());
         Self(hash.chars().take(16).collect())
     }
 
@@ -192,8 +218,10 @@ mod tests {
         let run = RunId::new(format!("run_{}", "0".repeat(32))).unwrap();
         let key = RunKey::new(TenantId::new("t").unwrap(), run);
         let task = key.with_task(TaskId::of(1, 1));
-        let payers = [(&key, false), (&key, true), (&task, false), (&task, true)];
-        let mut payers: Vec<_> = payers.map(|(key, beside)| Payer::of(key, beside)).into();
+        let lines = [CallLine::Work, CallLine::Beside];
+        let of_lines = |key: &RunKey| lines.map(|line| Payer::of(key, line));
+        let mut payers = [of_lines(&key), of_lines(&task)].concat();
+        payers.sort();
         payers.dedup();
         assert_eq!(payers.len(), 4);
         assert!(payers.iter().all(|payer| payer.as_str().len() == 16));

@@ -4,7 +4,8 @@ use djinn_core::id::{TenantId, UserId};
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::Store;
 use djinn_runtime::port::budget::{
-    Amount, DayBound, DayChange, DayChangeResult, DayKey, Hold, MAX_HOLD_AGE_S, MAX_HOLDS, Payer,
+    Amount, CallLine, DayBound, DayChange, DayChangeResult, DayKey, Hold, MAX_HOLD_AGE_S,
+    MAX_HOLDS, Payer,
 };
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{AppendResult, RunEnd};
@@ -29,7 +30,7 @@ fn day_of(user: &str) -> Result<DayKey, Box<dyn std::error::Error + Send + Sync>
 }
 
 fn payer_of(run: &str) -> Result<Payer, Box<dyn std::error::Error + Send + Sync>> {
-    Ok(Payer::of(&RunFixture::of("s", run)?.key, false))
+    Ok(Payer::of(&RunFixture::of("s", run)?.key, CallLine::Work))
 }
 
 /// A first reservation, within 100 tokens.
