@@ -2,8 +2,8 @@
 //! fallback's price.
 
 use djinn_core::id::{TenantId, UserId};
+use djinn_runtime::port::UserKey;
 use djinn_runtime::port::budget::{Budgets as _, DayKey};
-use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_scripted::{Rule, ScriptedModel};
 use serde_json::{Value, json};

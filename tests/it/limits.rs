@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use djinn_core::id::{RunId, TenantId, UserId};
+use djinn_runtime::port::UserKey;
 use djinn_runtime::port::budget::{Amount, Budgets as _, DayKey};
-use djinn_runtime::port::catalog::{Catalog as _, UserKey};
+use djinn_runtime::port::catalog::Catalog as _;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::settings::UserLimits;
 use djinn_scripted::{RecordedRequest, ScriptedResponse};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use djinn_core::id::{RunId, TenantId, UserId};
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::UserKey;
 use djinn_runtime::port::clock::Clock as _;
 use djinn_runtime::settings::UserLimits;
 use djinn_runtime::world::Ports as _;

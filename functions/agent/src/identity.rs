@@ -14,7 +14,7 @@ use axum::http::Extensions;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{TenantId, UserId};
 use djinn_model::Http;
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::UserKey;
 use djinn_runtime::port::secret::{Secret, Secrets};
 
 use crate::api_error::ApiError;

@@ -22,9 +22,9 @@ use djinn_core::wire::native::NativeProjection;
 use djinn_core::wire::{Connection, Projection};
 use djinn_runtime::client::{ClientBody, ClientStream, HandOverSignal};
 use djinn_runtime::deadline::Deadline;
-use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
-use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::{RunKey, SessionKey};
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{
     AccessLevel, LeasedRun, LoadedRun, ReplayFrom, ServeContext, StartResult,

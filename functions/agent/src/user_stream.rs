@@ -8,7 +8,7 @@ use djinn_aws::{AwsStore, StreamPermit};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::RunId;
 use djinn_runtime::client::HandOverSignal;
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::UserKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::serve::store_failure;
 use djinn_runtime::world::Ports;

@@ -4,10 +4,10 @@ use djinn_aws::AwsStore;
 use djinn_core::id::{BadId, TenantId, UserId};
 use djinn_core::journal::Journal;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::catalog::{Catalog, UserKey};
+use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::lease::Leases;
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::{RunKey, StoreError, UserKey};
 
 /// How many unfinished runs are looked for.
 const MAX_RUNS: usize = 1_000;

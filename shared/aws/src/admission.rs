@@ -6,9 +6,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use djinn_core::id::RunId;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::admission::{Admission, minute_of};
-use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::Journals;
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::{RunKey, StoreError, UserKey};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{ItemChange, number, text, values};

@@ -7,10 +7,10 @@ use djinn_core::id::SessionId;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{
     Catalog, ListPage, RunPosition, RunSummary, SessionDeletion, SessionPosition, SessionSummary,
-    SessionTurn, UserKey,
+    SessionTurn,
 };
-use djinn_runtime::port::journal::{Journals, SessionKey};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::journal::Journals;
+use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{ItemChange, text, values};

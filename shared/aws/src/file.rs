@@ -10,9 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use djinn_core::file::{ProductFile, has_rows};
 use djinn_core::id::{FileName, sha256_hex};
-use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::{Files, NewFile};
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError};
 use djinn_runtime::settings::to_millis;
 
 use crate::item::expected_file::ExpectedFileItem;

@@ -11,10 +11,10 @@ use djinn_core::id::{RequestId, RunId, SessionId, SessionName};
 use djinn_core::journal::Record;
 use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{
-    AppendResult, CreateResult, Journals, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
+    AppendResult, CreateResult, Journals, NewRun, RunEnd, RunMeta, SessionView,
 };
 use djinn_runtime::port::page::{Page, PageSize};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
 use crate::item::request::RequestItem;
 use crate::item::run::RunItem;

@@ -6,10 +6,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::id::{
     FileName, RequestId, RunId, SessionId, ShareHandle, TenantId, UserId, sha256_hex,
 };
-use djinn_runtime::port::RunKey;
 use djinn_runtime::port::call_history::ToolKey;
-use djinn_runtime::port::catalog::{RunPosition, UserKey};
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::catalog::RunPosition;
+use djinn_runtime::port::{RunKey, SessionKey, UserKey};
 
 /// An item as DynamoDB has it.
 pub(crate) type Attributes = HashMap<String, AttributeValue>;

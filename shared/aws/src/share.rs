@@ -1,9 +1,8 @@
 //! Shares: an item by the handle, and one by the session.
 
 use djinn_core::id::{ShareHandle, TenantId};
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
+use djinn_runtime::port::{SessionKey, StoreError};
 
 use crate::change::{ItemChange, number, values};
 use crate::item::share::ShareItem;

@@ -1,8 +1,7 @@
 //! Responses that are streamed to a user, counted where their number has a bound.
 
 use djinn_core::id::RunId;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::{StoreError, UserKey};
 
 use crate::item::permits::{PermitsItem, permit_name, streams_key};
 use crate::store::AwsStore;

@@ -18,9 +18,8 @@ use djinn_core::tokens::estimate_tokens;
 use crate::port::budget::{
     Amount, Budgets, CallLine, DayBound, DayChange, DayChangeResult, DayKey, Hold, Payer,
 };
-use crate::port::catalog::UserKey;
 use crate::port::clock::Clock;
-use crate::port::{RunKey, StoreError};
+use crate::port::{RunKey, StoreError, UserKey};
 use crate::settings::{RetryPolicy, UserLimits};
 use crate::world::Ports;
 

@@ -10,11 +10,9 @@ use djinn_core::run::Run;
 use crate::pages::read_journal;
 use crate::port::alarm::Alarms;
 use crate::port::clock::Clock;
-use crate::port::journal::{
-    AppendResult, Journals, MAX_OUTLINE_QUESTION, RunEnd, RunOutline, SessionKey,
-};
+use crate::port::journal::{AppendResult, Journals, MAX_OUTLINE_QUESTION, RunEnd, RunOutline};
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{RunKey, StoreError};
+use crate::port::{RunKey, SessionKey, StoreError};
 use crate::settings::journal_expiry_s;
 use crate::world::Ports;
 

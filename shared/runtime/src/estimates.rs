@@ -13,7 +13,6 @@ use djinn_core::tokens::estimate_tokens;
 use djinn_core::tool::{OfferedTool, ToolResult};
 
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
-use crate::port::catalog::UserKey;
 use crate::world::Ports;
 
 /// What the calls of one driver came to, by tool.

@@ -3,9 +3,8 @@
 use djinn_core::file::ProductFile;
 
 use crate::port::file::Files;
-use crate::port::journal::SessionKey;
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{RunKey, StoreError};
+use crate::port::{RunKey, SessionKey, StoreError};
 use crate::world::Ports;
 
 /// Every message that the run can be told now. A file that is announced and has not arrived is left

@@ -24,7 +24,8 @@ pub mod tool;
 use std::fmt;
 
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::id::{RunId, TaskId, TenantId};
+use djinn_core::id::{RunId, SessionId, TaskId, TenantId, UserId};
+use djinn_core::input::RunSpec;
 
 use budget::Budgets;
 use call_history::CallHistory;
@@ -72,6 +73,59 @@ impl fmt::Display for RunKey {
         match &self.task {
             None => write!(f, "{}/{}", self.tenant, self.run),
             Some(task) => write!(f, "{}/{}/{task}", self.tenant, self.run),
+        }
+    }
+}
+
+/// A user of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UserKey {
+    /// Whose data it is.
+    pub tenant: TenantId,
+    /// The user's id, unique within the tenant only.
+    pub user: UserId,
+}
+
+impl UserKey {
+    /// The user who asked, in their tenant.
+    #[must_use]
+    pub fn of(asked: &RunSpec) -> Self {
+        Self { tenant: asked.tenant.clone(), user: asked.user.clone() }
+    }
+
+    /// One of this user's own sessions.
+    #[must_use]
+    pub fn session_key(&self, session: &SessionId) -> SessionKey {
+        let (tenant, owner) = (self.tenant.clone(), self.user.clone());
+        SessionKey { tenant, owner, session: session.clone() }
+    }
+}
+
+/// A session of a user.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionKey {
+    /// The tenant of its owner.
+    pub tenant: TenantId,
+    /// Whose it is, whoever asks in it.
+    pub owner: UserId,
+    /// Its label among the owner's.
+    pub session: SessionId,
+}
+
+impl SessionKey {
+    /// The owner of the session, who need not be who asks.
+    #[must_use]
+    pub fn owner_key(&self) -> UserKey {
+        UserKey { tenant: self.tenant.clone(), user: self.owner.clone() }
+    }
+
+    /// The session that a run was asked in.
+    #[must_use]
+    pub fn of(asked: &RunSpec) -> Self {
+        Self {
+            tenant: asked.tenant.clone(),
+            owner: asked.owner().clone(),
+            session: asked.session.clone(),
         }
     }
 }

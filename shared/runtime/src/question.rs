@@ -7,8 +7,7 @@ use djinn_core::session::SharedSession;
 use djinn_core::settings::{OutputStyle, RunSettings};
 use serde_json::json;
 
-use crate::port::RunKey;
-use crate::port::journal::SessionKey;
+use crate::port::{RunKey, SessionKey};
 
 /// The words that go on with a run instead of asking something. They never begin one.
 const CONTINUE_WORDS: [&str; 2] = ["continue", "继续"];

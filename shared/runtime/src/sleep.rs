@@ -15,7 +15,7 @@ use crate::port::clock::Clock;
 use crate::port::journal::{Journals, Lease, RunMeta, SessionKey};
 use crate::port::lease::{LeaseAcquisition, Leases};
 use crate::port::mailbox::{Mail, Mailbox};
-use crate::port::{RunKey, StoreError};
+use crate::port::{RunKey, SessionKey, StoreError};
 use crate::settings::{expiry_s, to_millis};
 use crate::world::Ports;
 

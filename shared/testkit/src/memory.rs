@@ -21,8 +21,6 @@ use djinn_core::estimate::CallSample;
 use djinn_core::id::{SessionName, ShareHandle, TenantId};
 use djinn_runtime::port::budget::DayKey;
 use djinn_runtime::port::call_history::ToolKey;
-use djinn_runtime::port::catalog::UserKey;
-use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::share::SessionShare;
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::port::{RunKey, StoreError};

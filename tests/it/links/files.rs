@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use djinn_aws::Folder;
 use djinn_core::id::{FileName, SessionId};
 use djinn_local::LocalWorld;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::SessionKey;
 use djinn_runtime::world::World as Ports;
 use djinn_testkit::clock::ManualClock;
 use tokio::net::TcpListener;

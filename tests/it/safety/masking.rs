@@ -3,8 +3,8 @@
 use djinn_core::id::{FileName, SessionId, TenantId, UserId};
 use djinn_core::masking::mask_pii;
 use djinn_core::tool::EffectClass;
+use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::Files as _;
-use djinn_runtime::port::journal::SessionKey;
 use djinn_scripted::ScriptedModel;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;

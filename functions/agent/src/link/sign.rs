@@ -6,8 +6,7 @@ use djinn_core::file::ProductFile;
 use djinn_core::human::HumanRequest;
 use djinn_core::id::UserId;
 use djinn_core::wire::link::{FileLinks, ResponseLinks};
-use djinn_runtime::port::RunKey;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{RunKey, SessionKey};
 
 use super::token::{AnswerGrant, FileGrant, LinkKeys};
 use super::{ANSWERS, LinkKeySource, SignedLinks};

@@ -14,8 +14,8 @@ use djinn_core::error_code::ErrorCode;
 use djinn_core::id::{RequestId, RunId, TenantId};
 use djinn_core::status::RunStatus;
 use djinn_core::wire::cursor::Cursor;
-use djinn_runtime::port::RunKey;
-use djinn_runtime::port::catalog::{Catalog, UserKey};
+use djinn_runtime::port::catalog::Catalog;
+use djinn_runtime::port::{RunKey, UserKey};
 use djinn_runtime::serve::{
     AccessLevel, LoadedRun, RunAccess, authorize_run, describe_run, invalid_cursor_failure,
     load_audit, request_stop, store_failure,

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use djinn_core::entry::Event;
 use djinn_core::id::{RunId, SessionId, TaskId};
 use djinn_core::session::SharedSession;
-use djinn_runtime::port::catalog::{SessionDeletion, UserKey};
-use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::catalog::SessionDeletion;
+use djinn_runtime::port::journal::Journals;
 use djinn_runtime::port::page::PageSize;
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::change::{ItemChange, number, text, values};

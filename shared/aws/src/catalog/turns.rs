@@ -3,8 +3,8 @@
 use djinn_core::conversation::Exchange;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{ListPage, RunPosition, SessionTurn};
-use djinn_runtime::port::journal::{Journals, RunMeta, SessionKey};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::journal::{Journals, RunMeta};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{is_older, older_runs_query};

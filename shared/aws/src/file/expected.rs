@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use djinn_core::file::ProductFile;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{Folder, MAX_ANNOUNCED, UPLOADED};

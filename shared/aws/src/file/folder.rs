@@ -1,8 +1,7 @@
 //! Where a session's objects lie.
 
 use djinn_core::id::{BadId, TenantId};
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{UPLOADED, WRITTEN};

@@ -5,9 +5,8 @@ use std::time::Duration;
 use aws_sdk_s3::presigning::PresigningConfig;
 use djinn_core::file::ProductFile;
 use djinn_core::id::sha256_hex;
-use djinn_runtime::port::StoreError;
 use djinn_runtime::port::file::NewFile;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError};
 
 use super::{Disposition, Folder, MAX_URL_LIFE, UPLOADED};
 use crate::error::store_error;

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use djinn_core::id::RunId;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::{StoreError, UserKey};
 
 use crate::key::{ACTIVE, Attributes, ItemKey, user_partition};
 

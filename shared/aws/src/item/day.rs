@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::item::sample;
     use crate::table::TableItem;
-    use djinn_runtime::port::catalog::UserKey;
+    use djinn_runtime::port::UserKey;
     use proptest::prelude::*;
 
     fn day() -> DayKey {

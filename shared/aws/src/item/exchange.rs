@@ -2,8 +2,7 @@
 
 use djinn_core::id::{RequestId, RunId, UserId};
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};

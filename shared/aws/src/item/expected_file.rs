@@ -3,8 +3,7 @@
 //! An item of its own, so that a file of that name stays what it is until the new one is there.
 
 use djinn_core::id::FileName;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::file::FileItem;

@@ -2,8 +2,7 @@
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};

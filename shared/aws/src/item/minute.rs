@@ -1,7 +1,6 @@
 //! `USER#<user>` / `MINUTE#<minute>`: how many runs a user started in a minute.
 
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::{StoreError, UserKey};
 use serde::{Deserialize, Serialize};
 
 use super::read_item;

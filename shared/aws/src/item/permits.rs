@@ -5,9 +5,7 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::catalog::UserKey;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError, UserKey};
 
 use crate::key::{Attributes, ItemKey, STREAMS, UPLOADS, session_partition, user_partition};
 

@@ -4,8 +4,8 @@ use djinn_core::id::{RequestId, SessionId, TenantId, UserId, WriteId};
 use djinn_core::session::SharedSession;
 use djinn_core::settings::Mode;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::journal::{Lease, RunMeta, SessionKey};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::journal::{Lease, RunMeta};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};

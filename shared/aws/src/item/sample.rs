@@ -2,9 +2,7 @@
 
 use djinn_core::id::{RunId, SessionId, ShareHandle, TenantId, UserId};
 use djinn_core::session::SharedSession;
-use djinn_runtime::port::RunKey;
-use djinn_runtime::port::catalog::UserKey;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{RunKey, SessionKey, UserKey};
 
 pub(crate) fn tenant() -> TenantId {
     TenantId::new("t").unwrap()

@@ -1,8 +1,7 @@
 //! `SESSION#<hash of owner>#<session>` / `META`: the run that is being answered.
 
 use djinn_core::id::RunId;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::read_item;

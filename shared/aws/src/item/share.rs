@@ -1,9 +1,8 @@
 //! `SHARE#<handle>` / `META`, and `SESSION#<hash of owner>#<session>` / `SHARE#<handle>`: a share.
 
 use djinn_core::id::{SessionId, ShareHandle, TenantId, UserId};
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::share::{Audience, SessionShare};
+use djinn_runtime::port::{SessionKey, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};

@@ -6,9 +6,9 @@ use djinn_core::input::{Input, RunSpec};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::admission::{Admission, AdmissionError};
-use djinn_runtime::port::catalog::{UserKey, run_title};
-use djinn_runtime::port::journal::{CreateResult, Journals, NewRun, SessionKey};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::catalog::run_title;
+use djinn_runtime::port::journal::{CreateResult, Journals, NewRun};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
 use super::meta_expiry;
 use crate::change::{ItemChange, number, text, values};

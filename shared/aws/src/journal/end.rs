@@ -3,9 +3,8 @@
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem};
 use djinn_core::journal::Record;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::catalog::UserKey;
-use djinn_runtime::port::journal::{AppendResult, RunEnd, SessionKey};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::journal::{AppendResult, RunEnd};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
 use super::meta_expiry;
 use super::record::resolve_append;

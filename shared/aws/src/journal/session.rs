@@ -1,8 +1,8 @@
 //! What a new run needs to know of its session: two queries, whatever the session's length.
 
 use djinn_core::conversation::Exchange;
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::{EndedRun, SessionKey, SessionView};
+use djinn_runtime::port::journal::{EndedRun, SessionView};
+use djinn_runtime::port::{SessionKey, StoreError};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::item::exchange::ExchangeItem;

@@ -8,7 +8,7 @@ use super::background::{BackgroundWork, DriverEvent};
 use super::driven_run::DrivenRun;
 use crate::account::BudgetAccount;
 use crate::estimates::Samples;
-use crate::port::catalog::UserKey;
+use crate::port::UserKey;
 use crate::world::Ports;
 
 /// The account that calls are paid from, and samples for later estimates.

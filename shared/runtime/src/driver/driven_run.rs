@@ -13,10 +13,9 @@ use super::viewers::Viewers;
 use super::writer::{JournalWriter, WriteContext, WriteError, WriteReport};
 use crate::client::ClientStream;
 use crate::ending::abandon_run;
-use crate::port::RunKey;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
-use crate::port::journal::SessionKey;
+use crate::port::{RunKey, SessionKey};
 use crate::settings::{Settings, to_millis};
 use crate::world::Ports;
 

@@ -6,8 +6,8 @@ use djinn_core::input::Input;
 use djinn_core::plan::Plan;
 use djinn_core::run::{PLAN_FILE, Run};
 
+use crate::port::SessionKey;
 use crate::port::file::{Files, NewFile};
-use crate::port::journal::SessionKey;
 use crate::world::Ports;
 
 /// A plan to be written.

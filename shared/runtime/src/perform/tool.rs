@@ -15,11 +15,10 @@ use tracing::Instrument as _;
 
 use crate::awake_time::AwakeTime;
 use crate::deadline::Deadline;
-use crate::port::RunKey;
 use crate::port::clock::{Clock, elapsed_ms};
 use crate::port::file::{Files, NewFile};
-use crate::port::journal::SessionKey;
 use crate::port::tool::{ToolContext, ToolError};
+use crate::port::{RunKey, SessionKey};
 use crate::texts::HasTexts as _;
 use crate::world::Ports;
 

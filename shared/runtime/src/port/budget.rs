@@ -15,8 +15,7 @@ use std::fmt;
 use djinn_core::budget::{Price, Usage};
 use djinn_core::id::{MessageId, sha256_hex};
 
-use super::catalog::UserKey;
-use super::{RunKey, StoreError};
+use super::{RunKey, StoreError, UserKey};
 
 /// A user's day, to which all that they use up is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

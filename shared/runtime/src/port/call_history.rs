@@ -2,8 +2,7 @@
 
 use djinn_core::estimate::CallSample;
 
-use super::StoreError;
-use super::catalog::UserKey;
+use super::{StoreError, UserKey};
 
 /// Samples of a tool that are kept at least, if there were so many: the newest. More than twice as
 /// many never are.

@@ -5,35 +5,10 @@ use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId}
 use djinn_core::input::RunSpec;
 use djinn_core::status::RunStatus;
 
-use super::StoreError;
-use super::journal::SessionKey;
+use super::{SessionKey, StoreError, UserKey};
 
 /// Characters of a question that stand as the title of its run, and of the session it opens.
 const MAX_RUN_TITLE: usize = 120;
-
-/// A user of a tenant.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UserKey {
-    /// Whose data it is.
-    pub tenant: TenantId,
-    /// The user's id, unique within the tenant only.
-    pub user: UserId,
-}
-
-impl UserKey {
-    /// The user who asked, in their tenant.
-    #[must_use]
-    pub fn of(asked: &RunSpec) -> Self {
-        Self { tenant: asked.tenant.clone(), user: asked.user.clone() }
-    }
-
-    /// One of this user's own sessions.
-    #[must_use]
-    pub fn session_key(&self, session: &SessionId) -> SessionKey {
-        let (tenant, owner) = (self.tenant.clone(), self.user.clone());
-        SessionKey { tenant, owner, session: session.clone() }
-    }
-}
 
 /// Where a run stands among others: by its start, then by its id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

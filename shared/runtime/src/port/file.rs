@@ -3,8 +3,7 @@
 use djinn_core::file::ProductFile;
 use djinn_core::id::FileName;
 
-use super::StoreError;
-use super::journal::SessionKey;
+use super::{SessionKey, StoreError};
 
 /// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]

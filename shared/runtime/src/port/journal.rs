@@ -13,38 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::admission::{Admission, AdmissionError};
 use super::budget::{DayChange, DayKey};
-use super::catalog::UserKey;
 use super::page::{Page, PageSize};
-use super::{RunKey, StoreError};
-
-/// A session of a user.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionKey {
-    /// The tenant of its owner.
-    pub tenant: TenantId,
-    /// Whose it is, whoever asks in it.
-    pub owner: UserId,
-    /// Its label among the owner's.
-    pub session: SessionId,
-}
-
-impl SessionKey {
-    /// The owner of the session, who need not be who asks.
-    #[must_use]
-    pub fn owner_key(&self) -> UserKey {
-        UserKey { tenant: self.tenant.clone(), user: self.owner.clone() }
-    }
-
-    /// The session that a run was asked in.
-    #[must_use]
-    pub fn of(asked: &RunSpec) -> Self {
-        Self {
-            tenant: asked.tenant.clone(),
-            owner: asked.owner().clone(),
-            session: asked.session.clone(),
-        }
-    }
-}
+use super::{RunKey, SessionKey, StoreError, UserKey};
 
 /// What a new run needs to know of its session.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -3,9 +3,7 @@
 use djinn_core::id::{ShareHandle, TenantId, UserId};
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
-use super::catalog::UserKey;
-use super::journal::SessionKey;
+use super::{SessionKey, StoreError, UserKey};
 
 /// Shares that a session may have at a time.
 pub const MAX_SHARES: usize = 100;

@@ -11,7 +11,7 @@ use djinn_core::masking::mask_pii;
 use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::journal::SessionKey;
+use super::SessionKey;
 
 /// Bytes of a text that are masked while others wait.
 const MAX_INLINE_MASK: usize = 256 * 1024;

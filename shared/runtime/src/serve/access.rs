@@ -8,7 +8,7 @@ use super::{LoadedRun, request_stop, store_failure};
 use crate::port::catalog::{Catalog, UserKey};
 use crate::port::journal::{Journals, SessionKey};
 use crate::port::share::{SessionShare, Shares};
-use crate::port::{RunKey, StoreError};
+use crate::port::{RunKey, SessionKey, StoreError, UserKey};
 use crate::world::Ports;
 
 /// What a user may do in a session; each includes those before it.

@@ -5,8 +5,8 @@ use djinn_core::id::SessionId;
 
 use super::store_failure;
 use crate::perform::deliver::deliver_owed;
-use crate::port::RunKey;
-use crate::port::catalog::{Catalog, SessionDeletion, UserKey};
+use crate::port::catalog::{Catalog, SessionDeletion};
+use crate::port::{RunKey, UserKey};
 use crate::world::Ports;
 
 /// Deletes a session of a user's list with everything in it.

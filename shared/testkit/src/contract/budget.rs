@@ -2,13 +2,12 @@
 
 use djinn_core::id::{TenantId, UserId};
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::Store;
 use djinn_runtime::port::budget::{
     Amount, CallLine, DayBound, DayChange, DayChangeResult, DayKey, Hold, MAX_HOLD_AGE_S,
     MAX_HOLDS, Payer,
 };
-use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{AppendResult, RunEnd};
+use djinn_runtime::port::{Store, UserKey};
 use futures::future::try_join_all;
 
 use super::Checked;

@@ -2,9 +2,8 @@
 
 use djinn_core::estimate::CallSample;
 use djinn_core::id::{TenantId, UserId};
-use djinn_runtime::port::Store;
 use djinn_runtime::port::call_history::{KEPT_SAMPLES, ToolKey};
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::{Store, UserKey};
 
 use super::Checked;
 

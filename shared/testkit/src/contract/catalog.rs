@@ -3,9 +3,9 @@
 use djinn_core::entry::{Entry, Event};
 use djinn_core::id::{EntryId, ShareHandle, TaskId};
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::Store;
-use djinn_runtime::port::catalog::{RunSummary, SessionDeletion, SessionTurn, UserKey};
+use djinn_runtime::port::catalog::{RunSummary, SessionDeletion, SessionTurn};
 use djinn_runtime::port::journal::CreateResult;
+use djinn_runtime::port::{Store, UserKey};
 
 use super::Checked;
 use super::fixture::{EXPIRY, RunFixture, lease_of, new_file, record_of, text_of};

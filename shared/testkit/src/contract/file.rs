@@ -2,8 +2,7 @@
 
 use djinn_core::file::ProductFile;
 use djinn_core::id::{TenantId, UserId};
-use djinn_runtime::port::journal::SessionKey;
-use djinn_runtime::port::{Store, StoreError};
+use djinn_runtime::port::{SessionKey, Store, StoreError};
 
 use super::Checked;
 use super::fixture::{new_file, session_of, text_of};

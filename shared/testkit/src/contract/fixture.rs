@@ -16,11 +16,10 @@ use djinn_core::session::SharedSession;
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
 use djinn_core::tool::{ToolOutput, ToolResult};
-use djinn_runtime::port::RunKey;
 use djinn_runtime::port::admission::Admission;
-use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::NewFile;
-use djinn_runtime::port::journal::{Lease, NewRun, RunEnd, SessionKey};
+use djinn_runtime::port::journal::{Lease, NewRun, RunEnd};
+use djinn_runtime::port::{RunKey, SessionKey, UserKey};
 
 /// When records may be deleted: in the year 2100.
 pub(super) const EXPIRY: i64 = 4_102_444_800;

@@ -10,10 +10,10 @@ use djinn_core::session::SharedSession;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::catalog::{
     Catalog, ListPage, RunPosition, RunSummary, SessionDeletion, SessionPosition, SessionSummary,
-    SessionTurn, UserKey, run_title,
+    SessionTurn, run_title,
 };
-use djinn_runtime::port::journal::{NewRun, RunMeta, SessionKey};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::journal::{NewRun, RunMeta};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
 use super::session::StoredTurn;
 use super::{MemoryStore, OpKind, State, check_item_size, from_json};

@@ -5,16 +5,15 @@ use djinn_core::id::{FileName, RunId, SessionName};
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::{Files, NewFile};
 use djinn_runtime::port::journal::{
-    AppendResult, CreateResult, Journals, Lease, NewRun, RunEnd, RunMeta, SessionKey, SessionView,
+    AppendResult, CreateResult, Journals, Lease, NewRun, RunEnd, RunMeta, SessionView,
 };
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
 use djinn_runtime::port::page::{Page, PageSize};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
 use super::{MemoryStore, OpKind, check_item_size};
 

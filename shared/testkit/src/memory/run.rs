@@ -8,14 +8,12 @@ use djinn_core::journal::{FORMAT, Record};
 use djinn_core::preview::Live;
 use djinn_core::status::RunStatus;
 use djinn_runtime::port::admission::{Admission, AdmissionError, minute_of};
-use djinn_runtime::port::catalog::{RunPosition, UserKey};
-use djinn_runtime::port::journal::{
-    AppendResult, CreateResult, Lease, NewRun, RunEnd, RunMeta, SessionKey,
-};
+use djinn_runtime::port::catalog::RunPosition;
+use djinn_runtime::port::journal::{AppendResult, CreateResult, Lease, NewRun, RunEnd, RunMeta};
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal};
 use djinn_runtime::port::mailbox::Mail;
 use djinn_runtime::port::page::{Page, PageSize};
-use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::{RunKey, SessionKey, StoreError, UserKey};
 
 use super::session::StoredTurn;
 use super::{State, check_item_size, from_json, to_json};

@@ -1,9 +1,8 @@
 //! The store in memory keeps the shares of sessions by tenant and handle.
 
 use djinn_core::id::{ShareHandle, TenantId};
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::journal::SessionKey;
 use djinn_runtime::port::share::{MAX_SHARES, SessionShare, ShareResult, Shares};
+use djinn_runtime::port::{SessionKey, StoreError};
 
 use super::{MemoryStore, OpKind, State};
 

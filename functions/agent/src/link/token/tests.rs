@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use djinn_core::id::SessionId;
-use djinn_runtime::port::journal::SessionKey;
+use djinn_runtime::port::SessionKey;
 
 use super::*;
 

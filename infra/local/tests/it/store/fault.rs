@@ -8,13 +8,12 @@ use djinn_core::input::UserMessage;
 use djinn_core::preview::{Live, Preview, TextKind};
 use djinn_core::status::RunStatus;
 use djinn_local::{Stores, StoresOptions};
-use djinn_runtime::port::StoreError;
-use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{AppendResult, CreateResult, Journals, Lease};
 use djinn_runtime::port::lease::{LeaseAcquisition, LeaseRenewal, Leases};
 use djinn_runtime::port::live::{LiveFrom, LiveLog};
 use djinn_runtime::port::mailbox::{Mail, Mailbox};
+use djinn_runtime::port::{StoreError, UserKey};
 
 use super::proxy::{Plan, Proxy, Seen, Treatment};
 use super::sample::{EXPIRY, end, file, key, new_run, record, session, tenant, user};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use djinn_aws::{AwsStore, Disposition, PresignedPut};
+use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::Files;
-use djinn_runtime::port::journal::{Journals, SessionKey};
+use djinn_runtime::port::journal::Journals;
 use reqwest::{Response, StatusCode};
 
 use super::sample::{file, session};

@@ -6,7 +6,7 @@ use djinn_aws::Aws;
 use djinn_core::id::{FileName, TaskId};
 use djinn_core::input::UserMessage;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::UserKey;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::{CreateResult, Journals};
 use djinn_runtime::port::lease::Leases;

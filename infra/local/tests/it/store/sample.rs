@@ -8,10 +8,10 @@ use djinn_core::input::{ChildSpec, Input, ModelReplied, Reply, RunSpec};
 use djinn_core::journal::{FORMAT, Journal, Record};
 use djinn_core::settings::RunSettings;
 use djinn_core::status::RunStatus;
-use djinn_runtime::port::RunKey;
 use djinn_runtime::port::admission::Admission;
 use djinn_runtime::port::file::NewFile;
-use djinn_runtime::port::journal::{Lease, NewRun, RunEnd, SessionKey};
+use djinn_runtime::port::journal::{Lease, NewRun, RunEnd};
+use djinn_runtime::port::{RunKey, SessionKey};
 
 pub(crate) const EXPIRY: i64 = 4_102_444_800;
 
