@@ -8,6 +8,7 @@
 //! does that when its time has come (`on_timer`), and takes what comes of it.
 
 mod alarm;
+mod append;
 mod background;
 mod child;
 mod children;
@@ -38,7 +39,8 @@ use crate::port::clock::Clock;
 use crate::sleep::SleepResult;
 use crate::world::Ports;
 use alarm::RunAlarm;
-use background::{BackgroundWork, DriverEvent};
+use append::append_inputs;
+use background::{BackgroundWork, DriverEvent, MailRead};
 use children::Children;
 pub use continuation::continue_run;
 use costs::RunCosts;
@@ -50,7 +52,7 @@ use idle::IdleTime;
 use lease::{HeldLease, RenewalResult};
 use live_poll::LivePoll;
 use live_writer::LiveWriter;
-use mail::{MailIntake, MailRead};
+use mail::MailIntake;
 use resumption::resumption_input;
 use start::{EffectStarter, PreparedCall};
 use timeouts::{next_timeout_ms, timeout_inputs};
@@ -191,7 +193,6 @@ impl<P: Ports> Driver<P> {
     async fn wait_for_inputs(&mut self) -> DriveResult<Vec<Input>> {
         loop {
             let wake_at_ms = self.next_wake_ms();
-            let clock = self.run.ports().clock();
             let room = self.viewers.wait_for_preview_room();
             let mut news = Vec::new();
             // In a fixed order, so that a test can repeat what happened. Moments last: under load there
@@ -201,7 +202,7 @@ impl<P: Ports> Driver<P> {
                 Some(event) = self.background.next_event() => return self.on_ready_events(event).await,
                 1.. = self.live_writer.receive_news(&mut news) => self.show_local_live(&news),
                 () = room => self.viewers.send_waiting_previews(self.run.now_ms()),
-                () = clock.sleep_until(wake_at_ms) => return Ok(self.on_timer()),
+                () = self.run.ports().clock().sleep_until(wake_at_ms) => return Ok(self.on_timer()),
             }
             if self.hand_over.is_out_of_time(&self.run) {
                 return Ok(Vec::new());
@@ -222,7 +223,7 @@ impl<P: Ports> Driver<P> {
             children.next_wake_ms(run),
             self.live_poll.next_wake_ms(run, viewers, children),
             self.idle.next_wake_ms(run, viewers, hand_over),
-            next_timeout_ms(run, &self.mail, now_ms),
+            next_timeout_ms(run, self.mail.read_at_ms(), now_ms),
         ];
         wakes_ms.into_iter().flatten().min().unwrap_or(i64::MAX)
     }
@@ -237,7 +238,7 @@ impl<P: Ports> Driver<P> {
         self.lease.on_timer(now_ms, run, background);
         children.on_timer(now_ms, run);
         self.live_poll.on_timer(now_ms, run, viewers, children, background);
-        timeout_inputs(run, &self.mail, now_ms)
+        timeout_inputs(run, self.mail.read_at_ms(), now_ms)
     }
 
     /// What happened at the same moment goes into the same record.
@@ -315,15 +316,14 @@ impl<P: Ports> Driver<P> {
             return Ok(());
         }
         let Self { run, lease, costs, viewers, background, .. } = self;
-        let written = run.append_inputs(inputs, lease, costs, viewers, background).await;
+        let written = append_inputs(run, inputs, lease, costs, viewers, background).await;
         self.finish_write(written).await?;
         self.mail.delete_recorded(&self.run, &mut self.background);
         Ok(())
     }
 
     /// Shows what joined the journal, and drops what is owed no longer.
-    async fn finish_write(&mut self, written: WriteReport) -> DriveResult {
-        let WriteReport { records, outcome } = written;
+    async fn finish_write(&mut self, WriteReport { records, outcome }: WriteReport) -> DriveResult {
         let Self { run, viewers, live_writer, .. } = self;
         viewers.show_records(run, live_writer, &records, run.first_entry_of(&records)).await;
         if let Err(error) = outcome {
@@ -355,7 +355,7 @@ impl<P: Ports> Driver<P> {
                 return Ok(());
             }
         }
-        let reached = timeout_inputs(&self.run, &self.mail, self.run.now_ms());
+        let reached = timeout_inputs(&self.run, self.mail.read_at_ms(), self.run.now_ms());
         if !reached.is_empty() && !self.hand_over.has_begun(&self.run) {
             return self.record_inputs(reached).await;
         }
@@ -373,7 +373,7 @@ impl<P: Ports> Driver<P> {
             }
             Ok((read_at_ms, SleepResult::Woken { lease, lapsed, mail })) => {
                 if self.lease.retake(&self.run, lease, lapsed) {
-                    let written = self.run.catch_up(&self.lease, &self.costs).await;
+                    let written = self.run.catch_up(self.lease.lease(), self.costs.account()).await;
                     self.finish_write(written).await?;
                     self.record_resumption().await?;
                 }

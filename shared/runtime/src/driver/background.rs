@@ -11,10 +11,10 @@ use djinn_core::tool::{EffectClass, ToolFailure, ToolResult};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tracing::Instrument as _;
 
-use super::mail::MailRead;
 use crate::live_reader::LiveReader;
 use crate::port::StoreError;
 use crate::port::lease::LeaseRenewal;
+use crate::port::mailbox::Mail;
 
 /// Something that a task beside the loop brought.
 pub(super) enum DriverEvent {
@@ -34,6 +34,14 @@ pub(super) enum DriverEvent {
     LiveRead(Box<LiveReader>, Result<Vec<Live>, StoreError>),
     /// Something that nobody waits for is done.
     BackgroundDone,
+}
+
+/// A mailbox as it was read.
+pub(super) struct MailRead {
+    /// What was put into it before this moment was read, Unix milliseconds.
+    pub(super) at_ms: i64,
+    /// What was found in it.
+    pub(super) mail: Result<Vec<Mail>, StoreError>,
 }
 
 /// The tasks beside the loop. They are aborted when it ends.

@@ -5,16 +5,14 @@ use djinn_core::input::Input;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::run::Run;
 
-use super::background::BackgroundWork;
-use super::costs::RunCosts;
 use super::drive::DriveEnd;
-use super::lease::HeldLease;
-use super::viewers::Viewers;
 use super::writer::{JournalWriter, WriteContext, WriteError, WriteReport};
+use crate::account::BudgetAccount;
 use crate::client::ClientStream;
 use crate::ending::abandon_run;
 use crate::port::alarm::Invoker;
 use crate::port::clock::Clock;
+use crate::port::journal::Lease;
 use crate::port::{RunKey, SessionKey};
 use crate::settings::{Settings, to_millis};
 use crate::world::Ports;
@@ -87,52 +85,22 @@ impl<P: Ports> DrivenRun<P> {
         self.journal().entry_count().saturating_sub(joined)
     }
 
-    /// Appends, and keeps the client and the lease alive while the store takes its time.
-    pub(super) async fn append_inputs(
+    /// Tells the run these inputs. `attached` is whether a client can be sent what comes of it.
+    pub(super) async fn record_inputs(
         &mut self,
         inputs: Vec<Input>,
-        lease: &HeldLease,
-        costs: &RunCosts,
-        viewers: &mut Viewers,
-        background: &mut BackgroundWork,
+        lease: &Lease,
+        account: &BudgetAccount,
+        attached: bool,
     ) -> WriteReport {
         let Self { ports, key, writer } = self;
-        let (ports, key) = (&*ports, &*key);
-        let heartbeat_every = to_millis(ports.settings().heartbeat_every);
-        let renew_every = to_millis(ports.settings().renew_every);
-        let clock = ports.clock();
-        let mut renew_at_ms = clock.now_ms().saturating_add(renew_every);
-        let context = WriteContext {
-            ports,
-            key,
-            lease: lease.lease(),
-            account: costs.account(),
-            attached: viewers.reaches_asker(),
-        };
-        let mut writing = std::pin::pin!(writer.record_inputs(&context, inputs));
-        loop {
-            let beat_at_ms = viewers.heartbeat_at_ms(heartbeat_every);
-            tokio::select! {
-                biased;
-                written = &mut writing => return written,
-                () = clock.sleep_until(beat_at_ms.min(renew_at_ms)) => {
-                    let now_ms = clock.now_ms();
-                    if beat_at_ms <= now_ms {
-                        viewers.send_heartbeat(now_ms);
-                    }
-                    if renew_at_ms <= now_ms {
-                        renew_at_ms = now_ms.saturating_add(renew_every);
-                        background.spawn_background(lease.renew(ports, key));
-                    }
-                }
-            }
-        }
+        let context = WriteContext { ports, key, lease, account, attached };
+        writer.record_inputs(&context, inputs).await
     }
 
     /// Takes over what others wrote.
-    pub(super) async fn catch_up(&mut self, lease: &HeldLease, costs: &RunCosts) -> WriteReport {
+    pub(super) async fn catch_up(&mut self, lease: &Lease, account: &BudgetAccount) -> WriteReport {
         let Self { ports, key, writer } = self;
-        let (lease, account) = (lease.lease(), costs.account());
         let context = WriteContext { ports, key, lease, account, attached: false };
         writer.catch_up(&context).await
     }

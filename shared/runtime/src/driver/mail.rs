@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use djinn_core::input::Input;
 
-use super::background::{BackgroundWork, DriverEvent};
+use super::background::{BackgroundWork, DriverEvent, MailRead};
 use super::children::Children;
 use super::driven_run::DrivenRun;
 use super::live_writer::LiveWriter;
 use super::poll_schedule::PollSchedule;
 use super::timeouts::{expiry_input, needs_mail_before_expiry};
 use crate::mailbox::read_mailbox;
-use crate::port::StoreError;
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::world::Ports;
 
@@ -25,14 +24,6 @@ pub(super) struct MailIntake {
     /// Mail that was recorded here, by its ids; its deletion may have failed.
     recorded_ids: BTreeSet<String>,
     being_deleted: BTreeSet<String>,
-}
-
-/// A mailbox as it was read.
-pub(super) struct MailRead {
-    /// What was put into it before this moment was read, Unix milliseconds.
-    pub(super) at_ms: i64,
-    /// What was found in it.
-    pub(super) mail: Result<Vec<Mail>, StoreError>,
 }
 
 impl MailIntake {
@@ -60,7 +51,7 @@ impl MailIntake {
         if run.has_ended() {
             return;
         }
-        if needs_mail_before_expiry(run, self, now_ms) {
+        if needs_mail_before_expiry(run, self.read_at_ms, now_ms) {
             self.poll.make_due(now_ms);
         }
         if self.poll.begin_if_due(now_ms) {
@@ -98,13 +89,13 @@ impl MailIntake {
     ) -> Vec<Input> {
         self.poll.finish_poll(run.now_ms());
         let mut inputs = self.mail_to_inputs(read, run, children, live_writer, background).await;
-        inputs.extend(expiry_input(run, self, run.now_ms()));
+        inputs.extend(expiry_input(run, self.read_at_ms, run.now_ms()));
         inputs
     }
 
     /// Whether time has run out for somebody who may have answered.
     pub(super) fn needs_reading<P: Ports>(&self, run: &DrivenRun<P>) -> bool {
-        needs_mail_before_expiry(run, self, run.now_ms())
+        needs_mail_before_expiry(run, self.read_at_ms, run.now_ms())
     }
 
     /// Reads the mailbox while the loop waits.
