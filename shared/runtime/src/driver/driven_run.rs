@@ -123,9 +123,9 @@ impl<P: Ports> DrivenRun<P> {
 
     /// The run has failed: what it has to be told next cannot be kept, whoever drives it.
     async fn give_up(&self) {
-        tracing::error!(run_id = %self.key.run, "given up: its next record is too large");
+        tracing::error!(run_id = %self.key.run, "abandoned: its next record is too large");
         if let Err(error) = abandon_run(&self.ports, &self.key).await {
-            tracing::warn!(%error, "the run is given up by its next driver");
+            tracing::warn!(%error, "the run is abandoned by its next driver");
         }
     }
 

@@ -60,7 +60,7 @@ pub async fn make_delivery<P: Ports>(
 pub fn ignore_too_large(made: Result<(), StoreError>) -> Result<(), StoreError> {
     match made {
         Err(StoreError::TooLarge(what)) => {
-            tracing::error!(what, "a delivery is given up: the store never takes it");
+            tracing::error!(what, "a delivery is abandoned: the store never takes it");
             Ok(())
         }
         made => made,
