@@ -1,5 +1,6 @@
-//! The two machines have walls: nothing but their own files has methods of theirs or changes them. What
-//! belongs to one concern is a unit with state of its own, which the machine asks.
+//! The two machines have walls: nothing but their own files has methods of theirs or changes them, and
+//! the steps that are listed with them may change one they are given. What belongs to one concern is a
+//! unit with state of its own, which the machine asks.
 
 use syn::visit::{self, Visit};
 use syn::{ItemImpl, Receiver, Type, TypeReference};
@@ -7,10 +8,26 @@ use syn::{ItemImpl, Receiver, Type, TypeReference};
 use super::source::{Source, sources};
 use super::{none, one};
 
-/// Each machine, and the files that may have its methods; all but the first only read it.
-const MACHINES: [(&str, &[&str]); 2] = [
-    ("Run", &["shared/core/src/run.rs", "shared/core/src/run/view.rs"]),
-    ("Driver", &["shared/runtime/src/driver.rs"]),
+/// A machine, and the files that may do with it what others may not.
+struct Machine {
+    name: &'static str,
+    /// The file that has its methods and changes it.
+    home: &'static str,
+    /// The files with methods of it that only read.
+    views: &'static [&'static str],
+    /// The files and directories that may be handed a `&mut` of it, but have no methods of it.
+    steps: &'static [&'static str],
+}
+
+const MACHINES: [Machine; 2] = [
+    Machine {
+        name: "Run",
+        home: "shared/core/src/run.rs",
+        views: &["shared/core/src/run/view.rs"],
+        // The one place where an input is applied to several parts of a run.
+        steps: &["shared/core/src/run/transition.rs", "shared/core/src/run/transition/"],
+    },
+    Machine { name: "Driver", home: "shared/runtime/src/driver.rs", views: &[], steps: &[] },
 ];
 
 #[test]
@@ -19,23 +36,32 @@ fn machines_are_changed_in_their_own_files() {
 }
 
 fn breaches(source: &Source) -> Vec<String> {
-    let foreign = MACHINES.iter().filter(|(_, files)| files[0] != source.path);
-    let complaints = foreign.flat_map(|(machine, files)| {
-        let is_view = files.contains(&source.path.as_str());
-        let (home, complaints) = (files[0], Vec::new());
-        let mut reader = Reader { source, machine, home, is_view, complaints };
+    let foreign = MACHINES.iter().filter(|machine| machine.home != source.path);
+    let complaints = foreign.flat_map(|machine| {
+        let mut reader = Reader { source, machine, complaints: Vec::new() };
         reader.visit_file(&source.syntax);
         reader.complaints
     });
     complaints.collect()
 }
 
-/// Reads a file that is not the machine's, or only its view.
+impl Machine {
+    fn is_view(&self, path: &str) -> bool {
+        self.views.contains(&path)
+    }
+
+    fn is_step(&self, path: &str) -> bool {
+        self.steps.iter().any(|step| match step.ends_with('/') {
+            true => path.starts_with(step),
+            false => path == *step,
+        })
+    }
+}
+
+/// Reads a file that is not the machine's home.
 struct Reader<'a> {
     source: &'a Source,
-    machine: &'a str,
-    home: &'a str,
-    is_view: bool,
+    machine: &'a Machine,
     complaints: Vec<String>,
 }
 
@@ -43,7 +69,7 @@ impl Reader<'_> {
     fn is_machine(&self, kind: &Type) -> bool {
         match kind {
             Type::Path(kind) => {
-                kind.path.segments.last().is_some_and(|last| last.ident == self.machine)
+                kind.path.segments.last().is_some_and(|last| last.ident == self.machine.name)
             }
             Type::Reference(kind) => self.is_machine(&kind.elem),
             Type::Paren(kind) => self.is_machine(&kind.elem),
@@ -54,7 +80,7 @@ impl Reader<'_> {
 
     fn complain(&mut self, line: usize, breach: &str) {
         if !self.source.is_test(line) {
-            let (path, home) = (&self.source.path, self.home);
+            let (path, home) = (&self.source.path, self.machine.home);
             self.complaints.push(format!("{path}:{line} has {breach}, which belongs into {home}"));
         }
     }
@@ -62,23 +88,25 @@ impl Reader<'_> {
 
 impl<'a> Visit<'a> for Reader<'_> {
     fn visit_item_impl(&mut self, block: &'a ItemImpl) {
-        if self.is_machine(&block.self_ty) && !self.is_view {
-            let breach = format!("an `impl` of `{}`", self.machine);
+        if self.is_machine(&block.self_ty) && !self.machine.is_view(&self.source.path) {
+            let breach = format!("an `impl` of `{}`", self.machine.name);
             self.complain(block.impl_token.span.start().line, &breach);
         }
         visit::visit_item_impl(self, block);
     }
 
     fn visit_receiver(&mut self, receiver: &'a Receiver) {
-        if self.is_view && receiver.reference.is_some() && receiver.mutability.is_some() {
+        let is_view = self.machine.is_view(&self.source.path);
+        if is_view && receiver.reference.is_some() && receiver.mutability.is_some() {
             self.complain(receiver.self_token.span.start().line, "a method with `&mut self`");
         }
         visit::visit_receiver(self, receiver);
     }
 
     fn visit_type_reference(&mut self, reference: &'a TypeReference) {
-        if reference.mutability.is_some() && self.is_machine(&reference.elem) {
-            let breach = format!("a `&mut {}`", self.machine);
+        let is_step = self.machine.is_step(&self.source.path);
+        if !is_step && reference.mutability.is_some() && self.is_machine(&reference.elem) {
+            let breach = format!("a `&mut {}`", self.machine.name);
             self.complain(reference.and_token.span.start().line, &breach);
         }
         visit::visit_type_reference(self, reference);
@@ -116,4 +144,17 @@ fn a_breach_is_noticed_wherever_it_stands() {
         "impl Limits { fn f(run: &Run) -> Run {} }\nimpl Apply<Run> for Limits {}",
     ));
     none(found(foreign, "#[cfg(test)]\nmod tests {\n    fn f(run: &mut Run) {}\n}"));
+}
+
+#[test]
+fn a_step_may_change_its_machine_but_has_no_method_of_it() {
+    let found = |path: &str, text: &str| breaches(&Source::parse(path, text));
+    for step in ["shared/core/src/run/transition.rs", "shared/core/src/run/transition/people.rs"] {
+        none(found(step, "fn f(run: &mut Run) {}"));
+        one(found(step, "impl Run { fn f(&self) {} }"), "an `impl` of `Run`");
+        one(found(step, "fn f<P>(driver: &mut Driver<P>) {}"), "a `&mut Driver`");
+    }
+    for other in ["shared/core/src/run/transition_log.rs", "shared/core/src/transition.rs"] {
+        one(found(other, "fn f(run: &mut Run) {}"), "a `&mut Run`");
+    }
 }
