@@ -9,7 +9,6 @@ pub(crate) use create::run_spec;
 
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName};
 use djinn_core::journal::Record;
-use djinn_runtime::port::catalog::UserKey;
 use djinn_runtime::port::journal::{
     AppendResult, CreateResult, Journals, NewRun, RunEnd, RunMeta, SessionView,
 };

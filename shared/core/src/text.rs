@@ -1,4 +1,4 @@
-//! Parts of texts.
+//! Cutting texts to a length.
 
 /// The beginning of a text, at most this many bytes of it.
 pub(crate) fn truncate_text(text: &str, bytes: usize) -> String {

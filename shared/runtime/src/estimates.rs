@@ -12,6 +12,7 @@ use djinn_core::run::Run;
 use djinn_core::tokens::estimate_tokens;
 use djinn_core::tool::{OfferedTool, ToolResult};
 
+use crate::port::UserKey;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};
 use crate::world::Ports;
 

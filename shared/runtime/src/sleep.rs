@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::mailbox::read_mailbox;
 use crate::port::alarm::{Alarms, Invoker};
 use crate::port::clock::Clock;
-use crate::port::journal::{Journals, Lease, RunMeta, SessionKey};
+use crate::port::journal::{Journals, Lease, RunMeta};
 use crate::port::lease::{LeaseAcquisition, Leases};
 use crate::port::mailbox::{Mail, Mailbox};
 use crate::port::{RunKey, SessionKey, StoreError};

@@ -24,6 +24,7 @@ use djinn_runtime::port::call_history::ToolKey;
 use djinn_runtime::port::share::SessionShare;
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::port::{RunKey, StoreError};
+use djinn_runtime::port::{SessionKey, UserKey};
 pub use record_read::RecordRead;
 use run::StoredRun;
 use session::StoredSession;

@@ -1,5 +1,4 @@
-//! Lambda and its surroundings in memory: invocations that may die, kicks, alarms, and a client that
-//! asks again. Time is paused and jumps.
+//! Lambda in memory: invocations that may die, kicks, alarms, a client that asks again. Time jumps.
 
 mod client;
 mod crowd;

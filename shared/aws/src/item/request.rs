@@ -2,7 +2,7 @@
 
 use djinn_core::id::{RequestId, SessionName};
 use djinn_runtime::port::StoreError;
-use djinn_runtime::port::catalog::UserKey;
+use djinn_runtime::port::UserKey;
 use serde::{Deserialize, Serialize};
 
 use super::{read_item, write_item};

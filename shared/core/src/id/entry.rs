@@ -42,7 +42,7 @@ pub enum EntryName {
     CallResult(CallName),
     /// A person's answer about a call changed the plan.
     CallPlan(CallName),
-    /// People are asked.
+    /// People are asked something.
     Requested(RequestName),
     /// What they were asked is answered.
     Resolved(RequestName),
@@ -138,13 +138,13 @@ impl EntryName {
 }
 
 impl EntryId {
-    /// The run begins.
+    /// The entry of a run's start.
     #[must_use]
     pub fn start() -> Self {
         Self::local(EntryName::Start)
     }
 
-    /// The run has ended.
+    /// The entry of a run's end.
     #[must_use]
     pub fn end() -> Self {
         Self::local(EntryName::End)

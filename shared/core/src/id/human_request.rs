@@ -15,7 +15,7 @@ pub type HumanRequestId = Scoped<RequestName>;
 pub enum RequestName {
     /// Whether the run may use up more than its budget; the offers are counted from 1.
     Budget(u32),
-    /// All such offers.
+    /// All offers of more budget.
     Budgets,
     /// Whether what came of a task is what was wanted.
     Result,

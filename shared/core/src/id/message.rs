@@ -1,4 +1,4 @@
-//! Messages and calls.
+//! Ids of messages and calls.
 
 use std::fmt;
 

@@ -7,7 +7,7 @@ use crate::agent_loop::TurnUpdate;
 pub(super) struct Progress {
     /// What it did to the turn at work.
     pub(super) update: TurnUpdate,
-    /// What follows.
+    /// What follows from it.
     pub(super) next: Next,
     /// Whether the planner or a person had a word in the plan, which its file is to hold.
     pub(super) has_replanned: bool,

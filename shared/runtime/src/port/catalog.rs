@@ -1,8 +1,7 @@
 //! What users look up: their runs, their conversations, and what was said in one.
 
 use djinn_core::conversation::Exchange;
-use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId};
-use djinn_core::input::RunSpec;
+use djinn_core::id::{RequestId, RunId, SessionId, SessionName, UserId};
 use djinn_core::status::RunStatus;
 
 use super::{SessionKey, StoreError, UserKey};

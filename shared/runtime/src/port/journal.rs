@@ -4,7 +4,6 @@ use djinn_core::budget::Budget;
 use djinn_core::conversation::Exchange;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{RequestId, RunId, SessionId, SessionName, TenantId, UserId};
-use djinn_core::input::RunSpec;
 use djinn_core::journal::Record;
 use djinn_core::session::SharedSession;
 use djinn_core::settings::Mode;

@@ -5,8 +5,8 @@ use djinn_core::id::{SessionName, ShareHandle};
 use djinn_core::session::SharedSession;
 
 use super::{LoadedRun, request_stop, store_failure};
-use crate::port::catalog::{Catalog, UserKey};
-use crate::port::journal::{Journals, SessionKey};
+use crate::port::catalog::Catalog;
+use crate::port::journal::Journals;
 use crate::port::share::{SessionShare, Shares};
 use crate::port::{RunKey, SessionKey, StoreError, UserKey};
 use crate::world::Ports;
