@@ -3,7 +3,7 @@
 //! A run is made of parts, each in a file of its own with state that no other file can touch. [`Run::due`]
 //! lists what they owe. An input is given to the part that waits for it (`run/transition.rs`). What
 //! follows a step of the work is said in one place (`run/transition/follow_up.rs`). A new part that
-//! nothing of the work waits for is a [`concern`] with a line in `run/concerns.rs`.
+//! nothing of the work waits for implements `Concern` (`run/concern.rs`) and has a line in `run/concerns.rs`.
 
 mod child;
 mod child_stops;
