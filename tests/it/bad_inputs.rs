@@ -5,7 +5,6 @@ mod row;
 mod sent;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use agent::{AnswerGrant, FileGrant, LinkKeys};
 use djinn_scripted::ScriptedModel;
@@ -20,7 +19,7 @@ use crate::links::{LINK_KEY, grant_of, link_settings};
 use crate::matrix::routes;
 use crate::table::made;
 use crate::template::transformed;
-use crate::world::{Client, Door, Issuer, Parts, Protocol, Question, SigningKey};
+use crate::world::{Client, Door, Issuer, Parts, Protocol, Question, SETTLED_WITHIN, SigningKey};
 use row::{Case, DoorKind, cases};
 use sent::send;
 
@@ -99,7 +98,7 @@ impl Place {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), settled).await.unwrap();
+        tokio::time::timeout(SETTLED_WITHIN, settled).await.unwrap();
     }
 
     /// Every item of the table.

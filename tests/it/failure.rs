@@ -185,12 +185,12 @@ async fn a_token_budget_that_is_used_up() {
 #[tokio::test]
 async fn a_time_budget_that_is_used_up() {
     let world =
-        World::start_with(|options, _| options.vars.push(("DJINN_MAX_SECONDS", "1".to_owned())))
+        World::start_with(|options, _| options.vars.push(("DJINN_MAX_SECONDS", "15".to_owned())))
             .await;
     let rule = writes_a_file(world.model.on("How long do you take?")).then();
     rule.say("For ever").hang_after(2).then().reply("Half of it is done.");
     let ending = world.ending(&Question::of("How long do you take?", "s1")).await;
-    assert_eq!(ending["failure"], json!({"code": "time_used_up", "detail": "1"}));
+    assert_eq!(ending["failure"], json!({"code": "time_used_up", "detail": "15"}));
     assert_eq!(
         (&ending["status"], &ending["answer"]),
         (&json!("failed"), &json!("Half of it is done."))

@@ -16,12 +16,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, Door, Frame, NativeState, Parts, Protocol, Question, employees, planner, quick,
-    settled, summary, task,
+    Client, Door, Frame, NativeState, Parts, Protocol, Question, SETTLED_WITHIN, employees,
+    planner, quick, settled, summary, task,
 };
-
-/// Longer than anything here takes.
-const SOON: Duration = Duration::from_secs(10);
 
 /// What holds the story in its places.
 struct Gates {
@@ -90,7 +87,10 @@ impl Waiting {
                 tokio::task::yield_now().await;
             }
         };
-        assert!(tokio::time::timeout(SOON, let_go).await.is_ok(), "somebody keeps the run");
+        assert!(
+            tokio::time::timeout(SETTLED_WITHIN, let_go).await.is_ok(),
+            "somebody keeps the run"
+        );
     }
 }
 

@@ -14,7 +14,8 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, Frame, Options, Protocol, Question, Stream, World, models, planner, settled,
+    Client, Frame, Options, Protocol, Question, SETTLED_WITHIN, Stream, World, models, planner,
+    settled,
 };
 
 /// What one of the scripted calls of these tests costs, tokens.
@@ -149,7 +150,7 @@ async fn a_day_that_is_used_up_makes_no_further_call_and_pauses_the_run_for_a_to
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
+    tokio::time::timeout(SETTLED_WITHIN, waits).await.unwrap();
     assert_eq!(world.model.requests().len(), 2, "nobody was asked for what nobody may pay");
     let stock = world.ask(Protocol::Ui, &ask("s4")).await.rest().await;
     let last = stock.last().unwrap().json();
@@ -301,7 +302,7 @@ async fn answered(world: &World, question: &Question) -> Value {
             }
         }
     };
-    let told = tokio::time::timeout(Duration::from_secs(30), answered).await.unwrap();
+    let told = tokio::time::timeout(SETTLED_WITHIN, answered).await.unwrap();
     told.last().unwrap().json()["answer"].clone()
 }
 

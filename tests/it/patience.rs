@@ -21,8 +21,8 @@ async fn until_closed(world: &World, sent: &str) -> String {
 #[tokio::test]
 async fn who_sends_half_a_request_is_not_waited_for() {
     let world = World::start_with(|options, _| {
-        options.patience.headers = Duration::from_millis(50);
-        options.patience.body = Duration::from_millis(50);
+        options.patience.headers = Duration::from_millis(500);
+        options.patience.body = Duration::from_millis(500);
     })
     .await;
     for nothing_more in ["", "GET /sess", "GET /sessions HTTP/1.1\r\nhost: 127.0.0.1\r\n"] {

@@ -7,7 +7,9 @@ use djinn_runtime::settings::Settings;
 use djinn_scripted::ScriptedModel;
 use serde_json::json;
 
-use crate::world::{Client, Protocol, Question, REGIONS, planner, step, summary, task};
+use crate::world::{
+    Client, Protocol, Question, REGIONS, SETTLED_WITHIN, planner, step, summary, task,
+};
 
 /// Both processes keep their data there.
 fn options(dir: &std::path::Path, model: &ScriptedModel, continue_runs: bool) -> SystemOptions {
@@ -154,7 +156,7 @@ async fn the_next_process_waits_for_no_lease_of_a_task_of_the_last_one() {
 
     let system = System::start(options()).await.unwrap();
     let client = Client::new(format!("http://{}", system.address()));
-    let ending = tokio::time::timeout(Duration::from_secs(60), client.ending(&question)).await;
+    let ending = tokio::time::timeout(SETTLED_WITHIN, client.ending(&question)).await;
     assert_eq!(ending.expect("it waits for a lease")["answer"], "Both are done.");
     model.assert_done();
 }

@@ -12,12 +12,9 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use crate::world::{
-    Door, Frame, NativeState, Parts, Protocol, Question, Received, UiState, World, models, quick,
-    received, settled,
+    Door, Frame, NativeState, Parts, Protocol, Question, Received, SETTLED_WITHIN, UiState, World,
+    models, quick, received, settled,
 };
-
-/// Longer than anything here takes.
-const SOON: Duration = Duration::from_secs(10);
 
 /// An answer of which nothing is read before somebody wants to.
 struct Unread {
@@ -208,7 +205,7 @@ async fn a_slow_line_is_told_all_that_was_written_whenever_it_has_read_the_rest(
                     assert!(slow.read().await, "{protocol:?}: it ended");
                 }
             };
-            tokio::time::timeout(SOON, catch_up).await.expect("the rest never came");
+            tokio::time::timeout(SETTLED_WITHIN, catch_up).await.expect("the rest never came");
             let said = slow.says("t1");
             assert!(text.starts_with(&said), "{protocol:?}: torn or doubled");
             gate.open();

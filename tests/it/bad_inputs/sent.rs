@@ -1,15 +1,11 @@
 //! Requests byte by byte: no client library would send most of these.
 
-use std::time::Duration;
-
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::links::code;
-
-/// Longest wait for the end of a connection.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::world::SETTLED_WITHIN;
 
 /// An HTTP response as it came, byte by byte.
 pub(super) struct Reply {
@@ -38,7 +34,7 @@ pub(super) async fn send(url: &str, request: &[u8]) -> Reply {
     };
     let both = async { tokio::join!(sending, reading) };
     // Else the server keeps the connection.
-    tokio::time::timeout(PATIENCE, both).await.unwrap();
+    tokio::time::timeout(SETTLED_WITHIN, both).await.unwrap();
     let text = String::from_utf8(bytes).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());

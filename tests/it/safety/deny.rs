@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Frame, Protocol, Question, World};
+use crate::world::{Frame, Protocol, Question, SETTLED_WITHIN, World};
 
 async fn world() -> World {
     world_that_sums_up("when_needed").await
@@ -133,7 +133,7 @@ async fn a_persons_answer_with_a_denied_phrase_is_not_taken_and_may_be_given_aga
             tokio::task::yield_now().await;
         }
     };
-    let ask = tokio::time::timeout(std::time::Duration::from_secs(10), asked).await.unwrap();
+    let ask = tokio::time::timeout(SETTLED_WITHIN, asked).await.unwrap();
     let path = format!("/api/feedback/{run}");
     let denied = [
         json!({"feedbackId": ask, "feedback": "Make a BOMB instead"}),
