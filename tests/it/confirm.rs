@@ -58,7 +58,7 @@ async fn a_plan_goes_on_as_a_person_lets_its_steps_begin_and_likes_their_results
 
     let ask = answered(&world, &run, "s1.1.result", json!({"feedback": "In euros."})).await;
     assert_eq!((&ask["about"], &ask["reasons"]), (&json!("result_review"), &json!(["result"])));
-    assert_eq!((&ask["step"], &ask["text"]), (&json!(1), &json!("It is 60 dollars.")));
+    assert_eq!((&ask["step"], &ask["text"]), (&json!("s1"), &json!("It is 60 dollars.")));
     next_stop(&world, &run, 2).await;
     let seen = world.model.requests();
     let told = |text: &str| text.contains("It is 60 dollars.") && text.contains("\nIn euros.");

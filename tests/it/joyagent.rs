@@ -1,6 +1,6 @@
 //! What a user of JoyAgent's page sees and can do, over HTTP: its own reducers read our streams.
 
-#[path = "../../shared/core/tests/it/page.rs"]
+#[path = "../../shared/protocol/tests/it/page.rs"]
 mod page;
 
 use djinn_scripted::ScriptedModel;

@@ -62,7 +62,7 @@ fn granted(path: &str) -> AnswerGrant {
 }
 
 async fn post(client: &Client, path: &str, form: &[(&str, &str)]) -> Answer {
-    let encoded = |text: &str| djinn_core::wire::link::percent_encode(text);
+    let encoded = |text: &str| djinn_protocol::link::percent_encode(text);
     let pairs = form.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
     let body = pairs.collect::<Vec<_>>().join("&");
     let request = client.request(Method::POST, path).header(CONTENT_TYPE, FORM).body(body);

@@ -151,13 +151,13 @@ async fn what_has_not_begun_of_a_plan_is_changed_and_a_stale_change_is_shown_the
         crate::world::Answer::of(request.send().await.unwrap()).await
     };
     let steps = json!([
-        {"id": 2, "details": "tin"},
-        {"details": "copper", "depends_on": [1]},
+        {"id": "s2", "details": "tin"},
+        {"details": "copper", "depends_on": ["s2"]},
     ]);
     let stale = patch(7, steps.clone()).await;
     assert_eq!((stale.status, &stale.json()["code"]), (409, &json!("plan_changed")));
     assert_eq!(stale.json()["plan"]["steps"][1]["details"], "silver");
-    let circle = patch(1, json!([{"details": "x", "depends_on": [1]}])).await;
+    let circle = patch(1, json!([{"id": "x", "details": "x", "depends_on": ["x"]}])).await;
     assert_eq!((circle.status, &circle.json()["code"]), (400, &json!("invalid_field")));
     let odd = patch(1, json!([{"detail": "x"}])).await;
     assert_eq!((odd.status, &odd.json()["field"]), (400, &json!("steps")));

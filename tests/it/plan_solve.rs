@@ -28,8 +28,8 @@ async fn told(protocol: Protocol) -> (World, Vec<Frame>) {
 fn lane(frame: &Frame) -> String {
     let json = frame.json();
     let task = if json["type"] == "child.ended" { &json["task"] } else { &json["child"] };
-    match (json["type"].as_str(), json["step"].as_u64()) {
-        (Some("step.changed"), Some(step)) => format!("s{step}.1"),
+    match (json["type"].as_str(), json["step"].as_str()) {
+        (Some("step.changed"), Some(step)) => format!("{step}.1"),
         _ => task.as_str().unwrap_or_default().to_owned(),
     }
 }

@@ -2,7 +2,7 @@
 
 mod client;
 mod door;
-#[path = "../../shared/core/tests/it/client.rs"]
+#[path = "../../shared/protocol/tests/it/client.rs"]
 mod fold;
 mod function;
 mod growth;

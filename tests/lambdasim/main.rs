@@ -12,7 +12,7 @@
 mod always;
 mod client;
 mod fault;
-#[path = "../../shared/core/tests/it/client.rs"]
+#[path = "../../shared/protocol/tests/it/client.rs"]
 #[allow(dead_code, reason = "the UI's state is folded elsewhere")]
 mod fold;
 mod hand_over;

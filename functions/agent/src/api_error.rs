@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{RequestId, RunId};
 use djinn_core::language::Language;
-use djinn_core::wire::joyagent_ui;
-use serde_json::{Value, json};
+use djinn_protocol::body::ErrorBody;
+use djinn_protocol::joyagent_ui;
 
 /// Names the run in every answer about one.
 pub(crate) const RUN_ID: HeaderName = HeaderName::from_static("djinn-run-id");
@@ -63,20 +63,14 @@ impl ApiError {
     /// A JSON object; where a path's client reads something else, [`translate_error`](crate::dialect::translate_error) puts
     /// that in its place.
     pub(crate) fn to_json_response(&self, language: Language) -> Response {
-        let mut response = (self.status(), axum::Json(self.to_json(language))).into_response();
+        let mut response = (self.status(), axum::Json(self.body(language))).into_response();
         response.extensions_mut().insert(self.clone());
         self.with_headers(response)
     }
 
     /// A code, a sentence, and what they are about.
-    pub(crate) fn to_json(&self, language: Language) -> Value {
-        json!({
-            "code": self.failure.code.as_str(),
-            "message": self.failure.sentence(language),
-            "field": self.field,
-            "detail": self.failure.detail,
-            "retryable": self.failure.code.is_retryable(),
-        })
+    pub(crate) fn body(&self, language: Language) -> ErrorBody {
+        ErrorBody::new(&self.failure, self.field, language)
     }
 
     /// What JoyAgent's UI needs: the true status, and one event that unlocks its input.
@@ -144,10 +138,10 @@ mod tests {
         let failure = store_failure(&StoreError::TooLarge("PutItem on djinn".to_owned()));
         let refusal = member_error(failure, "parameters");
         assert_eq!(refusal.status(), StatusCode::PAYLOAD_TOO_LARGE);
-        let body = refusal.to_json(Language::En);
-        assert_eq!((&body["code"], &body["field"]), (&json!("too_large"), &json!("parameters")));
-        assert_eq!((&body["detail"], &body["retryable"]), (&json!("400 KB"), &json!(false)));
+        let body = refusal.body(Language::En);
+        assert_eq!((body.code, body.field), (ErrorCode::TooLarge, Some("parameters")));
+        assert_eq!((body.detail.as_str(), body.retryable), ("400 KB", false));
         let others = member_error(ErrorCode::RunEnded.into(), "parameters");
-        assert_eq!(others.to_json(Language::En)["field"], Value::Null);
+        assert_eq!(others.body(Language::En).field, None);
     }
 }

@@ -8,10 +8,11 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use djinn_core::language::Language;
-use djinn_core::wire::{joyagent_data, joyagent_ui};
+use djinn_protocol::body::{FeedbackErrorBody, PageErrorBody};
+use djinn_protocol::{joyagent_data, joyagent_ui};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::world::Ports;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::agent::SharedAgent;
 use crate::api_error::ApiError;
@@ -56,13 +57,6 @@ impl Dialect {
         at_ms: i64,
     ) -> Option<(&'static str, String)> {
         let failure = &refusal.failure;
-        let with = |name: &str, value: Value| {
-            let mut body = refusal.to_json(language);
-            if let Some(members) = body.as_object_mut() {
-                members.insert(name.to_owned(), value);
-            }
-            Some(("application/json", body.to_string()))
-        };
         match self {
             Self::Native => None,
             Self::Chat => {
@@ -72,10 +66,20 @@ impl Dialect {
             Self::Data => {
                 Some(("text/event-stream", joyagent_data::refusal_stream(failure, language)))
             }
-            Self::Page => with("msg", failure.sentence(language).into()),
-            Self::Feedback => with("success", json!(false)),
+            Self::Page => {
+                let (error, msg) = (refusal.body(language), failure.sentence(language));
+                Some(to_json(&PageErrorBody { error, msg }))
+            }
+            Self::Feedback => {
+                let error = refusal.body(language);
+                Some(to_json(&FeedbackErrorBody { error, success: false }))
+            }
         }
     }
+}
+
+fn to_json(body: &impl Serialize) -> (&'static str, String) {
+    ("application/json", serde_json::to_string(body).unwrap_or_default())
 }
 
 /// Puts a refusal into the form that the path's client reads. Its status and headers stay.

@@ -2,7 +2,7 @@
 
 use axum::http::request::Parts;
 use djinn_core::id::SessionName;
-use djinn_core::wire::link::SessionLinks as Urls;
+use djinn_protocol::link::SessionLinks as Urls;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::{RunKey, SessionKey};
 use djinn_runtime::world::Ports;

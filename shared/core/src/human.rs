@@ -75,6 +75,7 @@ pub struct Interrupt {
 
 /// Why a call needs a person's consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The settings name its tool.

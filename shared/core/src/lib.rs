@@ -1,37 +1,28 @@
 //! What a run is, and nothing else: no I/O, no clock, no randomness, no async.
 //!
 //! Read in this order: [`entry`] (what clients see), [`input`] (what a run can be told), [`effect`]
-//! (what a run can owe), [`agent_loop`] and [`run`] (how it decides), [`journal`] (how it is kept),
-//! [`wire`] (how a connection shows it).
+//! (what a run can owe), [`agent_loop`] and [`run`] (how it decides), [`journal`] (how it is kept).
 
 pub mod agent_loop;
 pub mod api_key;
 pub mod audit;
 pub mod budget;
-pub mod context;
 pub mod conversation;
 mod crash;
-pub mod deny;
 pub mod effect;
 pub mod entry;
 pub mod error_code;
 pub mod estimate;
 pub mod file;
-pub mod fold;
 pub mod human;
 pub mod id;
 pub mod input;
 pub mod journal;
 pub mod language;
-pub mod masking;
 pub mod plan;
 pub mod preview;
 pub mod run;
 pub mod session;
 pub mod settings;
 pub mod status;
-mod text;
-pub mod tokens;
 pub mod tool;
-pub mod urls;
-pub mod wire;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::id::StepId;
-use crate::text::truncate_text;
+use djinn_text::truncate::truncate_text;
 
 pub use command::{PLANNING_TOOL, PlanCommand};
 pub use draft::{StepDraft, StepText, parse_drafts};
@@ -30,6 +30,7 @@ pub const MAX_STEP: usize = 2 * 1024;
 
 /// Where a step stands, in the words of the planning tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
     /// Nobody has worked on it.

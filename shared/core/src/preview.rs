@@ -7,6 +7,7 @@ use crate::id::{MessageId, MessageKey, TaskId};
 
 /// What kind of text a preview is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TextKind {
     /// What the message says.

@@ -11,6 +11,7 @@ use crate::language::Language;
 
 /// How a run works on its question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Reason, act, observe, until nothing is left to do (`agentType` 5 of the JoyAgent protocol).
@@ -76,6 +77,7 @@ pub enum ModelChoice {
 
 /// The form the answer should take. The names are the JoyAgent protocol's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum OutputStyle {
     /// A web page, written as one HTML file.

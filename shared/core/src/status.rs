@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a run stands. The same six words everywhere: in the table, in the API, in the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// Accepted; nobody has driven it yet.

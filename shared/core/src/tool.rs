@@ -23,6 +23,7 @@ pub enum EffectClass {
 
 /// How much harm a wrong call can do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
     /// Reads, or writes what the run itself made.
@@ -273,6 +274,7 @@ pub enum ResultView {
 
 /// Why a call has no result of its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolFailure {
     /// No tool of that name was offered.

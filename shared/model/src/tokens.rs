@@ -124,7 +124,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use djinn_core::tokens::estimate_tokens;
+    use djinn_text::tokens::estimate_tokens;
 
     use super::*;
 

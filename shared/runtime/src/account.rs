@@ -13,7 +13,7 @@ use djinn_core::budget::{Price, Usage, format_dollars};
 use djinn_core::effect::ModelCall;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::RunSpec;
-use djinn_core::tokens::estimate_tokens;
+use djinn_text::tokens::estimate_tokens;
 
 use crate::port::budget::{
     Amount, Budgets, CallLine, DayBound, DayChange, DayChangeResult, DayKey, Hold, Payer,

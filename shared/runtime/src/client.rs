@@ -19,7 +19,7 @@ use djinn_core::entry::Entry;
 use djinn_core::id::TaskId;
 use djinn_core::journal::Record;
 use djinn_core::preview::Live;
-use djinn_core::wire::Connection;
+use djinn_protocol::connection::Connection;
 use tokio::sync::{Notify, mpsc};
 use waiting_previews::WaitingPreviews;
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use djinn_core::deny::{DenyFilter, DenyList};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::input::{PartialMessage, Reply};
 use djinn_core::tool::OfferedTool;
+use djinn_text::deny::{DenyFilter, DenyList};
 
 use crate::port::checker::{
     CheckError, CheckedText, Checker, ContentCheck, ContentOwner, Direction, Verdict,

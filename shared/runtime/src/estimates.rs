@@ -9,8 +9,8 @@ use djinn_core::budget::Price;
 use djinn_core::estimate::{CallSample, Estimate};
 use djinn_core::input::{Input, RequestedCall};
 use djinn_core::run::Run;
-use djinn_core::tokens::estimate_tokens;
 use djinn_core::tool::{OfferedTool, ToolResult};
+use djinn_text::tokens::estimate_tokens;
 
 use crate::port::UserKey;
 use crate::port::call_history::{CallHistory, KEPT_SAMPLES, ToolKey};

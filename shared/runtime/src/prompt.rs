@@ -10,7 +10,7 @@ use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 
 use djinn_core::id::sha256_hex;
 use djinn_core::language::Language;
-use djinn_core::urls::trim_partial_placeholder;
+use djinn_text::urls::trim_partial_placeholder;
 use minijinja::{Environment, Template, UndefinedBehavior};
 use serde::Serialize;
 

@@ -9,8 +9,8 @@ mod plan;
 mod summary;
 mod tool_result;
 mod transcript;
+mod window;
 
-use djinn_core::context::ContextTooLong;
 use djinn_core::conversation::ConversationItem;
 use djinn_core::effect::{ModelCall, ToolChoice};
 use djinn_core::file::ProductFile;
@@ -19,13 +19,14 @@ use djinn_core::input::DroppedContext;
 use djinn_core::language::Language;
 use djinn_core::run::Run;
 use djinn_core::settings::{OutputStyle, Role};
-use djinn_core::tokens::estimate_tokens;
 use djinn_core::tool::{OfferedTool, ToolSpec};
+use djinn_text::tokens::estimate_tokens;
 use fitting::{ContextWindow, FixedTexts};
 use group::{MessageGroup, group_conversation};
 pub(crate) use plan::planning_tool;
 use serde::Serialize;
 use serde_json::json;
+pub use window::ContextTooLong;
 
 use crate::port::model::{Message, ModelRequest};
 use crate::prompt::{self, Fragment, Prompts};

@@ -9,11 +9,11 @@ use djinn_core::error_code::ErrorCode;
 use djinn_core::input::{Reply, RequestedCall};
 use djinn_core::preview::TextKind;
 use djinn_core::settings::{ModelChoice, Role};
-use djinn_core::tokens::estimate_tokens;
 use djinn_core::tool::ToolArguments;
 use djinn_runtime::port::model::{
     Delta, Message, Model, ModelError, ModelErrorKind, ModelLimits, ModelRequest,
 };
+use djinn_text::tokens::estimate_tokens;
 use serde_json::{Value, json};
 
 use crate::point::Points;

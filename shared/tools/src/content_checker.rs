@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use djinn_core::deny::DenyList;
 use djinn_runtime::content::{CheckPolicy, ContentPolicy};
 use djinn_runtime::port::checker::{
     CheckError, CheckedText, Checker, ContentCheck, ContentOwner, Verdict,
@@ -14,6 +13,7 @@ use djinn_runtime::port::checker::{
 use djinn_runtime::port::secret::{Secret, SecretError, Secrets};
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::settings::{InvalidSetting, parse_number};
+use djinn_text::deny::DenyList;
 use reqwest::{Client, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -9,16 +9,26 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 13] = [
-    ("djinn-core", &[]),
-    ("djinn-runtime", &["djinn-core"]),
+const ARROWS: [(&str, &[&str]); 15] = [
+    ("djinn-text", &[]),
+    ("djinn-core", &["djinn-text"]),
+    ("djinn-protocol", &["djinn-core"]),
+    ("djinn-runtime", &["djinn-core", "djinn-protocol", "djinn-text"]),
     ("djinn-aws", &["djinn-core", "djinn-runtime"]),
     ("djinn-model", &["djinn-core", "djinn-runtime"]),
-    ("djinn-tools", &["djinn-core", "djinn-runtime"]),
+    ("djinn-tools", &["djinn-core", "djinn-runtime", "djinn-text"]),
     ("djinn-wiring", &["djinn-aws", "djinn-core", "djinn-model", "djinn-runtime", "djinn-tools"]),
     (
         "functions/*",
-        &["djinn-aws", "djinn-core", "djinn-model", "djinn-runtime", "djinn-tools", "djinn-wiring"],
+        &[
+            "djinn-aws",
+            "djinn-core",
+            "djinn-model",
+            "djinn-protocol",
+            "djinn-runtime",
+            "djinn-tools",
+            "djinn-wiring",
+        ],
     ),
     ("djinn-scripted", &[]),
     (
@@ -41,8 +51,10 @@ const ARROWS: [(&str, &[&str]); 13] = [
             "djinn-core",
             "djinn-local",
             "djinn-model",
+            "djinn-protocol",
             "djinn-runtime",
             "djinn-scripted",
+            "djinn-text",
             "djinn-tools",
             "djinn-wiring",
             "functions/*",
@@ -64,15 +76,14 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("xtask", &["djinn-core", "djinn-local", "djinn-scripted"]),
 ];
 
-/// All that the core may depend on besides.
-const CORE: [&str; 7] = [
-    "aho-corasick",
-    "icu_normalizer",
-    "icu_properties",
-    "serde",
-    "serde_json",
-    "sha2",
-    "thiserror",
+/// The crates that are pure, and all libraries that each may depend on.
+const PURE: [(&str, &[&str]); 3] = [
+    (
+        "djinn-text",
+        &["aho-corasick", "icu_normalizer", "icu_properties", "serde", "serde_json", "thiserror"],
+    ),
+    ("djinn-core", &["schemars", "serde", "serde_json", "sha2", "thiserror"]),
+    ("djinn-protocol", &["schemars", "serde", "serde_json", "thiserror"]),
 ];
 
 /// Libraries that one crate alone may depend on: the beginnings of their names.
@@ -129,12 +140,13 @@ fn refused(from: &str, below: &[&str], dependency: &Value) -> Option<String> {
     if let Some(path) = dependency["path"].as_str() {
         let place = known(to, &format!("{path}/"));
         let allowed = below.contains(&place.as_str());
-        let may = if below.is_empty() { "none of ours".to_owned() } else { below.join(", ") };
+        let may = if below.is_empty() { "djinn-text only".to_owned() } else { below.join(", ") };
         return (!allowed).then(|| format!("depends on {to}, but may depend on {may} only"));
     }
-    if from == "djinn-core" && !CORE.contains(&to) {
-        let may = CORE.join(", ");
-        return Some(format!("depends on {to}: the core is pure and has {may} only"));
+    let pure = PURE.iter().find(|(name, libraries)| *name == from && !libraries.contains(&to));
+    if let Some((_, libraries)) = pure {
+        let may = libraries.join(", ");
+        return Some(format!("depends on {to}: it is pure and has {may} only"));
     }
     let vendor = VENDORS.iter().find(|(library, _)| to.starts_with(library));
     let (_, home) = vendor.filter(|(_, home)| *home != from)?;
@@ -156,7 +168,7 @@ fn an_arrow_that_points_up_is_noticed() {
     let ours = Some("/w/shared/x");
     none(package("agent", &normal, "djinn-wiring", ours));
     none(package("djinn-core", &"dev".into(), "djinn-testkit", ours));
-    one(package("djinn-core", &normal, "djinn-runtime", ours), "none of ours");
+    one(package("djinn-core", &normal, "djinn-runtime", ours), "djinn-text only");
     one(
         package("djinn-tools", &normal, "djinn-aws", ours),
         "djinn-tools depends on djinn-aws, but",
@@ -165,7 +177,7 @@ fn an_arrow_that_points_up_is_noticed() {
     one(package("agent", &normal, "executor", function), "agent depends on executor, but");
     none(package("djinn-local", &normal, "executor", function));
     one(package("djinn-testkit", &normal, "xtask", Some("/w/xtask")), "depends on xtask");
-    one(package("djinn-core", &normal, "rand", None), "the core is pure");
+    one(package("djinn-core", &normal, "rand", None), "it is pure");
     one(package("djinn-tools", &normal, "aws-sdk-s3", None), "which only djinn-aws may");
     one(package("djinn-new", &normal, "djinn-core", ours), "no place among the layers");
 }

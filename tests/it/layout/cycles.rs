@@ -9,7 +9,14 @@ use super::source::{Source, sources};
 use super::{none, one};
 
 /// The crates whose modules can be read one after the other.
-const CRATES: [&str; 4] = ["functions/agent", "shared/aws", "shared/core", "shared/runtime"];
+const CRATES: [&str; 6] = [
+    "functions/agent",
+    "shared/aws",
+    "shared/core",
+    "shared/protocol",
+    "shared/runtime",
+    "shared/text",
+];
 
 /// The places that are shown of each edge.
 const SHOWN: usize = 3;

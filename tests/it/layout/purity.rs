@@ -1,11 +1,14 @@
-//! `shared/core` is pure: no I/O, no clock, no randomness, no async. Ids and times come in with
+//! Three crates are pure: no I/O, no clock, no randomness, no async. Ids and times come in with
 //! inputs.
 
 use super::source::{Source, sources};
 use super::word::{Word, words};
 use super::{none, one};
 
-/// Names that the core has no use for, wherever they come from.
+/// The sources of the pure crates.
+const PURE: [&str; 3] = ["shared/text/src/", "shared/core/src/", "shared/protocol/src/"];
+
+/// Names that they have no use for, wherever they come from.
 const NAMES: [&str; 9] = [
     "Instant",
     "SystemTime",
@@ -22,9 +25,15 @@ const NAMES: [&str; 9] = [
 const MODULES: [&str; 6] = ["env", "fs", "io", "net", "process", "thread"];
 
 #[test]
-fn the_core_is_pure() {
-    let core = sources().into_iter().filter(|source| source.path.starts_with("shared/core/src/"));
-    none(core.flat_map(|source| impure(&source)));
+fn pure_crates_are_pure() {
+    let sources: Vec<_> = sources()
+        .into_iter()
+        .filter(|source| PURE.iter().any(|place| source.path.starts_with(place)))
+        .collect();
+    for place in PURE {
+        assert!(sources.iter().any(|source| source.path.starts_with(place)), "{place} is gone");
+    }
+    none(sources.iter().flat_map(impure));
 }
 
 fn impure(source: &Source) -> Vec<String> {
@@ -38,7 +47,7 @@ fn impure(source: &Source) -> Vec<String> {
     let found = names.chain(modules.map(|(name, line)| (format!("std::{name}"), line)));
     let complain = |(name, line)| {
         let path = &source.path;
-        format!("{path}:{line} uses `{name}`: the core is pure, let it come in with an input")
+        format!("{path}:{line} uses `{name}`: the crate is pure, let it come in with an input")
     };
     found.map(complain).collect()
 }

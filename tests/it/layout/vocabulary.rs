@@ -20,7 +20,7 @@ const TERMS: [Term; 3] = [
     Term {
         what: "a word of the JoyAgent protocol",
         is: is_joyagent,
-        home: &["shared/core/src/wire/joyagent", "shared/testkit/"],
+        home: &["shared/protocol/src/joyagent", "shared/testkit/"],
     },
 ];
 
@@ -83,6 +83,6 @@ fn a_stranger_is_noticed() {
     one(found("shared/aws/src/a.rs", "type A = genai::Client;"), "the genai crate");
     let wire = "const A: &str = \"tool_thought\";";
     one(found("shared/core/src/entry.rs", wire), "a word of the JoyAgent protocol");
-    none(found("shared/core/src/wire/joyagent_ui.rs", wire));
+    none(found("shared/protocol/src/joyagent_ui.rs", wire));
     none(found("functions/agent/src/a.rs", "//! tool_thought, aws_sdk_s3\nfn genai_like() {}"));
 }

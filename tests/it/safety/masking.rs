@@ -1,13 +1,13 @@
 //! What identifies a person is masked in what tools answer.
 
 use djinn_core::id::{FileName, SessionId, TenantId, UserId};
-use djinn_core::masking::mask_pii;
 use djinn_core::tool::EffectClass;
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::Files as _;
 use djinn_scripted::ScriptedModel;
 use djinn_testkit::ledger::{Ledger, LedgerTool};
 use djinn_testkit::point::Points;
+use djinn_text::masking::mask_pii;
 use serde_json::{Value, json};
 
 use crate::world::{Door, Question, World, model_sees};

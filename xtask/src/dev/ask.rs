@@ -4,10 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use djinn_core::error_code::Failure;
-use djinn_core::language::Language;
 use djinn_local::{System, SystemOptions};
-use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::announcement::Announcement;
@@ -15,7 +12,7 @@ use super::arguments::{AskOptions, PORT, url_at};
 use super::client::{AskRequest, ServerClient};
 use super::human_requests::OpenRequests;
 use super::json::{list_at, number_at, text_at};
-use super::show::{Screen, to_printable};
+use super::show::{Screen, failure_text};
 use super::{home_dir, start_log, system_options};
 
 /// Asks, shows the run, keeps copies of its files, and fails if the run did.
@@ -180,12 +177,6 @@ async fn show_file(
 fn short_path(path: &Path) -> &Path {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here).unwrap_or(path)
-}
-
-/// Why the run failed, in the server's words.
-fn failure_text(failure: &Value) -> String {
-    Failure::deserialize(failure)
-        .map_or_else(|_| "the run failed".to_owned(), |f| to_printable(&f.sentence(Language::En)))
 }
 
 fn new_request_id() -> String {

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write, stdout};
 use std::time::Instant;
 
+use djinn_core::error_code::Failure;
+use djinn_core::language::Language;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::client::StreamEvent;
@@ -249,7 +252,7 @@ impl Screen {
                 "skipped" => "–",
                 _ => "·",
             };
-            self.print_line(&format!("  {mark} s{} {words}", number_at(step, "/id")));
+            self.print_line(&format!("  {mark} {} {words}", text_at(step, "/id")));
         }
         self.write("\n");
         self.plan = words;
@@ -258,7 +261,10 @@ impl Screen {
     fn show_child_end(&mut self, data: &Value) {
         match text_at(data, "/status") {
             "finished" => self.print_child_line(data, "✓", "done"),
-            _ => self.print_child_line(data, "✗", text_at(data, "/text")),
+            status => {
+                let why = data.get("failure").map(failure_text);
+                self.print_child_line(data, "✗", why.as_deref().unwrap_or(status));
+            }
         }
         for file in list_at(data, "/files") {
             self.print_child_line(data, "│", &format!("+ {}", text_at(file, "/name")));
@@ -290,6 +296,12 @@ impl Screen {
         // A closed terminal is no reason to stop the run.
         let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
     }
+}
+
+/// Why a run or a task failed, in the server's words.
+pub(super) fn failure_text(failure: &Value) -> String {
+    Failure::deserialize(failure)
+        .map_or_else(|_| "it failed".to_owned(), |f| to_printable(&f.sentence(Language::En)))
 }
 
 /// A text without the control characters by which models, tools and files could command a terminal.
@@ -359,10 +371,12 @@ mod tests {
             event("message.completed", json!({"child": task, "message": "t1", "text": text}))
         };
         let plan = json!({"plan": {"title": "Prices", "steps": [
-            {"id": 1, "stage": "Gold", "details": "look", "status": "in_progress"},
-            {"id": 2, "stage": "", "details": "silver", "status": "not_started"},
+            {"id": "s1", "stage": "Gold", "details": "look", "status": "in_progress"},
+            {"id": "s2", "stage": "", "details": "silver", "status": "not_started"},
         ]}});
         let started = json!({"task": "s1.1", "description": "Gold: look"});
+        let failed = json!({"task": "s2.1", "status": "failed", "text": "I looked at two mines.",
+            "failure": {"code": "steps_used_up", "detail": "3"}});
         let ended = json!({"task": "s1.1", "status": "finished", "files": [{"name": "gold.md"}]});
         for event in [
             event("plan.changed", plan.clone()),
@@ -374,6 +388,7 @@ mod tests {
             whole("s1.1", "Gold is dear."),
             whole("s2.1", "Silver\nis cheap."),
             event("child.ended", ended),
+            event("child.ended", failed),
         ] {
             screen.show_event(&event);
         }
@@ -384,7 +399,9 @@ mod tests {
                      s1.1 │ Gold is dear.\n\
                      s2.1 │ is cheap.\n\
                      s1.1 ✓ done\n\
-                     s1.1 │ + gold.md\n";
+                     s1.1 │ + gold.md\n\
+                     s2.1 ✗ The step budget of 3 is used up. What was found so far is above; \
+                     ask a follow-up question to go on.\n";
         assert_eq!(text, lines);
     }
 

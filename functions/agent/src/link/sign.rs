@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use djinn_core::file::ProductFile;
 use djinn_core::human::HumanRequest;
 use djinn_core::id::UserId;
-use djinn_core::wire::link::{FileLinks, ResponseLinks};
+use djinn_protocol::link::{FileLinks, ResponseLinks};
 use djinn_runtime::port::{RunKey, SessionKey};
 
 use super::token::{AnswerGrant, FileGrant, LinkKeys};

@@ -11,14 +11,15 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::HumanSettingsChange;
 use djinn_core::id::{RequestId, RunId, SessionName};
 use djinn_core::settings::{Mode, OutputStyle};
-use djinn_core::wire::joyagent::{PLAN_SOLVE, REACT};
+use djinn_protocol::body::AcceptedBody;
+use djinn_protocol::joyagent::{PLAN_SOLVE, REACT};
 use djinn_runtime::port::alarm::{Alarms, Invoker};
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{Permission, start_background};
 use djinn_runtime::texts::{QUESTION, check_bounds};
 use djinn_runtime::world::Ports;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::access::require_access;
 use crate::agent::{Agent, SharedAgent};
@@ -176,8 +177,11 @@ impl QuestionIds {
             tracing::error!(%error, run_id = %key.run, "run not kicked");
             return Err(ErrorCode::StoreUnavailable.into());
         }
-        let request = self.request.as_ref().map(RequestId::as_str);
-        let body = json!({"run": key.run, "session": session, "request": request});
+        let body = AcceptedBody {
+            run: key.run.to_string(),
+            session: session.to_string(),
+            request: self.request.as_ref().map(ToString::to_string),
+        };
         Ok((StatusCode::ACCEPTED, axum::Json(body)).into_response())
     }
 

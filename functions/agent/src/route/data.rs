@@ -6,7 +6,7 @@ use axum::http::Request;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::wire::joyagent_data;
+use djinn_protocol::joyagent_data;
 use djinn_runtime::texts::MAX_QUESTION;
 use djinn_runtime::world::Ports;
 use serde_json::{Value, json};

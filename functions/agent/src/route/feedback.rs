@@ -6,10 +6,11 @@ use axum::http::Request;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::AwsStore;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, TextResponse};
+use djinn_core::human::{HumanResponse, ResponseRecord, TextResponse};
 use djinn_core::id::{HumanRequestId, RequestId, RunId, SessionName};
 use djinn_core::language::Language;
-use djinn_core::wire::native::add_response_link;
+use djinn_protocol::body::{FeedbackBody, FeedbackReceipt, FeedbackState, PendingBody};
+use djinn_protocol::event::PublicHumanRequest;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::journal::Journals;
@@ -19,7 +20,6 @@ use djinn_runtime::serve::{
 };
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
-use serde_json::{Map, Value, json};
 
 use super::response::response_or_error;
 use crate::access::require_access;
@@ -102,14 +102,12 @@ pub(crate) async fn pending_feedback<P: Ports<Store = AwsStore>>(
             }
             None => None,
         };
-        let shown = |ask: &HumanRequest| {
-            let mut shown = json!(ask);
+        let shown = |ask| {
             let link = maker.as_ref().and_then(|maker| maker.response_link(ask, now_ms));
-            add_response_link(&mut shown, link);
-            (ask.id.to_string(), shown)
+            PublicHumanRequest::new(ask, link)
         };
-        let asks: Map<String, Value> = asks.iter().map(shown).collect();
-        let body = json!({"success": true, "run": key.run, "data": asks});
+        let data = asks.iter().map(|ask| (ask.id.to_string(), shown(ask))).collect();
+        let body = PendingBody { success: true, run: key.run.to_string(), data };
         let mut response = axum::Json(body).into_response();
         add_id_headers(response.headers_mut(), Some(&key.run), None);
         Ok(response)
@@ -127,15 +125,17 @@ async fn submit_answer<P: Ports<Store = AwsStore>>(
     let given = submit_response(&agent.ports, run, answered).await;
     let given = given.map_err(|failure| member_error(failure, "parameters"))?;
     let (status, state) = match given {
-        ResponseStatus::Accepted => (axum::http::StatusCode::OK, "taken"),
-        ResponseStatus::Pending => (axum::http::StatusCode::ACCEPTED, "waiting"),
+        ResponseStatus::Accepted => (axum::http::StatusCode::OK, FeedbackState::Taken),
+        ResponseStatus::Pending => (axum::http::StatusCode::ACCEPTED, FeedbackState::Waiting),
     };
     let key = run.key();
-    let body = json!({
-        "success": true,
-        "message": "Feedback received",
-        "data": {"feedbackId": feedback, "answer": word, "state": state, "run": key.run},
-    });
+    let data = FeedbackReceipt {
+        feedback_id: feedback.to_string(),
+        answer: word,
+        state,
+        run: key.run.to_string(),
+    };
+    let body = FeedbackBody { success: true, message: "Feedback received", data };
     let mut response = (status, axum::Json(body)).into_response();
     add_id_headers(response.headers_mut(), Some(&key.run), None);
     Ok(response)

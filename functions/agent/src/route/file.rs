@@ -17,13 +17,13 @@ use djinn_aws::AwsStore;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::file::ProductFile;
 use djinn_core::id::{FileName, SessionName};
-use djinn_core::wire::link::SessionLinks;
+use djinn_protocol::body::{FileListBody, FileLocationBody};
+use djinn_protocol::link::SessionLinks;
 use djinn_runtime::port::SessionKey;
 use djinn_runtime::port::file::Files;
 use djinn_runtime::port::journal::Journals;
 use djinn_runtime::serve::{Permission, SessionAccess};
 use djinn_runtime::world::Ports;
-use serde_json::{Value, json};
 
 use super::response::{response_or_error, store_error};
 use crate::access::require_access;
@@ -68,8 +68,8 @@ pub(crate) async fn get_file_list<P: Ports<Store = AwsStore>>(
         let links = file_links(&agent, &parts, &access).await;
         let from = usize::try_from((page - 1).saturating_mul(size)).unwrap_or(usize::MAX);
         let shown = files.iter().skip(from).take(usize::try_from(size).unwrap_or_default());
-        let results: Vec<Value> = shown.map(|file| file_location(&links, &fields, file)).collect();
-        let body = json!({"results": results, "totalSize": files.len()});
+        let results = shown.map(|file| file_location(&links, &fields, file)).collect();
+        let body = FileListBody { results, total_size: files.len() };
         Ok(axum::Json(body).into_response())
     };
     response_or_error(&agent, answer.await)
@@ -133,16 +133,10 @@ async fn file_links<P: Ports>(
 }
 
 /// Where a file is, as every answer about one says it.
-fn file_location(links: &SessionLinks, fields: &BodyFields, file: &ProductFile) -> Value {
-    let download = links.download_url(file);
-    json!({
-        "ossUrl": download,
-        "downloadUrl": download,
-        "domainUrl": links.preview_url(file),
-        "requestId": fields.text("requestId").ok().flatten(),
-        "fileName": file.name,
-        "fileSize": file.size,
-        "description": file.description,
-        "isInternalFile": file.internal,
-    })
+fn file_location(
+    links: &SessionLinks,
+    fields: &BodyFields,
+    file: &ProductFile,
+) -> FileLocationBody {
+    FileLocationBody::new(file, links, fields.text("requestId").ok().flatten())
 }

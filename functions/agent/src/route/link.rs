@@ -16,7 +16,7 @@ use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanRequest, HumanResponse, ResponseChannel, ResponseRecord, Subject};
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
-use djinn_core::wire::link::SessionLinks as Urls;
+use djinn_protocol::link::SessionLinks as Urls;
 use djinn_runtime::port::RunKey;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::Files;

@@ -1,6 +1,7 @@
 //! Runs that exist: following, showing, listing and stopping them.
 
 mod command;
+mod step_request;
 mod view;
 
 use axum::body::Body;
@@ -13,7 +14,8 @@ use djinn_aws::AwsStore;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::id::{RequestId, RunId, TenantId};
 use djinn_core::status::RunStatus;
-use djinn_core::wire::cursor::Cursor;
+use djinn_protocol::body::{RunListBody, StopBody};
+use djinn_protocol::cursor::Cursor;
 use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::{RunKey, UserKey};
 use djinn_runtime::serve::{
@@ -21,7 +23,6 @@ use djinn_runtime::serve::{
     load_audit, request_stop, store_failure,
 };
 use djinn_runtime::world::Ports;
-use serde_json::json;
 
 use super::response::response_or_error;
 use crate::agent::{Agent, SharedAgent};
@@ -106,7 +107,7 @@ pub(crate) async fn show_run<P: Ports>(
             false => session_links(&agent, &parts, &session, named.clone(), None).await,
         };
         let language = agent.settings.run.language;
-        let body = view::run_json(&key.run, view, &named, &links, language);
+        let body = view::run_body(&key.run, &view, &named, &links, language);
         let mut response = axum::Json(body).into_response();
         add_id_headers(response.headers_mut(), Some(&key.run), Some(&request));
         Ok(response)
@@ -128,9 +129,9 @@ pub(crate) async fn list_runs<P: Ports>(
         let user = UserKey { tenant: caller.tenant, user: caller.user };
         let page = agent.ports.store().list_runs(&user, &statuses, after.as_ref(), limit).await;
         let page = page.map_err(|error| store_failure(&error))?;
-        let runs: Vec<_> = page.items.iter().map(view::run_summary_json).collect();
+        let runs = page.items.iter().map(view::run_summary_body).collect();
         let next = page.next.map(|place| format_cursor(place.started_at_ms, &place.run));
-        Ok(axum::Json(json!({"runs": runs, "next": next})).into_response())
+        Ok(axum::Json(RunListBody { runs, next }).into_response())
     };
     response_or_error(&agent, answer.await)
 }
@@ -153,7 +154,8 @@ pub(crate) async fn audit_run<P: Ports>(
     let answer = async {
         let run = find_own_run(&agent, &request.into_parts().0.extensions, &run).await?;
         let lines = load_audit(&agent.ports, &run).await?;
-        let lines: Vec<String> = lines.iter().map(|line| format!("{}\n", json!(line))).collect();
+        let to_line = |line| serde_json::to_string(line).unwrap_or_default() + "\n";
+        let lines: Vec<String> = lines.iter().map(to_line).collect();
         let kind = HeaderValue::from_static("application/x-ndjson");
         let mut response = ([(CONTENT_TYPE, kind)], lines.concat()).into_response();
         add_id_headers(response.headers_mut(), Some(&run.key().run), None);
@@ -202,7 +204,7 @@ pub(crate) async fn post_stop<P: Ports>(
         let status = request_stop(&agent.ports, &mut run, caller.user).await?;
         let code = if status.has_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
         let (id, request) = (&run.key().run, &run.meta().request);
-        let body = json!({"run": id, "status": status});
+        let body = StopBody { run: id.to_string(), status };
         let mut response = (code, axum::Json(body)).into_response();
         add_id_headers(response.headers_mut(), Some(id), Some(request));
         Ok(response)

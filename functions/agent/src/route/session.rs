@@ -7,7 +7,8 @@ use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::UserId;
-use djinn_core::wire::native;
+use djinn_protocol::body::{SessionBody, SessionListBody, SessionSummaryBody, TitleBody, TurnBody};
+use djinn_protocol::event::PublicFile;
 use djinn_runtime::port::catalog::{Catalog, SessionDeletion, SessionSummary, SessionTurn};
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::file::Files;
@@ -15,7 +16,6 @@ use djinn_runtime::port::share::Shares;
 use djinn_runtime::serve::{Permission, SessionAccess, delete_session};
 use djinn_runtime::texts::{MAX_TITLE, SessionTitle, check_bounds};
 use djinn_runtime::world::Ports;
-use serde_json::{Value, json};
 
 use super::response::{response_or_error, store_error};
 use super::share;
@@ -39,9 +39,9 @@ pub(crate) async fn list_sessions<P: Ports>(
         let (limit, after) = (parameters.limit()?, parameters.session_cursor()?);
         let page = agent.ports.store().list_sessions(&user, after.as_ref(), limit).await;
         let page = page.map_err(store_error)?;
-        let sessions: Vec<_> = page.items.iter().map(session_json).collect();
+        let sessions = page.items.iter().map(session_summary_body).collect();
         let next = page.next.map(|place| format_cursor(place.newest_at_ms, &place.session));
-        Ok(axum::Json(json!({"sessions": sessions, "next": next})).into_response())
+        Ok(axum::Json(SessionListBody { sessions, next }).into_response())
     };
     response_or_error(&agent, answer.await)
 }
@@ -77,27 +77,22 @@ async fn describe_session<P: Ports>(
     let SessionSummary { title, started_at_ms, newest_at_ms, .. } = found;
     // Only the owner is told who else asked.
     let owner = (access.permission == Permission::Own).then_some(&key.owner);
-    let mut body = json!({
-        "session": access.session_name(),
-        "title": title,
-        "started_at_ms": started_at_ms,
-        "last_active_at_ms": newest_at_ms,
-        "turns": page.items.iter().map(|item| turn_json(item, owner)).collect::<Vec<_>>(),
-        "next": page.next.map(|place| format_cursor(place.started_at_ms, &place.run)),
-        "files": offered.map(|file| native::file_to_json(&links, file)).collect::<Vec<_>>(),
-    });
-    let (member, value) = match access.permission {
-        Permission::Own => {
-            let shares = store.list_shares(key).await.map_err(store_error)?;
-            ("shares", shares.iter().map(share::share_json).collect())
-        }
-        right @ (Permission::Read | Permission::Write) => {
-            ("write", json!(right == Permission::Write))
-        }
+    let shares = match access.permission {
+        Permission::Own => Some(store.list_shares(key).await.map_err(store_error)?),
+        Permission::Read | Permission::Write => None,
     };
-    if let Some(members) = body.as_object_mut() {
-        members.insert(member.to_owned(), value);
-    }
+    let can_write = access.permission == Permission::Write;
+    let body = SessionBody {
+        session: access.session_name().to_string(),
+        title,
+        started_at_ms,
+        last_active_at_ms: newest_at_ms,
+        turns: page.items.iter().map(|turn| turn_body(turn, owner)).collect(),
+        next: page.next.map(|place| format_cursor(place.started_at_ms, &place.run)),
+        files: PublicFile::list(offered, &links),
+        write: shares.is_none().then_some(can_write),
+        shares: shares.map(|shares| shares.iter().map(share::share_body).collect()),
+    };
     Ok(axum::Json(body).into_response())
 }
 
@@ -146,7 +141,10 @@ pub(crate) async fn name_session<P: Ports>(
             .await
             .map_err(store_error)?
         {
-            true => Ok(axum::Json(json!({"session": session, "title": title})).into_response()),
+            true => {
+                let body = TitleBody { session: session.to_string(), title };
+                Ok(axum::Json(body).into_response())
+            }
             false => Err(ErrorCode::SessionNotFound.into()),
         }
     };
@@ -163,31 +161,28 @@ fn parse_title(fields: &BodyFields) -> Result<SessionTitle, ApiError> {
     }
 }
 
-fn session_json(session: &SessionSummary) -> Value {
+fn session_summary_body(session: &SessionSummary) -> SessionSummaryBody {
     let SessionSummary { session, title, started_at_ms, newest_at_ms } = session;
-    json!({
-        "session": session,
-        "title": title,
-        "started_at_ms": started_at_ms,
-        "last_active_at_ms": newest_at_ms,
-    })
+    SessionSummaryBody {
+        session: session.to_string(),
+        title: title.clone(),
+        started_at_ms: *started_at_ms,
+        last_active_at_ms: *newest_at_ms,
+    }
 }
 
 /// A turn; to the owner of its session also who asked, if that is somebody else.
-fn turn_json(turn: &SessionTurn, owner: Option<&UserId>) -> Value {
+fn turn_body<'a>(turn: &'a SessionTurn, owner: Option<&UserId>) -> TurnBody<'a> {
     let SessionTurn { run, request, user, started_at_ms, status, exchange } = turn;
-    let answer = exchange.as_ref().filter(|_| status.has_ended()).map(|said| &said.answer);
-    let mut turn = json!({
-        "run": run,
-        "request": request,
-        "status": status,
-        "started_at_ms": started_at_ms,
-        "question": exchange.as_ref().map(|said| &said.question),
-        "answer": answer,
-    });
     let guest = user.as_ref().filter(|user| owner.is_some_and(|owner| owner != *user));
-    if let (Some(guest), Some(members)) = (guest, turn.as_object_mut()) {
-        members.insert("user".to_owned(), json!(guest));
+    let answered = exchange.as_ref().filter(|_| status.has_ended());
+    TurnBody {
+        run: run.to_string(),
+        request: request.as_ref().map(ToString::to_string),
+        status: *status,
+        started_at_ms: *started_at_ms,
+        question: exchange.as_ref().map(|said| said.question.as_str()),
+        answer: answered.map(|said| said.answer.as_str()),
+        user: guest.map(UserId::as_str),
     }
-    turn
 }

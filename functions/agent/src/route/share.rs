@@ -7,12 +7,13 @@ use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::{ShareHandle, UserId, encode_hex};
+use djinn_protocol::body::{AudienceBody, ShareBody, TenantWord};
 use djinn_runtime::port::catalog::Catalog;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::share::{Audience, MAX_SHARES, SessionShare, ShareResult, Shares};
 use djinn_runtime::serve::{self, Permission, SessionAccess};
 use djinn_runtime::world::Ports;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::response::{response_or_error, store_error};
 use crate::access::require_access;
@@ -54,10 +55,8 @@ pub(crate) async fn share_session<P: Ports>(
         };
         match store.add_share(&share).await.map_err(store_error)? {
             ShareResult::Added => {
-                let mut body = share_json(&share);
-                if let Some(members) = body.as_object_mut() {
-                    members.insert("session".to_owned(), json!(share.session.session));
-                }
+                let session = Some(share.session.session.to_string());
+                let body = ShareBody { session, ..share_body(&share) };
                 Ok((StatusCode::CREATED, axum::Json(body)).into_response())
             }
             ShareResult::UnknownSession => Err(ErrorCode::SessionNotFound.into()),
@@ -124,15 +123,16 @@ fn new_handle() -> Result<ShareHandle, ApiError> {
 }
 
 /// A share as its owner sees it.
-pub(super) fn share_json(share: &SessionShare) -> Value {
+pub(super) fn share_body(share: &SessionShare) -> ShareBody {
     let with = match &share.audience {
-        Audience::Tenant => json!(TENANT),
-        Audience::User(user) => json!({"user": user}),
+        Audience::Tenant => AudienceBody::Tenant(TenantWord::Tenant),
+        Audience::User(user) => AudienceBody::User { user: user.to_string() },
     };
-    json!({
-        "handle": share.handle,
-        "with": with,
-        "write": share.can_write,
-        "created_at_ms": share.created_at_ms,
-    })
+    ShareBody {
+        handle: share.handle.to_string(),
+        with,
+        write: share.can_write,
+        created_at_ms: share.created_at_ms,
+        session: None,
+    }
 }

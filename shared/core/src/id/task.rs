@@ -27,6 +27,15 @@ impl fmt::Display for StepId {
     }
 }
 
+impl FromStr for StepId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let number = text.strip_prefix('s').and_then(parse_count);
+        number.map(Self).ok_or(BadId { what: "step id", rule: "s and a number" })
+    }
+}
+
 impl TaskId {
     /// Attempt `attempt` (from 1) at step `step` (from 1).
     #[must_use]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::PlanError;
 use super::draft::StepText;
-use crate::fold::is_written_without_spaces;
+use djinn_text::fold::is_written_without_spaces;
 
 /// Characters of a reference that cannot be read, where the planner is told of it.
 const MAX_SHOWN: usize = 100;

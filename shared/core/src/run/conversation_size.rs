@@ -18,7 +18,7 @@ pub(super) fn tokens_of_history(history: &[Exchange]) -> u64 {
 
 /// Tokens of a text of this length.
 pub(super) fn estimate_tokens(bytes: usize) -> u64 {
-    crate::tokens::estimate_tokens(bytes as u64)
+    djinn_text::tokens::estimate_tokens(bytes as u64)
 }
 
 /// Tokens of a question and its answer.

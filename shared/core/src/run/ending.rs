@@ -9,7 +9,7 @@ use crate::file::{FileList, ProductFile};
 use crate::input::{ChildEnded, ChildSpec, FinishReason};
 use crate::settings::RunSettings;
 use crate::status::RunStatus;
-use crate::text::truncate_text;
+use djinn_text::truncate::truncate_text;
 
 /// Files that a task's report names: its newest. All of them are the run's.
 const MAX_REPORT_FILES: usize = 50;

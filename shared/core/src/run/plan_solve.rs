@@ -26,7 +26,7 @@ use crate::input::{ChildEnded, ModelReplied};
 use crate::plan::{Plan, Step, StepStatus};
 use crate::settings::{PlanSettings, Role, RunSettings};
 use crate::status::RunStatus;
-use crate::text::truncate_text;
+use djinn_text::truncate::truncate_text;
 
 /// How often a step is tried: a task that failed gets one more attempt.
 const MAX_TASK_ATTEMPTS: u32 = 2;

@@ -16,7 +16,7 @@ use crate::human::HumanResponse;
 use crate::input::{ChildSpec, FinishReason, Input, Reply, RunSpec};
 use crate::plan::Plan;
 use crate::tool::{ResultView, ToolArguments, ToolOutput, ToolResult};
-use crate::urls::{TextEnd, Urls};
+use djinn_text::urls::{TextEnd, Urls};
 
 /// The long URLs of a run, for which its model sees placeholders.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@ use crate::id::{CallId, HumanRequestId, TaskId};
 use crate::input::{ChildEnded, ChildRequest, PlanEdit, RunSpec};
 use crate::plan::{Plan, PlanError};
 use crate::status::RunStatus;
-use crate::urls::Urls;
+use djinn_text::urls::Urls;
 
 impl Run {
     /// The question, and all that was fixed when the run started.

@@ -25,7 +25,7 @@ fn asked(question: &str) -> RunSpec {
 
 /// `filled t1 300 read(a)` is a reply of about 200 tokens to a request of 300.
 fn input(line: &str) -> Input {
-    let Some(rest) = line.strip_prefix("filled ") else { return machine::input(line) };
+    let Some(rest) = line.strip_prefix("filled ") else { return story::machine::input(line) };
     let mut words = rest.split_whitespace();
     let message = words.next().unwrap();
     let tokens = words.next().unwrap().parse().unwrap();

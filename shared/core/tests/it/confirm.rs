@@ -3,41 +3,19 @@
 use djinn_core::conversation::ConversationItem;
 use djinn_core::human::{HumanResponse, HumanSettings, Reason, Subject};
 use djinn_core::id::{StepId, TaskId};
-use djinn_core::input::{Input, RunSpec};
+use djinn_core::input::Input;
 use djinn_core::plan::{StepEdit, StepStatus};
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use crate::feedback::{answered, edited};
-use crate::{feedback, machine, plan_solve, story};
+use crate::story::confirm::{asked, input, one};
+use crate::story::feedback::{answered, edited};
+use crate::{machine, story};
 
 #[test]
 fn steps_and_results_wait_for_people_as_the_table_says() {
-    machine::check(include_str!("confirm.txt"), asked, input, plan_solve::owed);
-}
-
-pub(crate) fn asked(question: &str) -> RunSpec {
-    let mut asked = story::asked_to_plan(question);
-    asked.settings.human.confirm_steps = ["Publish".to_owned()].into();
-    asked.settings.human.confirm_results = true;
-    asked
-}
-
-pub(crate) fn input(line: &str) -> Input {
-    let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-    match verb {
-        "plans" | "task_done" | "task_failed" => plan_solve::input(line),
-        "reword" => {
-            let arguments = one("details", "b, and quietly");
-            Input::HumanResponded(Box::new(answered(rest, HumanResponse::Modify { arguments })))
-        }
-        _ => feedback::input(line),
-    }
-}
-
-fn one(name: &str, text: &str) -> Map<String, Value> {
-    Map::from_iter([(name.to_owned(), json!(text))])
+    machine::check(include_str!("confirm.txt"), asked, input, crate::plan_solve::owed);
 }
 
 /// A run that was told these things.

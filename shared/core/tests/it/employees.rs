@@ -26,7 +26,7 @@ fn input(line: &str) -> Input {
     match line.split_once(' ') {
         Some(("names", text)) => story::names(text),
         _ if line == "delivered_outcome" => Input::Delivered { delivery: Delivery::ChildResult },
-        _ => machine::input(line),
+        _ => story::machine::input(line),
     }
 }
 

@@ -5,7 +5,6 @@ use djinn_core::effect::{Delivery, Effect, EffectId};
 use djinn_core::entry::Event;
 use djinn_core::error_code::ErrorCode;
 use djinn_core::id::{CallId, EntryId, TaskId};
-use djinn_core::input::Input;
 use djinn_core::journal::Journal;
 use djinn_core::language::Language;
 use djinn_core::plan::PLANNING_TOOL;
@@ -13,10 +12,11 @@ use djinn_core::run::Run;
 use djinn_core::settings::{Mode, Role};
 use djinn_core::status::RunStatus;
 use djinn_core::tool::ToolFailure;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::machine;
 use crate::story;
+use crate::story::plan_solve::{arguments, input};
 
 #[test]
 fn plan_solve_does_what_its_table_says() {
@@ -37,51 +37,6 @@ pub(crate) fn owed(run: &Run) -> Vec<String> {
         effect => Some(effect.id().to_string()),
     };
     run.due().iter().filter_map(name).collect()
-}
-
-pub(crate) fn input(line: &str) -> Input {
-    let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
-    match verb {
-        "plans" => {
-            let (message, command) = rest.split_once(' ').unwrap();
-            story::planned(message, &arguments(command))
-        }
-        "says" => {
-            let (message, text) = rest.split_once(' ').unwrap();
-            story::replied(message, text.trim_matches('"'), &[])
-        }
-        "task_done" => story::task_ended(rest, RunStatus::Finished, "It is done."),
-        "task_stopped" => story::task_ended(rest, RunStatus::Stopped, "Stopped."),
-        "task_failed" => story::task_ended(rest, RunStatus::Failed, "It cannot be done."),
-        _ => machine::input(line),
-    }
-}
-
-/// `create a; b; c<1,2`, `mark 2 completed`, `finish`. If a step says what it waits for, so do all.
-fn arguments(command: &str) -> Value {
-    let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
-    match verb {
-        "mark" => {
-            let (step, status) = rest.split_once(' ').unwrap();
-            json!({"command": "mark_step", "step_index": step, "step_status": status})
-        }
-        "finish" => json!({"command": "finish"}),
-        verb => {
-            let parts: Vec<(&str, Option<&str>)> = rest
-                .split("; ")
-                .map(|step| step.split_once('<').map_or((step, None), |(s, on)| (s, Some(on))))
-                .collect();
-            let steps: Vec<&str> = parts.iter().map(|(step, _)| step.trim()).collect();
-            let mut arguments = json!({"command": verb, "title": "t", "steps": steps});
-            if parts.iter().any(|(_, on)| on.is_some()) {
-                let numbers = |on: Option<&str>| -> Vec<u64> {
-                    on.unwrap_or("").split(',').filter_map(|n| n.trim().parse().ok()).collect()
-                };
-                arguments["depends_on"] = parts.iter().map(|(_, on)| json!(numbers(*on))).collect();
-            }
-            arguments
-        }
-    }
 }
 
 /// A journal that was told these things.

@@ -17,7 +17,7 @@ use djinn_core::tool::{EffectClass, ToolFailure};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::{feedback, story};
+use crate::story::{self, feedback};
 
 /// Tokens that a model takes; turns are so short that this is full only if a reply says so.
 const WINDOW: u64 = 1_000;

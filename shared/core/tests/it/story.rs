@@ -1,5 +1,16 @@
 //! Builders of inputs and journals, short enough to read a test as a story.
 
+#[path = "story/confirm.rs"]
+pub(crate) mod confirm;
+#[path = "story/feedback.rs"]
+pub(crate) mod feedback;
+#[path = "story/machine.rs"]
+pub(crate) mod machine;
+#[path = "story/plan_solve.rs"]
+pub(crate) mod plan_solve;
+#[path = "story/top_up.rs"]
+pub(crate) mod top_up;
+
 use djinn_core::budget::{Budget, Spending, Usage};
 use djinn_core::conversation::{ChildReport, Exchange, Reasoning};
 use djinn_core::entry::{Entry, Event};

@@ -9,8 +9,8 @@ use djinn_core::run::Run;
 use djinn_core::settings::Mode;
 use serde_json::json;
 
-use crate::feedback::with_declared;
 use crate::story;
+use crate::story::feedback::with_declared;
 
 /// A question of a session in which nobody has left anything.
 fn untainted() -> RunSpec {

@@ -2,34 +2,20 @@
 
 use djinn_core::effect::Effect;
 use djinn_core::error_code::ErrorCode;
-use djinn_core::human::{HumanResponse, Subject, TimeoutAction, TopUp};
-use djinn_core::input::{Input, RunSpec};
+use djinn_core::human::{Subject, TopUp};
+use djinn_core::input::Input;
 use djinn_core::run::Run;
 use djinn_core::status::RunStatus;
 use serde_json::json;
 
-use crate::feedback::{answered, asked_with_approval};
-use crate::{feedback, machine, plan_solve, story};
+use crate::story::feedback;
+use crate::story::plan_solve;
+use crate::story::top_up::{asked, input};
+use crate::{machine, story};
 
 #[test]
 fn more_of_a_budget_is_offered_as_the_table_says() {
     machine::check(include_str!("top_up.txt"), asked, input, owed);
-}
-
-pub(crate) fn asked(question: &str) -> RunSpec {
-    let mut asked = asked_with_approval(question);
-    asked.settings.budget.tokens = 200;
-    asked.settings.budget.steps = 10;
-    asked.settings.human.on_timeout = TimeoutAction::Confirm;
-    asked
-}
-
-pub(crate) fn input(line: &str) -> Input {
-    let Some(rest) = line.strip_prefix("give ") else { return feedback::input(line) };
-    let (tokens, feedback) = rest.split_once(' ').unwrap();
-    let tokens: u64 = tokens.parse().unwrap();
-    let arguments = json!({"tokens": tokens}).as_object().unwrap().clone();
-    Input::HumanResponded(Box::new(answered(feedback, HumanResponse::Modify { arguments })))
 }
 
 fn owed(run: &Run) -> Vec<String> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use djinn_core::human::Interrupt;
 use djinn_core::id::{CallId, FileName, RunId, TaskId};
 use djinn_core::language::Language;
-use djinn_core::masking::mask_pii;
 use djinn_core::tool::{ToolFailure, ToolOutput, ToolSpec};
+use djinn_text::masking::mask_pii;
 use serde_json::{Map, Value};
 
 use super::SessionKey;

@@ -1,7 +1,7 @@
 //! The frame around what others wrote: files, tools, the web, earlier work. System prompts say that
 //! what stands in it is data; it cannot be closed from within.
 
-use djinn_core::fold::fold_character;
+use djinn_text::fold::fold_character;
 use minijinja::State;
 
 use super::truncate_text;

@@ -1,10 +1,9 @@
 //! The call that sums up older turns: one message that holds their record.
 
-use djinn_core::context::{
-    ContextTooLong, FittedParts, RequestPart, find_cut_level, fit_parts, shorten_text,
-};
+use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::conversation::CompactionRange;
 use djinn_core::run::Run;
+use djinn_text::shorten::{find_cut_level, shorten_text};
 use serde_json::json;
 
 use super::transcript::{TranscriptEntry, history_entries, item_entries};

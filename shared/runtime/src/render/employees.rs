@@ -1,6 +1,6 @@
 //! The call that names a task's digital employees: one message about the task and its tools.
 
-use djinn_core::context::{ContextTooLong, FittedParts, RequestPart, fit_parts};
+use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::run::Run;
 use djinn_core::tool::ToolSpec;
 use serde_json::json;

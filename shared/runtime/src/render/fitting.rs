@@ -1,9 +1,10 @@
 //! Making a conversation fit: first long texts are shortened, the older ones more, then the oldest
 //! groups are left out.
 
-use djinn_core::context::{ContextTooLong, FittedParts, RequestPart, ShortenedText, fit_parts};
+use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::id::FileName;
 use djinn_core::language::Language;
+use djinn_text::shorten::ShortenedText;
 use serde_json::json;
 
 use super::group::{GroupKind, MessageGroup};

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use djinn_core::context::{RequestPart, ShortenedText, find_cut_level, shorten_text};
+use super::window::RequestPart;
 use djinn_core::conversation::{CompactedContext, ConversationItem, Exchange, Nudge, Turn};
 use djinn_core::id::{CallId, FileName};
 use djinn_core::language::Language;
 use djinn_core::run::Run;
 use djinn_core::tool::{ToolArguments, ToolCall, ToolResult};
+use djinn_text::shorten::{ShortenedText, find_cut_level, shorten_text};
 use serde_json::{Value, json};
 
 use super::plan;

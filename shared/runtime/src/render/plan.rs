@@ -1,13 +1,13 @@
 //! Plans and tasks as models read them, and the planner's tool.
 
-use djinn_core::context::find_cut_level;
 use djinn_core::conversation::ChildReport;
 use djinn_core::human::ASK_USER;
 use djinn_core::input::ChildSpec;
 use djinn_core::language::Language;
 use djinn_core::plan::{PLANNING_TOOL, Plan, Step};
 use djinn_core::tool::{EffectClass, ToolPolicy, ToolSpec};
-use djinn_core::urls::trim_partial_placeholder;
+use djinn_text::shorten::find_cut_level;
+use djinn_text::urls::trim_partial_placeholder;
 use serde_json::{Value, json};
 
 use crate::prompt::{self, Prompts};

@@ -1,6 +1,6 @@
 //! The closing call: one message that holds the record of the work.
 
-use djinn_core::context::{ContextTooLong, FittedParts, RequestPart, fit_parts};
+use super::window::{ContextTooLong, FittedParts, RequestPart, fit_parts};
 use djinn_core::run::Run;
 use serde_json::json;
 

@@ -56,9 +56,10 @@ pub(super) async fn submit_chat_response<P: Ports>(
     };
     match run.read_all(ports, |record| history.add_record(record)).await {
         Err(error) if error.is_retryable() => return Err(store_failure(&error)),
-        Ok(_) | Err(_) => {}
+        // What cannot be read asks nothing, also where its beginning can.
+        Err(_) => return Ok(ChatResult::default()),
+        Ok(_) => {}
     }
-    // What cannot be read asks nothing.
     let Ok(journal) = run.journal() else { return Ok(ChatResult::default()) };
     if journal.run().is_resolved_by(&id) {
         return Ok(ChatResult {

@@ -12,7 +12,7 @@ use djinn_core::id::WriteId;
 use djinn_core::input::RunSpec;
 use djinn_core::journal::{Journal, Record};
 use djinn_core::settings::{Mode, ModelChoice, Role, RunSettings};
-use djinn_core::tokens::estimate_tokens;
+use djinn_text::tokens::estimate_tokens;
 use known_runs::KnownRuns;
 
 use super::access::has_share_ended;

@@ -4,7 +4,7 @@ use djinn_core::entry::Event;
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::id::RunId;
 use djinn_core::journal::Record;
-use djinn_core::wire::cursor::Cursor;
+use djinn_protocol::cursor::Cursor;
 
 use super::{LoadedRun, store_failure};
 use crate::client::ClientStream;

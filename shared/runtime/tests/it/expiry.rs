@@ -2,10 +2,10 @@
 
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::settings::RunSettings;
-use djinn_core::wire::Connection;
-use djinn_core::wire::cursor::Cursor;
-use djinn_core::wire::link::SessionLinks;
-use djinn_core::wire::native::NativeProjection;
+use djinn_protocol::connection::Connection;
+use djinn_protocol::cursor::Cursor;
+use djinn_protocol::link::SessionLinks;
+use djinn_protocol::native::NativeProjection;
 use djinn_runtime::client::{ClientBody, ClientStream};
 use djinn_runtime::deadline::Deadline;
 use djinn_runtime::port::RunKey;

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use djinn_core::budget::{Spending, Usage};
 use djinn_core::conversation::Reasoning;
-use djinn_core::deny::DenyList;
 use djinn_core::entry::{Event, RunResult};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::human::{HumanResponse, ResponseRecord};
@@ -22,6 +21,7 @@ use djinn_runtime::port::model::{ModelError, ModelErrorKind};
 use djinn_runtime::port::tool::BoxFuture;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::texts::{HasTexts, SessionTitle, check_bounds};
+use djinn_text::deny::DenyList;
 use serde_json::json;
 
 /// A checker that lets everything pass and keeps what it was asked.

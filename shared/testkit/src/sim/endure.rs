@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use djinn_core::wire::cursor::Cursor;
+use djinn_protocol::cursor::Cursor;
 use djinn_runtime::question::UserQuestion;
 use djinn_runtime::serve::{LoadedRun, request_stop};
 use tokio::sync::oneshot;

@@ -12,7 +12,7 @@ use djinn_aws::{AwsStore, MAX_ANNOUNCED};
 use djinn_core::error_code::{ErrorCode, Failure};
 use djinn_core::file::{ProductFile, media_type_of};
 use djinn_core::id::FileName;
-use djinn_core::wire::link::SessionLinks;
+use djinn_protocol::link::SessionLinks;
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::{Files, NewFile};

@@ -5,16 +5,19 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_core::error_code::ErrorCode;
 use djinn_core::human::MAX_RESPONSE_BYTES;
 use djinn_core::input::{PlanEdit, UserMessage};
-use djinn_core::plan::{Plan, StepEdit};
+use djinn_core::plan::StepEdit;
+use djinn_protocol::body::{
+    MessageBody, MessageState, PlanConflictBody, PlanEditState, PlanVersionBody, PlanWaitingBody,
+};
+use djinn_protocol::event::PublicPlan;
 use djinn_runtime::serve::{MessageStatus, PlanEditStatus, send_message, send_plan_edit};
 use djinn_runtime::texts::check_bounds;
 use djinn_runtime::world::Ports;
-use serde_json::{Value, json};
 
-use super::find_own_run;
+use super::{find_own_run, step_request};
 use crate::agent::SharedAgent;
 use crate::api_error::{ApiError, add_id_headers, member_error};
 use crate::fields::BodyFields;
@@ -44,12 +47,12 @@ pub(crate) async fn post_message<P: Ports>(
         let mut run = find_own_run(&agent, &parts.extensions, &run).await?;
         let heard = send_message(&agent.ports, &mut run, said).await;
         let (status, state) = match heard.map_err(|failure| member_error(failure, "text"))? {
-            MessageStatus::Accepted => (StatusCode::OK, "taken"),
-            MessageStatus::Resumed => (StatusCode::OK, "goes_on"),
-            MessageStatus::Pending => (StatusCode::ACCEPTED, "waiting"),
+            MessageStatus::Accepted => (StatusCode::OK, MessageState::Taken),
+            MessageStatus::Resumed => (StatusCode::OK, MessageState::GoesOn),
+            MessageStatus::Pending => (StatusCode::ACCEPTED, MessageState::Waiting),
         };
         let id = &run.key().run;
-        let body = json!({"run": id, "state": state});
+        let body = MessageBody { run: id.to_string(), state };
         let mut response = (status, Json(body)).into_response();
         add_id_headers(response.headers_mut(), Some(id), None);
         Ok(response)
@@ -82,39 +85,32 @@ pub(crate) async fn patch_plan<P: Ports>(
         check_bounds(&mut edited)?;
         let mut run = find_own_run(&agent, &parts.extensions, &run).await?;
         let edited = send_plan_edit(&agent.ports, &mut run, edited).await;
-        let (status, body) = match edited.map_err(|failure| member_error(failure, "steps"))? {
+        let mut response = match edited.map_err(|failure| member_error(failure, "steps"))? {
             PlanEditStatus::Accepted { version, plan } => {
-                (StatusCode::OK, plan_json(version, &plan))
+                Json(PlanVersionBody { version, plan: PublicPlan::new(&plan) }).into_response()
             }
             PlanEditStatus::Conflict { version, plan } => {
-                let failure = Failure::from(ErrorCode::PlanChanged);
-                let body = json!({
-                    "code": failure.code.as_str(),
-                    "message": failure.sentence(agent.settings.run.language),
-                    "version": version,
-                    "plan": plan,
-                });
-                (StatusCode::CONFLICT, body)
+                let error = ApiError::from(ErrorCode::PlanChanged);
+                let error = error.body(agent.settings.run.language);
+                let body = PlanConflictBody { error, version, plan: PublicPlan::new(&plan) };
+                (StatusCode::CONFLICT, Json(body)).into_response()
             }
-            PlanEditStatus::Pending => (StatusCode::ACCEPTED, json!({"state": "waiting"})),
+            PlanEditStatus::Pending => {
+                let body = PlanWaitingBody { state: PlanEditState::Waiting };
+                (StatusCode::ACCEPTED, Json(body)).into_response()
+            }
         };
-        let mut response = (status, Json(body)).into_response();
         add_id_headers(response.headers_mut(), Some(&run.key().run), None);
         Ok(response)
     };
     response_or_error(&agent, answer.await)
 }
 
-fn plan_json(version: u32, plan: &Plan) -> Value {
-    json!({"version": version, "plan": plan})
-}
-
 fn parse_steps(fields: &BodyFields) -> Result<Vec<StepEdit>, ApiError> {
     let Some(given) = fields.list("steps")? else {
         return Err(invalid_field("steps", "must be a list of steps"));
     };
-    serde_json::from_value(Value::Array(given))
-        .map_err(|error| invalid_field("steps", &format!("must be a list of steps: {error}")))
+    step_request::parse_steps(given)
 }
 
 fn new_id() -> String {

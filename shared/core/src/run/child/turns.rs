@@ -6,8 +6,8 @@ use crate::conversation::{Conversation, ConversationItem, MAX_REPORT, Turn};
 use crate::error_code::ErrorCode;
 use crate::id::TaskId;
 use crate::input::ChildEnded;
-use crate::text::truncate_text;
 use crate::tool::{ToolArguments, ToolCall, ToolOutput, ToolResult};
+use djinn_text::truncate::truncate_text;
 
 /// Bytes of a task's turns in its run's conversation; the whole stays in the task's journal.
 const MAX_JOINED_TURNS: usize = 32 * 1024;

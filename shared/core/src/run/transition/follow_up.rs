@@ -16,7 +16,7 @@ use crate::run::progress::{Next, Progress};
 use crate::run::{FinalState, Phase, SummaryCall};
 use crate::settings::SummaryPolicy;
 use crate::status::RunStatus;
-use crate::text::truncate_text;
+use djinn_text::truncate::truncate_text;
 
 /// Bytes of the name of a tool as a model wrote it, in a sentence for users.
 const MAX_TOOL_NAME: usize = 128;

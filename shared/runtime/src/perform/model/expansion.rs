@@ -4,7 +4,7 @@ use djinn_core::conversation::Reasoning;
 use djinn_core::input::{FinishReason, Reply, RequestedCall};
 use djinn_core::preview::TextKind;
 use djinn_core::tool::ToolArguments;
-use djinn_core::urls::{TextEnd, Urls};
+use djinn_text::urls::{TextEnd, Urls};
 
 /// The reply as the journal, clients and tools see it.
 pub(super) fn expand_urls(reply: Reply, urls: &Urls) -> Reply {

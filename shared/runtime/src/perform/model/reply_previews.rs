@@ -1,13 +1,13 @@
 //! The pieces of one reply: what viewers are shown while it comes.
 
-use djinn_core::deny::{DenyFilter, DenyList};
 use djinn_core::effect::ModelCall;
 use djinn_core::id::MessageId;
 use djinn_core::input::Reply;
 use djinn_core::preview::{Preview, TextKind};
 use djinn_core::run::Deliverables;
 use djinn_core::settings::Role;
-use djinn_core::urls::{UrlExpander, Urls};
+use djinn_text::deny::{DenyFilter, DenyList};
+use djinn_text::urls::{UrlExpander, Urls};
 
 use super::expansion::text_end;
 use crate::port::model::Delta;
@@ -136,7 +136,7 @@ impl HiddenTail {
 mod tests {
     use djinn_core::effect::ToolChoice;
     use djinn_core::input::FinishReason;
-    use djinn_core::urls::TextEnd;
+    use djinn_text::urls::TextEnd;
     use proptest::prelude::*;
 
     use super::super::expansion::expand_urls;

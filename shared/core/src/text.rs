@@ -1,6 +1,0 @@
-//! Cutting texts to a length.
-
-/// The beginning of a text, at most this many bytes of it.
-pub(crate) fn truncate_text(text: &str, bytes: usize) -> String {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default().to_owned()
-}

@@ -1,0 +1,127 @@
+//! From what is stored to what is shown.
+
+use djinn_core::entry::{Entry, Event, RunResult};
+use djinn_core::human::HumanRequest;
+use djinn_core::id::UserId;
+use djinn_core::input::ModelChanged;
+
+use super::{
+    PublicEntry, PublicEstimate, PublicEvent as Shown, PublicFailure, PublicFile,
+    PublicHumanRequest, PublicPlan, PublicResponse, PublicSpending, PublicToolResult, PublicUsage,
+};
+use crate::link::SessionLinks;
+
+impl<'a> PublicEntry<'a> {
+    /// What clients see of an entry, with the links of one session.
+    #[must_use]
+    pub fn new(entry: &'a Entry, links: &SessionLinks) -> Self {
+        Self {
+            id: entry.id.to_string(),
+            child: entry.child.as_ref().map(ToString::to_string),
+            at_ms: entry.at_ms,
+            event: show_event(&entry.event, links, entry.at_ms),
+        }
+    }
+
+    /// The same for a client who is not told who said what.
+    #[must_use]
+    pub fn without_names(mut self) -> Self {
+        if let Shown::UserMessageAdded { by, .. }
+        | Shown::HumanResolved(PublicResponse { by, .. }) = &mut self.event
+        {
+            *by = None;
+        }
+        self
+    }
+}
+
+/// What clients see of an event.
+fn show_event<'a>(event: &'a Event, links: &SessionLinks, at_ms: i64) -> Shown<'a> {
+    match event {
+        Event::RunStarted { session, request, question, mode, output_style } => {
+            let (session, request) = (session.as_str(), request.as_str());
+            let (mode, output_style) = (*mode, *output_style);
+            Shown::RunStarted { session, request, question, mode, output_style }
+        }
+        Event::RunResumed { epoch } => Shown::RunResumed { epoch: *epoch },
+        Event::MessageReset { message, attempt, failure } => {
+            let failure = PublicFailure::new(failure);
+            Shown::MessageReset { message, attempt: *attempt, failure }
+        }
+        Event::ModelChanged(changed) => Shown::model_changed(changed),
+        Event::MessageCompleted { message, text, reasoning, truncated, finish, answer, usage } => {
+            let (truncated, finish, answer) = (*truncated, *finish, *answer);
+            let (reasoning, usage) = (reasoning.as_deref(), PublicUsage::new(usage));
+            Shown::MessageCompleted { message, text, reasoning, truncated, finish, answer, usage }
+        }
+        Event::CallRequested { call, tool, arguments, visible } => {
+            Shown::CallRequested { call, tool, arguments, visible: *visible }
+        }
+        Event::CallCompleted { call, result } => {
+            Shown::CallCompleted { call, result: PublicToolResult::new(result, links) }
+        }
+        Event::FileAdded { file } => Shown::FileAdded { file: PublicFile::new(file, links) },
+        Event::ContextCompacted { message, exchanges, turns, usage } => {
+            let (exchanges, turns, usage) = (*exchanges, *turns, PublicUsage::new(usage));
+            Shown::ContextCompacted { message, exchanges, turns, usage }
+        }
+        Event::EmployeesNamed { roles, usage } => {
+            Shown::EmployeesNamed { roles, usage: PublicUsage::new(usage) }
+        }
+        Event::PlanChanged { plan } => Shown::PlanChanged { plan: PublicPlan::new(plan) },
+        Event::StepChanged { step, status, note } => {
+            Shown::StepChanged { step: step.to_string(), status: *status, note }
+        }
+        Event::ChildStarted { task, description } => Shown::ChildStarted { task, description },
+        Event::ChildEnded { task, status, text, files, failure, spent } => {
+            let (status, files) = (*status, PublicFile::list(files, links));
+            let (failure, spent) =
+                (failure.as_ref().map(PublicFailure::new), PublicSpending::new(spent));
+            Shown::ChildEnded { task, status, text, files, failure, spent }
+        }
+        Event::UserMessageAdded { by, text } => {
+            Shown::UserMessageAdded { by: Some(UserId::as_str(by)), text }
+        }
+        Event::HumanRequested { group, reasoning, risk, estimate, requests } => {
+            let (risk, estimate) = (*risk, PublicEstimate::new(estimate));
+            let requests = list_requests(requests, links, at_ms);
+            Shown::HumanRequested { group, reasoning, risk, estimate, requests }
+        }
+        Event::HumanResolved(record) => Shown::HumanResolved(PublicResponse::new(record)),
+        Event::RunEnded(result) => Shown::run_ended(result, links),
+    }
+}
+
+impl<'a> Shown<'a> {
+    fn model_changed(changed: &'a ModelChanged) -> Self {
+        let ModelChanged { message, from, to, failure } = changed;
+        Self::ModelChanged { message, from, to, failure: PublicFailure::new(failure) }
+    }
+
+    fn run_ended(result: &'a RunResult, links: &SessionLinks) -> Self {
+        let RunResult { status, answer, files, failure, finish, spent, took_ms, paused_ms } =
+            result;
+        Self::RunEnded {
+            status: *status,
+            answer,
+            files: PublicFile::list(files, links),
+            failure: failure.as_ref().map(PublicFailure::new),
+            finish: *finish,
+            spent: PublicSpending::new(spent),
+            took_ms: *took_ms,
+            paused_ms: *paused_ms,
+        }
+    }
+}
+
+fn list_requests<'a>(
+    requests: &'a [HumanRequest],
+    links: &SessionLinks,
+    at_ms: i64,
+) -> Vec<PublicHumanRequest<'a>> {
+    let shown = |request| {
+        let link = links.response_link(request, at_ms);
+        PublicHumanRequest::new(request, link)
+    };
+    requests.iter().map(shown).collect()
+}

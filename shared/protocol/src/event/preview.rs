@@ -1,0 +1,42 @@
+//! Pieces of unfinished messages, as clients see them.
+
+use djinn_core::preview::{Preview, TextKind};
+use serde::Serialize;
+
+/// A piece of a message that a model is writing. It is in no history: who comes late gets the message
+/// whole.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PublicPreview<'a> {
+    /// The task whose message it is; absent for the run's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child: Option<String>,
+    /// The id of the message.
+    pub message: String,
+    /// The attempt at it, from 1: a piece of a later attempt replaces all of an earlier one.
+    pub attempt: u32,
+    /// Whether it is of the text or of the model's thoughts.
+    pub kind: TextKind,
+    /// Where it begins in its text, in bytes of UTF-8.
+    pub offset: u64,
+    /// The text of the piece.
+    pub text: &'a str,
+    /// When it was written, Unix milliseconds.
+    pub at_ms: i64,
+}
+
+impl<'a> PublicPreview<'a> {
+    /// What clients see of a piece.
+    #[must_use]
+    pub fn new(preview: &'a Preview) -> Self {
+        Self {
+            child: preview.child.as_ref().map(ToString::to_string),
+            message: preview.message.to_string(),
+            attempt: preview.attempt,
+            kind: preview.kind,
+            offset: preview.offset,
+            text: &preview.text,
+            at_ms: preview.at_ms,
+        }
+    }
+}

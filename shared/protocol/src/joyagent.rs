@@ -1,0 +1,244 @@
+//! JoyAgent's raw protocol, as `POST /AutoAgent` speaks it.
+//!
+//! One JSON object an event; text arrives as deltas, then whole with `isFinal: true`, which replaces
+//! the deltas. `data:heartbeat` keeps the connection open. The original never ends a message twice;
+//! here an `isFinal: true` may come early with the text so far (empty after a failed attempt), and
+//! deltas go on from there: that is how this protocol can take text back.
+
+mod call;
+mod event;
+mod fallback;
+mod human_request;
+mod notices;
+mod open_questions;
+mod plan_events;
+mod raw;
+mod reply;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use call::CallView;
+use reply::{LaneReply, ResultText};
+use serde_json::{Map, json};
+
+use super::link::SessionLinks;
+use super::text_tracker::TextTracker;
+use super::turn_tracker::TurnTracker;
+use djinn_core::entry::{Entry, Event, RunResult};
+use djinn_core::error_code::ErrorCode;
+use djinn_core::human::HumanRequest;
+use djinn_core::id::{CallId, HumanRequestId, RequestId, RunId, TaskId};
+use djinn_core::input::FinishReason;
+use djinn_core::language::Language;
+use djinn_core::plan::Plan;
+use djinn_core::settings::{Mode, OutputStyle};
+pub use event::AgentResponse;
+pub use human_request::ToolSchemas;
+pub use raw::JoyAgent;
+
+/// `agentType` of the ReAct agent.
+pub const REACT: u8 = 5;
+
+/// Steps of a plan that is shown again whenever one of them moves on.
+const MAX_SHOWN_STEPS: usize = 100;
+
+/// `agentType` of the Plan-Solve agent.
+pub const PLAN_SOLVE: u8 = 3;
+
+/// Turns entries and previews into raw events. Shared with the UI's projection, which wraps them.
+pub struct Translator {
+    run: RunId,
+    request: RequestId,
+    /// The label of the question that the run answers, which that of a later message is not.
+    question_label: RequestId,
+    links: SessionLinks,
+    language: Language,
+    mode: Mode,
+    style: Option<OutputStyle>,
+    texts: TextTracker,
+    turns: BTreeMap<Option<TaskId>, TurnTracker>,
+    /// The newest reply of each lane.
+    replies: BTreeMap<Option<TaskId>, LaneReply>,
+    summary_finish: FinishReason,
+    calls: BTreeMap<(Option<TaskId>, CallId), CallView>,
+    /// The roles of a task's tools.
+    employees: BTreeMap<Option<TaskId>, BTreeMap<String, String>>,
+    /// The plan as this client knows it.
+    plan: Option<Plan>,
+    /// The tasks at work and what they are to do, in the order they began.
+    tasks: Vec<(TaskId, String)>,
+    /// What was asked and not answered.
+    open_requests: BTreeMap<HumanRequestId, HumanRequest>,
+    schemas: Option<ToolSchemas>,
+    /// The models that others answer for, as far as that was said, and why.
+    announced_fallbacks: BTreeSet<(String, ErrorCode)>,
+}
+
+impl Translator {
+    /// A translator for one connection.
+    #[must_use]
+    pub fn new(run: RunId, request: RequestId, links: SessionLinks, language: Language) -> Self {
+        Self {
+            run,
+            question_label: request.clone(),
+            request,
+            links,
+            language,
+            mode: Mode::default(),
+            style: None,
+            texts: TextTracker::default(),
+            turns: BTreeMap::new(),
+            replies: BTreeMap::new(),
+            summary_finish: FinishReason::Done,
+            calls: BTreeMap::new(),
+            employees: BTreeMap::new(),
+            plan: None,
+            tasks: Vec::new(),
+            open_requests: BTreeMap::new(),
+            schemas: None,
+            announced_fallbacks: BTreeSet::new(),
+        }
+    }
+
+    /// The same, which says of each argument that people may change what its tool's schema says.
+    #[must_use]
+    pub fn with_schemas(self, schemas: ToolSchemas) -> Self {
+        Self { schemas: Some(schemas), ..self }
+    }
+
+    /// The run of this connection.
+    #[must_use]
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The client's label of the question.
+    #[must_use]
+    pub fn request(&self) -> &RequestId {
+        &self.request
+    }
+
+    /// `agentType` of the run.
+    #[must_use]
+    pub fn agent_type(&self) -> u8 {
+        match self.mode {
+            Mode::React => REACT,
+            Mode::PlanSolve => PLAN_SOLVE,
+        }
+    }
+
+    /// The events of an entry.
+    pub fn translate_entry(&mut self, entry: &Entry) -> Vec<AgentResponse> {
+        self.turns.entry(entry.child.clone()).or_default().apply_event(&entry.event);
+        let mut events = self.translate_event(entry);
+        for event in &mut events {
+            event.lane = event.lane.take().or_else(|| entry.child.clone());
+        }
+        events
+    }
+
+    fn translate_event(&mut self, entry: &Entry) -> Vec<AgentResponse> {
+        let at_ms = entry.at_ms;
+        self.links.advance_to(at_ms);
+        match &entry.event {
+            Event::RunStarted { mode, request, output_style, .. } => {
+                (self.mode, self.style) = (*mode, *output_style);
+                self.question_label = request.clone();
+                Vec::new()
+            }
+            Event::FileAdded { .. }
+            | Event::UserMessageAdded { .. }
+            | Event::ContextCompacted { .. } => Vec::new(),
+            Event::EmployeesNamed { roles, .. } => {
+                self.employees.insert(entry.child.clone(), roles.clone());
+                Vec::new()
+            }
+            Event::RunResumed { .. } => self.void_entry_texts(entry, None),
+            Event::MessageReset { message, .. } => self.void_entry_texts(entry, Some(message)),
+            Event::ModelChanged(changed) => self.announce_fallback(entry, changed),
+            Event::MessageCompleted { message, text, reasoning, finish, answer, .. } => {
+                let reply = LaneReply::of(entry, message, text, *finish, *answer);
+                self.complete_reply(reply, reasoning.as_deref(), at_ms)
+            }
+            Event::CallRequested { call, tool, arguments, visible } => {
+                let requested = CallView::of(tool, arguments, *visible);
+                self.calls.insert((entry.child.clone(), call.clone()), requested);
+                Vec::new()
+            }
+            Event::CallCompleted { call, result: outcome } => {
+                self.forget_requests(entry.child.as_ref(), Some(call));
+                self.complete_call(entry, call, outcome).into_iter().collect()
+            }
+            Event::PlanChanged { plan } => {
+                self.plan = Some(plan.clone());
+                vec![self.plan_event(&entry.id.to_string(), plan, at_ms)]
+            }
+            Event::StepChanged { step, status, note } => {
+                self.apply_step(entry, *step, *status, note).into_iter().collect()
+            }
+            Event::ChildStarted { task, description: words } => self.begin_task(entry, task, words),
+            Event::ChildEnded { task, text, files, failure, .. } => {
+                self.forget_requests(Some(task), None);
+                self.calls.retain(|(lane, _), _| lane.as_ref() != Some(task));
+                self.end_task(entry, task, (text, files), failure.as_ref())
+            }
+            Event::HumanRequested { reasoning, risk, estimate, requests: asks, .. } => {
+                self.request_events(entry, reasoning, *risk, *estimate, asks)
+            }
+            Event::HumanResolved(answered) => vec![self.response_event(entry, answered)],
+            Event::RunEnded(ending) => self.end_run(entry, ending),
+        }
+    }
+
+    /// What is said when the response ends before the run.
+    #[must_use]
+    pub fn hand_over(&self, at_ms: i64) -> AgentResponse {
+        let still_working = match self.language {
+            Language::En => "Still working; send `continue` to follow.",
+            Language::Zh => "仍在处理中；发送“继续”即可跟进。",
+        };
+        let mut event = self.new_event("hand_over", "result", at_ms);
+        event.result = Some(self.open_questions().unwrap_or_else(|| still_working.to_owned()));
+        event.finish = true;
+        event
+    }
+
+    /// What a client is sent first that begins here: the plan, and the tasks at work.
+    #[must_use]
+    pub fn begin_late(&self, at_ms: i64) -> Vec<AgentResponse> {
+        let plan = self.plan.iter().map(|plan| self.plan_event("plan", plan, at_ms));
+        let tasks = self
+            .tasks
+            .iter()
+            .map(|(task, words)| self.task_event(&format!("{task}.start"), task, words, at_ms));
+        plan.chain(tasks).collect()
+    }
+
+    fn end_run(&mut self, entry: &Entry, ending: &RunResult) -> Vec<AgentResponse> {
+        let (mut events, answer) = self.end_lane(entry, None, &ending.answer);
+        let finish = match answer.finish {
+            FinishReason::Done => self.summary_finish,
+            finish @ (FinishReason::Length | FinishReason::Filtered) => finish,
+        };
+        events.push(self.result_event(ending, finish, entry.at_ms));
+        events
+    }
+
+    fn result_event(&self, ending: &RunResult, finish: FinishReason, at_ms: i64) -> AgentResponse {
+        let sentence = ending.failure.as_ref().map(|failure| failure.sentence(self.language));
+        let parts = [Some(notices::mark_cut(&ending.answer, finish, self.language)), sentence];
+        let parts: Vec<String> =
+            parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        let text = parts.join("\n\n");
+        let mut map = Map::from_iter([("taskSummary".to_owned(), json!(text))]);
+        if !ending.files.is_empty() {
+            map.insert("fileList".to_owned(), self.file_list(&ending.files));
+        }
+        map.insert("agentType".to_owned(), json!(self.agent_type()));
+        let mut event = self.new_event("end", "result", at_ms);
+        event.result = Some(text);
+        event.result_map = serde_json::Value::Object(map);
+        event.finish = true;
+        event
+    }
+}

@@ -1,0 +1,166 @@
+//! What came of calls: files, results, and what failed.
+
+use serde_json::{Map, Value, json};
+
+use super::notices::{failed_call_notice, no_rows_notice, refused_plan_notice};
+use super::{AgentResponse, Translator};
+use djinn_core::entry::Entry;
+use djinn_core::file::ProductFile;
+use djinn_core::id::CallId;
+use djinn_core::settings::OutputStyle;
+use djinn_core::tool::{ResultView, ToolFailure, ToolResult};
+
+/// Characters of what a tool says of its failure.
+const MAX_DETAIL: usize = 500;
+
+/// A call as it was asked for.
+pub(super) struct CallView {
+    tool: String,
+    /// What people are shown of it: nothing, unless they are shown its result.
+    arguments: Value,
+    visible: bool,
+}
+
+impl CallView {
+    pub(super) fn of(tool: &str, arguments: &Value, visible: bool) -> Self {
+        let arguments = if visible { arguments.clone() } else { Value::Null };
+        Self { tool: tool.to_owned(), arguments, visible }
+    }
+}
+
+impl Translator {
+    /// What came of a call. Nobody asks for it again.
+    pub(super) fn complete_call(
+        &mut self,
+        entry: &Entry,
+        call: &CallId,
+        outcome: &ToolResult,
+    ) -> Option<AgentResponse> {
+        let (id, at_ms) = (&entry.id.to_string(), entry.at_ms);
+        let requested = self.calls.remove(&(entry.child.clone(), call.clone()))?;
+        let roles = self.employees.get(&entry.child);
+        let role = roles.and_then(|roles| roles.get(&requested.tool)).cloned();
+        let shown = |event| Some(AgentResponse { digital_employee: role, ..event });
+        let text = match outcome {
+            ToolResult::Done(observation) => match &observation.view {
+                ResultView::FileWritten { file } => {
+                    return shown(self.written_file_event(id, file, at_ms));
+                }
+                ResultView::FileRead { file } => {
+                    return shown(self.file_event(id, "读取文件", file, at_ms));
+                }
+                ResultView::UserAnswer => {
+                    let (tool, reason) = (requested.tool.as_str(), ToolFailure::Answered);
+                    let text = failed_call_notice(tool, reason, &observation.text, self.language);
+                    return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
+                }
+                ResultView::Text if requested.visible => observation.text.clone(),
+                // The plan has an event of its own.
+                ResultView::Text | ResultView::Plan { .. } => return None,
+            },
+            ToolResult::Failed { reason, detail }
+                if requested.visible && is_tool_failure(*reason) =>
+            {
+                format!("{}: {detail}", reason.as_str())
+            }
+            ToolResult::PlanRefused { .. } => {
+                let text = refused_plan_notice(&requested.tool, self.language);
+                return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
+            }
+            ToolResult::Failed { reason, detail } => {
+                let detail: String = detail.chars().take(MAX_DETAIL).collect();
+                let text = failed_call_notice(&requested.tool, *reason, &detail, self.language);
+                return shown(self.lane_thought(entry.child.as_ref(), id, &text, at_ms));
+            }
+        };
+        let mut event = self.new_event(id, "tool_result", at_ms);
+        event.tool_result = Some(json!({
+            "toolName": requested.tool, "toolParam": requested.arguments, "toolResult": text,
+        }));
+        shown(event)
+    }
+
+    /// A page is shown as such, and slides where slides were wanted.
+    fn written_file_event(&self, id: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
+        let is_page = file.media_type == "text/html";
+        let message_type = match (is_page, self.style) {
+            (false, _) => return self.file_event(id, "写入文件", file, at_ms),
+            (true, Some(OutputStyle::Ppt)) => "ppt",
+            (true, _) => "html",
+        };
+        self.file_view_event(id, message_type, file, "", at_ms)
+    }
+
+    /// A file, by what was done with it.
+    fn file_event(&self, id: &str, command: &str, file: &ProductFile, at_ms: i64) -> AgentResponse {
+        // The UI's table breaks on a file without rows.
+        if file.has_rows == Some(false) {
+            let text = no_rows_notice(file.name.as_str(), self.language);
+            return self.file_view_event(id, "markdown", file, &text, at_ms);
+        }
+        let mut event = self.new_event(id, "file", at_ms);
+        event.result_map = json!({
+            "command": command, "fileInfo": [self.file_info(file)],
+            "agentType": self.agent_type(),
+        });
+        event
+    }
+
+    /// A file with what stands for it.
+    fn file_view_event(
+        &self,
+        id: &str,
+        message_type: &'static str,
+        file: &ProductFile,
+        text: &str,
+        at_ms: i64,
+    ) -> AgentResponse {
+        let mut event = self.new_event(id, message_type, at_ms);
+        event.result_map = json!({
+            "data": text, "fileInfo": [self.file_info(file)], "isFinal": true,
+            "agentType": self.agent_type(),
+        });
+        event
+    }
+
+    fn file_info(&self, file: &ProductFile) -> Map<String, Value> {
+        let name = match file.has_rows {
+            // The UI opens what is called a table as one, and breaks on one without rows.
+            Some(false) => format!("{}.txt", file.name),
+            Some(true) | None => file.name.to_string(),
+        };
+        Map::from_iter([
+            ("fileName".to_owned(), json!(name)),
+            ("ossUrl".to_owned(), json!(self.links.download_url(file))),
+            ("downloadUrl".to_owned(), json!(self.links.download_url(file))),
+            ("domainUrl".to_owned(), json!(self.links.preview_url(file))),
+            ("fileSize".to_owned(), json!(file.size)),
+        ])
+    }
+
+    pub(super) fn file_list(&self, files: &[ProductFile]) -> Value {
+        let listed = files.iter().map(|file| {
+            let mut info = self.file_info(file);
+            info.insert("description".to_owned(), json!(file.description));
+            info.insert("isInternalFile".to_owned(), json!(file.internal));
+            Value::Object(info)
+        });
+        listed.collect()
+    }
+}
+
+/// Whether the tool itself failed, rather than that it was not run.
+fn is_tool_failure(reason: ToolFailure) -> bool {
+    match reason {
+        ToolFailure::Error
+        | ToolFailure::TimedOut
+        | ToolFailure::Crashed
+        | ToolFailure::Uncertain => true,
+        ToolFailure::UnknownTool
+        | ToolFailure::BadArguments
+        | ToolFailure::TooMany
+        | ToolFailure::Stopped
+        | ToolFailure::Skipped
+        | ToolFailure::Answered => false,
+    }
+}

@@ -1,0 +1,30 @@
+//! A model that answers in another's place.
+
+use super::{AgentResponse, Translator};
+use djinn_core::entry::Entry;
+use djinn_core::input::ModelChanged;
+use djinn_core::language::Language;
+
+impl Translator {
+    /// Says that a fallback answers, and why, as a thought: the protocol has no other place for it. It is
+    /// said once for each reason, and not again before every message.
+    pub(super) fn announce_fallback(
+        &mut self,
+        entry: &Entry,
+        changed: &ModelChanged,
+    ) -> Vec<AgentResponse> {
+        let ModelChanged { message, from, to, failure } = changed;
+        // Nobody is shown the call that sums up older turns.
+        if message.is_compaction() || !self.announced_fallbacks.insert((from.clone(), failure.code))
+        {
+            return Vec::new();
+        }
+        let why = failure.sentence(self.language);
+        let text = match self.language {
+            Language::En => format!("The model {to} answers in place of {from}. {why}"),
+            Language::Zh => format!("改由模型 {to} 代替 {from} 回答。{why}"),
+        };
+        // Its id names its task, where there is one.
+        vec![self.lane_thought(entry.child.as_ref(), &entry.id.to_string(), &text, entry.at_ms)]
+    }
+}

@@ -1,0 +1,283 @@
+//! What people are asked, with the fields of the JoyAgent design's `HumanFeedbackRequest` and
+//! `ParameterModificationRequest`.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{AgentResponse, Translator};
+use djinn_core::entry::Entry;
+use djinn_core::estimate::Estimate;
+use djinn_core::human::{HumanRequest, HumanResponse, ResponseRecord, Subject};
+use djinn_core::id::{CallId, TaskId};
+use djinn_core::language::Language;
+use djinn_core::tool::Risk;
+
+/// Finds the JSON Schema of a tool's arguments, which says what each is for.
+#[derive(Clone)]
+pub struct ToolSchemas(Arc<FindSchema>);
+
+type FindSchema = dyn Fn(&str) -> Option<Value> + Send + Sync;
+
+impl ToolSchemas {
+    /// Schemas as `find` gives them, by the tool's name.
+    pub fn new(find: impl Fn(&str) -> Option<Value> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(find))
+    }
+
+    fn find_schema(&self, tool: &str) -> Option<Value> {
+        (self.0)(tool)
+    }
+}
+
+impl Translator {
+    /// A request for each thing asked, so that each can be answered; for a call also what of it can
+    /// be changed.
+    pub(super) fn request_events(
+        &mut self,
+        entry: &Entry,
+        reasoning: &str,
+        risk: Risk,
+        estimate: Estimate,
+        asks: &[HumanRequest],
+    ) -> Vec<AgentResponse> {
+        let mut events = Vec::with_capacity(asks.len() * 2);
+        for ask in asks {
+            self.open_requests.insert(ask.id.clone(), ask.clone());
+            let mut request = json!({
+                "type": "human_feedback_required",
+                "feedbackId": ask.id,
+                "requestId": self.question_label,
+                "agentName": agent_name(ask),
+                "currentStep": current_step(ask),
+                "requestType": request_type(&ask.subject),
+                "requestData": {
+                    "plannedActions": planned_actions(ask, asks),
+                    "reasoning": reasoning,
+                    "riskLevel": risk,
+                    "estimatedCost": cost_to_json(estimate),
+                    "interrupt": ask.subject.interrupt(),
+                    "digest": ask.digest,
+                },
+                "options": self.option_labels(&ask.subject),
+                "timestamp": entry.at_ms,
+                "timeout": ask.expires_at_ms.map_or(0, |until_ms| until_ms - entry.at_ms),
+                "agentType": self.agent_type(),
+            });
+            let link = self.links.response_link(ask, entry.at_ms);
+            if let (Some(members), Some(link)) = (request.as_object_mut(), link) {
+                members.insert("link".to_owned(), link.into());
+            }
+            let id = format!("{}.ask", ask.id);
+            let lane = ask.task.clone();
+            let event = self.new_event(&id, "human_feedback_request", entry.at_ms);
+            events.push(AgentResponse { result_map: request, lane: lane.clone(), ..event });
+            if let Some(parameters) = changeable_parameters(&ask.subject) {
+                let id = format!("{}.parameters", ask.id);
+                let event = self.new_event(&id, "parameter_modification_request", entry.at_ms);
+                let result_map = self.modification_body(ask, &parameters);
+                events.push(AgentResponse { result_map, lane, ..event });
+            }
+        }
+        events
+    }
+
+    /// Something that was asked is answered, by whomever and however.
+    pub(super) fn response_event(
+        &mut self,
+        entry: &Entry,
+        answered: &ResponseRecord,
+    ) -> AgentResponse {
+        self.open_requests.remove(&answered.request);
+        let mut answer = json!({
+            "type": "human_feedback_answered",
+            "feedbackId": answered.request,
+            "requestId": self.question_label,
+            "feedback": answered.answer.as_str(),
+            "by": answered.by,
+            "comment": answered.comment,
+            "timestamp": entry.at_ms,
+            "agentType": self.agent_type(),
+        });
+        let more = match &answered.answer {
+            HumanResponse::Modify { arguments } => Some(("parameters", json!(arguments))),
+            HumanResponse::Say { text: words } => Some(("words", json!(words))),
+            HumanResponse::Confirm | HumanResponse::Skip | HumanResponse::Stop => None,
+        };
+        if let (Some(members), Some((name, value))) = (answer.as_object_mut(), more) {
+            members.insert(name.to_owned(), value);
+        }
+        let event = self.new_event(&entry.id.to_string(), "human_feedback_answered", entry.at_ms);
+        AgentResponse { result_map: answer, ..event }
+    }
+
+    /// What is over is asked no longer: a call, or all that a task asked.
+    pub(super) fn forget_requests(&mut self, task: Option<&TaskId>, call: Option<&CallId>) {
+        self.open_requests.retain(|_, ask| {
+            let about = ask.subject.call().map(|(about, ..)| about);
+            ask.task.as_ref() != task || (call.is_some() && about != call)
+        });
+    }
+
+    fn modification_body(&self, ask: &HumanRequest, arguments: &Map<String, Value>) -> Value {
+        let tool = ask.subject.call().map(|(_, tool, _)| tool);
+        let schema =
+            tool.and_then(|tool| self.schemas.as_ref()?.find_schema(tool)).unwrap_or_default();
+        let fields = arguments.iter().map(|(name, value)| {
+            let of_schema = schema.get("properties").and_then(|members| members.get(name));
+            let says = |word| of_schema.and_then(|of_schema| of_schema.get(word)?.as_str());
+            let (type_of_schema, described) = (says("type"), says("description"));
+            json!({
+                "name": name,
+                "type": type_of_schema.unwrap_or_else(|| json_type(value)),
+                "currentValue": value,
+                "description": described.unwrap_or_else(|| parameter_description(name, self.language)),
+            })
+        });
+        json!({
+            "type": "parameter_modification",
+            "feedbackId": ask.id,
+            "requestId": self.question_label,
+            "currentParameters": arguments,
+            "modifiableFields": fields.collect::<Vec<_>>(),
+            "agentType": self.agent_type(),
+        })
+    }
+
+    fn option_labels(&self, about: &Subject) -> Value {
+        let (confirm, modify, skip, stop) = match self.language {
+            Language::En => ("Go ahead", "Change the parameters", "Skip it", "Stop the run"),
+            Language::Zh => ("确认执行", "修改参数", "跳过此步骤", "停止执行"),
+        };
+        let (keep, reword) = match self.language {
+            Language::En => ("Yes, go on with it", "Change the text"),
+            Language::Zh => ("是的，继续", "修改内容"),
+        };
+        let (more, amount, sum_up) = match self.language {
+            Language::En => ("Go on with more", "Change the amount", "Sum up what there is"),
+            Language::Zh => ("追加并继续", "修改额度", "总结现有结果"),
+        };
+        match about {
+            Subject::Call { .. } | Subject::StepReview { .. } => {
+                json!({"confirm": confirm, "modify": modify, "skip": skip, "stop": stop})
+            }
+            Subject::ResultReview { .. } => {
+                json!({"confirm": keep, "modify": reword, "stop": stop})
+            }
+            Subject::BudgetExtension { .. } => {
+                json!({"confirm": more, "modify": amount, "skip": sum_up, "stop": stop})
+            }
+            Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => {
+                json!({"confirm": confirm, "skip": skip, "stop": stop})
+            }
+        }
+    }
+}
+
+/// What of it can be changed by an answer. An interrupted call is made again as it was.
+pub(super) fn changeable_parameters(about: &Subject) -> Option<Map<String, Value>> {
+    match about {
+        Subject::Call { .. }
+        | Subject::StepReview { .. }
+        | Subject::ResultReview { .. }
+        | Subject::BudgetExtension { .. } => about.parameters(),
+        Subject::CallInterrupt { .. } | Subject::ModelInterrupt { .. } => None,
+    }
+}
+
+/// What is to be done, and the ids of what is asked about beside it: each is told in a request of its own.
+fn planned_actions(ask: &HumanRequest, beside: &[HumanRequest]) -> Vec<Value> {
+    let others = beside.iter().filter(|other| other.id != ask.id);
+    let others = others.map(|other| json!({"feedbackId": other.id}));
+    planned_action(ask).into_iter().chain(others).collect()
+}
+
+fn planned_action(ask: &HumanRequest) -> Option<Value> {
+    let parameters = ask.subject.parameters()?;
+    let (tool, step) = match &ask.subject {
+        Subject::Call { tool, .. } | Subject::CallInterrupt { tool, .. } => (Some(tool), None),
+        Subject::StepReview { step, details } | Subject::ResultReview { step, details, .. } => {
+            (None, Some((step.to_string(), details)))
+        }
+        Subject::ModelInterrupt { .. } | Subject::BudgetExtension { .. } => (None, None),
+    };
+    let mut action = json!({
+        "toolName": tool, "parameters": parameters, "risk": ask.risk, "feedbackId": ask.id,
+        "estimatedCost": cost_to_json(ask.estimate), "why": ask.reasons,
+    });
+    if let (Some((step, details)), Value::Object(members)) = (step, &mut action) {
+        members.insert("step".to_owned(), step.into());
+        members.insert("description".to_owned(), details.as_str().into());
+    }
+    Some(action)
+}
+
+/// The design's three figures, and ours; money where there is a price.
+fn cost_to_json(estimate: Estimate) -> Value {
+    let mut cost = json!({
+        "tokenCost": estimate.tokens,
+        "timeCost": estimate.ms.div_ceil(1_000),
+        "apiCost": estimate.calls,
+        "tokenCostP95": estimate.tokens_p95,
+        "timeCostP95": estimate.ms_p95.div_ceil(1_000),
+        "samples": estimate.samples,
+    });
+    if let (Some(money), Value::Object(members)) = (estimate.micro_usd, &mut cost) {
+        members.insert("moneyCost".to_owned(), money.into());
+    }
+    cost
+}
+
+fn agent_name(ask: &HumanRequest) -> &'static str {
+    match &ask.subject {
+        Subject::StepReview { .. } | Subject::ResultReview { .. } => "planning",
+        _ if ask.task.is_some() => "executor",
+        Subject::Call { .. }
+        | Subject::CallInterrupt { .. }
+        | Subject::ModelInterrupt { .. }
+        | Subject::BudgetExtension { .. } => "react",
+    }
+}
+
+/// The turn that it came up in.
+fn current_step(ask: &HumanRequest) -> u32 {
+    let call = ask.subject.call().map(|(call, ..)| call);
+    call.and_then(|call| call.message().turn_number()).unwrap_or_default()
+}
+
+fn request_type(about: &Subject) -> &'static str {
+    match about {
+        Subject::Call { .. } => "tool_execution_confirmation",
+        Subject::CallInterrupt { .. } => "tool_interrupted",
+        Subject::ModelInterrupt { .. } => "model_interrupted",
+        Subject::StepReview { .. } => "step_confirmation",
+        Subject::ResultReview { .. } => "result_confirmation",
+        Subject::BudgetExtension { .. } => "budget_used_up",
+    }
+}
+
+fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// What the parameters of what is no call are for.
+fn parameter_description(name: &str, language: Language) -> &'static str {
+    match (name, language) {
+        ("details", Language::En) => "what the step is to do",
+        ("details", Language::Zh) => "步骤要做的事情",
+        ("text", Language::En) => "what is to stand in the place of the result",
+        ("text", Language::Zh) => "用来替换结果的内容",
+        ("tokens", Language::En) => "tokens more, at most what is offered",
+        ("tokens", Language::Zh) => "追加的令牌数，不超过所提供的额度",
+        ("micro_usd", Language::En) => "millionths of a dollar more, at most what is offered",
+        ("micro_usd", Language::Zh) => "追加的金额（百万分之一美元），不超过所提供的额度",
+        _ => "",
+    }
+}

@@ -1,0 +1,109 @@
+//! The events of a plan and its tasks.
+
+use serde_json::{Value, json};
+
+use super::notices::{mark_cut, no_result_notice};
+use super::{AgentResponse, MAX_SHOWN_STEPS, ResultText, Translator};
+use djinn_core::entry::Entry;
+use djinn_core::error_code::Failure;
+use djinn_core::file::ProductFile;
+use djinn_core::id::{StepId, TaskId};
+use djinn_core::plan::{Plan, Step, StepStatus};
+
+impl Translator {
+    pub(super) fn plan_event(&self, id: &str, plan: &Plan, at_ms: i64) -> AgentResponse {
+        let all = |of: &dyn Fn(&Step) -> Value| plan.steps().iter().map(of).collect::<Value>();
+        let plan = json!({
+            "title": plan.title,
+            "stages": all(&|step| json!(step.stage)),
+            "steps": all(&|step| json!(step.details)),
+            "stepStatus": all(&|step| json!(step_status_label(step.status))),
+            "notes": all(&|step| json!(step.note)),
+        });
+        AgentResponse { plan: Some(plan), ..self.new_event(id, "plan", at_ms) }
+    }
+
+    /// The plan again, after a step moved on. A long plan is shown as the planner leaves it only: shown
+    /// whole after each of a thousand steps, it would be most of the stream.
+    pub(super) fn apply_step(
+        &mut self,
+        entry: &Entry,
+        step: StepId,
+        status: StepStatus,
+        note: &str,
+    ) -> Option<AgentResponse> {
+        let plan = self.plan.as_mut()?;
+        if plan.steps().iter().any(|known| known.id == step && known.status == status) {
+            return None;
+        }
+        plan.set_status(step, status, note).ok()?;
+        let plan = self.plan.as_ref().filter(|plan| plan.steps().len() <= MAX_SHOWN_STEPS)?;
+        Some(self.plan_event(&format!("{}.plan", entry.id), plan, entry.at_ms))
+    }
+
+    /// A task begins, and its step is in progress.
+    pub(super) fn begin_task(
+        &mut self,
+        entry: &Entry,
+        task: &TaskId,
+        words: &str,
+    ) -> Vec<AgentResponse> {
+        let step = task.step_id();
+        let plan = self.apply_step(entry, step, StepStatus::InProgress, "");
+        self.tasks.push((task.clone(), words.to_owned()));
+        let started = self.task_event(&entry.id.to_string(), task, words, entry.at_ms);
+        plan.into_iter().chain([started]).collect()
+    }
+
+    /// The event that opens a lane for a task.
+    pub(super) fn task_event(
+        &self,
+        id: &str,
+        task: &TaskId,
+        words: &str,
+        at_ms: i64,
+    ) -> AgentResponse {
+        let lane = Some(task.clone());
+        AgentResponse { task: Some(words.to_owned()), lane, ..self.new_event(id, "task", at_ms) }
+    }
+
+    /// A lane comes to its result.
+    pub(super) fn end_task(
+        &mut self,
+        entry: &Entry,
+        task: &TaskId,
+        (text, files): (&str, &[ProductFile]),
+        failure: Option<&Failure>,
+    ) -> Vec<AgentResponse> {
+        let text = match failure {
+            Some(failure) if !text.is_empty() => {
+                format!("{}\n\n{text}", failure.sentence(self.language))
+            }
+            Some(failure) => failure.sentence(self.language),
+            None => text.to_owned(),
+        };
+        let (mut events, ResultText { text, finish }) = self.end_lane(entry, Some(task), &text);
+        self.tasks.retain(|(known, _)| known != task);
+        let text = match text.trim() {
+            "" => no_result_notice(self.language).to_owned(),
+            _ => mark_cut(&text, finish, self.language),
+        };
+        let mut event = self.new_event(&entry.id.to_string(), "task_summary", entry.at_ms);
+        event.result_map = json!({"taskSummary": text, "fileList": self.file_list(files)});
+        event.task_summary = Some(text);
+        event.lane = Some(task.clone());
+        events.push(event);
+        events
+    }
+}
+
+/// The word of JoyAgent's UI, which knows none for a step that was not needed.
+fn step_status_label(status: StepStatus) -> &'static str {
+    match status {
+        StepStatus::Skipped => StepStatus::NotStarted.as_str(),
+        StepStatus::NotStarted
+        | StepStatus::InProgress
+        | StepStatus::Completed
+        | StepStatus::Blocked => status.as_str(),
+    }
+}

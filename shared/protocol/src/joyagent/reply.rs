@@ -1,0 +1,229 @@
+//! What models say: text as it is written, replies, and a lane's last reply, which is its result.
+
+use super::notices::{mark_cut, see_below_notice, void_notice};
+use super::{AgentResponse, Translator};
+use crate::text_tracker::TextEdit;
+use djinn_core::entry::Entry;
+use djinn_core::id::{MessageId, MessageKey, TaskId};
+use djinn_core::input::FinishReason;
+use djinn_core::preview::{Preview, TextKind};
+use djinn_core::settings::Mode;
+
+/// The newest reply of a lane.
+pub(super) struct LaneReply {
+    key: MessageKey,
+    text: String,
+    finish: FinishReason,
+    /// Whether it is the lane's result, which is shown where the lane ends and nowhere else.
+    is_answer: bool,
+}
+
+impl LaneReply {
+    /// The reply that an entry completes.
+    pub(super) fn of(
+        entry: &Entry,
+        message: &MessageId,
+        text: &str,
+        finish: FinishReason,
+        is_answer: bool,
+    ) -> Self {
+        Self { key: entry.message_key(message), text: text.to_owned(), finish, is_answer }
+    }
+}
+
+/// The text of a result, and what cut it.
+pub(super) struct ResultText {
+    pub(super) text: String,
+    pub(super) finish: FinishReason,
+}
+
+impl Translator {
+    /// The events of a piece of unfinished text. The summary's text is shown when it is whole.
+    pub fn translate_preview(&mut self, preview: &Preview) -> Vec<AgentResponse> {
+        if is_hidden(&preview.message, preview.kind) {
+            return Vec::new();
+        }
+        let mut events = Vec::new();
+        for (kind, change) in self.texts.apply_preview(preview) {
+            let (text, is_final) = match &change {
+                TextEdit::Append(text) => (text.as_str(), false),
+                TextEdit::Replace(text) => (text.as_str(), true),
+                TextEdit::Retract => (void_notice(self.language), true),
+            };
+            events.push(self.thought_event(
+                &preview.message_key(),
+                kind,
+                text,
+                is_final,
+                preview.at_ms,
+            ));
+        }
+        events
+    }
+
+    /// A reply is complete.
+    pub(super) fn complete_reply(
+        &mut self,
+        reply: LaneReply,
+        reasoning: Option<&str>,
+        at_ms: i64,
+    ) -> Vec<AgentResponse> {
+        let key = reply.key.clone();
+        let was_shown = self.texts.complete_message(&key);
+        let mut events = Vec::new();
+        match reasoning.filter(|reasoning| !reasoning.trim().is_empty()) {
+            Some(reasoning) => {
+                events.push(self.thought_event(&key, TextKind::Reasoning, reasoning, true, at_ms));
+            }
+            None if was_shown.contains(&TextKind::Reasoning) => {
+                let text = void_notice(self.language);
+                events.push(self.thought_event(&key, TextKind::Reasoning, text, true, at_ms));
+            }
+            None => {}
+        }
+        if key.message.is_summary() {
+            self.summary_finish = reply.finish;
+        } else if !reply.text.trim().is_empty() {
+            let text = match reply.is_answer {
+                true => see_below_notice(self.language).to_owned(),
+                false => mark_cut(&reply.text, reply.finish, self.language),
+            };
+            events.push(self.thought_event(&key, TextKind::Text, &text, true, at_ms));
+            self.replies.insert(key.child.clone(), reply);
+        } else if was_shown.contains(&TextKind::Text) {
+            // An attempt before had said something.
+            let text = void_notice(self.language);
+            events.push(self.thought_event(&key, TextKind::Text, text, true, at_ms));
+        }
+        events
+    }
+
+    /// A lane has come to its result. Its newest reply, if the result holds it, is shown there and nowhere
+    /// else; and what is unfinished stays so.
+    pub(super) fn end_lane(
+        &mut self,
+        entry: &Entry,
+        lane: Option<&TaskId>,
+        result: &str,
+    ) -> (Vec<AgentResponse>, ResultText) {
+        let mut events = Vec::new();
+        let mut shown = ResultText { text: result.to_owned(), finish: FinishReason::Done };
+        if let Some(reply) = self.replies.remove(&lane.cloned()) {
+            let said = reply.text.trim();
+            // What a task hands back to its run is cut to a bound.
+            let is_cut = lane.is_some() && !result.is_empty() && said.starts_with(result.trim());
+            if is_cut || result.contains(said) {
+                shown.finish = reply.finish;
+                if !result.contains(said) {
+                    shown.text = said.to_owned();
+                }
+                if !reply.is_answer {
+                    let text = see_below_notice(self.language);
+                    let at_ms = entry.at_ms;
+                    events.push(self.thought_event(&reply.key, TextKind::Text, text, true, at_ms));
+                }
+            }
+        }
+        events.extend(self.void_lane_texts(lane, None, entry.at_ms));
+        for event in &mut events {
+            event.lane = lane.cloned();
+        }
+        (events, shown)
+    }
+
+    /// Texts of an entry's lane are void: of one message, or of all that are unfinished.
+    pub(super) fn void_entry_texts(
+        &mut self,
+        entry: &Entry,
+        message: Option<&MessageId>,
+    ) -> Vec<AgentResponse> {
+        let written = match message {
+            Some(message) => Some(entry.message_key(message)),
+            None => self.current_message(entry.child.as_ref()),
+        };
+        let key = message.map(|message| entry.message_key(message));
+        let void = self.texts.void_texts(entry.child.as_ref(), key.as_ref(), written.as_ref());
+        self.void_events(&void, entry.at_ms)
+    }
+
+    fn void_lane_texts(
+        &mut self,
+        lane: Option<&TaskId>,
+        message: Option<&MessageKey>,
+        at_ms: i64,
+    ) -> Vec<AgentResponse> {
+        let void = self.texts.void_texts(lane, message, None);
+        self.void_events(&void, at_ms)
+    }
+
+    fn void_events(&self, void: &[(MessageKey, TextKind)], at_ms: i64) -> Vec<AgentResponse> {
+        let shown = void.iter().filter(|(key, kind)| !is_hidden(&key.message, *kind));
+        let text = void_notice(self.language);
+        shown.map(|(key, kind)| self.thought_event(key, *kind, text, true, at_ms)).collect()
+    }
+
+    /// The message of a lane that a model may be writing now.
+    fn current_message(&self, lane: Option<&TaskId>) -> Option<MessageKey> {
+        if lane.is_none() && !self.tasks.is_empty() {
+            return None;
+        }
+        let message = match self.turns.get(&lane.cloned()) {
+            Some(turns) => turns.current_message()?,
+            None => MessageId::for_turn(1),
+        };
+        Some(MessageKey { child: lane.cloned(), message })
+    }
+
+    /// The client may have had pieces of open messages: see [`crate::Projection::resume`].
+    pub fn resume(&mut self) {
+        let summary = MessageKey { child: None, message: MessageId::summary() };
+        let written = self.current_message(None).into_iter().chain([summary]);
+        self.texts.mark_unknown(written, self.tasks.iter().map(|(task, _)| task.clone()));
+    }
+
+    /// What an agent says or thinks while it works; the planner's words are thoughts about the plan.
+    pub(super) fn thought_event(
+        &self,
+        key: &MessageKey,
+        kind: TextKind,
+        text: &str,
+        is_final: bool,
+        at_ms: i64,
+    ) -> AgentResponse {
+        let of = match kind {
+            TextKind::Text => String::new(),
+            TextKind::Reasoning => ".reasoning".to_owned(),
+        };
+        let id = match &key.child {
+            Some(task) => format!("{task}.{}{of}", key.message),
+            None => format!("{}{of}", key.message),
+        };
+        let event = self.lane_thought(key.child.as_ref(), &id, text, at_ms);
+        AgentResponse { is_final, ..event }
+    }
+
+    /// A thought of a lane under an id of its own.
+    pub(super) fn lane_thought(
+        &self,
+        lane: Option<&TaskId>,
+        id: &str,
+        text: &str,
+        at_ms: i64,
+    ) -> AgentResponse {
+        let text = Some(text.to_owned());
+        let event = match (lane, self.mode) {
+            (None, Mode::PlanSolve) => {
+                AgentResponse { plan_thought: text, ..self.new_event(id, "plan_thought", at_ms) }
+            }
+            (Some(_), _) | (None, Mode::React) => {
+                AgentResponse { tool_thought: text, ..self.new_event(id, "tool_thought", at_ms) }
+            }
+        };
+        AgentResponse { lane: lane.cloned(), ..event }
+    }
+}
+
+/// What is not shown before it is whole.
+fn is_hidden(message: &MessageId, kind: TextKind) -> bool {
+    message.is_summary() && kind == TextKind::Text
+}

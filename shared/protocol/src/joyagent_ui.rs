@@ -1,0 +1,306 @@
+//! The protocol of JoyAgent's web UI, as `POST /web/api/v1/gpt/queryAgentStreamIncr` speaks it:
+//! every raw event wrapped into an envelope, grouped by task.
+//!
+//! The UI reads nothing but such envelopes and stays locked until one says `finished: true` with an
+//! `eventData`; errors are therefore final `result` events too.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::cursor::Cursor;
+use super::joyagent::{AgentResponse, REACT, Translator};
+use crate::connection::{Frame, Projection};
+use djinn_core::entry::{Entry, Event};
+use djinn_core::error_code::Failure;
+use djinn_core::id::TaskId;
+use djinn_core::language::Language;
+use djinn_core::preview::Preview;
+
+/// The UI's projection. In ReAct all events share one task id and there are no `task` events: the
+/// UI shows the first group only. In Plan-Solve each task has a group of its own, opened by its
+/// `task` event; what the planner says belongs to none.
+pub struct JoyAgentUi {
+    translator: Translator,
+    task_order: u64,
+    message_order: BTreeMap<&'static str, u64>,
+    totals: UsageTotals,
+    /// The newest task: what has no group of its own and needs one goes there.
+    lane: Option<TaskId>,
+    /// What was thought about the plan so far.
+    thoughts: Thoughts,
+}
+
+/// The UI has one place for all that is thought about the plan: whole texts replace all that stands
+/// there. Those that are too old to stand there are not kept.
+#[derive(Default)]
+struct Thoughts(Vec<(String, Option<String>)>);
+
+/// Bytes of what was thought about the plan; the oldest thoughts are left out.
+const MAX_THOUGHTS: usize = 64 * 1024;
+
+/// The blank line between two thoughts.
+const PARAGRAPH: &str = "\n\n";
+
+#[derive(Clone, Copy, Default)]
+struct UsageTotals {
+    tokens: u64,
+    seconds: u64,
+}
+
+impl JoyAgentUi {
+    /// Wraps what `translator` makes of the run.
+    #[must_use]
+    pub fn new(translator: Translator) -> Self {
+        let (task_order, message_order) = (0, BTreeMap::new());
+        let (spent, lane, thoughts) = (UsageTotals::default(), None, Thoughts::default());
+        Self { translator, task_order, message_order, totals: spent, lane, thoughts }
+    }
+
+    fn wrap_event(&mut self, event: &AgentResponse) -> Frame {
+        let event_data = match event.message_type {
+            "plan_thought" => {
+                let event = self.thoughts.merge_event(event);
+                self.data_without_task(&event, &without_nulls(json!(event)))
+            }
+            // In a lane it would be a chip, named after the last step that is done: not the lane's.
+            "plan" => self.data_without_task(event, &json!(event.plan)),
+            // The UI knows nothing of these, and passes over what is no task's.
+            "human_feedback_request"
+            | "parameter_modification_request"
+            | "human_feedback_answered" => {
+                self.data_without_task(event, &without_nulls(json!(event)))
+            }
+            _ => self.data_in_task(event),
+        };
+        let text = event.result.as_deref().unwrap_or_default();
+        let (finished, agent_type) = (event.finish, self.translator.agent_type());
+        let about = EnvelopeHeader { request: self.translator.request().as_str(), agent_type };
+        let spent = if finished { self.totals } else { UsageTotals::default() };
+        let envelope = about.to_envelope(text, finished, Some(event_data), &spent);
+        Frame::Data { event: None, data: envelope.to_string() }
+    }
+
+    /// What belongs to no task.
+    fn data_without_task(&mut self, event: &AgentResponse, result_map: &Value) -> Value {
+        json!({
+            "messageId": event.message_id,
+            "messageType": event.message_type,
+            "messageOrder": self.next_order(event.message_type),
+            "resultMap": result_map,
+        })
+    }
+
+    fn data_in_task(&mut self, event: &AgentResponse) -> Value {
+        self.task_order += 1;
+        if event.message_type == "task" {
+            self.lane.clone_from(&event.lane);
+        }
+        let run = self.translator.run();
+        let task_id = match event.lane.as_ref().or(self.lane.as_ref()) {
+            Some(task) => format!("{run}.{task}"),
+            None => format!("{run}.task"),
+        };
+        json!({
+            "taskId": task_id,
+            "taskOrder": self.task_order,
+            "messageId": event.message_id,
+            "messageType": "task",
+            "messageOrder": self.next_order(event.message_type),
+            "resultMap": without_nulls(json!(event)),
+        })
+    }
+
+    fn next_order(&mut self, message_type: &'static str) -> u64 {
+        match message_type {
+            "html" | "markdown" | "deep_search" | "tool_thought" | "data_analysis"
+            | "plan_thought" => {
+                let order = self.message_order.entry(message_type).or_default();
+                *order += 1;
+                *order
+            }
+            _ => 1,
+        }
+    }
+}
+
+impl Projection for JoyAgentUi {
+    fn project_entry(&mut self, entry: &Entry) -> Vec<Frame> {
+        if let Event::RunEnded(ending) = &entry.event {
+            self.totals = UsageTotals {
+                tokens: ending.spent.tokens(),
+                seconds: ending.took_ms.div_ceil(1000),
+            };
+        }
+        let events = self.translator.translate_entry(entry);
+        events.iter().map(|event| self.wrap_event(event)).collect()
+    }
+
+    fn project_preview(&mut self, preview: &Preview) -> Vec<Frame> {
+        let events = self.translator.translate_preview(preview);
+        events.iter().map(|event| self.wrap_event(event)).collect()
+    }
+
+    fn heartbeat(&self) -> Frame {
+        let agent_type = self.translator.agent_type();
+        let about = EnvelopeHeader { request: self.translator.request().as_str(), agent_type };
+        let mut envelope = about.to_envelope("", false, None, &UsageTotals::default());
+        if let Some(members) = envelope.as_object_mut() {
+            members.insert("status".to_owned(), json!("success"));
+            members.insert("packageType".to_owned(), json!("heartbeat"));
+        }
+        Frame::Data { event: None, data: envelope.to_string() }
+    }
+
+    fn hand_over(&mut self, _: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
+        // This client cannot resume: its question ends here, and `continue` is the next one.
+        let event = self.translator.hand_over(at_ms);
+        vec![self.wrap_event(&event)]
+    }
+
+    fn resume(&mut self) {
+        self.translator.resume();
+    }
+
+    fn begin_late(&mut self, at_ms: i64) -> Vec<Frame> {
+        self.thoughts = Thoughts::default();
+        let events = self.translator.begin_late(at_ms);
+        events.iter().map(|event| self.wrap_event(event)).collect()
+    }
+
+    fn has_large_frames(&self) -> bool {
+        true
+    }
+
+    fn can_resume(&self) -> bool {
+        false
+    }
+}
+
+impl Thoughts {
+    /// The event as it belongs to what was thought before.
+    fn merge_event(&mut self, event: &AgentResponse) -> AgentResponse {
+        let (id, text) = (&event.message_id, event.plan_thought.clone().unwrap_or_default());
+        let place = self.0.iter().position(|(known, _)| known == id);
+        let is_newest = place.is_none_or(|place| place + 1 == self.0.len());
+        let begins_paragraph = place.is_none() && !self.0.is_empty();
+        match place.and_then(|place| self.0.get_mut(place)) {
+            Some((_, known)) if event.is_final => *known = Some(text.clone()),
+            Some((_, known)) => known.get_or_insert_default().push_str(&text),
+            None => self.0.push((id.clone(), Some(text.clone()))),
+        }
+        self.drop_oldest();
+        let mut event = event.clone();
+        if event.is_final || !is_newest {
+            (event.plan_thought, event.is_final) = (Some(self.to_text()), true);
+        } else if begins_paragraph {
+            event.plan_thought = Some(format!("{PARAGRAPH}{text}"));
+        }
+        event
+    }
+
+    /// Drops what cannot be shown any more, whatever is said next.
+    fn drop_oldest(&mut self) {
+        let mut room = MAX_THOUGHTS;
+        for (_, text) in self.0.iter_mut().rev().skip(1) {
+            match text {
+                Some(known) if known.len() <= room => room -= known.len(),
+                _ => (room, *text) = (0, None),
+            }
+        }
+    }
+
+    /// All of it, without the oldest if it is too long.
+    fn to_text(&self) -> String {
+        let mut room = MAX_THOUGHTS;
+        let newest = self.0.iter().rev().map_while(|(_, text)| {
+            let text = text.as_deref().filter(|text| text.len() <= room)?;
+            room -= text.len();
+            Some(text)
+        });
+        let mut shown: Vec<&str> = newest.collect();
+        match (shown.is_empty(), shown.len() < self.0.len()) {
+            // One that is too long by itself stands alone.
+            (true, _) => shown.extend(self.0.last().and_then(|(_, text)| text.as_deref())),
+            (false, true) => shown.push("…"),
+            (false, false) => {}
+        }
+        shown.reverse();
+        shown.join(PARAGRAPH)
+    }
+}
+
+/// The only event of a request that was refused: what this client needs to unlock its input.
+#[must_use]
+pub fn refusal_frame(request: &str, failure: &Failure, language: Language, at_ms: i64) -> String {
+    let text = failure.sentence(language);
+    let event_data = json!({
+        "taskId": "refused", "taskOrder": 1, "messageId": "refused",
+        "messageType": "task", "messageOrder": 1,
+        "resultMap": {
+            "requestId": request, "messageId": "refused", "isFinal": true,
+            "messageType": "result", "messageTime": at_ms.to_string(),
+            "result": text, "resultMap": {"agentType": REACT}, "finish": true,
+        },
+    });
+    let about = EnvelopeHeader { request, agent_type: REACT };
+    let mut envelope = about.to_envelope(&text, true, Some(event_data), &UsageTotals::default());
+    if let Some(members) = envelope.as_object_mut() {
+        members.insert("status".to_owned(), json!("failed"));
+        members.insert("errorMsg".to_owned(), json!(failure.code.as_str()));
+    }
+    format!("data:{envelope}\n\n")
+}
+
+/// What every envelope of a question says.
+struct EnvelopeHeader<'a> {
+    request: &'a str,
+    agent_type: u8,
+}
+
+impl EnvelopeHeader<'_> {
+    fn to_envelope(
+        &self,
+        text: &str,
+        finished: bool,
+        event_data: Option<Value>,
+        spent: &UsageTotals,
+    ) -> Value {
+        let agent_type = self.agent_type.to_string();
+        let result_map = event_data.map(|event_data| {
+            json!({"agentType": agent_type, "multiAgent": {}, "eventData": event_data})
+        });
+        json!({
+            "status": if finished { "success" } else { "running" },
+            "response": text,
+            "responseAll": text,
+            "finished": finished,
+            "useTimes": spent.seconds,
+            "useTokens": spent.tokens,
+            "resultMap": result_map,
+            "responseType": "text",
+            "traceId": null,
+            "reqId": self.request,
+            "encrypted": false,
+            "query": null,
+            "messages": null,
+            "packageType": "result",
+            "errorMsg": null,
+        })
+    }
+}
+
+/// The original's aggregator drops nulls when it encodes an event again.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(members) => Value::Object(
+            members
+                .into_iter()
+                .filter(|(_, member)| !member.is_null())
+                .map(|(name, member)| (name, without_nulls(member)))
+                .collect::<Map<_, _>>(),
+        ),
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}

@@ -1,0 +1,17 @@
+//! What clients see of a run, and nothing else: no I/O, no clock, no chance, no async.
+//!
+//! A projection is a pure fold over the entries and previews of one connection, in one file; a
+//! protocol's strings appear in its file and nowhere else.
+
+pub mod body;
+pub mod connection;
+pub mod cursor;
+pub mod event;
+pub mod joyagent;
+pub mod joyagent_data;
+pub mod joyagent_ui;
+mod lanes;
+pub mod link;
+pub mod native;
+mod text_tracker;
+mod turn_tracker;

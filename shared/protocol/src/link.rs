@@ -1,0 +1,204 @@
+//! Where a client finds a file, and where people may answer.
+
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+use djinn_core::file::ProductFile;
+use djinn_core::human::HumanRequest;
+use djinn_core::id::SessionName;
+
+/// Makes the URLs of a session's files, and of what its run asks. `preview` and `download` are sibling paths, because the
+/// original UI turns one into the other by replacing the first `preview` in the URL.
+#[derive(Debug, Clone)]
+pub struct SessionLinks {
+    base: String,
+    session: SessionName,
+    response_links: Option<ResponseLinks>,
+    file_links: Option<FileLinks>,
+    /// The newest moment that is known of.
+    at_ms: i64,
+}
+
+/// Makes the tokens by which whoever has one can open one content of a file. They are made anew for each
+/// client and kept nowhere.
+#[derive(Clone)]
+pub struct FileLinks {
+    base: String,
+    make: Arc<MakeToken>,
+}
+
+/// A file, and the moment at which its link is handed out, Unix milliseconds.
+type MakeToken = dyn Fn(&ProductFile, i64) -> Option<String> + Send + Sync;
+
+impl FileLinks {
+    /// Links that begin with `base` and hold tokens as `make` makes them: letters, digits, `.`, `-` and `_`, and
+    /// always the same for the same arguments. Files that it makes none for have the links of those who are
+    /// known.
+    pub fn new(
+        base: impl Into<String>,
+        make: impl Fn(&ProductFile, i64) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { base: base.into(), make: Arc::new(make) }
+    }
+}
+
+impl fmt::Debug for FileLinks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FileLinks")
+    }
+}
+
+/// Makes the link by which whoever has it can answer one thing that is asked. It is made anew for each
+/// client and kept nowhere.
+#[derive(Clone)]
+pub struct ResponseLinks(Arc<MakeResponseLink>);
+
+/// What is asked, and the moment at which, Unix milliseconds.
+type MakeResponseLink = dyn Fn(&HumanRequest, i64) -> Option<String> + Send + Sync;
+
+impl ResponseLinks {
+    /// Links as `make` makes them; the same arguments must always give the same link.
+    pub fn new(
+        make: impl Fn(&HumanRequest, i64) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// Where something that was asked at this moment, Unix milliseconds, can be answered.
+    #[must_use]
+    pub fn response_link(&self, ask: &HumanRequest, at_ms: i64) -> Option<String> {
+        (self.0)(ask, at_ms)
+    }
+}
+
+impl fmt::Debug for ResponseLinks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnswerLinks")
+    }
+}
+
+impl SessionLinks {
+    /// `base` is the origin the client reached us at, without a slash at its end; `session` is what
+    /// this client calls the session.
+    #[must_use]
+    pub fn new(base: impl Into<String>, session: impl Into<SessionName>) -> Self {
+        let (base, session) = (base.into(), session.into());
+        Self { base, session, response_links: None, file_links: None, at_ms: 0 }
+    }
+
+    /// The same, whose links to files are good without credentials, as of this moment, Unix milliseconds.
+    #[must_use]
+    pub fn with_file_links(self, files: FileLinks, now_ms: i64) -> Self {
+        Self { file_links: Some(files), at_ms: now_ms, ..self }
+    }
+
+    /// Has the links that are made from here on be those of this moment, Unix milliseconds, unless they are of
+    /// a later one: a connection may last for days.
+    pub fn advance_to(&mut self, at_ms: i64) {
+        self.at_ms = self.at_ms.max(at_ms);
+    }
+
+    /// The same, which also lead to what is asked.
+    #[must_use]
+    pub fn with_response_links(self, answers: ResponseLinks) -> Self {
+        Self { response_links: Some(answers), ..self }
+    }
+
+    /// Where something that was asked at this moment can be answered without credentials, if anywhere.
+    #[must_use]
+    pub fn response_link(&self, ask: &HumanRequest, at_ms: i64) -> Option<String> {
+        self.response_links.as_ref()?.response_link(ask, at_ms)
+    }
+
+    /// Shows the file in place.
+    #[must_use]
+    pub fn preview_url(&self, file: &ProductFile) -> String {
+        self.file_url("preview", file)
+    }
+
+    /// Hands the file over as an attachment.
+    #[must_use]
+    pub fn download_url(&self, file: &ProductFile) -> String {
+        self.file_url("download", file)
+    }
+
+    fn file_url(&self, verb: &str, file: &ProductFile) -> String {
+        let signed = self.file_links.as_ref().and_then(|files| {
+            let token = (files.make)(file, self.at_ms)?;
+            Some((files.base.as_str(), token))
+        });
+        let (base, key) =
+            signed.unwrap_or_else(|| (&self.base, percent_encode(self.session.as_str())));
+        format!("{base}/v1/file_tool/{verb}/{key}/{}", percent_encode(file.name.as_str()))
+    }
+}
+
+/// A path segment: everything but RFC 3986's unreserved characters is percent-encoded.
+#[must_use]
+pub fn percent_encode(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing into a String cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+        encoded
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use djinn_core::file::media_type_of;
+    use djinn_core::id::FileName;
+
+    fn file(name: &str) -> ProductFile {
+        ProductFile {
+            name: FileName::new(name).unwrap(),
+            description: String::new(),
+            size: 1,
+            internal: false,
+            media_type: media_type_of(name).to_owned(),
+            object: "files/5e".to_owned(),
+            has_rows: None,
+        }
+    }
+
+    fn links() -> SessionLinks {
+        SessionLinks::new("http://h", SessionName::new("s:1").unwrap())
+    }
+
+    #[test]
+    fn names_with_spaces_and_chinese_stay_one_path_segment() {
+        let (links, file) = (links(), file("金 a.md"));
+        assert_eq!(
+            links.preview_url(&file),
+            "http://h/v1/file_tool/preview/s%3A1/%E9%87%91%20a.md"
+        );
+        assert_eq!(
+            links.preview_url(&file).replacen("preview", "download", 1),
+            links.download_url(&file)
+        );
+    }
+
+    #[test]
+    fn a_signed_link_holds_a_token_of_its_moment_and_has_the_same_form() {
+        let make = |file: &ProductFile, at_ms| {
+            (file.name.as_str() != "none.md").then(|| format!("{}.{at_ms}", file.object.len()))
+        };
+        let mut links = links().with_file_links(FileLinks::new("https://cdn/x", make), 7);
+        let file_at = |links: &SessionLinks| links.preview_url(&file("a.md"));
+        assert_eq!(file_at(&links), "https://cdn/x/v1/file_tool/preview/8.7/a.md");
+        assert_eq!(
+            file_at(&links).replacen("preview", "download", 1),
+            links.download_url(&file("a.md"))
+        );
+        links.advance_to(9);
+        links.advance_to(8);
+        assert_eq!(file_at(&links), "https://cdn/x/v1/file_tool/preview/8.9/a.md");
+        let unsigned = "http://h/v1/file_tool/preview/s%3A1/none.md";
+        assert_eq!(links.preview_url(&file("none.md")), unsigned);
+    }
+}

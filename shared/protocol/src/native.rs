@@ -1,0 +1,95 @@
+//! Djinn's own protocol: the public events, and pieces of messages with their offsets.
+//!
+//! `event:` is the event's name, or `preview`, or `run.handed_over`; `data:` is one JSON object.
+//! A client keeps previews by (message, attempt, kind, offset) and replaces them by the
+//! `message.completed` that follows.
+
+use djinn_core::entry::Entry;
+use djinn_core::preview::Preview;
+use serde::Serialize;
+
+use crate::connection::{Frame, Projection};
+use crate::cursor::Cursor;
+use crate::event::{PublicEntry, PublicPreview};
+use crate::link::SessionLinks;
+
+/// The native projection: public events as JSON, with links to their files.
+pub struct NativeProjection {
+    links: SessionLinks,
+    names_people: bool,
+}
+
+impl NativeProjection {
+    /// File URLs are made with `links`.
+    #[must_use]
+    pub fn new(links: SessionLinks) -> Self {
+        Self { links, names_people: true }
+    }
+
+    /// The same for a client who is not told who said what.
+    #[must_use]
+    pub fn without_names(self) -> Self {
+        Self { names_people: false, ..self }
+    }
+}
+
+/// This response ends before the run does: come back with the cursor.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HandedOver {
+    #[serde(rename = "type")]
+    name: HandedOverName,
+    /// When it was sent, Unix milliseconds.
+    pub at_ms: i64,
+    /// The cursor to come back with; null where nothing was sent yet.
+    pub last_event_id: Option<String>,
+}
+
+/// The name of the event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+enum HandedOverName {
+    #[serde(rename = "run.handed_over")]
+    HandedOver,
+}
+
+impl Projection for NativeProjection {
+    fn project_entry(&mut self, entry: &Entry) -> Vec<Frame> {
+        self.links.advance_to(entry.at_ms);
+        let shown = PublicEntry::new(entry, &self.links);
+        let shown = if self.names_people { shown } else { shown.without_names() };
+        vec![Frame::Data { event: Some(entry.event.name()), data: to_json(&shown) }]
+    }
+
+    fn project_preview(&mut self, preview: &Preview) -> Vec<Frame> {
+        let data = to_json(&PublicPreview::new(preview));
+        vec![Frame::Data { event: Some("preview"), data }]
+    }
+
+    fn heartbeat(&self) -> Frame {
+        Frame::Comment("heartbeat")
+    }
+
+    fn hand_over(&mut self, cursor: Option<&Cursor>, at_ms: i64) -> Vec<Frame> {
+        let last_event_id = cursor.map(ToString::to_string);
+        let told = HandedOver { name: HandedOverName::HandedOver, at_ms, last_event_id };
+        vec![Frame::Data { event: Some("run.handed_over"), data: to_json(&told) }]
+    }
+
+    fn resume(&mut self) {}
+
+    fn has_large_frames(&self) -> bool {
+        // A frame is 150 bytes, and who watches a model write sees each word when it comes.
+        false
+    }
+
+    fn can_resume(&self) -> bool {
+        true
+    }
+}
+
+/// What is sent is written at once, since there may be a frame for every word. It has no key that is no
+/// text, which is all that could fail.
+fn to_json(shown: &impl Serialize) -> String {
+    serde_json::to_string(shown).unwrap_or_default()
+}

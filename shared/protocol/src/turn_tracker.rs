@@ -1,0 +1,58 @@
+//! Where a run or task stands between its turns, as far as its entries tell.
+
+use std::collections::BTreeSet;
+
+use djinn_core::entry::Event;
+use djinn_core::id::{CallId, MessageId};
+
+/// The turns of one lane: of the run itself, or of one task.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TurnTracker {
+    completed: u32,
+    open_calls: BTreeSet<CallId>,
+}
+
+impl TurnTracker {
+    /// Takes an entry of this lane.
+    pub(super) fn apply_event(&mut self, event: &Event) {
+        match event {
+            Event::MessageCompleted { message, .. } => {
+                self.completed = self.completed.max(message.turn_number().unwrap_or_default());
+            }
+            Event::CallRequested { call, .. } => {
+                self.open_calls.insert(call.clone());
+            }
+            Event::CallCompleted { call, .. } => {
+                self.open_calls.remove(call);
+            }
+            Event::RunStarted { .. }
+            | Event::ModelChanged(_)
+            | Event::RunResumed { .. }
+            | Event::MessageReset { .. }
+            | Event::FileAdded { .. }
+            | Event::ContextCompacted { .. }
+            | Event::EmployeesNamed { .. }
+            | Event::PlanChanged { .. }
+            | Event::StepChanged { .. }
+            | Event::ChildStarted { .. }
+            | Event::ChildEnded { .. }
+            | Event::UserMessageAdded { .. }
+            | Event::HumanRequested { .. }
+            | Event::HumanResolved(_)
+            | Event::RunEnded(_) => {}
+        }
+    }
+
+    /// Whether all that stands before this message is known: no piece of it belongs before that. What is
+    /// no turn waits for nothing.
+    pub(super) fn has_reached(&self, message: &MessageId) -> bool {
+        message.turn_number().is_none_or(|turn| {
+            turn <= self.completed || (turn == self.completed + 1 && self.open_calls.is_empty())
+        })
+    }
+
+    /// The turn that a model may be writing now.
+    pub(super) fn current_message(&self) -> Option<MessageId> {
+        self.open_calls.is_empty().then(|| MessageId::for_turn(self.completed + 1))
+    }
+}

@@ -1,0 +1,20 @@
+//! The protocols from outside: what clients of each are sent, and what they show of it.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod asks;
+mod client;
+mod early;
+mod lanes;
+mod page;
+mod projection;
+#[allow(dead_code, reason = "the core's own tests use more of it")]
+#[path = "../../../core/tests/it/story.rs"]
+mod story;

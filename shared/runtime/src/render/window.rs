@@ -1,0 +1,166 @@
+//! What of a conversation fits into a model's window: the newest is kept.
+
+use djinn_core::input::DroppedContext;
+use djinn_text::tokens::estimate_tokens;
+
+/// Tokens that a provider adds around a message or a call, rounded up.
+const OVERHEAD: u64 = 8;
+
+/// A part of a request that is kept or dropped as a whole: the instructions, a question with its
+/// answer, a turn with its outcomes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RequestPart<'a> {
+    /// Names it in an error: `system`, `question`, `t3`.
+    pub(crate) label: &'a str,
+    /// The texts whose tokens are counted, in the order in which they are sent.
+    pub(crate) texts: Vec<&'a str>,
+    /// Never dropped: the instructions, the question, the newest turn.
+    pub(crate) pinned: bool,
+}
+
+/// What is kept of the pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FittedParts {
+    /// For each piece, whether it is kept.
+    pub(crate) kept: Vec<bool>,
+    /// What was dropped, if anything.
+    pub(crate) dropped: Option<DroppedContext>,
+    /// The tokens of all pieces. An [estimate](estimate_tokens) where even their bytes fill no more than
+    /// half of the limit: then nothing is counted, since tokens never exceed bytes.
+    pub(crate) tokens: u64,
+}
+
+/// Even the pinned pieces do not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{current} tokens, limit {limit}; the largest part is {largest_part}")]
+pub struct ContextTooLong {
+    /// Tokens of the pinned pieces.
+    pub current: u64,
+    /// Tokens that would fit.
+    pub limit: u64,
+    /// The label of the largest pinned piece.
+    pub largest_part: String,
+}
+
+/// Chooses what of `pieces` (oldest first) fits into `limit` tokens.
+///
+/// # Errors
+/// [`ContextTooLong`] when the pinned pieces alone do not fit.
+pub(crate) fn fit_parts(
+    pieces: &[RequestPart<'_>],
+    limit: u64,
+    count: impl Fn(&str) -> u64,
+) -> Result<FittedParts, ContextTooLong> {
+    let bytes: u64 = pieces.iter().map(|piece| piece.total_weight(|text| text.len() as u64)).sum();
+    if bytes <= limit / 2 {
+        let kept = vec![true; pieces.len()];
+        return Ok(FittedParts { kept, dropped: None, tokens: estimate_tokens(bytes) });
+    }
+    let tokens: Vec<u64> = pieces.iter().map(|piece| piece.total_weight(&count)).collect();
+    let tokens_before = tokens.iter().sum();
+    if tokens_before <= limit {
+        let kept = vec![true; pieces.len()];
+        return Ok(FittedParts { kept, dropped: None, tokens: tokens_before });
+    }
+    let pinned = || pieces.iter().zip(&tokens).filter(|(piece, _)| piece.pinned);
+    let mut used: u64 = pinned().map(|(_, tokens)| tokens).sum();
+    if used > limit {
+        let largest = pinned().max_by_key(|(_, tokens)| **tokens);
+        let which = largest.map_or_else(String::new, |(piece, _)| piece.label.to_owned());
+        return Err(ContextTooLong { current: used, limit, largest_part: which });
+    }
+    let mut kept: Vec<bool> = pieces.iter().map(|piece| piece.pinned).collect();
+    let mut dropped = 0;
+    for ((piece, tokens), kept) in pieces.iter().zip(&tokens).zip(&mut kept).rev() {
+        if piece.pinned {
+            continue;
+        }
+        // Once something is left out, everything older is: a conversation has no holes.
+        if dropped == 0 && used + tokens <= limit {
+            used += tokens;
+            *kept = true;
+        } else {
+            dropped += 1;
+        }
+    }
+    let dropped =
+        (dropped > 0).then_some(DroppedContext { parts: dropped, tokens_before, tokens: used });
+    Ok(FittedParts { kept, dropped, tokens: tokens_before })
+}
+
+impl RequestPart<'_> {
+    /// Its texts, weighed, with what a provider adds.
+    pub(crate) fn total_weight(&self, weigh: impl Fn(&str) -> u64) -> u64 {
+        self.texts.iter().map(|text| weigh(text) + OVERHEAD).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn piece(label: &'static str, text: &'static str, pinned: bool) -> RequestPart<'static> {
+        RequestPart { label, texts: vec![text], pinned }
+    }
+
+    /// A tokenizer that counts four bytes as a token.
+    fn quarter(text: &str) -> u64 {
+        (text.len() as u64).div_ceil(4)
+    }
+
+    #[test]
+    fn pieces_that_fit_by_their_bytes_are_not_counted() {
+        let pieces = [piece("system", "be kind", true), piece("t1", "hello", false)];
+        let fitted = fit_parts(&pieces, 100, |_| panic!("counted"));
+        assert_eq!(fitted, Ok(FittedParts { kept: vec![true, true], dropped: None, tokens: 10 }));
+        let fitted = fit_parts(&pieces, 30, quarter);
+        assert_eq!(fitted, Ok(FittedParts { kept: vec![true, true], dropped: None, tokens: 20 }));
+    }
+
+    #[test]
+    fn the_oldest_goes_first_and_the_pinned_stay() {
+        let long = "x".repeat(80).leak();
+        let pieces = [
+            piece("system", "rules", true),
+            piece("t1", long, false),
+            piece("question", "why?", true),
+            piece("t2", long, false),
+            piece("t3", long, true),
+        ];
+        let fitted = fit_parts(&pieces, 80, quarter).unwrap();
+        assert_eq!(fitted.kept, [true, false, true, true, true]);
+        assert_eq!(fitted.dropped.unwrap().parts, 1);
+        assert!(fitted.dropped.unwrap().tokens <= 80);
+    }
+
+    #[test]
+    fn the_error_of_a_request_that_cannot_fit_names_its_largest_part() {
+        let long = "x".repeat(4_000).leak();
+        let pieces = [piece("system", "rules", true), piece("t7", long, true)];
+        let error = fit_parts(&pieces, 500, quarter).unwrap_err();
+        assert_eq!((error.limit, error.largest_part.as_str()), (500, "t7"));
+        assert!(error.current > 1_000);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_kept_exceeds_the_limit_and_there_are_no_holes(
+            sizes in proptest::collection::vec((0usize..300, any::<bool>()), 1..20),
+            limit in 1u64..400,
+        ) {
+            let texts: Vec<String> = sizes.iter().map(|(size, _)| "x".repeat(*size)).collect();
+            let pieces: Vec<RequestPart<'_>> = sizes.iter().zip(&texts)
+                .map(|((_, pinned), text)| RequestPart { label: "p", texts: vec![text], pinned: *pinned })
+                .collect();
+            if let Ok(FittedParts { kept, .. }) = fit_parts(&pieces, limit, quarter) {
+                let used: u64 = pieces.iter().zip(&kept).filter(|(_, kept)| **kept)
+                    .flat_map(|(piece, _)| &piece.texts).map(|text| quarter(text)).sum();
+                prop_assert!(used <= limit);
+                let loose: Vec<bool> = pieces.iter().zip(&kept)
+                    .filter(|(piece, _)| !piece.pinned).map(|(_, kept)| *kept).collect();
+                prop_assert!(loose.is_sorted(), "a hole in {loose:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Where a URL in a text begins and ends.
+//!
+//! What stands around a URL in prose, Markdown, CSV and JSON ends it. A placeholder ends at the same
+//! place as the URL it stands for, so each can be put in the other's place.
+
+/// What a URL that is looked at begins with.
+const SCHEMES: [&str; 2] = ["https://", "http://"];
+
+/// What every placeholder begins with.
+pub(super) const PLACEHOLDER_PREFIX: &str = "https://";
+
+/// Digits of a placeholder.
+const MAX_DIGITS: usize = 7;
+
+/// Punctuation that belongs to the sentence and not to the URL before it.
+const CLOSING: [char; 6] = ['.', ':', ';', '!', '?', '*'];
+
+/// So much of it at most: the URL before it is looked for no further back.
+const MAX_CLOSING: usize = 8;
+
+/// Bytes of a run that may still turn out to be a placeholder.
+pub(super) const MAX_RUN: usize = PLACEHOLDER_PREFIX.len() + MAX_DIGITS + MAX_CLOSING;
+
+/// Where the next URL begins, from `from` on. `before` is the byte before the text, if there is one.
+pub(super) fn find_url_start(text: &str, from: usize, before: Option<u8>) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let rest = text.get(at..)?;
+        let found = at + rest.find("http")?;
+        let candidate = text.get(found..)?;
+        if is_word_start(text, found, before)
+            && SCHEMES.iter().any(|scheme| candidate.starts_with(scheme))
+        {
+            return Some(found);
+        }
+        at = found + "http".len();
+    }
+}
+
+/// Where the end of a text may be the beginning of a URL.
+pub(super) fn find_cut_scheme(text: &str, from: usize, before: Option<u8>) -> Option<usize> {
+    let tail = text.get(from..)?;
+    let longest = tail.len().min(PLACEHOLDER_PREFIX.len() - 1);
+    let mut starts = (1..=longest).rev().map(|length| text.len() - length);
+    starts.find(|start| {
+        text.get(*start..).is_some_and(|end| SCHEMES.iter().any(|scheme| scheme.starts_with(end)))
+            && is_word_start(text, *start, before)
+    })
+}
+
+/// No URL begins in the middle of a word.
+fn is_word_start(text: &str, at: usize, before: Option<u8>) -> bool {
+    let before = match at.checked_sub(1) {
+        Some(place) => text.as_bytes().get(place).copied(),
+        None => before,
+    };
+    !before.is_some_and(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// The end of a URL and the punctuation after it; `None` if the text may go on with more of it.
+/// `open` counts the brackets that were opened in it.
+pub(super) fn find_run_end(text: &str, open: &mut u32) -> Option<usize> {
+    text.bytes().position(|byte| match byte {
+        b'(' => {
+            *open += 1;
+            false
+        }
+        // One that closes more than the URL opened belongs to what is around it.
+        b')' if *open == 0 => true,
+        b')' => {
+            *open -= 1;
+            false
+        }
+        b'"' | b'\'' | b'`' | b'<' | b'>' | b'[' | b']' | b'{' | b'}' | b'|' | b'\\' | b'^'
+        | b'$' | b',' => true,
+        other => !other.is_ascii_graphic(),
+    })
+}
+
+/// The URL in a run, without the punctuation of the sentence around it.
+pub(super) fn trim_closing_marks(run: &str) -> &str {
+    let mut url = run;
+    for _ in 0..MAX_CLOSING {
+        match url.strip_suffix(CLOSING) {
+            Some(shorter) => url = shorter,
+            None => break,
+        }
+    }
+    url
+}
+
+/// The URLs of a text, with where they begin.
+pub fn find_urls(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = find_url_start(text, from, None)?;
+        let rest = text.get(start..)?;
+        let end = find_run_end(rest, &mut 0).unwrap_or(rest.len());
+        let url = trim_closing_marks(rest.get(..end)?);
+        from = start + url.len();
+        Some((start, url))
+    })
+}
+
+/// The number of a placeholder, given out or not.
+pub(super) fn placeholder_number(url: &str) -> Option<usize> {
+    let digits = url.strip_prefix(PLACEHOLDER_PREFIX)?;
+    let is_short = (1..=MAX_DIGITS).contains(&digits.len());
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_padded = digits.len() > 1 && digits.starts_with('0');
+    (is_short && is_plain && !is_padded).then(|| digits.parse().ok()).flatten()
+}
