@@ -174,7 +174,7 @@ impl Translator {
         Some(MessageKey { child: lane.cloned(), message })
     }
 
-    /// The client may have had pieces of open messages: see [`crate::Projection::resume`].
+    /// The client may have had pieces of open messages: see [`crate::connection::Projection::resume`].
     pub fn resume(&mut self) {
         let summary = MessageKey { child: None, message: MessageId::summary() };
         let written = self.current_message(None).into_iter().chain([summary]);
