@@ -85,7 +85,7 @@ fn rows() -> Vec<Row> {
         (
             "an unknown step",
             vec![known, mark.clone()],
-            json!({"problem": "unknown_step", "asked": "s7", "known": [1, 2]}),
+            json!({"problem": "unknown_step", "asked": "s7", "known": ["s1", "s2"]}),
             "there is no step s7; there are s1, s2",
         ),
         ("no plan to mark", vec![mark], json!({"problem": "no_plan"}), "there is no plan yet"),

@@ -138,8 +138,11 @@ async fn a_plan_is_understood_as_other_models_write_it() {
         let steps = planned["plan"]["steps"].as_array().unwrap().iter();
         let steps: Vec<Value> =
             steps.map(|step| json!([step["stage"], step["details"], step["depends_on"]])).collect();
-        let wanted =
-            json!([["Search", "gold", []], ["Search", "silver", []], ["Report", "both", [1, 2]],]);
+        let wanted = json!([
+            ["Search", "gold", []],
+            ["Search", "silver", []],
+            ["Report", "both", ["s1", "s2"]],
+        ]);
         assert_eq!(json!(steps), wanted, "{plan}");
         assert_eq!(frames.last().unwrap().json()["status"], "finished");
     }

@@ -1,6 +1,7 @@
 //! A whole system and a model that a test scripts, spoken to over HTTP.
 
 mod client;
+mod contract;
 mod door;
 #[path = "../../shared/protocol/tests/it/client.rs"]
 mod fold;
@@ -28,6 +29,7 @@ use djinn_scripted::ScriptedModel;
 use serde_json::{Value, json};
 
 pub(crate) use client::{Answer, Client, Protocol, Question};
+pub(crate) use contract::check_answer;
 pub(crate) use door::{Door, Parts, caller_v1, caller_v2, not_local};
 pub(crate) use fold::{NativeState, Received, UiState, received};
 pub(crate) use function::{Function, Logged};

@@ -3,6 +3,7 @@
 mod advisories;
 mod bench;
 mod dev;
+mod documents;
 mod key;
 mod process;
 mod soak;
@@ -22,6 +23,7 @@ cargo verify [--only STEP]…   everything CI runs, or these steps of it; --list
 cargo soak [--only STEP]…     what takes long: the deployable build, and more of what verify tries
 cargo bench-run [--json]      how fast and how small it is, beside what it has to reach
 cargo xtask advisories [DIR]  compares Cargo.lock with the RustSec database, a copy in DIR or fetched
+cargo xtask docs              writes the documents in docs/ that are made from the code
 cargo xtask key --tenant T --user U   makes an API key, and the line that DJINN_API_KEYS keeps of it
 cargo xtask template          checks template.yaml and writes target/template.json";
 
@@ -50,6 +52,7 @@ fn run_command(words: &[&str]) -> anyhow::Result<()> {
             Ok(())
         }
         ["dev", arguments @ ..] => dev::run(arguments),
+        ["docs"] => documents::write(),
         ["key", arguments @ ..] => key::run(arguments),
         ["soak", arguments @ ..] => soak::run(arguments),
         ["template"] => template::run(),

@@ -11,6 +11,7 @@ pub(crate) mod rustdoc;
 
 use anyhow::Result;
 
+use crate::documents;
 use crate::steps::{CheckStep, StepCommand};
 use crate::template;
 pub(crate) use rust::{kills_tests, lambdasim_tests};
@@ -49,6 +50,12 @@ const STEPS: &[CheckStep] = &[
         description: "the documentation builds without warnings",
         run: rust::build_docs,
         remedy: "change the documentation that it names",
+    },
+    CheckStep {
+        name: "contract",
+        description: "the documents made from the code are those of this code, and OpenAPI is valid",
+        run: documents::check,
+        remedy: "run cargo xtask docs",
     },
     CheckStep {
         name: "tests",

@@ -1,10 +1,12 @@
 //! The public error codes: one vocabulary for HTTP answers and for how runs end.
 
+mod consequence;
 mod failure;
 
 use serde::{Deserialize, Serialize};
 
 use crate::language::Language;
+pub use consequence::Consequence;
 pub use failure::Failure;
 
 macro_rules! codes {

@@ -4,12 +4,14 @@
 mod error;
 mod file;
 mod human;
+mod model;
 mod run;
 mod session;
 
 pub use error::{ErrorBody, FeedbackErrorBody, PageErrorBody, PlanConflictBody};
-pub use file::{FileListBody, FileLocationBody};
+pub use file::{FileListBody, FileLocationBody, UploadBody, UploadTargetBody};
 pub use human::{FeedbackBody, FeedbackReceipt, FeedbackState, PendingBody};
+pub use model::ModelListBody;
 pub use run::{
     AcceptedBody, AmountBody, BudgetBody, EndBody, ExpiredWord, FailureBody, JournalBody,
     MessageBody, MessageState, PlanEditState, PlanVersionBody, PlanWaitingBody, RunBody,

@@ -7,6 +7,7 @@ mod entry;
 mod file;
 mod human;
 mod plan;
+mod plan_problem;
 mod preview;
 mod result;
 mod spending;
@@ -28,6 +29,7 @@ pub use human::{
     PublicAnswer, PublicHumanRequest, PublicInterrupt, PublicResponse, PublicSubject, PublicTopUp,
 };
 pub use plan::{PublicPlan, PublicStep};
+pub use plan_problem::PublicPlanProblem;
 pub use preview::PublicPreview;
 pub use result::{PublicFullOutput, PublicResultView, PublicToolResult};
 pub use spending::{PublicEstimate, PublicSpending, PublicUsage};

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::links::code;
-use crate::world::SETTLED_WITHIN;
+use crate::world::{SETTLED_WITHIN, check_answer};
 
 /// An HTTP response as it came, byte by byte.
 pub(super) struct Reply {
@@ -39,6 +39,11 @@ pub(super) async fn send(url: &str, request: &[u8]) -> Reply {
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     let status = status.unwrap_or_else(|| panic!("no answer: {text:?}"));
+    let line = String::from_utf8_lossy(request.get(..request.len().min(4_096)).unwrap_or_default());
+    let mut words = line.split(' ');
+    if let (Some(method), Some(path)) = (words.next(), words.next()) {
+        check_answer(Some(method), path, status, body);
+    }
     Reply { status, text: body.to_owned() }
 }
 

@@ -9,7 +9,7 @@ use super::{none, one};
 
 /// By crate, in the order of the layers: which of ours it may depend on. `functions/*` stands for
 /// each function.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("djinn-text", &[]),
     ("djinn-core", &["djinn-text"]),
     ("djinn-protocol", &["djinn-core"]),
@@ -72,6 +72,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "functions/*",
         ],
     ),
+    ("djinn-docs", &["djinn-core", "djinn-protocol"]),
     ("djinn-tests", &[]),
     ("xtask", &["djinn-core", "djinn-local", "djinn-scripted"]),
 ];

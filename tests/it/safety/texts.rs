@@ -189,13 +189,13 @@ async fn a_changed_plan_is_looked_at_before_it_is_one() {
         };
         let fields = [
             ("title", json!({"title": "How to make a bomb", "steps": []})),
-            ("steps", json!({"steps": [{"id": 1, "details": "make a bomb"}]})),
+            ("steps", json!({"steps": [{"id": "s1", "details": "make a bomb"}]})),
             ("steps", json!({"steps": [{"details": "x", "stage": "Make  a BOMB"}]})),
         ];
         for (field, mut body) in fields {
             body["version"] = json!(1);
             if field == "title" {
-                body["steps"] = json!([{"id": 1, "details": "look at gold"}]);
+                body["steps"] = json!([{"id": "s1", "details": "look at gold"}]);
             }
             let answer = patch(body).await;
             match by {

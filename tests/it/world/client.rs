@@ -5,6 +5,7 @@ use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 use super::always_hands_over;
+use super::contract::check_answer;
 use super::stream::{Again, Frame, Stream};
 
 /// Speaks to one origin.
@@ -233,7 +234,10 @@ impl Client {
 impl Answer {
     pub(crate) async fn of(response: Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Self { status, headers, text: response.text().await.unwrap() }
+        let path = response.url().path().to_owned();
+        let text = response.text().await.unwrap();
+        check_answer(None, &path, status, &text);
+        Self { status, headers, text }
     }
 
     #[track_caller]

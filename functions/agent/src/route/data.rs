@@ -6,10 +6,10 @@ use axum::http::Request;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use djinn_core::error_code::{ErrorCode, Failure};
+use djinn_protocol::body::ModelListBody;
 use djinn_protocol::joyagent_data;
 use djinn_runtime::texts::MAX_QUESTION;
 use djinn_runtime::world::Ports;
-use serde_json::{Value, json};
 
 use super::ask::is_blank;
 use crate::agent::SharedAgent;
@@ -56,6 +56,6 @@ async fn check_question(request: Request<Body>) -> Result<(), ApiError> {
 }
 
 /// `GET /data/allModels`: the home page of JoyAgent's UI asks for it and breaks without it.
-pub(crate) async fn list_models() -> axum::Json<Value> {
-    axum::Json(json!({"code": 200, "data": []}))
+pub(crate) async fn list_models() -> axum::Json<ModelListBody> {
+    axum::Json(ModelListBody { code: 200, data: Vec::new() })
 }

@@ -1,5 +1,7 @@
 //! Answers about files, as JoyAgent's clients read them.
 
+use std::collections::BTreeMap;
+
 use djinn_core::file::ProductFile;
 use serde::Serialize;
 
@@ -37,6 +39,56 @@ pub struct FileListBody {
     pub results: Vec<FileLocationBody>,
     /// How many the session has in all.
     pub total_size: usize,
+}
+
+/// Where a file is that was just added.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct UploadBody {
+    /// Where it is saved from.
+    pub oss_url: String,
+    /// The same as `ossUrl`.
+    pub download_url: String,
+    /// Where a browser shows it.
+    pub domain_url: String,
+    /// Its name, unique in the session.
+    pub file_name: String,
+    /// Its size in bytes.
+    pub file_size: u64,
+}
+
+/// Where to send an announced file, and where it will be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct UploadTargetBody {
+    /// Where it will be.
+    #[serde(flatten)]
+    pub location: UploadBody,
+    /// Where its bytes are sent, once.
+    pub upload_url: String,
+    /// The method of that request: always `PUT`.
+    pub method: &'static str,
+    /// The headers that the request must have.
+    pub headers: BTreeMap<String, String>,
+    /// How long the URL is good, in seconds.
+    pub expires_in_seconds: u64,
+}
+
+impl UploadBody {
+    /// Where a new file is, or will be.
+    #[must_use]
+    pub fn new(file: &ProductFile, links: &SessionLinks) -> Self {
+        let download = links.download_url(file);
+        Self {
+            oss_url: download.clone(),
+            download_url: download,
+            domain_url: links.preview_url(file),
+            file_name: file.name.to_string(),
+            file_size: file.size,
+        }
+    }
 }
 
 impl FileLocationBody {

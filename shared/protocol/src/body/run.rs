@@ -183,7 +183,7 @@ impl FailureBody {
 pub struct RunListBody {
     /// The runs of this page.
     pub runs: Vec<RunSummaryBody>,
-    /// What to send as `after` for the next page; null on the last.
+    /// What to send as `cursor` for the next page; null on the last.
     pub next: Option<String>,
 }
 

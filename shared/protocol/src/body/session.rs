@@ -11,7 +11,7 @@ use crate::event::PublicFile;
 pub struct SessionListBody {
     /// The sessions of this page.
     pub sessions: Vec<SessionSummaryBody>,
-    /// What to send as `after` for the next page; null on the last.
+    /// What to send as `cursor` for the next page; null on the last.
     pub next: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct SessionBody<'a> {
     pub last_active_at_ms: i64,
     /// Its questions and answers.
     pub turns: Vec<TurnBody<'a>>,
-    /// What to send as `after` for the next page; null on the last.
+    /// What to send as `cursor` for the next page; null on the last.
     pub next: Option<String>,
     /// Its files, the newest first.
     pub files: Vec<PublicFile<'a>>,

@@ -3,7 +3,7 @@
 use djinn_core::tool::{FullOutput, ResultView, ToolFailure, ToolOutput, ToolResult};
 use serde::Serialize;
 
-use super::{PublicFile, PublicPlan};
+use super::{PublicFile, PublicPlan, PublicPlanProblem};
 use crate::link::SessionLinks;
 
 /// What came of a call.
@@ -32,7 +32,7 @@ pub enum PublicToolResult<'a> {
     /// The plan cannot be made or changed so.
     PlanRefused {
         /// What is wrong with it.
-        detail: String,
+        error: PublicPlanProblem<'a>,
     },
 }
 
@@ -84,7 +84,9 @@ impl<'a> PublicToolResult<'a> {
                 files: PublicFile::list(files, links),
             },
             ToolResult::Failed { reason, detail } => Self::Failed { reason: *reason, detail },
-            ToolResult::PlanRefused { error } => Self::PlanRefused { detail: error.to_string() },
+            ToolResult::PlanRefused { error } => {
+                Self::PlanRefused { error: PublicPlanProblem::new(error) }
+            }
         }
     }
 }

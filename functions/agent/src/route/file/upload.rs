@@ -10,9 +10,9 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use djinn_aws::{AwsStore, MAX_ANNOUNCED};
 use djinn_core::error_code::{ErrorCode, Failure};
-use djinn_core::file::{ProductFile, media_type_of};
+use djinn_core::file::media_type_of;
 use djinn_core::id::FileName;
-use djinn_protocol::link::SessionLinks;
+use djinn_protocol::body::{UploadBody, UploadTargetBody};
 use djinn_runtime::port::checker::ContentOwner;
 use djinn_runtime::port::clock::Clock;
 use djinn_runtime::port::file::{Files, NewFile};
@@ -22,7 +22,6 @@ use djinn_runtime::port::{RunKey, SessionKey};
 use djinn_runtime::serve::{Permission, SessionAccess};
 use djinn_runtime::sleep::wake_run;
 use djinn_runtime::world::Ports;
-use serde_json::{Map, Value};
 
 use super::{file_links, find_session, read_request};
 use crate::agent::{Agent, SharedAgent};
@@ -58,15 +57,13 @@ pub(crate) async fn upload_url<P: Ports<Store = AwsStore>>(
         let announced = put.file;
         let mail = Mail::FileAnnounced { file: announced.clone() };
         notify_active_run(&agent, &access.session, mail).await?;
-        let headers: Map<String, Value> =
-            put.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
-        let mut body = upload_location(&file_links(&agent, &parts, &access).await, &announced);
-        body.extend([
-            ("uploadUrl".to_owned(), put.url.into()),
-            ("method".to_owned(), "PUT".into()),
-            ("headers".to_owned(), headers.into()),
-            ("expiresInSeconds".to_owned(), UPLOAD_LIFE.as_secs().into()),
-        ]);
+        let body = UploadTargetBody {
+            location: UploadBody::new(&announced, &file_links(&agent, &parts, &access).await),
+            upload_url: put.url,
+            method: "PUT",
+            headers: put.headers.into_iter().collect(),
+            expires_in_seconds: UPLOAD_LIFE.as_secs(),
+        };
         Ok(axum::Json(body).into_response())
     };
     response_or_error(&agent, answer.await)
@@ -137,7 +134,7 @@ async fn write_upload<P: Ports<Store = AwsStore>>(
     let mail = Mail::FileAdded { id, file: written.clone() };
     notify_active_run(agent, &access.session, mail).await?;
     let links = file_links(agent, parts, access).await;
-    Ok(axum::Json(upload_location(&links, &written)).into_response())
+    Ok(axum::Json(UploadBody::new(&written, &links)).into_response())
 }
 
 async fn notify_active_run<P: Ports>(
@@ -165,18 +162,6 @@ fn new_named_file(name: FileName, description: &str, internal: bool) -> NewFile 
         description: description.to_owned(),
         internal,
     }
-}
-
-/// Where a new file is, or will be.
-fn upload_location(links: &SessionLinks, file: &ProductFile) -> Map<String, Value> {
-    let download = links.download_url(file);
-    Map::from_iter([
-        ("ossUrl".to_owned(), download.clone().into()),
-        ("downloadUrl".to_owned(), download.into()),
-        ("domainUrl".to_owned(), links.preview_url(file).into()),
-        ("fileName".to_owned(), file.name.as_str().into()),
-        ("fileSize".to_owned(), file.size.into()),
-    ])
 }
 
 /// The parts of an upload form that are read.

@@ -1,0 +1,89 @@
+//! `errors.md`: every code, when it comes, what to do, and what had happened by then.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, Result, ensure};
+use djinn_core::error_code::{Consequence, ErrorCode};
+use djinn_core::language::Language;
+use schemars::schema_for;
+use serde_json::Value;
+
+const HEAD: &str = "\
+# Error codes
+
+This page is written by `cargo xtask docs` from the code.
+
+A request that is refused is answered with its HTTP status and a JSON object:
+
+```json
+{\"code\": \"too_long\", \"message\": \"A text is too long: …\", \"field\": \"question\",
+ \"detail\": \"…\", \"retryable\": false, \"retry_after\": null, \"run\": null}
+```
+
+A run that ends badly says so in `run.ended`, with the code and its detail as `failure`.
+Branch on `code`; `message` is for people, in the deployment's language.
+`field` names the member of the request that is wrong.
+`retry_after` are the seconds of the header `Retry-After`.
+`run` is the run that stands in the way.
+
+**Retry** says whether the same request may succeed later, unchanged.
+**Then** says what has happened by the time the code is seen:
+
+- *nothing*: the request changed nothing.
+- *perhaps*: it may have been carried out. Send it again with the same request id: it is carried out once.
+- *ended*: the run is over; what it wrote and found is kept.
+- *waits*: the run keeps its place and goes on later.
+";
+
+pub(crate) fn write_error_list() -> Result<String> {
+    let meanings = read_meanings()?;
+    let mut text = HEAD.to_owned();
+    let mut group = None;
+    for code in ErrorCode::ALL {
+        let title = group_title(*code);
+        if group != Some(title) {
+            group = Some(title);
+            write!(text, "\n## {title}\n\n| Code | HTTP | When | What is said | Retry | Then |\n")?;
+            writeln!(text, "|---|---|---|---|---|---|")?;
+        }
+        let name = code.as_str();
+        let meaning = meanings.get(name).with_context(|| format!("{name} has no sentence"))?;
+        ensure!(meaning.split_whitespace().count() >= 4, "{name} has no sentence");
+        let retry = if code.is_retryable() { "yes" } else { "no" };
+        let said = code.sentence(Language::En).replace("{}", "…");
+        let (status, then) = (code.http_status(), consequence_word(code.consequence()));
+        writeln!(text, "| `{name}` | {status} | {meaning} | {said} | {retry} | {then} |")?;
+    }
+    Ok(text)
+}
+
+/// What the code says of each of its variants.
+fn read_meanings() -> Result<BTreeMap<String, String>> {
+    let schema = Value::from(schema_for!(ErrorCode));
+    let variants =
+        schema.get("oneOf").and_then(Value::as_array).context("codes have no variants")?;
+    let pair = |variant: &Value| {
+        let text = |name| variant.get(name).and_then(Value::as_str);
+        let (name, meaning) = (text("const")?, text("description")?);
+        Some((name.to_owned(), meaning.split_whitespace().collect::<Vec<_>>().join(" ")))
+    };
+    Ok(variants.iter().filter_map(pair).collect())
+}
+
+fn group_title(code: ErrorCode) -> &'static str {
+    match (code.consequence(), code.http_status()) {
+        (Consequence::RunEnded | Consequence::RunWaits, _) => "How runs end badly",
+        (Consequence::Nothing | Consequence::Unknown, 500..) => "What the deployment cannot do now",
+        (Consequence::Nothing | Consequence::Unknown, _) => "Requests that are refused",
+    }
+}
+
+fn consequence_word(consequence: Consequence) -> &'static str {
+    match consequence {
+        Consequence::Nothing => "nothing",
+        Consequence::Unknown => "perhaps",
+        Consequence::RunEnded => "ended",
+        Consequence::RunWaits => "waits",
+    }
+}

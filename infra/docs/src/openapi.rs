@@ -1,0 +1,189 @@
+//! `openapi.json`: the HTTP contract, in OpenAPI 3.1.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, ensure};
+use djinn_core::error_code::ErrorCode;
+use djinn_protocol::body;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::operation::{AnswerContent, Operation, RequestContent, RouteAnswer, RouteParameter};
+use crate::request_shape as shape;
+use crate::route_list::{ANY_BODY, ANY_ROUTE, list_operations};
+
+const ABOUT: &str = "\
+The routes of a deployment of Djinn. Events of streams are described in `events.schema.json`, error codes in \
+`errors.md`. A caller is known by what the deployment's `DJINN_AUTH` says: an API key or a token as \
+`Authorization: Bearer`, or the signature of an IAM identity.";
+
+pub(crate) fn write_openapi() -> Result<String> {
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for operation in list_operations() {
+        let known = paths.entry(operation.path).or_default();
+        let described = describe_operation(operation)?;
+        ensure!(known.insert(operation.method.to_owned(), described).is_none(), "doubled route");
+    }
+    let contract = json!({
+        "openapi": "3.1.0",
+        "info": {"title": "Djinn", "version": env!("CARGO_PKG_VERSION"), "description": ABOUT},
+        "security": [{"bearer": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+            "schemas": make_schemas(),
+        },
+    });
+    Ok(serde_json::to_string_pretty(&contract)? + "\n")
+}
+
+fn describe_operation(operation: &Operation) -> Result<Value> {
+    ensure!(operation.summary.split_whitespace().count() >= 3, "{} says nothing", operation.id);
+    let mut described = Map::from_iter([
+        ("operationId".to_owned(), operation.id.into()),
+        ("summary".to_owned(), operation.summary.into()),
+        ("parameters".to_owned(), describe_parameters(operation).into()),
+        ("responses".to_owned(), json!(describe_answers(operation))),
+    ]);
+    if let Some(request) = describe_request(&operation.request) {
+        described.insert("requestBody".to_owned(), request);
+    }
+    if matches!(operation.path, "/web/health" | "/answer/{token}") {
+        described.insert("security".to_owned(), json!([]));
+    }
+    Ok(described.into())
+}
+
+fn describe_parameters(operation: &Operation) -> Vec<Value> {
+    let in_path = operation.path.split('/').filter_map(|part| {
+        let name = part.strip_prefix('{')?.strip_suffix('}')?;
+        Some(json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+    });
+    let besides = operation.query.iter().map(|RouteParameter { name, place, about }| {
+        json!({"name": name, "in": place, "description": about, "schema": {"type": "string"}})
+    });
+    in_path.chain(besides).collect()
+}
+
+fn describe_request(request: &RequestContent) -> Option<Value> {
+    match request {
+        RequestContent::Nothing => None,
+        RequestContent::Json(name) => Some(json!({
+            "required": true,
+            "content": {"application/json": {"schema": reference(name)}},
+        })),
+        RequestContent::Form(parts) => {
+            let text = |about: &str| json!({"type": "string", "description": about});
+            let parts: Map<String, Value> =
+                parts.iter().map(|(name, about)| ((*name).to_owned(), text(about))).collect();
+            let form = json!({"type": "object", "properties": parts});
+            Some(json!({"required": true, "content": {"multipart/form-data": {"schema": form}}}))
+        }
+        RequestContent::Page => Some(json!({
+            "required": true,
+            "content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}},
+        })),
+    }
+}
+
+fn describe_answers(operation: &Operation) -> BTreeMap<String, Value> {
+    let codes = codes_by_status(operation);
+    let own = operation.answers.iter().map(|answer| answer.status);
+    let statuses: BTreeSet<u16> = own.chain(codes.keys().copied()).collect();
+    let describe = |status: u16| {
+        let answers = operation.answers.iter().filter(|answer| answer.status == status);
+        describe_status(&answers.collect::<Vec<_>>(), codes.get(&status))
+    };
+    statuses.into_iter().map(|status| (status.to_string(), describe(status))).collect()
+}
+
+/// What is answered with one status: what was wanted, a refusal, or either.
+fn describe_status(answers: &[&RouteAnswer], codes: Option<&BTreeSet<ErrorCode>>) -> Value {
+    let mut sentences: Vec<String> = answers.iter().map(|answer| answer.about.to_owned()).collect();
+    let mut shapes: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for (kind, shape) in answers.iter().filter_map(|answer| content_of(&answer.body)) {
+        shapes.entry(kind).or_default().push(shape);
+    }
+    let names: Vec<&str> = codes.into_iter().flatten().map(|code| code.as_str()).collect();
+    if !names.is_empty() {
+        sentences.push(format!("Refused: {}.", names.join(", ")));
+        shapes.entry("application/json").or_default().push(reference("ErrorBody"));
+    }
+    let content: Map<String, Value> = shapes
+        .into_iter()
+        .map(|(kind, shapes)| (kind.to_owned(), json!({"schema": {"anyOf": shapes}})))
+        .collect();
+    json!({"description": sentences.join(" "), "content": content, "x-codes": names})
+}
+
+/// The codes that an operation may answer, under their statuses.
+fn codes_by_status(operation: &Operation) -> BTreeMap<u16, BTreeSet<ErrorCode>> {
+    let any = if operation.path == "/web/health" { &[][..] } else { ANY_ROUTE };
+    let body =
+        if matches!(operation.request, RequestContent::Nothing) { &[][..] } else { ANY_BODY };
+    let mut codes: BTreeMap<u16, BTreeSet<ErrorCode>> = BTreeMap::new();
+    for code in any.iter().chain(body).chain(operation.codes) {
+        codes.entry(code.http_status()).or_default().insert(*code);
+    }
+    codes
+}
+
+fn content_of(body: &AnswerContent) -> Option<(&'static str, Value)> {
+    match body {
+        AnswerContent::Nothing => None,
+        AnswerContent::Json(name) => Some(("application/json", reference(name))),
+        AnswerContent::Lines => Some(("application/x-ndjson", json!({"type": "string"}))),
+        AnswerContent::Stream => Some(("text/event-stream", json!({"type": "string"}))),
+        AnswerContent::Text => Some(("text/plain", json!({"type": "string"}))),
+        AnswerContent::Bytes => Some(("*/*", json!({}))),
+    }
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// The shapes that requests and answers name, and those that these name.
+fn make_schemas() -> Map<String, Value> {
+    let settings = || {
+        SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+        })
+    };
+    let mut answers = settings().for_serialize().into_generator();
+    answers.subschema_for::<body::AcceptedBody>();
+    answers.subschema_for::<body::ErrorBody>();
+    answers.subschema_for::<body::FeedbackBody>();
+    answers.subschema_for::<body::FileListBody>();
+    answers.subschema_for::<body::MessageBody>();
+    answers.subschema_for::<body::ModelListBody>();
+    answers.subschema_for::<body::PendingBody<'static>>();
+    answers.subschema_for::<body::PlanConflictBody<'static>>();
+    answers.subschema_for::<body::PlanVersionBody<'static>>();
+    answers.subschema_for::<body::PlanWaitingBody>();
+    answers.subschema_for::<body::RunBody<'static>>();
+    answers.subschema_for::<body::RunListBody>();
+    answers.subschema_for::<body::SessionBody<'static>>();
+    answers.subschema_for::<body::SessionListBody>();
+    answers.subschema_for::<body::StopBody>();
+    answers.subschema_for::<body::TitleBody>();
+    answers.subschema_for::<body::UploadBody>();
+    answers.subschema_for::<body::UploadTargetBody>();
+    let mut requests = settings().for_deserialize().into_generator();
+    requests.subschema_for::<shape::AnnounceRequest>();
+    requests.subschema_for::<shape::DataRequest>();
+    requests.subschema_for::<shape::FeedbackRequest>();
+    requests.subschema_for::<shape::FileListRequest>();
+    requests.subschema_for::<shape::FileRequest>();
+    requests.subschema_for::<shape::JoyAgentRequest>();
+    requests.subschema_for::<shape::MessageRequest>();
+    requests.subschema_for::<shape::PageRequest>();
+    requests.subschema_for::<shape::PlanRequest>();
+    requests.subschema_for::<shape::RunRequest>();
+    requests.subschema_for::<shape::ShareRequest>();
+    requests.subschema_for::<shape::TitleRequest>();
+    requests.subschema_for::<shape::UploadRequest>();
+    let mut schemas = answers.take_definitions(true);
+    schemas.extend(requests.take_definitions(true));
+    schemas
+}
