@@ -23,6 +23,7 @@ mod deadline;
 mod demo;
 mod employees;
 mod event;
+mod events_page;
 mod executor;
 mod failure;
 mod fallback;
